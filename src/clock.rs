@@ -1,0 +1,193 @@
+//! Time, ids and chance as arguments: nothing in this program reads the clock or the system's randomness in the middle
+//! of its work. `main` makes the real ones, tests make fixed ones, and a replay is exact.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use uuid::Uuid;
+
+/// A moment: milliseconds since the Unix epoch, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// Milliseconds from `earlier` to `self`, never negative.
+    pub fn since(self, earlier: Self) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+}
+
+/// ISO 8601 in UTC with milliseconds: `2026-11-21T04:05:06.789Z`.
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(stamp) => write!(f, "{stamp:.3}"),
+            Err(_) => write!(f, "{}ms", self.0),
+        }
+    }
+}
+
+/// Where the time comes from.
+pub trait Clock: Send + Sync {
+    /// The present moment.
+    fn now(&self) -> Time;
+}
+
+/// The system's clock; made once, in `main`.
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+    fn now(&self) -> Time {
+        Time(jiff::Timestamp::now().as_millisecond())
+    }
+}
+
+/// A clock for tests: starts at a moment and moves one millisecond at each look, so that order is visible.
+pub struct TestClock(AtomicI64);
+
+impl TestClock {
+    /// A clock that stands at `start`.
+    pub fn new(start: Time) -> Self {
+        Self(AtomicI64::new(start.0))
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, milliseconds: i64) {
+        self.0.fetch_add(milliseconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Time {
+        Time(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Splitmix64: the named generator behind ids and dice. Small, fast, the same on every machine; not for secrets.
+#[derive(Debug, Clone)]
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// A generator whose whole future is `seed`.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number in `0..bound`, each equally likely; 0 when `bound` is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        if bound == 0 {
+            return 0;
+        }
+        // Values past the last whole multiple of `bound` would favour the small ones: draw again.
+        let fair = u64::MAX - u64::MAX % bound;
+        loop {
+            let draw = self.next_u64();
+            if draw < fair {
+                return draw % bound;
+            }
+        }
+    }
+}
+
+/// Makes ids: time-ordered UUIDs (version 7), increasing even within one millisecond, and seeds for sessions and nodes.
+pub struct Ids {
+    state: Mutex<IdState>,
+}
+
+struct IdState {
+    random: SplitMix64,
+    last_ms: i64,
+    counter: u16,
+}
+
+impl Ids {
+    /// A source of ids; equal seeds give equal ids at equal times.
+    pub fn new(seed: u64) -> Self {
+        let state = IdState { random: SplitMix64::new(seed), last_ms: i64::MIN, counter: 0 };
+        Self { state: Mutex::new(state) }
+    }
+
+    /// A source of ids seeded by the operating system; made once, in `main`.
+    ///
+    /// # Errors
+    /// The system has no randomness to give.
+    pub fn from_entropy() -> Result<Self, getrandom::Error> {
+        getrandom::u64().map(Self::new)
+    }
+
+    /// A new id at `now`; later ids sort after earlier ones also when the clock stands still or jumps back.
+    pub fn next(&self, now: Time) -> Uuid {
+        let mut state = self.lock();
+        if now.0 > state.last_ms {
+            state.last_ms = now.0;
+            state.counter = 0;
+        } else {
+            state.counter += 1;
+            if state.counter > 0x0fff {
+                state.last_ms += 1;
+                state.counter = 0;
+            }
+        }
+        let millis = u64::try_from(state.last_ms).unwrap_or(0) & 0xffff_ffff_ffff;
+        let high = (millis << 16) | 0x7000 | u64::from(state.counter);
+        let low = (state.random.next_u64() >> 2) | (1 << 63);
+        Uuid::from_u64_pair(high, low)
+    }
+
+    /// A fresh seed for a session's or a node's dice.
+    pub fn seed(&self) -> u64 {
+        self.lock().random.next_u64()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, IdState> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_reads_as_iso_8601() {
+        assert_eq!(Time(1_700_000_000_123).to_string(), "2023-11-14T22:13:20.123Z");
+        assert_eq!(Time(0).to_string(), "1970-01-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn ids_increase_even_when_time_stands_still() {
+        let ids = Ids::new(7);
+        let made: Vec<Uuid> = (0..10_000).map(|_| ids.next(Time(1_000))).collect();
+        assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(made.iter().all(|id| id.get_version_num() == 7));
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_ids() {
+        let (a, b) = (Ids::new(3), Ids::new(3));
+        assert_eq!(a.next(Time(5)), b.next(Time(5)));
+        assert_ne!(a.next(Time(5)), Ids::new(4).next(Time(5)));
+    }
+
+    #[test]
+    fn below_reaches_every_face_and_no_other() {
+        let mut random = SplitMix64::new(1);
+        let mut seen = [0_u32; 6];
+        for _ in 0..6_000 {
+            seen[usize::try_from(random.below(6)).unwrap()] += 1;
+        }
+        assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
+        assert_eq!(random.below(0), 0);
+    }
+}

@@ -1,0 +1,107 @@
+//! Ids as newtypes, so that a swapped id is a type error and a printed one says what it is.
+//!
+//! Every id is a UUID; new ones are time-ordered (version 7) and made by [`crate::clock::Ids`], so that rows written
+//! together lie together on disk. To add a kind of id, add one line to the macro call below.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+/// The text is not a lower-case hyphenated UUID.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not an id: a lower-case UUID is expected")]
+pub struct MalformedId;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Wraps an existing UUID.
+            pub const fn new(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// The UUID inside.
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+
+            /// The sixteen bytes, as the database keeps them.
+            pub fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+
+            /// Reads sixteen bytes; `None` if there are not exactly sixteen.
+            pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+                Uuid::from_slice(bytes).ok().map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = MalformedId;
+
+            fn from_str(text: &str) -> Result<Self, MalformedId> {
+                parse(text).map(Self)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A user of this server.
+    UserId;
+    /// A character: who a session is played with.
+    CharacterId;
+    /// A persona: who the user plays.
+    PersonaId;
+    /// A session: one story with its tree.
+    SessionId;
+    /// A node: one message of a tree.
+    NodeId;
+}
+
+/// Only the canonical form is an id: other spellings of one UUID would make two names for one thing.
+fn parse(text: &str) -> Result<Uuid, MalformedId> {
+    let canonical = text.len() == 36 && !text.bytes().any(|b| b.is_ascii_uppercase());
+    match Uuid::try_parse(text) {
+        Ok(uuid) if canonical => Ok(uuid),
+        _ => Err(MalformedId),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C21: ids match one pattern.
+    #[test]
+    fn only_the_canonical_form_is_an_id() {
+        let good = "018f3e2a-0000-7000-8000-0000000000aa";
+        assert_eq!(good.parse::<NodeId>().unwrap().to_string(), good);
+        for bad in ["", "x", "018F3E2A-0000-7000-8000-0000000000AA", "018f3e2a0000700080000000000000aa", "{018f3e2a}"] {
+            assert_eq!(bad.parse::<NodeId>(), Err(MalformedId), "{bad}");
+        }
+    }
+
+    #[test]
+    fn debug_names_the_kind() {
+        let id: SessionId = "018f3e2a-0000-7000-8000-0000000000aa".parse().unwrap();
+        assert!(format!("{id:?}").starts_with("SessionId("));
+    }
+}

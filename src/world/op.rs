@@ -1,0 +1,268 @@
+//! Operations: one recorded change of a world, as it was *meant*. `add /combat/hp -12` stays true on another base.
+
+use serde_json::{Map, Number, Value};
+
+use super::pointer::{MalformedPointer, Pointer};
+
+/// Which section of the world an operation changes; only the server writes any but `Vars`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Section {
+    /// What plugins and people write.
+    #[default]
+    Vars,
+    /// Active lore entries and their timers.
+    Lore,
+    /// The rolling summary (a text: only `set` with an empty path).
+    Summary,
+    /// Confirmed events (a list: only `append` and `take` with an empty path).
+    Events,
+}
+
+/// What happens at the path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Adds to a number; a missing one counts as 0.
+    Add(Number),
+    /// Puts a value, making the maps that lead to it.
+    Set(Value),
+    /// Takes a value away; nothing there is nothing to do.
+    Remove,
+    /// Puts a value under a key of the map at the path; a missing map is made.
+    Insert {
+        /// The key inside the map.
+        key: String,
+        /// The value to put there.
+        value: Value,
+    },
+    /// Puts a value at the end of the list at the path; a missing list is made.
+    Append(Value),
+    /// Takes one equal value out of the list at the path, wherever it stands.
+    Take(Value),
+    /// Moves the value at `from` to the path.
+    Move {
+        /// Where the value was.
+        from: Pointer,
+    },
+}
+
+impl Change {
+    /// The word for it on the wire.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Add(_) => "add",
+            Self::Set(_) => "set",
+            Self::Remove => "remove",
+            Self::Insert { .. } => "insert",
+            Self::Append(_) => "append",
+            Self::Take(_) => "take",
+            Self::Move { .. } => "move",
+        }
+    }
+}
+
+/// One operation of a delta (`domain.md` 3.3). A fact: it records what was proposed, before any clamping.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    /// The section it changes.
+    pub section: Section,
+    /// Where, from the top of the section.
+    pub path: Pointer,
+    /// What happens there.
+    pub change: Change,
+    /// The reason shown to people: "took 12 damage".
+    pub why: String,
+    /// Who proposed it: a plugin's id, `user`, or `server`.
+    pub by: String,
+}
+
+impl Operation {
+    /// An operation on `vars`.
+    pub fn new(path: Pointer, change: Change, why: impl Into<String>, by: impl Into<String>) -> Self {
+        Self { section: Section::Vars, path, change, why: why.into(), by: by.into() }
+    }
+
+    /// The wire form: `{in?, op, path, value?, key?, from?, why?, by?}`; what is empty or default is left out.
+    pub fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
+        match self.section {
+            Section::Vars => {}
+            Section::Lore => _ = put("in", "lore".into()),
+            Section::Summary => _ = put("in", "summary".into()),
+            Section::Events => _ = put("in", "events".into()),
+        }
+        put("op", self.change.word().into());
+        put("path", self.path.to_string().into());
+        match &self.change {
+            Change::Remove => {}
+            Change::Add(number) => _ = put("value", Value::Number(number.clone())),
+            Change::Set(value) | Change::Append(value) | Change::Take(value) => _ = put("value", value.clone()),
+            Change::Insert { key, value } => {
+                put("key", key.clone().into());
+                put("value", value.clone());
+            }
+            Change::Move { from } => _ = put("from", from.to_string().into()),
+        }
+        if !self.why.is_empty() {
+            put("why", self.why.clone().into());
+        }
+        if !self.by.is_empty() {
+            put("by", self.by.clone().into());
+        }
+        Value::Object(map)
+    }
+
+    /// Reads the wire form.
+    ///
+    /// # Errors
+    /// Names the field that is missing, unknown or of the wrong type.
+    pub fn from_json(value: &Value) -> Result<Self, MalformedOperation> {
+        let map = value.as_object().ok_or(MalformedOperation::NotAnObject)?;
+        Reader { map }.operation()
+    }
+}
+
+/// What is wrong with an operation on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MalformedOperation {
+    /// It is not a JSON object.
+    #[error("an operation is an object")]
+    NotAnObject,
+    /// A field that this kind of operation needs is not there.
+    #[error("\"{0}\" is missing")]
+    Missing(&'static str),
+    /// A field that no operation, or not this kind, has.
+    #[error("\"{0}\" is not a field of this operation")]
+    Unknown(String),
+    /// A field of the wrong type or with a word nobody knows.
+    #[error("\"{field}\": {expected} is expected")]
+    Wrong {
+        /// The field.
+        field: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A path that is no JSON Pointer.
+    #[error("\"{field}\": {source}")]
+    Path {
+        /// `path` or `from`.
+        field: &'static str,
+        /// What is wrong with it.
+        source: MalformedPointer,
+    },
+}
+
+struct Reader<'a> {
+    map: &'a Map<String, Value>,
+}
+
+impl Reader<'_> {
+    fn operation(&self) -> Result<Operation, MalformedOperation> {
+        let change = self.change()?;
+        self.only_known(&change)?;
+        Ok(Operation {
+            section: self.section()?,
+            path: self.pointer("path")?,
+            change,
+            why: self.text("why")?.unwrap_or_default().to_owned(),
+            by: self.text("by")?.unwrap_or_default().to_owned(),
+        })
+    }
+
+    fn change(&self) -> Result<Change, MalformedOperation> {
+        const WORDS: &str = "add, set, remove, insert, append, take or move";
+        match self.text("op")?.ok_or(MalformedOperation::Missing("op"))? {
+            "add" => match self.value()? {
+                Value::Number(number) => Ok(Change::Add(number.clone())),
+                _ => Err(MalformedOperation::Wrong { field: "value", expected: "a number" }),
+            },
+            "set" => Ok(Change::Set(self.value()?.clone())),
+            "remove" => Ok(Change::Remove),
+            "insert" => {
+                let key = self.text("key")?.ok_or(MalformedOperation::Missing("key"))?.to_owned();
+                Ok(Change::Insert { key, value: self.value()?.clone() })
+            }
+            "append" => Ok(Change::Append(self.value()?.clone())),
+            "take" => Ok(Change::Take(self.value()?.clone())),
+            "move" => Ok(Change::Move { from: self.pointer("from")? }),
+            _ => Err(MalformedOperation::Wrong { field: "op", expected: WORDS }),
+        }
+    }
+
+    fn section(&self) -> Result<Section, MalformedOperation> {
+        match self.text("in")? {
+            None | Some("vars") => Ok(Section::Vars),
+            Some("lore") => Ok(Section::Lore),
+            Some("summary") => Ok(Section::Summary),
+            Some("events") => Ok(Section::Events),
+            Some(_) => Err(MalformedOperation::Wrong { field: "in", expected: "vars, lore, summary or events" }),
+        }
+    }
+
+    fn only_known(&self, change: &Change) -> Result<(), MalformedOperation> {
+        let own: &[&str] = match change {
+            Change::Remove => &[],
+            Change::Insert { .. } => &["key", "value"],
+            Change::Move { .. } => &["from"],
+            _ => &["value"],
+        };
+        let known = |key: &str| ["in", "op", "path", "why", "by"].contains(&key) || own.contains(&key);
+        match self.map.keys().find(|key| !known(key)) {
+            Some(key) => Err(MalformedOperation::Unknown(key.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn value(&self) -> Result<&Value, MalformedOperation> {
+        self.map.get("value").ok_or(MalformedOperation::Missing("value"))
+    }
+
+    fn text(&self, field: &'static str) -> Result<Option<&str>, MalformedOperation> {
+        match self.map.get(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(MalformedOperation::Wrong { field, expected: "a text" }),
+        }
+    }
+
+    fn pointer(&self, field: &'static str) -> Result<Pointer, MalformedOperation> {
+        let text = self.text(field)?.ok_or(MalformedOperation::Missing(field))?;
+        text.parse().map_err(|source| MalformedOperation::Path { field, source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_kind_reads_back_as_written() {
+        for wire in [
+            json!({"op": "add", "path": "/combat/hp", "value": -12, "why": "took 12 damage", "by": "combat"}),
+            json!({"op": "set", "path": "/a", "value": null}),
+            json!({"op": "remove", "path": "/a/b"}),
+            json!({"op": "insert", "path": "/pack", "key": "rope", "value": {"n": 1}}),
+            json!({"op": "append", "path": "/list", "value": "x"}),
+            json!({"op": "take", "path": "/list", "value": "x"}),
+            json!({"op": "move", "path": "/b", "from": "/a"}),
+            json!({"in": "summary", "op": "set", "path": "", "value": "so far"}),
+        ] {
+            assert_eq!(Operation::from_json(&wire).unwrap().to_json(), wire);
+        }
+    }
+
+    #[test]
+    fn a_bad_one_says_which_field() {
+        let check = |wire: Value, message: &str| {
+            assert_eq!(Operation::from_json(&wire).unwrap_err().to_string(), message, "{wire}");
+        };
+        check(json!([]), "an operation is an object");
+        check(json!({"path": "/a"}), "\"op\" is missing");
+        check(json!({"op": "add", "path": "/a", "value": "1"}), "\"value\": a number is expected");
+        check(json!({"op": "set", "path": "/a"}), "\"value\" is missing");
+        check(json!({"op": "set", "path": "a", "value": 1}), "\"path\": a path begins with \"/\"");
+        check(json!({"op": "remove", "path": "/a", "value": 1}), "\"value\" is not a field of this operation");
+        check(json!({"op": "set", "path": "/a", "valeu": 1, "value": 1}), "\"valeu\" is not a field of this operation");
+    }
+}
