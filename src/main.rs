@@ -1,1 +1,3 @@
+//! The `clotho` program.
+
 fn main() {}

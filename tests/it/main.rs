@@ -1,1 +1,1 @@
-
+//! Tests that drive the real program.
