@@ -1,0 +1,202 @@
+//! `[[providers]]`: the model servers, and keys that never show.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::reader::{Reader, Table};
+
+/// One model server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provider {
+    /// How models name it: `id/model`. Lower-case letters, digits, `-` and `_`; unique.
+    pub id: String,
+    /// What it speaks.
+    pub kind: ProviderKind,
+    /// Where its API begins, such as `http://127.0.0.1:8080/v1`; without a slash at the end.
+    pub base_url: String,
+    /// Its key. See [`Provider::key`].
+    pub api_key: ApiKey,
+    /// The names of its models; empty means: ask it.
+    pub models: Vec<String>,
+    /// More parameters, sent with each request as they stand.
+    pub extra: Map<String, Value>,
+}
+
+/// What a model server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProviderKind {
+    /// OpenAI's chat completions.
+    #[default]
+    OpenAi,
+}
+
+/// Where a key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApiKey {
+    /// The server asks for none.
+    None,
+    /// It stood in the settings or in the environment.
+    Given(Secret),
+    /// It stands in this file, which is read when the key is needed.
+    File(PathBuf),
+}
+
+/// A text that is not shown by accident: not by `Debug`, and it has no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret.
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The secret itself, for the one place that sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// A key file that gives no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// It cannot be read.
+    #[error("the key file of provider {provider} cannot be read: {cause}")]
+    Unreadable {
+        /// Whose.
+        provider: String,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// It is empty, or holds more than one line of text.
+    #[error("the key file of provider {provider} must hold one line: the key")]
+    Malformed {
+        /// Whose.
+        provider: String,
+    },
+}
+
+impl Provider {
+    /// The key to send, if there is one. Reads the file of `api_key_file`, so it may block; blanks around the key in the
+    /// file do not count.
+    ///
+    /// # Errors
+    /// The file cannot be read or holds no key.
+    pub fn key(&self) -> Result<Option<Secret>, KeyError> {
+        let path = match &self.api_key {
+            ApiKey::None => return Ok(None),
+            ApiKey::Given(secret) => return Ok(Some(secret.clone())),
+            ApiKey::File(path) => path,
+        };
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|cause| KeyError::Unreadable { provider: self.id.clone(), cause })?;
+        let key = text.trim();
+        if key.is_empty() || key.chars().any(char::is_control) {
+            return Err(KeyError::Malformed { provider: self.id.clone() });
+        }
+        Ok(Some(Secret(key.to_owned())))
+    }
+}
+
+pub(super) fn read_all(tables: Vec<Table>, reader: &mut Reader, env: &[(String, String)]) -> Vec<Provider> {
+    let mut providers: Vec<Provider> = Vec::new();
+    for mut table in tables {
+        let provider = read(&mut table, reader, env);
+        if providers.iter().any(|other| other.id == provider.id && !provider.id.is_empty()) {
+            table.object(&["id"], format!("two providers are called {:?}", provider.id), reader);
+        }
+        table.finish(reader);
+        providers.push(provider);
+    }
+    providers
+}
+
+fn read(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> Provider {
+    let provider = Provider {
+        id: table.parsed("id", "", reader, id),
+        kind: table.parsed("kind", "openai", reader, |text| match text {
+            "openai" => Ok(ProviderKind::OpenAi),
+            other => Err(format!("expected \"openai\" (any server that speaks its chat completions), got {other:?}")),
+        }),
+        base_url: table.parsed("base_url", "", reader, base_url),
+        api_key: read_key(table, reader, env),
+        models: table.texts("models", &[], reader, model),
+        extra: table.json("extra", reader),
+    };
+    for (key, expected) in
+        [("id", "a short name such as \"local\""), ("base_url", "an address such as \"http://127.0.0.1:8080/v1\"")]
+    {
+        if !table.was_given(key) {
+            table.object(&[], format!("{key} is missing: expected {expected}"), reader);
+        }
+    }
+    provider
+}
+
+fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> ApiKey {
+    let given = table.secret("api_key", reader);
+    let variable = table.text("api_key_env", "", reader);
+    let file = table.text("api_key_file", "", reader);
+    let count = [given.is_some(), !variable.is_empty(), !file.is_empty()].into_iter().filter(|&is| is).count();
+    if count > 1 {
+        let message = "expected only one of api_key, api_key_env and api_key_file".to_owned();
+        table.object(&["api_key", "api_key_env", "api_key_file"], message, reader);
+    }
+    if let Some(key) = given {
+        return ApiKey::Given(Secret(key));
+    }
+    if !variable.is_empty() {
+        let value = env.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.trim());
+        return match value {
+            Some(value) if !value.is_empty() && !value.chars().any(char::is_control) => {
+                ApiKey::Given(Secret(value.to_owned()))
+            }
+            _ => {
+                let message = format!("the environment has no variable {variable:?} that holds one line of text");
+                table.object(&["api_key_env"], message, reader);
+                ApiKey::None
+            }
+        };
+    }
+    if file.is_empty() { ApiKey::None } else { ApiKey::File(PathBuf::from(file)) }
+}
+
+fn id(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let message = "expected a short name of lower-case letters, digits, \"-\" and \"_\", and not \"plugin\"";
+    if !text.is_empty() && text.len() <= 64 && text.chars().all(fits) && text != "plugin" {
+        return Ok(text.to_owned());
+    }
+    Err(format!("{message}, got {text:?}"))
+}
+
+/// The message never repeats the address: people write passwords into them.
+fn base_url(text: &str) -> Result<String, String> {
+    let expected = "expected an address such as \"http://127.0.0.1:8080/v1\"";
+    let url = reqwest::Url::parse(text).map_err(|error| format!("{expected}: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(format!("{expected}: it must begin with http:// or https://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("{expected}: keys belong in api_key, api_key_env or api_key_file"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("{expected}: it must not have a ? or # part"));
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+fn model(text: &str) -> Result<(), String> {
+    if text.is_empty() || text.len() > 200 || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(format!("expected the name of a model, got {text:?}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Takes typed values out of the tree, notes what is wrong, and finds keys nobody asked for.
+
+use std::ops::RangeInclusive;
+
+use indexmap::IndexMap;
+
+use super::problem::{ConfigProblem, Place};
+use super::source::{Entry, Tree, Value};
+
+/// What has been found wrong so far.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub problems: Vec<ConfigProblem>,
+    /// Every key that was asked for, with its section: what there is to document.
+    #[cfg(test)]
+    pub asked: Vec<(String, &'static str)>,
+}
+
+/// One table of the file while it is read: a key that is asked for is taken out, what stays is unknown.
+pub(super) struct Table {
+    /// As the file writes it: `[server]`.
+    name: String,
+    /// Where the table begins; `None` if nobody gave it.
+    at: Option<Place>,
+    entries: IndexMap<String, Entry>,
+    known: Vec<(&'static str, Option<Place>)>,
+}
+
+impl Table {
+    /// The whole file.
+    pub fn top(tree: Tree) -> Self {
+        Self { name: String::new(), at: None, entries: tree.0, known: Vec::new() }
+    }
+
+    /// Reads the section `name` with `read`; a section that was not given is empty.
+    pub fn section<T>(&mut self, name: &'static str, reader: &mut Reader, read: fn(&mut Self, &mut Reader) -> T) -> T {
+        let mut table = match self.take(name) {
+            Some(entry) => Self::of(format!("[{name}]"), entry, reader),
+            None => Self { name: format!("[{name}]"), at: None, entries: IndexMap::new(), known: Vec::new() },
+        };
+        let section = read(&mut table, reader);
+        table.finish(reader);
+        section
+    }
+
+    /// What `read` makes of a section that nobody gave.
+    pub fn default_of<T>(read: fn(&mut Self, &mut Reader) -> T) -> T {
+        let mut table = Self { name: String::new(), at: None, entries: IndexMap::new(), known: Vec::new() };
+        read(&mut table, &mut Reader::default())
+    }
+
+    /// Whether a key that was asked for was in the file or in the environment.
+    pub fn was_given(&self, key: &str) -> bool {
+        self.known.iter().any(|(known, place)| *known == key && place.is_some())
+    }
+
+    /// Takes an array of tables (`[[name]]`).
+    pub fn tables(&mut self, name: &'static str, reader: &mut Reader) -> Vec<Self> {
+        let Some(entry) = self.take(name).map(Entry::resolved) else { return Vec::new() };
+        let Value::Array(entries) = entry.value else {
+            reader.problems.push(ConfigProblem {
+                place: entry.at,
+                section: format!("[[{name}]]"),
+                key: String::new(),
+                message: format!("expected an array of tables, got {}", entry.value.kind()),
+            });
+            return Vec::new();
+        };
+        entries.into_iter().map(|entry| Self::of(format!("[[{name}]]"), entry, reader)).collect()
+    }
+
+    fn of(name: String, entry: Entry, reader: &mut Reader) -> Self {
+        let entry = entry.resolved();
+        let (entries, wrong) = match entry.value {
+            Value::Table(entries) => (entries, None),
+            other => (IndexMap::new(), Some(format!("expected a table, got {}", other.kind()))),
+        };
+        if let Some(message) = wrong {
+            let (place, section) = (entry.at.clone(), name.clone());
+            reader.problems.push(ConfigProblem { place, section, key: String::new(), message });
+        }
+        Self { name, at: Some(entry.at), entries, known: Vec::new() }
+    }
+
+    /// A text that may be anything.
+    pub fn text(&mut self, key: &'static str, default: &str, reader: &mut Reader) -> String {
+        self.parsed(key, default, reader, |text| Ok(text.to_owned()))
+    }
+
+    /// A text that `parse` turns into a value, or says what was expected. The default must parse.
+    pub fn parsed<T>(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        reader: &mut Reader,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> T
+    where
+        T: Default,
+    {
+        let given = self.take(key).and_then(|entry| {
+            let place = entry.at.clone();
+            let text = text_of(entry.value).map_err(|kind| format!("expected a string, got {kind}"));
+            text.and_then(|text| parse(&text)).map_err(|message| self.wrong(key, place, message, reader)).ok()
+        });
+        given.or_else(|| parse(default).ok()).unwrap_or_default()
+    }
+
+    /// A text that must not be shown: a problem with it says nothing of its content.
+    pub fn secret(&mut self, key: &'static str, reader: &mut Reader) -> Option<String> {
+        let entry = self.take(key)?;
+        let place = entry.at.clone();
+        match text_of(entry.value) {
+            Ok(text) if text.is_empty() => None,
+            Ok(text) if text.chars().any(char::is_control) => {
+                self.wrong(key, place, "must not contain line breaks or control characters".to_owned(), reader);
+                None
+            }
+            Ok(text) => Some(text),
+            Err(kind) => {
+                self.wrong(key, place, format!("expected a string, got {kind}"), reader);
+                None
+            }
+        }
+    }
+
+    /// A whole number within bounds; `what` says what it counts.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        default: u32,
+        bounds: RangeInclusive<u32>,
+        what: &str,
+        reader: &mut Reader,
+    ) -> u32 {
+        let Some(entry) = self.take(key).map(Entry::resolved) else { return default };
+        let (low, high) = (bounds.start(), bounds.end());
+        let got = match &entry.value {
+            Value::Integer(number) => match u32::try_from(*number) {
+                Ok(number) if bounds.contains(&number) => return number,
+                _ => number.to_string(),
+            },
+            Value::Text(text) => format!("{text:?}"),
+            other => other.kind().to_owned(),
+        };
+        self.wrong(key, entry.at, format!("expected {what}, a whole number from {low} to {high}, got {got}"), reader);
+        default
+    }
+
+    /// A list of texts, each checked by `check`.
+    pub fn texts(
+        &mut self,
+        key: &'static str,
+        default: &[&str],
+        reader: &mut Reader,
+        check: impl Fn(&str) -> Result<(), String>,
+    ) -> Vec<String> {
+        let Some(entry) = self.take(key).map(Entry::resolved) else {
+            return default.iter().map(|&text| text.to_owned()).collect();
+        };
+        let Value::Array(items) = entry.value else {
+            let kind = entry.value.kind();
+            self.wrong(key, entry.at, format!("expected a list of strings, [\"…\"], got {kind}"), reader);
+            return Vec::new();
+        };
+        let mut texts = Vec::new();
+        for item in items {
+            let checked = match item.value {
+                Value::Text(text) => check(&text).map(|()| text),
+                other => Err(format!("expected only strings in the list, got {}", other.kind())),
+            };
+            match checked {
+                Ok(text) => texts.push(text),
+                Err(message) => self.wrong(key, item.at, message, reader),
+            }
+        }
+        texts
+    }
+
+    /// A table of any content, as JSON.
+    pub fn json(&mut self, key: &'static str, reader: &mut Reader) -> serde_json::Map<String, serde_json::Value> {
+        let Some(entry) = self.take(key) else { return serde_json::Map::new() };
+        let at = entry.at.clone();
+        match json_of(entry) {
+            Ok(serde_json::Value::Object(map)) => return map,
+            Ok(_) => self.wrong(key, at, "expected a table, {name = value}".to_owned(), reader),
+            Err((at, message)) => self.wrong(key, at, message, reader),
+        }
+        serde_json::Map::new()
+    }
+
+    /// Notes a problem that involves several keys, at the first of `keys` that was given, else at the table itself.
+    pub fn object(&self, keys: &[&str], message: String, reader: &mut Reader) {
+        let given = keys.iter().find_map(|key| {
+            let known = self.known.iter().find(|(known, _)| known == key)?;
+            Some((known.0, known.1.clone()?))
+        });
+        let (key, place) = match given {
+            Some((key, place)) => (key, place),
+            None => ("", self.at.clone().unwrap_or(Place::File { line: 1, column: 1 })),
+        };
+        self.wrong(key, place, message, reader);
+    }
+
+    /// What is left is unknown.
+    pub fn finish(self, reader: &mut Reader) {
+        #[cfg(test)]
+        reader.asked.extend(self.known.iter().map(|(key, _)| (self.name.clone(), *key)));
+        let known: Vec<&str> = self.known.iter().map(|(key, _)| *key).collect();
+        let what = if self.name.is_empty() { "section" } else { "key" };
+        for (key, entry) in self.entries {
+            let near = nearest(&key, &known);
+            if near.is_none() && is_foreign(&entry.key_at) {
+                continue;
+            }
+            let hint = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+            let message = format!("unknown {what}; {hint}Known: {}", known.join(", "));
+            reader.problems.push(ConfigProblem { place: entry.key_at, section: self.name.clone(), key, message });
+        }
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<Entry> {
+        let entry = self.entries.shift_remove(key);
+        self.known.push((key, entry.as_ref().map(|entry| entry.key_at.clone())));
+        entry
+    }
+
+    fn wrong(&self, key: &str, place: Place, message: String, reader: &mut Reader) {
+        let section = self.name.clone();
+        reader.problems.push(ConfigProblem { place, section, key: key.to_owned(), message });
+    }
+}
+
+/// A variable without `__` names a section; one that is not even like a section (`CLOTHO_BIN`) is some script's own.
+fn is_foreign(place: &Place) -> bool {
+    matches!(place, Place::Environment(name) if !name.contains("__"))
+}
+
+/// A variable that holds a quoted TOML string means what is inside the quotes; any other text means itself.
+fn text_of(value: Value) -> Result<String, &'static str> {
+    match value {
+        Value::Text(text) => Ok(text),
+        Value::Raw(text) if text.starts_with(['"', '\'']) => Ok(unquoted(text)),
+        Value::Raw(text) => Ok(text),
+        other => Err(other.kind()),
+    }
+}
+
+fn unquoted(text: String) -> String {
+    let inner =
+        toml::de::DeValue::parse(text.trim()).ok().and_then(|value| value.get_ref().as_str().map(str::to_owned));
+    inner.unwrap_or(text)
+}
+
+fn json_of(entry: Entry) -> Result<serde_json::Value, (Place, String)> {
+    let entry = entry.resolved();
+    Ok(match entry.value {
+        Value::Text(text) | Value::Raw(text) => text.into(),
+        Value::Integer(number) => number.into(),
+        Value::Boolean(boolean) => boolean.into(),
+        Value::Float(number) => match serde_json::Number::from_f64(number) {
+            Some(number) => number.into(),
+            None => return Err((entry.at, "a number must be finite".to_owned())),
+        },
+        Value::Date => return Err((entry.at, "expected what JSON has; write a date as a string".to_owned())),
+        Value::Array(items) => serde_json::Value::Array(items.into_iter().map(json_of).collect::<Result<_, _>>()?),
+        Value::Table(entries) => {
+            let entries = entries.into_iter().map(|(key, entry)| Ok((key, json_of(entry)?)));
+            serde_json::Value::Object(entries.collect::<Result<_, _>>()?)
+        }
+    })
+}
+
+/// The known key that `key` most probably was meant to be, if one is near enough.
+fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = known.iter().map(|&name| (distance(key, name), name)).min()?;
+    (near.0 <= 1 + near.1.chars().count() / 4).then_some(near.1)
+}
+
+/// Edits between two words: insertions, deletions, replacements and swaps of neighbours.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut last = None;
+    for (i, x) in a.chars().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let at = |row: &[usize], index: usize| row.get(index).copied().unwrap_or(usize::MAX - 1);
+            let mut cost = (at(&row, j) + usize::from(x != y)).min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
+            if j > 0 && last == Some(y) && b.get(j - 1) == Some(&x) {
+                cost = cost.min(at(&before, j - 1) + 1);
+            }
+            next.push(cost);
+        }
+        before = std::mem::replace(&mut row, next);
+        last = Some(x);
+    }
+    row.last().copied().unwrap_or(0)
+}

@@ -1,0 +1,345 @@
+//! The sections, their keys, defaults and bounds. `config.toml` explains each to the one who runs the server.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::reader::{Reader, Table};
+
+/// `[server]`: where the server listens and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// The address; port 0 lets the system choose. Always a loopback address in mode `local`.
+    pub listen: SocketAddr,
+    /// Who is let in.
+    pub mode: Mode,
+    /// Names and addresses, lower case and without a port, that a `Host` or `Origin` header may carry besides the
+    /// loopback ones.
+    pub allowed_hosts: Vec<String>,
+    /// Serve the page from this folder and not from the program; for development.
+    pub static_dir: Option<PathBuf>,
+    /// Threads that serve requests; 0 means one for each core.
+    pub workers: usize,
+}
+
+/// Who is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// One owner, no password, only from this machine.
+    #[default]
+    Local,
+}
+
+/// `[storage]`: where the data lies and how it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Storage {
+    /// The folder that holds everything of this server.
+    pub data_dir: PathBuf,
+    /// The SQLite file; `None` means `clotho.db` in the data directory. See [`Storage::database_path`].
+    pub database: Option<PathBuf>,
+    /// A full world is kept every so many nodes along a path; 1 to 1000.
+    pub keyframe_every: u32,
+    /// Connections that read at the same time.
+    pub readers: usize,
+    /// Requests that may share one commit.
+    pub group_max: usize,
+}
+
+/// `[plugins]`: where more plugins lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugins {
+    /// A folder of plugins besides the bundled ones; one of the same id replaces the bundled one.
+    pub dir: Option<PathBuf>,
+}
+
+/// `[generation]`: which model answers and how long it may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generation {
+    /// The model of a session that names none: `provider/model`, `model` where that is unique, or `plugin:<id>`.
+    pub model: String,
+    /// How long a connection may take.
+    pub connect_timeout: Duration,
+    /// How long the first piece of a reply may take.
+    pub first_token_timeout: Duration,
+    /// How long a reply may fall silent.
+    pub idle_timeout: Duration,
+    /// The context length of a model that does not tell its own, in tokens; more than `reply_tokens`.
+    pub context_tokens: u32,
+    /// Tokens kept free for the reply.
+    pub reply_tokens: u32,
+    /// Blocks `<tag>…</tag>` of earlier replies that later prompts leave out.
+    pub hide_tags: Vec<String>,
+}
+
+/// `[limits]`: what one request, user or server may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a request's body (`body_mb`).
+    pub body_bytes: usize,
+    /// Bytes of a message (`message_kb`).
+    pub message_bytes: usize,
+    /// Bytes of a reply; a longer one is cut off (`reply_kb`).
+    pub reply_bytes: usize,
+    /// How long a generation may run in all (`generation_s`).
+    pub generation: Duration,
+    /// Generations of one user at the same time, waiting ones included.
+    pub generations_per_user: usize,
+    /// Generations of all users at the same time.
+    pub generations: usize,
+    /// Open sockets of one user.
+    pub ws_per_user: usize,
+    /// Bytes of a frame that a client sends (`ws_frame_kb`).
+    pub ws_frame_bytes: usize,
+    /// Events that may wait for a slow client.
+    pub ws_queue: usize,
+    /// How deep the JSON of a request may nest.
+    pub json_depth: usize,
+}
+
+/// `[log]`: what is logged and in which form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// The form of a line.
+    pub format: LogFormat,
+    /// A level, or several with targets: `info,clotho::provider=debug`.
+    pub level: String,
+}
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+/// `[search]`: how the search index is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// Memory of the index writer in bytes (`heap_mb`).
+    pub heap_bytes: usize,
+    /// A change is searchable at the latest after this time (`commit_ms`).
+    pub commit_interval: Duration,
+    /// So many waiting changes are committed at once.
+    pub commit_docs: usize,
+}
+
+impl Server {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        let listen = table.parsed("listen", "127.0.0.1:7317", reader, |text| address(text).map(Some));
+        let listen = listen.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        let mode = table.parsed("mode", "local", reader, mode);
+        if !listen.ip().is_loopback() {
+            let message = format!(
+                "{listen} can be reached from other machines, and mode \"local\" asks nobody for a password: that needs \
+                 mode \"accounts\", which this version does not have yet; listen on 127.0.0.1 and put a proxy that asks \
+                 for a password before it"
+            );
+            table.object(&["listen"], message, reader);
+        }
+        Self {
+            listen,
+            mode,
+            allowed_hosts: table.texts("allowed_hosts", &[], reader, host).into_iter().map(lower).collect(),
+            static_dir: table.parsed("static_dir", "", reader, optional_path),
+            workers: size(table.number("workers", 0, 0..=256, "the number of threads (0: one for each core)", reader)),
+        }
+    }
+}
+
+impl Storage {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self {
+            data_dir: table.parsed("data_dir", "./data", reader, path),
+            database: table.parsed("database_url", "", reader, database),
+            keyframe_every: table.number("keyframe_every", 16, 1..=1000, "nodes from keyframe to keyframe", reader),
+            readers: size(table.number("readers", 4, 1..=64, "the number of connections that read", reader)),
+            group_max: size(table.number("group_max", 64, 1..=1024, "the requests that share a commit", reader)),
+        }
+    }
+
+    /// The database file: as configured, a relative path counted from the data directory.
+    pub fn database_path(&self) -> PathBuf {
+        self.data_dir.join(self.database.as_deref().unwrap_or(Path::new("clotho.db")))
+    }
+
+    /// The folder of the search index.
+    pub fn search_path(&self) -> PathBuf {
+        self.data_dir.join("search")
+    }
+}
+
+impl Plugins {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self { dir: table.parsed("dir", "", reader, optional_path) }
+    }
+}
+
+impl Generation {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        let generation = Self {
+            model: table.parsed("model", "plugin:lantern-keep", reader, model),
+            connect_timeout: seconds(table.number("connect_timeout_s", 10, 1..=300, "seconds", reader)),
+            first_token_timeout: seconds(table.number("first_token_timeout_s", 120, 1..=3600, "seconds", reader)),
+            idle_timeout: seconds(table.number("idle_timeout_s", 60, 1..=3600, "seconds", reader)),
+            context_tokens: table.number("context_tokens", 8192, 512..=16_000_000, "tokens", reader),
+            reply_tokens: table.number("reply_tokens", 1024, 16..=1_000_000, "tokens", reader),
+            hide_tags: table.texts("hide_tags", HIDE_TAGS, reader, tag),
+        };
+        if generation.reply_tokens >= generation.context_tokens {
+            let (reply, context) = (generation.reply_tokens, generation.context_tokens);
+            let message = format!("expected fewer tokens for the reply ({reply}) than for the context ({context})");
+            table.object(&["reply_tokens", "context_tokens"], message, reader);
+        }
+        generation
+    }
+}
+
+/// What reasoning models, MVU cards and status-bar cards write for machines.
+const HIDE_TAGS: &[&str] = &["think", "thinking", "UpdateVariable", "JSONPatch", "StatusBlock"];
+
+impl Limits {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        let generation = seconds(table.number("generation_s", 600, 1..=86_400, "seconds", reader));
+        let mut number = |key, default, bounds, what| size(table.number(key, default, bounds, what, reader));
+        Self {
+            body_bytes: number("body_mb", 16, 1..=1024, "megabytes") * 1024 * 1024,
+            message_bytes: number("message_kb", 256, 1..=16_384, "kilobytes") * 1024,
+            reply_bytes: number("reply_kb", 1024, 1..=16_384, "kilobytes") * 1024,
+            generation,
+            generations_per_user: number("generations_per_user", 8, 1..=10_000, "generations"),
+            generations: number("generations", 256, 1..=100_000, "generations"),
+            ws_per_user: number("ws_per_user", 16, 1..=10_000, "sockets"),
+            ws_frame_bytes: number("ws_frame_kb", 64, 1..=16_384, "kilobytes") * 1024,
+            ws_queue: number("ws_queue", 1024, 16..=1_000_000, "events"),
+            json_depth: number("json_depth", 64, 8..=128, "levels"),
+        }
+    }
+}
+
+impl Log {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self {
+            format: table.parsed("format", "text", reader, |text| match text {
+                "text" => Ok(LogFormat::Text),
+                "json" => Ok(LogFormat::Json),
+                other => Err(format!("expected \"text\" or \"json\", got {other:?}")),
+            }),
+            level: table.parsed("level", "info", reader, levels),
+        }
+    }
+}
+
+impl Search {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self {
+            heap_bytes: size(table.number("heap_mb", 20, 15..=1024, "megabytes", reader)) * 1024 * 1024,
+            commit_interval: Duration::from_millis(
+                table.number("commit_ms", 200, 10..=900, "milliseconds", reader).into(),
+            ),
+            commit_docs: size(table.number("commit_docs", 1000, 1..=100_000, "documents", reader)),
+        }
+    }
+}
+
+macro_rules! defaults {
+    ($($name:ty),*) => {$(
+        impl Default for $name {
+            fn default() -> Self {
+                Table::default_of(Self::read)
+            }
+        }
+    )*};
+}
+
+defaults!(Server, Storage, Plugins, Generation, Limits, Log, Search);
+
+fn size(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn seconds(number: u32) -> Duration {
+    Duration::from_secs(number.into())
+}
+
+fn lower(text: String) -> String {
+    text.to_lowercase()
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    numeric.as_deref().unwrap_or(text).parse().map_err(|_| {
+        format!("expected an address and a port such as \"127.0.0.1:7317\" or \"[::1]:7317\", got {text:?}")
+    })
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    match text {
+        "local" => Ok(Mode::Local),
+        "accounts" => Err("this version has no accounts yet: expected \"local\"".to_owned()),
+        other => Err(format!("expected \"local\", got {other:?}")),
+    }
+}
+
+fn host(text: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    let is_ipv6 = text.parse::<std::net::Ipv6Addr>().is_ok();
+    if is_ipv6 || (!text.is_empty() && text.len() <= 253 && text.chars().all(fits)) {
+        return Ok(());
+    }
+    Err(format!("expected a host name such as \"play.example.org\", without scheme, port or path, got {text:?}"))
+}
+
+fn path(text: &str) -> Result<PathBuf, String> {
+    optional_path(text)?.ok_or_else(|| "expected a path, got an empty string".to_owned())
+}
+
+fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
+    if text.contains('\0') {
+        return Err("a path cannot contain U+0000".to_owned());
+    }
+    Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+}
+
+fn database(text: &str) -> Result<Option<PathBuf>, String> {
+    if text.starts_with("postgres:") || text.starts_with("postgresql:") {
+        return Err("this version keeps its data in SQLite only: expected the path of a file, or \"\"".to_owned());
+    }
+    let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:")).unwrap_or(text);
+    let is_url = path.split_once("://").is_some() || path.starts_with("file:") || path.contains('?');
+    if is_url || path == ":memory:" || (path.is_empty() && !text.is_empty()) {
+        return Err("expected the path of an SQLite file such as \"clotho.db\", or \"\"".to_owned());
+    }
+    optional_path(path)
+}
+
+fn model(text: &str) -> Result<String, String> {
+    let fits = !text.is_empty() && text.len() <= 300 && !text.chars().any(|c| c.is_control() || c.is_whitespace());
+    let message = "expected a model: \"provider/model\", \"model\", or \"plugin:<id>\"";
+    if fits { Ok(text.to_owned()) } else { Err(format!("{message}, got {text:?}")) }
+}
+
+fn tag(text: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    if text.chars().next().is_some_and(char::is_alphabetic) && text.chars().all(fits) && text.len() <= 64 {
+        return Ok(());
+    }
+    Err(format!("expected the name of a tag such as \"think\", without brackets, got {text:?}"))
+}
+
+/// Checked here, because a logger takes an unknown level for the name of a target.
+fn levels(text: &str) -> Result<String, String> {
+    let is_level = |word: &str| matches!(word, "off" | "error" | "warn" | "info" | "debug" | "trace");
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_:-".contains(c);
+    let is_directive = |part: &str| match part.split_once('=') {
+        Some((target, level)) => !target.is_empty() && target.chars().all(fits) && is_level(level),
+        None => is_level(part),
+    };
+    if text.split(',').all(is_directive) {
+        return Ok(text.to_owned());
+    }
+    let levels = "off, error, warn, info, debug or trace";
+    Err(format!("expected one of {levels}, or several parts such as \"info,clotho::provider=debug\", got {text:?}"))
+}
