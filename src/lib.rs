@@ -5,7 +5,8 @@
 //! The modules are floors of one house; a file imports only from lower floors or from its own folder (`tests/it/tidy.rs`
 //! holds this). From the ground up:
 //!
-//! 1. [`world`], [`config`], [`ids`]: values, operations, schemas and the fold; settings; newtypes
+//! 1. [`world`], [`config`], [`ids`], [`assets`]: values, operations, schemas and the fold; settings; newtypes; files inside
+//!    the program
 //! 2. `provider`, [`clock`]: model streams; time and ids as arguments
 //! 3. `tree`, `oplog`: nodes, paths and edits; what an operation is
 //! 4. `plugin`, `prompt`: Rhai hooks and their host; blueprint to messages
@@ -17,6 +18,7 @@
 //!
 //! `ARCHITECTURE.md` has the map and the way of a turn, `GLOSSARY.md` the words.
 
+pub mod assets;
 pub mod clock;
 pub mod config;
 pub mod ids;

@@ -1,0 +1,56 @@
+//! Puts the page (`static/`) and the bundled plugins (`plugins/`) into the program: writes a table of their files, which
+//! `src/assets.rs` includes, and has cargo build again when a file comes, changes or goes.
+#![expect(clippy::print_stdout, reason = "cargo takes its instructions from standard output")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let var = |name| env::var_os(name).map(PathBuf::from).ok_or_else(|| io::Error::other(format!("{name} is not set")));
+    let (root, out) = (var("CARGO_MANIFEST_DIR")?, var("OUT_DIR")?);
+    println!("cargo::rerun-if-changed=build.rs");
+    let mut code = String::new();
+    for (name, folder) in [("STATIC", "static"), ("PLUGINS", "plugins")] {
+        let mut files = Vec::new();
+        collect(&root.join(folder), "", &mut files)?;
+        files.sort();
+        code += &format!("static {name}: &[File] = &[\n");
+        for path in files {
+            let place = format!("/{folder}/{path}");
+            writeln!(
+                code,
+                "File {{ path: {path:?}, bytes: include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {place:?})) }},"
+            )
+            .map_err(io::Error::other)?;
+        }
+        code += "];\n";
+    }
+    fs::write(out.join("assets.rs"), code)
+}
+
+/// Collects the files below `folder`, with paths that have `/` between the parts.
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let entries = fs::read_dir(folder).map_err(|error| io::Error::other(format!("{}: {error}", folder.display())))?;
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_str().ok_or_else(|| io::Error::other(format!("{} is not UTF-8", entry.path().display())))?;
+        if is_left_out(name) {
+            continue;
+        }
+        let path = format!("{prefix}{name}");
+        if entry.path().is_dir() {
+            collect(&entry.path(), &format!("{path}/"), files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What only serves development: hidden files, tests of plugins, types for the checker.
+fn is_left_out(name: &str) -> bool {
+    name.starts_with('.') || matches!(name, "tests" | "node_modules" | "tsconfig.json") || name.ends_with(".d.ts")
+}
