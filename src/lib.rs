@@ -19,4 +19,6 @@
 
 pub mod clock;
 pub mod ids;
+pub mod oplog;
+pub mod tree;
 pub mod world;
