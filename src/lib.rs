@@ -20,5 +20,6 @@
 pub mod clock;
 pub mod ids;
 pub mod oplog;
+pub mod store;
 pub mod tree;
 pub mod world;

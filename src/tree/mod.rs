@@ -12,6 +12,8 @@ pub mod delta;
 pub mod edit;
 pub mod mirror;
 pub mod node;
+pub mod session;
 
 pub use delta::{Delta, Note, Trouble};
 pub use node::{Effects, Kind, Node, Role, Siblings, Status};
+pub use session::{CardRef, PersonaRef, PluginSetting, Session};
