@@ -6,7 +6,7 @@
 //! holds this). From the ground up:
 //!
 //! 1. [`world`], `config`, [`ids`]: values, operations, schemas and the fold; settings; newtypes
-//! 2. `provider`, [`clock`]: model streams; time and ids as arguments
+//! 2. [`provider`], [`clock`]: model streams; time and ids as arguments
 //! 3. `tree`, `oplog`: nodes, paths and edits; what an operation is
 //! 4. `plugin`, `prompt`: Rhai hooks and their host; blueprint to messages
 //! 5. `store`, `search`, `live`: rows and SQL; the index; live events
@@ -20,6 +20,7 @@
 pub mod clock;
 pub mod ids;
 pub mod oplog;
+pub mod provider;
 pub mod store;
 pub mod tree;
 pub mod world;
