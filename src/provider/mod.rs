@@ -13,7 +13,7 @@
 //! - A new field or dialect of the OpenAI-compatible kind: `chunk`, with a case in its table of tests.
 //! - A new way to fail: a variant of [`Failure`] with its code, hint and whether asking again can help.
 //! - A new kind of server: a file beside `openai` whose `stream` gives the same [`FrameStream`], and a run of the
-//!   suite in `tests/it/provider.rs` against it.
+//!   suite in `tests/it/provider/` against it.
 
 mod chunk;
 mod client;

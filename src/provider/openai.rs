@@ -43,7 +43,7 @@ impl OpenAi {
             failure: None,
             speaking: false,
         };
-        stream::unfold(reply, |mut reply| async move { reply.next().await.map(|item| (item, reply)) }).boxed()
+        stream::unfold(reply, |mut reply| async move { reply.next().await.map(|item| (item, reply)) }).fuse().boxed()
     }
 
     /// The models that the server offers, in its order.
