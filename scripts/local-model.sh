@@ -25,8 +25,8 @@ fail() { echo "local-model: $*" >&2; exit 1; }
 
 command -v python3 >/dev/null || fail "python3 is missing (Debian: apt install python3 python3-venv)"
 mkdir -p "$dir"
-if ! [ -x "$python" ]; then
-  python3 -m venv "$dir/venv" || fail "python3 cannot make a virtual environment (Debian: apt install python3-venv)"
+if ! "$python" -m pip --version >/dev/null 2>&1; then
+  python3 -m venv --clear "$dir/venv" || fail "python3 cannot make a virtual environment (Debian: apt install python3-venv)"
 fi
 wheel() { "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: "$@"; }
 model_file() {
@@ -76,14 +76,20 @@ params.verbosity = 1
 
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda *_: os._exit(0))
-server = xllamacpp.Server(params)  # returns when the model is loaded
+try:
+    server = xllamacpp.Server(params)  # returns when the model is loaded
+except RuntimeError as error:
+    sys.exit(f"local-model: could not start: {error} Is port {port} free, and {gguf} a model?")
 address = server.listening_address.rstrip("/")
 if not address.split("//")[-1].startswith("127.0.0.1:"):
     sys.exit("local-model: the server listens on " + address + ", not on 127.0.0.1 only")
-print(f"""{name} answers at {address}/v1 (stop it with Ctrl-C). Put this into config.toml:
+print(f"""{name} answers at {address}/v1 (stop it with Ctrl-C).
 
-[generation]
+In config.toml, set under [generation]:
+
 model = "local/{name}"
+
+and add at the end:
 
 [[providers]]
 id = "local"
