@@ -1,1 +1,12 @@
 //! Tests that drive the real program.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, in its helpers too"
+)]
+
+mod provider;
+mod support;

@@ -1,0 +1,14 @@
+DROP TABLE answers;
+DROP TABLE operations;
+DROP TABLE traces;
+DROP TABLE edits;
+DROP TABLE keyframes;
+DROP TABLE deltas;
+DROP TABLE segments;
+DROP TABLE texts;
+DROP TABLE nodes;
+DROP TABLE sessions;
+DROP TABLE personas;
+DROP TABLE characters;
+DROP TABLE blobs;
+DROP TABLE users;

@@ -1,0 +1,255 @@
+//! The operation log: what an entry is, and how each of its effects is undone.
+//!
+//! Every commit appends one [`Operation`] to its session, numbered without gaps (`domain.md` 4). It says what changed in
+//! the *arrangement*: which nodes came, where HEAD went, what was enabled. Texts and deltas are facts on nodes and are
+//! not repeated here. To add an effect: a variant of [`Effect`], its inverse, its JSON, and an arm wherever the compiler
+//! then asks for one (`tree/mirror.rs`, `store/effects.rs`, `follow.rs`).
+
+use serde_json::{Value, json};
+
+use crate::clock::Time;
+use crate::ids::{NodeId, UserId};
+
+/// One entry of a session's log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    /// Its number in the session, dense from 1.
+    pub op: i64,
+    /// What kind of act it was.
+    pub kind: Act,
+    /// Who did it; `None` for the server itself.
+    pub actor: Option<UserId>,
+    /// When.
+    pub at: Time,
+    /// The number of the operation whose request this completes; its own number otherwise. Undo goes by steps.
+    pub step: i64,
+    /// What changed, in order.
+    pub effects: Vec<Effect>,
+}
+
+macro_rules! acts {
+    ($($(#[$doc:meta])* $variant:ident = $word:literal,)*) => {
+        /// What kind of act an operation was, for people and for undo.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Act { $($(#[$doc])* $variant,)* }
+
+        impl Act {
+            /// The word for it.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            /// Reads the word.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+acts! {
+    /// A session was begun: its root and greetings.
+    Begin = "begin",
+    /// A message was written, with placeholders for its replies.
+    Message = "message",
+    /// Other replies were asked for.
+    Reroll = "reroll",
+    /// A message was edited.
+    Edit = "edit",
+    /// A reply ended, well or not.
+    Reply = "reply",
+    /// HEAD was moved.
+    Checkout = "checkout",
+    /// Nodes were enabled, disabled, muted or rated.
+    State = "state",
+    /// The world was changed by hand.
+    Change = "change",
+    /// Rules were switched on, off or configured.
+    Rules = "rules",
+    /// Title or settings of the session changed.
+    Session = "session",
+}
+
+/// One change of the arrangement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// A node came, under a parent.
+    Added {
+        /// The node.
+        node: NodeId,
+        /// Its parent; `None` for the root.
+        parent: Option<NodeId>,
+    },
+    /// A placeholder became a complete or failed node.
+    Completed {
+        /// The node.
+        node: NodeId,
+    },
+    /// A node left or rejoined the tree without being lost (undo of `Added`).
+    Shown {
+        /// The node.
+        node: NodeId,
+        /// Whether it is in the tree now.
+        to: bool,
+    },
+    /// A node hangs below another parent.
+    Moved {
+        /// The node.
+        node: NodeId,
+        /// The parent before.
+        from: NodeId,
+        /// The parent after.
+        to: NodeId,
+    },
+    /// HEAD moved.
+    Head {
+        /// Where it stood; `None` at the beginning.
+        from: Option<NodeId>,
+        /// Where it stands.
+        to: NodeId,
+    },
+    /// The remembered child of a node changed.
+    Remembered {
+        /// The node.
+        node: NodeId,
+        /// The child before.
+        from: Option<NodeId>,
+        /// The child after.
+        to: Option<NodeId>,
+    },
+    /// A node's text was switched on or off.
+    Enabled {
+        /// The node.
+        node: NodeId,
+        /// After.
+        to: bool,
+    },
+    /// A node's delta was switched on or off.
+    Muted {
+        /// The node.
+        node: NodeId,
+        /// After: whether it is muted.
+        to: bool,
+    },
+    /// A node was rated, 1 to 5.
+    Rated {
+        /// The node.
+        node: NodeId,
+        /// Before.
+        from: Option<u8>,
+        /// After.
+        to: Option<u8>,
+    },
+    /// A setting of the session changed.
+    Setting {
+        /// Its name on the wire.
+        name: String,
+        /// Before.
+        from: Value,
+        /// After.
+        to: Value,
+    },
+}
+
+impl Effect {
+    /// The effect that takes this one back; `None` for what cannot be taken back (a reply that ended).
+    pub fn inverse(&self) -> Option<Self> {
+        Some(match self.clone() {
+            Self::Added { node, .. } => Self::Shown { node, to: false },
+            Self::Shown { node, to } => Self::Shown { node, to: !to },
+            Self::Completed { .. } | Self::Head { from: None, .. } => return None,
+            Self::Moved { node, from, to } => Self::Moved { node, from: to, to: from },
+            Self::Head { from: Some(from), to } => Self::Head { from: Some(to), to: from },
+            Self::Remembered { node, from, to } => Self::Remembered { node, from: to, to: from },
+            Self::Enabled { node, to } => Self::Enabled { node, to: !to },
+            Self::Muted { node, to } => Self::Muted { node, to: !to },
+            Self::Rated { node, from, to } => Self::Rated { node, from: to, to: from },
+            Self::Setting { name, from, to } => Self::Setting { name, from: to, to: from },
+        })
+    }
+
+    /// The wire and log form.
+    pub fn to_json(&self) -> Value {
+        let id = |node: &Option<NodeId>| node.map(|n| n.to_string());
+        match self {
+            Self::Added { node, parent } => json!({"added": node.to_string(), "parent": id(parent)}),
+            Self::Completed { node } => json!({"completed": node.to_string()}),
+            Self::Shown { node, to } => json!({"shown": node.to_string(), "to": to}),
+            Self::Moved { node, from, to } => {
+                json!({"moved": node.to_string(), "from": from.to_string(), "to": to.to_string()})
+            }
+            Self::Head { from, to } => json!({"head": to.to_string(), "from": id(from)}),
+            Self::Remembered { node, from, to } => {
+                json!({"remembered": node.to_string(), "from": id(from), "to": id(to)})
+            }
+            Self::Enabled { node, to } => json!({"enabled": node.to_string(), "to": to}),
+            Self::Muted { node, to } => json!({"muted": node.to_string(), "to": to}),
+            Self::Rated { node, from, to } => json!({"rated": node.to_string(), "from": from, "to": to}),
+            Self::Setting { name, from, to } => json!({"setting": name, "from": from, "to": to}),
+        }
+    }
+
+    /// Reads the log form; `None` if it is not one.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let map = value.as_object()?;
+        let text = |key: &str| map.get(key).and_then(Value::as_str);
+        let node = |key: &str| text(key).and_then(|t| t.parse::<NodeId>().ok());
+        let (first, _) = map.iter().next()?;
+        Some(match first.as_str() {
+            "added" => Self::Added { node: node("added")?, parent: node("parent") },
+            "completed" => Self::Completed { node: node("completed")? },
+            "shown" => Self::Shown { node: node("shown")?, to: map.get("to")?.as_bool()? },
+            "moved" => Self::Moved { node: node("moved")?, from: node("from")?, to: node("to")? },
+            "head" => Self::Head { from: node("from"), to: node("head")? },
+            "remembered" => Self::Remembered { node: node("remembered")?, from: node("from"), to: node("to") },
+            "enabled" => Self::Enabled { node: node("enabled")?, to: map.get("to")?.as_bool()? },
+            "muted" => Self::Muted { node: node("muted")?, to: map.get("to")?.as_bool()? },
+            "rated" => Self::Rated { node: node("rated")?, from: stars(map.get("from")?), to: stars(map.get("to")?) },
+            "setting" => Self::Setting {
+                name: text("setting")?.to_owned(),
+                from: map.get("from")?.clone(),
+                to: map.get("to")?.clone(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+fn stars(value: &Value) -> Option<u8> {
+    value.as_u64().and_then(|n| u8::try_from(n).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u128) -> NodeId {
+        NodeId::new(uuid::Uuid::from_u128(n))
+    }
+
+    #[test]
+    fn effects_read_back_and_invert_twice_to_themselves() {
+        let (a, b, c) = (id(1), id(2), id(3));
+        for effect in [
+            Effect::Added { node: a, parent: Some(b) },
+            Effect::Added { node: a, parent: None },
+            Effect::Completed { node: a },
+            Effect::Shown { node: a, to: true },
+            Effect::Moved { node: a, from: b, to: c },
+            Effect::Head { from: Some(a), to: b },
+            Effect::Head { from: None, to: b },
+            Effect::Remembered { node: a, from: None, to: Some(b) },
+            Effect::Enabled { node: a, to: false },
+            Effect::Muted { node: a, to: true },
+            Effect::Rated { node: a, from: None, to: Some(4) },
+            Effect::Setting { name: "title".into(), from: json!("x"), to: json!(null) },
+        ] {
+            assert_eq!(Effect::from_json(&effect.to_json()).as_ref(), Some(&effect));
+            if let Some(twice) = effect.inverse().and_then(|inverse| inverse.inverse())
+                && !matches!(effect, Effect::Added { .. })
+            {
+                assert_eq!(twice, effect);
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! The body of an answer, piece by piece, into frames. Pure: the client feeds it what arrives.
+
+use super::{
+    Failure, Frame,
+    chunk::{self, Reader},
+    sse::{Event, Parser, TooLong},
+    words::Scrub,
+};
+
+/// An event may be this long even when a reply may not: role, usage and the vendor's own fields need room.
+const LEAST_EVENT: usize = 1 << 20;
+
+/// Bytes of an answer that is no reply, kept to say how it begins.
+const HEAD: usize = 2048;
+
+/// Decodes one answer.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    limit: usize,
+    /// Bytes of text and reasoning handed out.
+    taken: usize,
+    /// Chunks that were JSON objects.
+    read: usize,
+    shape: Shape,
+    reader: Reader,
+    scrub: Scrub,
+    head: Vec<u8>,
+    done: bool,
+}
+
+/// What kind of body it is. The first byte tells, for the content type that servers send is not to be relied on.
+#[derive(Debug)]
+enum Shape {
+    Unknown,
+    Stream(Parser),
+    Whole(Vec<u8>),
+    Ended,
+}
+
+impl Decoder {
+    /// A decoder that hands out at most `limit` bytes of text and reasoning.
+    pub(super) fn new(limit: usize, scrub: Scrub) -> Self {
+        let reader = Reader::default();
+        Self { limit, taken: 0, read: 0, shape: Shape::Unknown, reader, scrub, head: Vec::new(), done: false }
+    }
+
+    /// The provider said that nothing more will come.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// The provider said why the reply ended; usage may still follow.
+    pub(super) fn is_finished(&self) -> bool {
+        self.reader.finished
+    }
+
+    /// Appends the frames that `bytes` complete, at least [`Frame::Alive`].
+    ///
+    /// # Errors
+    /// What ends the reply; the frames before it are in `frames`.
+    pub(super) fn feed(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        let room = HEAD.saturating_sub(self.head.len());
+        self.head.extend(bytes.iter().take(room));
+        let before = frames.len();
+        let fed = self.feed_shape(bytes, frames);
+        if frames.len() == before && fed.is_ok() {
+            frames.push(Frame::Alive);
+        }
+        fed
+    }
+
+    fn feed_shape(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        let event_limit = self.limit.saturating_mul(2).max(LEAST_EVENT);
+        let mut bytes = bytes;
+        if matches!(self.shape, Shape::Unknown) {
+            bytes = after_lead_in(bytes);
+            self.shape = match bytes.first() {
+                None => return Ok(()),
+                Some(b'{' | b'[' | b'<') => Shape::Whole(Vec::new()),
+                Some(_) => Shape::Stream(Parser::new(event_limit)),
+            };
+        }
+        match &mut self.shape {
+            Shape::Stream(parser) => {
+                let mut events = Vec::new();
+                let fed = parser.feed(bytes, &mut events);
+                events.into_iter().try_for_each(|event| self.event(event, frames))?;
+                fed.map_err(|error| self.too_long(error))
+            }
+            Shape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
+                Err(Failure::TooLarge { limit: self.limit })
+            }
+            Shape::Whole(body) => {
+                body.extend_from_slice(bytes);
+                Ok(())
+            }
+            Shape::Unknown | Shape::Ended => Ok(()),
+        }
+    }
+
+    /// The body has ended, whole or broken off: what is left, and whether that was the end of a reply.
+    ///
+    /// # Errors
+    /// As for [`Decoder::feed`].
+    pub(super) fn end(&mut self, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        match std::mem::replace(&mut self.shape, Shape::Ended) {
+            Shape::Whole(body) => self.end_whole(&body, frames),
+            Shape::Stream(parser) => {
+                let open = parser.end().map_err(|error| self.too_long(error))?;
+                self.end_stream(open, frames)
+            }
+            Shape::Unknown | Shape::Ended => self.end_stream(None, frames),
+        }
+    }
+
+    fn end_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        // An event without its blank line is taken if it is whole; half of one only shows that the body was cut.
+        if let Some(data) = open.filter(|data| data.trim() == "[DONE]" || chunk::parse(data).is_ok()) {
+            self.event(Event::Data(data), frames)?;
+        }
+        match self.done || self.reader.finished {
+            true => Ok(()),
+            false if self.reader.recognised || self.is_bare_beginning() => Err(Failure::CutOff),
+            false => Err(self.garbled("it is no chat completion")),
+        }
+    }
+
+    /// Nothing arrived, or only what stands before the first chunk of any stream.
+    fn is_bare_beginning(&self) -> bool {
+        let fields = ["", "data", "event", "id", "retry"].map(str::as_bytes);
+        let name =
+            after_lead_in(&self.head).split(|byte| matches!(byte, b':' | b'\r' | b'\n')).next().unwrap_or_default();
+        self.read == 0 && fields.contains(&name)
+    }
+
+    fn end_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        let value = match chunk::parse(&String::from_utf8_lossy(body)) {
+            Ok(value) => value,
+            Err(error) if error.is_eof() => return Err(Failure::CutOff),
+            Err(_) => return Err(self.garbled("it is no JSON")),
+        };
+        // Some gateways put the object of an error into a list.
+        let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
+        self.chunk(value, frames)?;
+        if self.reader.recognised { Ok(()) } else { Err(self.garbled("it is no chat completion")) }
+    }
+
+    fn event(&mut self, event: Event, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        let Event::Data(data) = event else { return Ok(()) };
+        match data.trim() {
+            _ if self.done => Ok(()),
+            "" | "null" => Ok(()),
+            "[DONE]" => {
+                self.done = true;
+                Ok(())
+            }
+            data => match chunk::parse(data) {
+                Ok(value) if value.is_object() => self.chunk(&value, frames),
+                _ => Err(Failure::Garbled {
+                    words: self.scrub.clean(&format!("a piece of the stream is no JSON object: {data}")),
+                }),
+            },
+        }
+    }
+
+    /// Reads one chunk, as far as the limit allows.
+    fn chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        self.read = self.read.saturating_add(1);
+        let mut read = Vec::new();
+        let end = self.reader.read(value, &self.scrub, &mut read);
+        for mut frame in read {
+            let room = self.limit.saturating_sub(self.taken);
+            let (Frame::Text(words) | Frame::Reasoning(words)) = &mut frame else {
+                frames.push(frame);
+                continue;
+            };
+            self.taken = self.taken.saturating_add(words.len());
+            let fits = words.len() <= room;
+            words.truncate(words.floor_char_boundary(room));
+            if !words.is_empty() {
+                frames.push(frame);
+            }
+            if !fits {
+                return Err(Failure::TooLarge { limit: self.limit });
+            }
+        }
+        end
+    }
+
+    fn too_long(&self, _: TooLong) -> Failure {
+        Failure::TooLarge { limit: self.limit }
+    }
+
+    fn garbled(&self, what: &str) -> Failure {
+        let head = self.scrub.of_body(&self.head);
+        Failure::Garbled { words: self.scrub.clean(&format!("{what}, it begins: {head}")) }
+    }
+}
+
+/// Without the white space and the byte order mark that may stand before any kind of body (and keep a connection alive).
+fn after_lead_in(bytes: &[u8]) -> &[u8] {
+    let is_lead_in = |byte: &u8| byte.is_ascii_whitespace() || "\u{feff}".as_bytes().contains(byte);
+    let start = bytes.iter().position(|byte| !is_lead_in(byte));
+    start.and_then(|start| bytes.get(start..)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::Finish;
+
+    const HI: &str = r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
+    const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+
+    /// Decodes `body` cut into pieces of `size` bytes; frames without signs of life.
+    fn decode_in(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), Failure>) {
+        let mut decoder = Decoder::new(limit, Scrub::default());
+        let mut frames = Vec::new();
+        let mut end = body.chunks(size).try_for_each(|piece| decoder.feed(piece, &mut frames));
+        if end.is_ok() {
+            end = decoder.end(&mut frames);
+        }
+        frames.retain(|frame| *frame != Frame::Alive);
+        (frames, end)
+    }
+
+    /// The same result, however the body is cut; its texts joined.
+    fn decode(limit: usize, body: &[u8]) -> (String, Vec<Finish>, Result<(), Failure>) {
+        let (frames, end) = decode_in(usize::MAX, limit, body);
+        for size in [1, 2, 3, 7] {
+            assert_eq!(decode_in(size, limit, body), (frames.clone(), end.clone()), "cut into {size}");
+        }
+        let text = frames
+            .iter()
+            .filter_map(|frame| if let Frame::Text(text) = frame { Some(text.as_str()) } else { None })
+            .collect();
+        let finish = frames
+            .iter()
+            .filter_map(|frame| if let Frame::Finish(finish) = frame { Some(finish.clone()) } else { None });
+        (text, finish.collect(), end)
+    }
+
+    fn check(body: &str, text: &str, finish: &[Finish], code: Option<&str>) {
+        let (said, finished, end) = decode(1000, body.as_bytes());
+        assert_eq!(
+            (said.as_str(), finished.as_slice(), end.map_err(|failure| failure.code()).err()),
+            (text, finish, code),
+            "{body}"
+        );
+    }
+
+    #[test]
+    fn a_stream_ends_well_or_not() {
+        let stop = &[Finish::Stop];
+        check(&format!("data: {HI}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"), "hi", stop, None);
+        check(&format!("data: {HI}\n\ndata: {STOP}\n\n"), "hi", stop, None);
+        check(&format!("data: {HI}\n\ndata: {STOP}"), "hi", stop, None);
+        check(&format!("data: {HI}\n\ndata: [DONE]"), "hi", &[], None);
+        check(&format!("data: {HI}\n\ndata: [DONE]\n\ndata: {HI}\n\ndata: nonsense\n\n"), "hi", &[], None);
+        check(&format!("data: {HI}\n\n"), "hi", &[], Some("cut_off"));
+        check(&format!("data: {HI}\n\ndata: {{\"choi"), "hi", &[], Some("cut_off"));
+        check("data: {\"choi", "", &[], Some("cut_off"));
+        check(": ping\n\n: ping\n\n", "", &[], Some("cut_off"));
+        check("", "", &[], Some("cut_off"));
+        check(" \r\n\n", "", &[], Some("cut_off"));
+    }
+
+    #[test]
+    fn noise_is_survived() {
+        let noisy = format!(
+            "\u{feff}: hello\r\n\r\nevent: x\nid: 7\nretry: 1\ndata:{HI}\r\r: ping\n\ndata:\n\ndata: null\n\ndata: {STOP}\r\n\r\n"
+        );
+        check(&noisy, "hi", &[Finish::Stop], None);
+        check(&format!("data: {}\n\ndata: {STOP}\n\n", HI.replace(',', ",\ndata: ")), "hi", &[Finish::Stop], None);
+    }
+
+    #[test]
+    fn what_is_no_reply_is_said_to_be_none() {
+        for body in [
+            "hello",
+            "data: hello\n\n",
+            "data: [1]\n\n",
+            "data: 7\n\n",
+            "[]",
+            r#"{"a":1}"#,
+            "{nonsense}",
+            "<html><title>Login</title>",
+            "a: b\n\n",
+            "event: start\ndata: {\"type\":\"message_start\"}\n\n",
+        ] {
+            check(body, "", &[], Some("provider_garbled"));
+        }
+        let (_, _, end) = decode(1000, b"<html><title>Login</title>");
+        assert!(end.unwrap_err().to_string().contains("Login"));
+        check(&format!("data: {HI}\n\ndata: {{nonsense\n\ndata: {STOP}\n\n"), "hi", &[], Some("provider_garbled"));
+    }
+
+    #[test]
+    fn an_answer_that_was_not_streamed() {
+        let whole =
+            r#" {"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+        check(whole, "hi", &[Finish::Stop], None);
+        check(&format!("\u{feff}\n\n{whole}\n"), "hi", &[Finish::Stop], None);
+        check(whole.split_at(40).0, "", &[], Some("cut_off"));
+        check(r#"{"error":{"message":"no"}}"#, "", &[], Some("provider_failed"));
+        check(r#"[{"error":{"message":"no","code":400}}]"#, "", &[], Some("provider_refused"));
+    }
+
+    #[test]
+    fn a_large_reply_keeps_what_fits() {
+        let piece = |text: &str| format!("data: {}\n\n", HI.replace("hi", text));
+        let (text, _, end) = decode(10, (piece("夜夜夜") + &piece("夜夜")).as_bytes());
+        assert_eq!((text.as_str(), end), ("夜夜夜", Err(Failure::TooLarge { limit: 10 })));
+        let (text, _, end) = decode(10, (piece("0123456789") + "data: [DONE]\n\n").as_bytes());
+        assert_eq!((text.as_str(), end), ("0123456789", Ok(())));
+        let (frames, end) = decode_in(usize::MAX, 10, format!("data: {}", "x".repeat(LEAST_EVENT)).as_bytes());
+        assert_eq!((frames, end), (vec![], Err(Failure::TooLarge { limit: 10 })));
+        let (_, end) = decode_in(usize::MAX, 10, format!("{{\"a\":\"{}", "x".repeat(LEAST_EVENT)).as_bytes());
+        assert_eq!(end, Err(Failure::TooLarge { limit: 10 }));
+    }
+
+    #[test]
+    fn everything_that_arrives_is_life() {
+        let mut decoder = Decoder::new(100, Scrub::default());
+        for piece in ["\n", ": ping\n\n", "data: {\"choices\"", ":[]}\n\n", "data: [DONE]\n\n", ": more\n\n"] {
+            let mut frames = Vec::new();
+            decoder.feed(piece.as_bytes(), &mut frames).unwrap();
+            assert_eq!(frames, [Frame::Alive], "{piece}");
+        }
+    }
+}

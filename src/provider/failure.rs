@@ -1,0 +1,161 @@
+//! The ways in which a reply can fail, each with a stable code.
+
+use std::{fmt, time::Duration};
+
+/// Why there is no reply, or no more of it. The words of a provider are bounded, without control characters and without
+/// the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The endpoint's settings cannot work; nothing was sent.
+    #[error("the provider's settings cannot work: {words}")]
+    Misconfigured {
+        /// What is wrong.
+        words: String,
+    },
+    /// No connection, or none that lasted until an answer began.
+    #[error("the model server cannot be reached: {words}")]
+    Unreachable {
+        /// The cause as the system names it.
+        words: String,
+    },
+    /// The server let a limit of [`super::Timeouts`] pass.
+    #[error("the model server {wait} within {} s", limit.as_secs_f64())]
+    Timeout {
+        /// What was waited for.
+        wait: Wait,
+        /// How long.
+        limit: Duration,
+    },
+    /// The server understood and said no: a wrong key, an unknown model, a prompt that is too long.
+    #[error("the model server refused the request ({status}): {words}")]
+    Refused {
+        /// The HTTP status, or the number in the error it sent.
+        status: u16,
+        /// The server's words.
+        words: String,
+    },
+    /// Too many requests, or nothing left to pay with for now.
+    #[error("the model server asks to wait: {words}")]
+    RateLimited {
+        /// The server's words.
+        words: String,
+        /// How long it asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The server failed, before its answer or in the middle of it.
+    #[error("the model server failed{}: {words}", number(*status))]
+    Failed {
+        /// The HTTP status, or the number in the error it sent, if it is one.
+        status: Option<u16>,
+        /// The server's words.
+        words: String,
+        /// How long it asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The answer is not what an OpenAI-compatible server sends.
+    #[error("the model server's answer cannot be understood: {words}")]
+    Garbled {
+        /// What is wrong with it, and how it begins.
+        words: String,
+    },
+    /// The answer ended in the middle.
+    #[error("the reply was cut off before its end")]
+    CutOff,
+    /// The reply, or one piece of it, is larger than the endpoint's limit. What fits was handed out.
+    #[error("the reply is larger than {limit} bytes")]
+    TooLarge {
+        /// [`super::Endpoint::max_reply_bytes`].
+        limit: usize,
+    },
+}
+
+/// What a server was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// A connection.
+    Connect,
+    /// The first text or reasoning.
+    FirstToken,
+    /// More, after that.
+    Silence,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "accepted no connection",
+            Self::FirstToken => "sent no text",
+            Self::Silence => "fell silent and sent nothing more",
+        })
+    }
+}
+
+fn number(status: Option<u16>) -> String {
+    status.map(|status| format!(" ({status})")).unwrap_or_default()
+}
+
+impl Failure {
+    /// The stable name of this kind of failure, for clients and for the node that keeps it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Misconfigured { .. } => "provider_misconfigured",
+            Self::Unreachable { .. } => "provider_unreachable",
+            Self::Timeout { .. } => "provider_timeout",
+            Self::Refused { .. } => "provider_refused",
+            Self::RateLimited { .. } => "provider_rate_limited",
+            Self::Failed { .. } => "provider_failed",
+            Self::Garbled { .. } => "provider_garbled",
+            Self::CutOff => "cut_off",
+            Self::TooLarge { .. } => "too_large",
+        }
+    }
+
+    /// What the reader can do about it, in one sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Misconfigured { .. } => "correct the provider's settings",
+            Self::Unreachable { .. } => "see whether the model server runs and `base_url` points to it",
+            Self::Timeout { wait: Wait::Connect, .. } => "see whether `base_url` points to the model server",
+            Self::Timeout { .. } => "try again, or raise the time limits under `[generation]`",
+            Self::Refused { status: 401 | 403, .. } => "see whether the provider's key is right and allows this model",
+            Self::Refused { status: 402, .. } => "see whether the account at the provider has credit left",
+            Self::Refused { status: 404, .. } => "see whether `base_url` and the model's name are right",
+            Self::Refused { status: 300..=399, .. } => {
+                "redirects are not followed: set `base_url` to the final address"
+            }
+            Self::Refused { .. } => "change the request as the model server says",
+            Self::RateLimited { .. } => "wait a little and try again",
+            Self::Failed { .. } => "try again, or choose another model",
+            Self::Garbled { .. } => "see whether `base_url` is the address of an OpenAI-compatible API",
+            Self::CutOff => "try again, or continue from what arrived",
+            Self::TooLarge { .. } => "lower `max_tokens`, or raise the limit for replies",
+        }
+    }
+
+    /// Whether the same request may do better in a moment. It is asked again by itself only while nothing of a reply has
+    /// arrived.
+    pub fn retryable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::RateLimited { .. } => true,
+            Self::Failed { status, .. } => !matches!(status, Some(501 | 505)),
+            _ => false,
+        }
+    }
+
+    /// How long the server asks to wait, if it said so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::Failed { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// Sorts an answer that is an error by its number.
+    pub(super) fn from_status(status: u16, words: String, retry_after: Option<Duration>) -> Self {
+        match status {
+            429 => Self::RateLimited { words, retry_after },
+            300..=499 => Self::Refused { status, words },
+            _ => Self::Failed { status: Some(status), words, retry_after },
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a reply is made of.
+
+use super::Failure;
+use futures_util::stream::BoxStream;
+
+/// A reply under way. It ends after the first failure. Dropping it ends the request.
+///
+/// A reply that ends without a failure has said at most one [`Frame::Finish`]: none when the provider gave no reason.
+pub type FrameStream = BoxStream<'static, Result<Frame, Failure>>;
+
+/// The closed set of things a model server says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frame {
+    /// Something arrived that is none of the others: the server is alive.
+    Alive,
+    /// More of the reply. Never empty, never cut inside a code point, without U+0000 (it becomes U+FFFD).
+    Text(String),
+    /// More of what the model thinks before it speaks. As clean as [`Frame::Text`].
+    Reasoning(String),
+    /// What the reply costs, as the provider counts. May come more than once: the last one holds.
+    Usage(Usage),
+    /// The model that answers, in the provider's words. Again when it changes.
+    Model(String),
+    /// Why the reply ended. Usage may still follow.
+    Finish(Finish),
+}
+
+/// Tokens and money, as the provider counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Usage {
+    /// Tokens of the prompt, the cached ones included.
+    pub prompt: u64,
+    /// Tokens of the reply, reasoning included.
+    pub completion: u64,
+    /// Tokens of the prompt that the provider had read before.
+    pub cached: Option<u64>,
+    /// Tokens of the reply that were reasoning.
+    pub reasoning: Option<u64>,
+    /// What the provider charges, in its own currency (US dollars at the aggregators that tell).
+    pub cost: Option<f64>,
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finish {
+    /// The model was done, or met a stop text.
+    Stop,
+    /// The limit of tokens, or of the context, was reached: the reply is truncated.
+    Length,
+    /// The provider held something back.
+    ContentFilter,
+    /// The model wants tools called; none are offered, so this is a reply like any other.
+    ToolCalls,
+    /// A reason of the provider's own, as it names it.
+    Other(String),
+}
+
+impl Finish {
+    /// Reads the vendors' words for the same few things.
+    pub(super) fn parse(reason: &str) -> Self {
+        match reason.to_ascii_lowercase().as_str() {
+            "stop" | "end_turn" | "stop_sequence" | "eos" => Self::Stop,
+            "length" | "max_tokens" => Self::Length,
+            "content_filter" | "safety" => Self::ContentFilter,
+            "tool_calls" | "tool_use" | "function_call" => Self::ToolCalls,
+            _ => Self::Other(reason.to_owned()),
+        }
+    }
+
+    /// The reason in OpenAI's word for it, or the provider's own.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::ToolCalls => "tool_calls",
+            Self::Other(reason) => reason,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The list of models that a server tells.
+
+use serde_json::Value;
+
+/// One model as the provider describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelInfo {
+    /// The name to ask for it by.
+    pub id: String,
+    /// Tokens of prompt and reply together.
+    pub context_length: Option<u64>,
+    /// The price of one token of the prompt, in the provider's currency.
+    pub prompt_price: Option<f64>,
+    /// The price of one token of the reply.
+    pub completion_price: Option<f64>,
+}
+
+/// Where servers tell the length of the context: what is in force before what the model could do.
+const CONTEXT: [&str; 8] = [
+    "/context_length",
+    "/max_model_len",
+    "/context_window",
+    "/meta/n_ctx",
+    "/loaded_context_length",
+    "/max_context_length",
+    "/top_provider/context_length",
+    "/meta/n_ctx_train",
+];
+
+/// Reads the answer of `/models`; entries without a name are left out. `None` when there is no list in it.
+pub(super) fn parse(answer: &Value) -> Option<Vec<ModelInfo>> {
+    let list = answer.get("data").or_else(|| answer.get("models")).unwrap_or(answer).as_array()?;
+    Some(list.iter().filter_map(model).collect())
+}
+
+fn model(entry: &Value) -> Option<ModelInfo> {
+    let id = ["id", "name"].iter().find_map(|name| entry.get(*name)?.as_str()).filter(|id| !id.is_empty())?;
+    let context = |path: &&str| entry.pointer(path)?.as_u64().filter(|tokens| *tokens > 0);
+    Some(ModelInfo {
+        id: id.to_owned(),
+        context_length: CONTEXT.iter().find_map(context),
+        prompt_price: entry.pointer("/pricing/prompt").and_then(price),
+        completion_price: entry.pointer("/pricing/completion").and_then(price),
+    })
+}
+
+/// A price is a number or a number in a string; aggregators write -1 where it depends.
+fn price(value: &Value) -> Option<f64> {
+    let price = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    (price.is_finite() && price >= 0.0).then_some(price)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lists_of_different_servers() {
+        let info = |id: &str, context_length, prices: Option<(f64, f64)>| ModelInfo {
+            id: id.into(),
+            context_length,
+            prompt_price: prices.map(|prices| prices.0),
+            completion_price: prices.map(|prices| prices.1),
+        };
+        let answer = json!({"object": "list", "data": [
+            {"id": "a/b", "context_length": 32768, "pricing": {"prompt": "0.0000015", "completion": 0.000002}},
+            {"id": "auto", "context_length": null, "pricing": {"prompt": "-1", "completion": "-1"}, "top_provider": {"context_length": 4096}},
+            {"id": "vllm", "max_model_len": 8192},
+            {"id": "llama.cpp", "meta": {"n_ctx_train": 8192, "n_ctx": 4096}},
+            {"id": "plain", "pricing": "free"},
+            {"id": ""}, {"name": "by-name"}, 7,
+        ]});
+        let expected = [
+            info("a/b", Some(32768), Some((0.000_001_5, 0.000_002))),
+            info("auto", Some(4096), None),
+            info("vllm", Some(8192), None),
+            info("llama.cpp", Some(4096), None),
+            info("plain", None, None),
+            info("by-name", None, None),
+        ];
+        assert_eq!(parse(&answer).unwrap(), expected);
+        assert_eq!(parse(&json!([{"id": "x"}])).unwrap(), [info("x", None, None)]);
+        assert_eq!(parse(&json!({"models": []})).unwrap(), []);
+        assert_eq!(parse(&json!({"data": {}})), None);
+        assert_eq!(parse(&json!("no")), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! When to ask again, and after how long.
+
+use super::Failure;
+use jiff::fmt::rfc2822;
+use std::time::Duration;
+
+/// How often to ask again when a server cannot be reached, is busy or fails, as long as no reply has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retries {
+    /// How often to ask again.
+    pub max: u32,
+    /// The first wait; each further one is twice as long.
+    pub first_wait: Duration,
+    /// No wait is longer. A server that asks for more is not asked again.
+    pub longest_wait: Duration,
+}
+
+impl Default for Retries {
+    /// Twice, after 0.5 s and 1 s, waiting at most 10 s where the server asks for it.
+    fn default() -> Self {
+        Self { max: 2, first_wait: Duration::from_millis(500), longest_wait: Duration::from_secs(10) }
+    }
+}
+
+impl Retries {
+    /// How long to wait before asking again after `failure`, when it was already asked again `done` times. `None`: give
+    /// up.
+    pub(super) fn wait(&self, done: u32, failure: &Failure) -> Option<Duration> {
+        if done >= self.max || !failure.retryable() {
+            return None;
+        }
+        match failure.retry_after() {
+            Some(asked) => (asked <= self.longest_wait).then_some(asked),
+            None => Some(self.first_wait.saturating_mul(2_u32.saturating_pow(done)).min(self.longest_wait)),
+        }
+    }
+}
+
+/// Reads `Retry-After`: seconds, or a moment, which is compared with the answer's own `Date`.
+pub(super) fn retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let parser = rfc2822::DateTimeParser::new();
+    let until = parser.parse_timestamp(value).ok()?;
+    let now = parser.parse_timestamp(date?.trim()).ok()?;
+    Some(until.duration_since(now).try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RETRIES: Retries =
+        Retries { max: 2, first_wait: Duration::from_secs(1), longest_wait: Duration::from_secs(3) };
+
+    #[test]
+    fn waits_double_and_end() {
+        let unreachable = Failure::Unreachable { words: String::new() };
+        assert_eq!(RETRIES.wait(0, &unreachable), Some(Duration::from_secs(1)));
+        assert_eq!(RETRIES.wait(1, &unreachable), Some(Duration::from_secs(2)));
+        assert_eq!(RETRIES.wait(2, &unreachable), None);
+        let many = Retries { max: u32::MAX, ..RETRIES };
+        assert_eq!(many.wait(40, &unreachable), Some(RETRIES.longest_wait));
+    }
+
+    #[test]
+    fn what_the_server_asks_for_is_kept_to_or_given_up() {
+        let asks = |seconds| Failure::from_status(429, String::new(), Some(Duration::from_secs(seconds)));
+        assert_eq!(RETRIES.wait(0, &asks(0)), Some(Duration::ZERO));
+        assert_eq!(RETRIES.wait(1, &asks(3)), Some(Duration::from_secs(3)));
+        assert_eq!(RETRIES.wait(0, &asks(4)), None);
+    }
+
+    #[test]
+    fn only_what_may_do_better_is_asked_again() {
+        for (status, again) in
+            [(400, false), (401, false), (404, false), (429, true), (500, true), (501, false), (503, true)]
+        {
+            assert_eq!(
+                RETRIES.wait(0, &Failure::from_status(status, String::new(), None)).is_some(),
+                again,
+                "{status}"
+            );
+        }
+        for failure in [Failure::CutOff, Failure::TooLarge { limit: 1 }, Failure::Garbled { words: String::new() }] {
+            assert_eq!(RETRIES.wait(0, &failure), None);
+        }
+    }
+
+    #[test]
+    fn retry_after_in_both_forms() {
+        let date = Some("Sun, 06 Nov 1994 08:49:37 GMT");
+        for (value, expected) in [
+            ("7", Some(Duration::from_secs(7))),
+            (" 0.5 ", Some(Duration::from_millis(500))),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", Some(Duration::from_secs(60))),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(Duration::ZERO)),
+            ("-3", None),
+            ("NaN", None),
+            ("1e300", None),
+            ("soon", None),
+        ] {
+            assert_eq!(retry_after(value, date), expected, "{value}");
+        }
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:50:37 GMT", None), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! Server-sent events, as far as model servers use them: bytes in, events out, no I/O.
+//!
+//! Follows the `text/event-stream` grammar of the HTML standard (lines end in CR LF, LF or CR; a blank line sends the
+//! event; several `data` lines are joined by a line feed; a byte order mark at the start is skipped), with two liberties
+//! that model servers make necessary: bytes that are not UTF-8 become U+FFFD, and an event that the end of the body
+//! interrupts is handed out too, because some servers leave out the last blank line.
+
+/// One thing a stream of events says. `event`, `id` and `retry` lines say nothing to us and are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A comment line: the server is alive and has nothing to tell.
+    Comment,
+    /// The payload of one event.
+    Data(String),
+}
+
+/// A line, or the lines of one event together, are longer than the limit in bytes that the parser was made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event is longer than {limit} bytes")]
+pub struct TooLong {
+    /// The limit in bytes.
+    pub limit: usize,
+}
+
+/// An incremental parser. Bytes may be cut anywhere: the events are the same.
+#[derive(Debug)]
+pub struct Parser {
+    limit: usize,
+    line: Vec<u8>,
+    data: Option<String>,
+    after_cr: bool,
+    first_line: bool,
+}
+
+impl Parser {
+    /// A parser that refuses lines and events longer than `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, line: Vec::new(), data: None, after_cr: false, first_line: true }
+    }
+
+    /// Takes the next bytes and appends the events that they complete to `events`.
+    ///
+    /// # Errors
+    /// [`TooLong`]; the events before the long one are in `events`. The parser is of no use afterwards.
+    pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+        for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            match piece.split_last() {
+                // The second half of a CR LF whose first half has already ended the line.
+                Some((b'\n', [])) if self.after_cr => self.after_cr = false,
+                Some((end @ (b'\n' | b'\r'), rest)) => {
+                    self.after_cr = *end == b'\r';
+                    self.append(rest)?;
+                    self.end_line(events)?;
+                }
+                _ => {
+                    self.after_cr = false;
+                    self.append(piece)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The body has ended: the event that was still open, if any.
+    ///
+    /// # Errors
+    /// [`TooLong`], as for [`Parser::feed`].
+    pub fn end(mut self) -> Result<Option<String>, TooLong> {
+        if !self.line.is_empty() {
+            self.end_line(&mut Vec::new())?;
+        }
+        Ok(self.data)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        if self.line.len().saturating_add(bytes.len()) > self.limit {
+            return Err(TooLong { limit: self.limit });
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end_line(&mut self, events: &mut Vec<Event>) -> Result<(), TooLong> {
+        let taken = std::mem::take(&mut self.line);
+        let mut line = taken.as_slice();
+        if std::mem::take(&mut self.first_line) {
+            line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        }
+        match line {
+            [] => events.extend(self.data.take().map(Event::Data)),
+            [b':', ..] => events.push(Event::Comment),
+            _ => self.field(line)?,
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, line: &[u8]) -> Result<(), TooLong> {
+        let mut parts = line.splitn(2, |byte| *byte == b':');
+        if parts.next() != Some(b"data") {
+            return Ok(());
+        }
+        let value = parts.next().unwrap_or_default();
+        let value = String::from_utf8_lossy(value.strip_prefix(b" ").unwrap_or(value));
+        match &mut self.data {
+            None => self.data = Some(value.into_owned()),
+            Some(data) if data.len().saturating_add(value.len()) < self.limit => {
+                data.push('\n');
+                data.push_str(&value);
+            }
+            Some(_) => return Err(TooLong { limit: self.limit }),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Feeds `pieces` one after another; the events, and what ended the parsing.
+    fn run<'a>(
+        limit: usize,
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+    ) -> (Vec<Event>, Result<Option<String>, TooLong>) {
+        let mut parser = Parser::new(limit);
+        let mut events = Vec::new();
+        for piece in pieces {
+            if let Err(error) = parser.feed(piece, &mut events) {
+                return (events, Err(error));
+            }
+        }
+        let end = parser.end();
+        (events, end)
+    }
+
+    fn check(body: &str, expected: &[&str], open: Option<&str>) {
+        let (events, end) = run(1 << 20, [body.as_bytes()]);
+        let shown: Vec<_> = events
+            .iter()
+            .map(|event| match event {
+                Event::Comment => "<comment>",
+                Event::Data(data) => data,
+            })
+            .collect();
+        assert_eq!(shown, expected, "{body:?}");
+        assert_eq!(end, Ok(open.map(str::to_owned)), "{body:?}");
+    }
+
+    #[test]
+    fn lines_fields_and_ends() {
+        check("data: a\n\ndata: b\n\n", &["a", "b"], None);
+        check("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &["a", "b", "c"], None);
+        check("data: a\r\n\n", &["a"], None);
+        check("data:a\n\ndata:  b\n\n", &["a", " b"], None);
+        check("data: one\ndata: two\ndata\n\n", &["one\ntwo\n"], None);
+        check("data:\n\n", &[""], None);
+        check(": hello\n\n:\n", &["<comment>", "<comment>"], None);
+        check("event: error\nid: 7\nretry: 3\nfoo\ndata: a\n\n", &["a"], None);
+        check("database: no\n\n", &[], None);
+        check("\u{feff}data: a\n\n", &["a"], None);
+        check("data: a\n\n\u{feff}data: b\n\n", &["a"], None);
+        check("data: a\n", &[], Some("a"));
+        check("data: a", &[], Some("a"));
+        check("\n\n\r\n", &[], None);
+        check("", &[], None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_become_replacement_characters() {
+        let (events, _) = run(100, [b"data: a\xff\xe5\xa4b\n\n".as_slice()]);
+        assert_eq!(events, [Event::Data("a\u{fffd}\u{fffd}b".into())]);
+    }
+
+    #[test]
+    fn long_lines_and_long_events_are_refused() {
+        let long = TooLong { limit: 10 };
+        assert_eq!(run(10, [b"data: 1234\n\n".as_slice()]).0, [Event::Data("1234".into())]);
+        assert_eq!(run(10, [b"data: a\n\ndata: 12345".as_slice()]), (vec![Event::Data("a".into())], Err(long)));
+        assert_eq!(run(10, [b"data: 1234\ndata: 1234\ndata: 1\n\n".as_slice()]), (vec![], Err(long)));
+    }
+
+    /// Lines made of the pieces that matter, so that cuts fall inside all of them.
+    fn body() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            Just(b"data: ".to_vec()),
+            Just(b"data:".to_vec()),
+            Just(b"\n".to_vec()),
+            Just(b"\r".to_vec()),
+            Just(b"\r\n".to_vec()),
+            Just(b"\n\n".to_vec()),
+            Just(b": ping".to_vec()),
+            Just(b"event: x".to_vec()),
+            Just("\u{feff}".as_bytes().to_vec()),
+            Just("夜🌙é".as_bytes().to_vec()),
+            Just(b"\xf0\x9f".to_vec()),
+            Just(br#"{"a":1}"#.to_vec()),
+            proptest::collection::vec(any::<u8>(), 0..6),
+        ];
+        proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        /// Any splitting of the bytes gives the same events and the same end, a refusal included.
+        #[test]
+        fn cuts_change_nothing(body in body(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20), limit in 4_usize..80) {
+            let whole = run(limit, [body.as_slice()]);
+            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
+            at.extend([0, body.len()]);
+            at.sort_unstable();
+            prop_assert_eq!(&run(limit, at.windows(2).map(|pair| &body[pair[0]..pair[1]])), &whole);
+            prop_assert_eq!(&run(limit, body.chunks(1)), &whole);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Content-addressed bytes: written once, found by hash.
+
+use diesel::prelude::*;
+
+use super::conn::Conn;
+use super::error::StoreError;
+use super::tables::blobs;
+
+/// Keeps bytes; answers with their row and their hash in hex. Equal bytes are kept once.
+pub fn put(conn: &mut Conn, bytes: &[u8]) -> Result<(i64, String), StoreError> {
+    let hash = blake3::hash(bytes);
+    let found: Option<i64> =
+        blobs::table.filter(blobs::hash.eq(hash.as_bytes().to_vec())).select(blobs::n).first(conn).optional()?;
+    let n = match found {
+        Some(n) => n,
+        None => {
+            let n = blobs::table.select(diesel::dsl::max(blobs::n)).first::<Option<i64>>(conn)?.unwrap_or(0) + 1;
+            let row = (blobs::n.eq(n), blobs::hash.eq(hash.as_bytes().to_vec()), blobs::bytes.eq(bytes.to_vec()));
+            diesel::insert_into(blobs::table).values(row).execute(conn)?;
+            n
+        }
+    };
+    Ok((n, hash.to_hex().to_string()))
+}
+
+/// The bytes of a row.
+pub fn get(conn: &mut Conn, n: i64) -> Result<Vec<u8>, StoreError> {
+    let bytes = blobs::table.find(n).select(blobs::bytes).first(conn).optional()?;
+    bytes.ok_or(StoreError::Inconsistent { table: "blobs", column: "n", row: n })
+}
+
+/// The bytes of a hash in hex.
+pub fn by_hash(conn: &mut Conn, hex: &str) -> Result<Vec<u8>, StoreError> {
+    let bad = StoreError::Inconsistent { table: "blobs", column: "hash", row: 0 };
+    let Ok(hash) = blake3::Hash::from_hex(hex) else { return Err(bad) };
+    let bytes =
+        blobs::table.filter(blobs::hash.eq(hash.as_bytes().to_vec())).select(blobs::bytes).first(conn).optional()?;
+    bytes.ok_or(bad)
+}

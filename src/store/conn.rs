@@ -1,0 +1,116 @@
+//! The one room that knows the dialect: opening, pragmas, migrations, transactions and savepoints. Everything else in the
+//! store uses forms that also type-check against other databases.
+
+use std::path::Path;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+
+use super::error::StoreError;
+
+/// The connection type of the store.
+pub type Conn = SqliteConnection;
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+
+/// How long a statement waits for another process's lock.
+const BUSY_MS: u32 = 5_000;
+
+/// Opens the database for writing: creates it, migrates it, sets full durability.
+///
+/// # Errors
+/// The file cannot be opened or written, or was written by a newer version.
+pub fn open_writer(path: &Path) -> Result<Conn, StoreError> {
+    let mut conn = open(path)?;
+    conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+    conn.batch_execute("PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -8192;")?;
+    refuse_newer(&mut conn)?;
+    conn.run_pending_migrations(MIGRATIONS).map_err(|error| migration_error(error.as_ref()))?;
+    Ok(conn)
+}
+
+/// Opens the database for reading only.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn open_reader(path: &Path) -> Result<Conn, StoreError> {
+    let mut conn = open(path)?;
+    conn.batch_execute("PRAGMA query_only = ON; PRAGMA cache_size = -4096; PRAGMA mmap_size = 268435456;")?;
+    Ok(conn)
+}
+
+fn open(path: &Path) -> Result<Conn, StoreError> {
+    let text = path.to_str().ok_or_else(|| StoreError::Open(format!("{} is not UTF-8", path.display())))?;
+    let mut conn = Conn::establish(text).map_err(|error| StoreError::Open(format!("{}: {error}", path.display())))?;
+    conn.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_MS};"))?;
+    Ok(conn)
+}
+
+/// A migration that this program does not know was made by a newer one: going on could destroy what it means.
+fn refuse_newer(conn: &mut Conn) -> Result<(), StoreError> {
+    let applied = match conn.applied_migrations() {
+        Ok(applied) => applied,
+        Err(error) => return Err(migration_error(error.as_ref())),
+    };
+    let known = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS)
+        .map_err(|error| StoreError::Open(error.to_string()))?;
+    let is_known = |version: &str| known.iter().any(|migration| migration.name().version().to_string() == version);
+    match applied.iter().map(ToString::to_string).find(|version| !is_known(version)) {
+        Some(version) => Err(StoreError::Newer(version)),
+        None => Ok(()),
+    }
+}
+
+/// The migration harness boxes the database's error; its sentence still says which it was.
+fn migration_error(error: &(dyn std::error::Error + Send + Sync)) -> StoreError {
+    let message = error.to_string();
+    if message.contains("disk is full") {
+        StoreError::Full
+    } else if message.contains("readonly") {
+        StoreError::ReadOnly
+    } else {
+        StoreError::Open(message)
+    }
+}
+
+/// Begins the transaction of a group of writes.
+pub fn begin_write(conn: &mut Conn) -> Result<(), StoreError> {
+    Ok(conn.batch_execute("BEGIN IMMEDIATE")?)
+}
+
+/// Begins a read: one snapshot until [`end_read`].
+pub fn begin_read(conn: &mut Conn) -> Result<(), StoreError> {
+    Ok(conn.batch_execute("BEGIN")?)
+}
+
+/// Ends a read.
+pub fn end_read(conn: &mut Conn) {
+    // A read has nothing to lose: whatever this says, the next one begins afresh.
+    let _ = conn.batch_execute("ROLLBACK");
+}
+
+/// Makes the group durable: one fsync.
+pub fn commit(conn: &mut Conn) -> Result<(), StoreError> {
+    Ok(conn.batch_execute("COMMIT")?)
+}
+
+/// Takes the whole group back. On a full disk the database has done so already, which is no error.
+pub fn rollback(conn: &mut Conn) {
+    let _ = conn.batch_execute("ROLLBACK");
+}
+
+/// Marks where one request of the group begins.
+pub fn savepoint(conn: &mut Conn) -> Result<(), StoreError> {
+    Ok(conn.batch_execute("SAVEPOINT request")?)
+}
+
+/// Keeps what one request did.
+pub fn release(conn: &mut Conn) -> Result<(), StoreError> {
+    Ok(conn.batch_execute("RELEASE request")?)
+}
+
+/// Takes back what one request did.
+pub fn rollback_to_savepoint(conn: &mut Conn) -> Result<(), StoreError> {
+    Ok(conn.batch_execute("ROLLBACK TO request; RELEASE request")?)
+}

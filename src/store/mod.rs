@@ -1,0 +1,137 @@
+//! The store: the only owner of history and world. Rows and SQL live here and nowhere else.
+//!
+//! - [`Store::write`] runs a synchronous closure on the one writer thread, which commits in groups; no transaction spans an
+//!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot.
+//! - `conn.rs` is the one room that knows the dialect; `rows.rs` turns rows into the domain and names what is damaged.
+//! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
+//!   `worlds.rs` the fold along a path, `traces.rs` why a reply exists, `people.rs` users and cards.
+//!
+//! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
+//! those it is used with. Migrations only ever add; what is old is dropped one release later.
+
+mod acts;
+mod blobs;
+mod caches;
+mod conn;
+mod effects;
+mod error;
+mod people;
+mod read;
+mod readers;
+mod rows;
+mod rules;
+mod tables;
+mod traces;
+mod tx;
+mod worlds;
+mod writer;
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+pub use acts::{Actor, Ending, Message, Orphan, SharedRules, StateUpdate, Written};
+pub use error::{StoreError, WriteError};
+pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
+pub use read::{Held, Page, Placed, Reader, Show};
+pub use rules::{PluginInForce, RulesInForce};
+pub use traces::Trace;
+pub use tx::{Draft, Published, Tx};
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The folder that holds everything; made if it is not there.
+    pub data_dir: PathBuf,
+    /// The database file; inside the data directory unless named.
+    pub database: Option<PathBuf>,
+    /// A keyframe is cut after so many nodes along a path.
+    pub keyframe_every: u16,
+    /// Reader threads.
+    pub readers: usize,
+    /// The most requests that share one commit.
+    pub group_max: usize,
+}
+
+/// The open store.
+pub struct Store {
+    writer: writer::Writer,
+    readers: readers::Readers,
+    caches: Arc<caches::Caches>,
+    // Held as long as the store lives: the lock goes with it.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the store, alone: creates and migrates what is not there. The receiver hears of every durable operation, in
+    /// the order of the log.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written, another server holds it, or the database is newer than this program.
+    pub fn open(settings: &Settings) -> Result<(Self, mpsc::UnboundedReceiver<Published>), StoreError> {
+        let lock = lock_folder(&settings.data_dir)?;
+        let path = settings.database.clone().unwrap_or_else(|| settings.data_dir.join("clotho.db"));
+        let writing = conn::open_writer(&path)?;
+        let caches = Arc::new(caches::Caches::default());
+        let context =
+            tx::TxContext { caches: Arc::clone(&caches), keyframe_every: i32::from(settings.keyframe_every.max(1)) };
+        let (published, operations) = mpsc::unbounded_channel();
+        let readers = readers::Readers::start(&path, settings.readers, &caches)?;
+        let writer = writer::Writer::start(writing, context, settings.group_max.max(1), published)?;
+        Ok((Self { writer, readers, caches, _lock: lock }, operations))
+    }
+
+    /// Runs a write and waits until it is durable. The closure may run twice, so it must not use anything up.
+    ///
+    /// # Errors
+    /// The closure's refusal, or the database's failure; either way nothing of it was kept.
+    pub async fn write<T, F>(&self, closure: F) -> Result<T, WriteError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send + 'static,
+    {
+        self.writer.write(closure).await
+    }
+
+    /// Runs a read on one snapshot.
+    ///
+    /// # Errors
+    /// The closure's own error, or the database's.
+    pub async fn read<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
+    {
+        self.readers.read(closure).await
+    }
+
+    /// How many deltas have been folded since the start: the proof that reads are bounded.
+    pub fn deltas_folded(&self) -> u64 {
+        self.caches.folded()
+    }
+
+    /// Forgets the worlds kept in memory; answers stay the same.
+    pub fn forget_worlds(&self) {
+        self.caches.forget_worlds();
+    }
+}
+
+/// Makes the data directory and takes the lock that keeps a second server off it.
+fn lock_folder(folder: &Path) -> Result<File, StoreError> {
+    let name = folder.display();
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::Full,
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly,
+        _ => StoreError::Open(format!("{name}: {error}")),
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let file = File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}

@@ -1,0 +1,454 @@
+//! Reading: every method sees the one snapshot of its closure. Lookups answer `None` for what is not there; whether the
+//! caller may see what is there is decided here too, by the owner that each session lookup is given.
+
+use std::sync::Arc;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Integer};
+
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::oplog::Operation;
+use crate::tree::{Delta, Node, Role, Session, Siblings};
+use crate::world::World;
+
+use super::caches::Caches;
+use super::conn::{self, Conn};
+use super::error::StoreError;
+use super::rows::{FullNode, NodeRow, OperationRow, SessionRow, TextRow};
+use super::rules::RulesInForce;
+use super::tables::{nodes, operations, sessions, texts, users};
+use super::traces::{self, Trace};
+use super::worlds;
+
+diesel::alias! {
+    const PARENTS: Alias<Parents> = nodes as parents;
+    const REMEMBERED: Alias<Remembered> = nodes as remembered;
+    const ROOTS: Alias<Roots> = nodes as roots;
+    const HEADS: Alias<Heads> = nodes as heads;
+}
+
+/// A session as the store holds it: the domain's session and the rows behind it.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// The session.
+    pub session: Session,
+    pub(super) n: i64,
+    pub(super) head_n: i64,
+}
+
+/// A node and its row number, which is opaque outside the store and only handed back to it.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    /// The node.
+    pub node: Node,
+    /// The row number.
+    pub n: i64,
+}
+
+/// One page of a path, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// The nodes.
+    pub nodes: Vec<Placed>,
+    /// The node before which the older page ends, if there is an older page.
+    pub next: Option<NodeId>,
+}
+
+/// Which nodes of a path a page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    /// What the chat view shows: enabled messages.
+    Enabled,
+    /// Disabled ones too.
+    Disabled,
+    /// Everything on the path but placeholders: root and change nodes as well.
+    All,
+}
+
+/// A read of one snapshot.
+pub struct Reader<'a> {
+    pub(super) conn: &'a mut Conn,
+    pub(super) caches: &'a Arc<Caches>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(conn: &'a mut Conn, caches: &'a Arc<Caches>) -> Self {
+        Self { conn, caches }
+    }
+
+    pub(super) fn snapshot<T, E: From<StoreError>>(
+        &mut self,
+        closure: impl FnOnce(&mut Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        conn::begin_read(self.conn)?;
+        let result = closure(&mut Reader { conn: self.conn, caches: self.caches });
+        conn::end_read(self.conn);
+        result
+    }
+
+    /// A session that the caller may see.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Option<Held>, StoreError> {
+        Ok(held(self.conn, id)?.filter(|held| held.session.owner == caller))
+    }
+
+    /// A session whoever owns it: for the server's own work, never for a caller.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn any_session(&mut self, id: SessionId) -> Result<Option<Held>, StoreError> {
+        held(self.conn, id)
+    }
+
+    /// The caller's sessions, newest change first, after `skip` of them.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn sessions(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<Held>, StoreError> {
+        let ids: Vec<Vec<u8>> = sessions::table
+            .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(sessions::trashed.is_null())
+            .order((sessions::updated.desc(), sessions::n.desc()))
+            .offset(skip)
+            .limit(limit)
+            .select(sessions::id)
+            .load(self.conn)?;
+        let found = ids.iter().filter_map(|id| SessionId::from_slice(id)).map(|id| held(self.conn, id));
+        found.filter_map(Result::transpose).collect()
+    }
+
+    /// A node of a session.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn node(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
+        match node_row(self.conn, held.n, id)? {
+            Some(row) => Ok(load(self.conn, held.session.id, &[row.n])?.pop()),
+            None => Ok(None),
+        }
+    }
+
+    /// Nodes of a session by id, in the order given; unknown ones are left out.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn nodes(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<Placed>, StoreError> {
+        let mut found = Vec::new();
+        for id in ids {
+            found.extend(self.node(held, *id)?);
+        }
+        Ok(found)
+    }
+
+    /// Nodes by row number, whatever session they belong to; used to rebuild traces.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn placed(&mut self, held: &Held, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
+        load(self.conn, held.session.id, rows)
+    }
+
+    /// One page of the path to `leaf`: the newest `limit` nodes that come before `before`, oldest first.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn page(
+        &mut self,
+        held: &Held,
+        leaf: NodeId,
+        before: Option<NodeId>,
+        limit: i64,
+        show: Show,
+    ) -> Result<Page, StoreError> {
+        let start = match before {
+            Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
+            None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
+        };
+        let Some(start) = start else { return Ok(Page::default()) };
+        let mut up = walk_up(self.conn, start, limit + 1, show)?;
+        let has_more = i64::try_from(up.len()).unwrap_or(i64::MAX) > limit;
+        if has_more {
+            up.pop();
+        }
+        up.reverse();
+        let nodes = load(self.conn, held.session.id, &up)?;
+        let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
+        Ok(Page { nodes, next })
+    }
+
+    /// The children of a node that stand in the tree, in creation order.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn children(&mut self, held: &Held, parent: NodeId) -> Result<Vec<Placed>, StoreError> {
+        let Some(parent) = node_row(self.conn, held.n, parent)? else { return Ok(Vec::new()) };
+        let rows: Vec<i64> = nodes::table
+            .filter(nodes::parent_n.eq(parent.n))
+            .filter(nodes::is_hidden.eq(false))
+            .order(nodes::ordinal)
+            .select(nodes::n)
+            .load(self.conn)?;
+        load(self.conn, held.session.id, &rows)
+    }
+
+    /// The ids of the children of a node, in creation order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn child_ids(&mut self, placed: &Placed) -> Result<Vec<NodeId>, StoreError> {
+        let ids: Vec<Vec<u8>> = nodes::table
+            .filter(nodes::parent_n.eq(placed.n))
+            .filter(nodes::is_hidden.eq(false))
+            .order(nodes::ordinal)
+            .select(nodes::id)
+            .load(self.conn)?;
+        Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
+    }
+
+    /// The siblings of a node: children of its parent with its role, no change nodes (`domain.md` 1).
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn siblings(&mut self, placed: &Placed) -> Result<Siblings, StoreError> {
+        let alone = Siblings { index: 0, ids: vec![placed.node.id] };
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).first(self.conn)?;
+        let Some(parent) = parent else { return Ok(alone) };
+        let ids: Vec<Vec<u8>> = nodes::table
+            .filter(nodes::parent_n.eq(parent))
+            .filter(nodes::role.eq(placed.node.role.code()))
+            .filter(nodes::kind.ne(crate::tree::Kind::Change.code()))
+            .filter(nodes::is_hidden.eq(false))
+            .order(nodes::ordinal)
+            .select(nodes::id)
+            .load(self.conn)?;
+        let ids: Vec<NodeId> = ids.iter().filter_map(|id| NodeId::from_slice(id)).collect();
+        match ids.iter().position(|id| *id == placed.node.id) {
+            Some(index) => Ok(Siblings { index, ids }),
+            None => Ok(alone),
+        }
+    }
+
+    /// The nearest context node at or above a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn context_of(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
+        let mut next = self.node(held, id)?;
+        while let Some(placed) = next {
+            if placed.node.is_context() {
+                return Ok(Some(placed));
+            }
+            next = match placed.node.parent {
+                Some(parent) => self.node(held, parent)?,
+                None => None,
+            };
+        }
+        Ok(None)
+    }
+
+    /// The generations of a context node: its assistant children in creation order.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn generations(&mut self, held: &Held, context: NodeId) -> Result<Vec<Placed>, StoreError> {
+        let children = self.children(held, context)?;
+        Ok(children.into_iter().filter(|placed| placed.node.role == Role::Assistant).collect())
+    }
+
+    /// The world after a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn world(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
+        worlds::at(self.conn, self.caches, placed.n, held.session.edits)
+    }
+
+    /// The world before a node: that of its parent (`domain.md` 3.5).
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn world_before(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).first(self.conn)?;
+        match parent {
+            Some(parent) => worlds::at(self.conn, self.caches, parent, held.session.edits),
+            None => Ok(Arc::default()),
+        }
+    }
+
+    /// The rules in force at a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn rules(&mut self, placed: &Placed) -> Result<Arc<RulesInForce>, StoreError> {
+        let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).first(self.conn)?;
+        match rules_n {
+            Some(n) => self.caches.rules(n, || super::rules::read(self.conn, n)),
+            None => Ok(Arc::default()),
+        }
+    }
+
+    /// The delta of a node in the revision in force.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn delta(&mut self, placed: &Placed) -> Result<Delta, StoreError> {
+        let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).first(self.conn)?;
+        worlds::delta(self.conn, placed.n, revision)
+    }
+
+    /// The trace of a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn trace(&mut self, placed: &Placed) -> Result<Option<Trace>, StoreError> {
+        traces::get(self.conn, placed.n)
+    }
+
+    /// The operations of a session after number `since`, at most `limit`.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn operations(&mut self, held: &Held, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
+        let rows: Vec<OperationRow> = operations::table
+            .filter(operations::session_n.eq(held.n))
+            .filter(operations::op.gt(since))
+            .order(operations::op)
+            .limit(limit)
+            .select(OperationRow::as_select())
+            .load(self.conn)?;
+        rows.into_iter().map(OperationRow::into_operation).collect()
+    }
+
+    /// Operations of all sessions after a global cursor, with their cursors: what the search index is fed from.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn log_after(&mut self, cursor: i64, limit: i64) -> Result<Vec<(i64, SessionId, Operation)>, StoreError> {
+        let rows: Vec<(OperationRow, Vec<u8>)> = operations::table
+            .inner_join(sessions::table.on(sessions::n.eq(operations::session_n)))
+            .filter(operations::n.gt(cursor))
+            .order(operations::n)
+            .limit(limit)
+            .select((OperationRow::as_select(), sessions::id))
+            .load(self.conn)?;
+        let read = |(row, id): (OperationRow, Vec<u8>)| {
+            let n = row.n;
+            let bad = StoreError::Inconsistent { table: "sessions", column: "id", row: n };
+            Ok((n, SessionId::from_slice(&id).ok_or(bad)?, row.into_operation()?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The newest global cursor.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
+        Ok(operations::table.select(diesel::dsl::max(operations::n)).first::<Option<i64>>(self.conn)?.unwrap_or(0))
+    }
+
+    /// Whether a node lies on the path from the root to `leaf`.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_on_path(&mut self, held: &Held, node: NodeId, leaf: NodeId) -> Result<bool, StoreError> {
+        let (Some(node), Some(leaf)) = (node_row(self.conn, held.n, node)?, node_row(self.conn, held.n, leaf)?) else {
+            return Ok(false);
+        };
+        let mut next = leaf;
+        while next.depth > node.depth {
+            let Some(parent) = next.parent_n else { return Ok(false) };
+            next = nodes::table.find(parent).select(NodeRow::as_select()).first(self.conn)?;
+        }
+        Ok(next.n == node.n)
+    }
+}
+
+/// A session with the rows behind it.
+pub(super) fn held(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, StoreError> {
+    let found: Option<(SessionRow, Vec<u8>, Vec<u8>, Vec<u8>)> = sessions::table
+        .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
+        .inner_join(ROOTS.on(ROOTS.field(nodes::n).eq(sessions::root_n)))
+        .inner_join(HEADS.on(HEADS.field(nodes::n).eq(sessions::head_n)))
+        .filter(sessions::id.eq(id.as_bytes().to_vec()))
+        .filter(sessions::trashed.is_null())
+        .select((SessionRow::as_select(), users::id, ROOTS.field(nodes::id), HEADS.field(nodes::id)))
+        .first(conn)
+        .optional()?;
+    let Some((row, owner, root, head)) = found else { return Ok(None) };
+    let (n, head_n) = (row.n, row.head_n);
+    let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
+    let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
+    let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
+    let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
+    Ok(Some(Held { session: row.into_session(owner, root, head)?, n, head_n }))
+}
+
+/// The row of a node of a session that stands in the tree.
+pub(super) fn node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
+    Ok(nodes::table
+        .filter(nodes::id.eq(id.as_bytes().to_vec()))
+        .filter(nodes::session_n.eq(session_n))
+        .filter(nodes::is_hidden.eq(false))
+        .select(NodeRow::as_select())
+        .first(conn)
+        .optional()?)
+}
+
+/// Full nodes in the order of `rows`.
+pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
+    let mut found: Vec<Placed> = Vec::with_capacity(rows.len());
+    for chunk in rows.chunks(500) {
+        let some: Vec<(NodeRow, TextRow, Option<Vec<u8>>, Option<Vec<u8>>)> = nodes::table
+            .inner_join(texts::table.on(texts::n.eq(nodes::n)))
+            .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
+            .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
+            .filter(nodes::n.eq_any(chunk.to_vec()))
+            .select((
+                NodeRow::as_select(),
+                TextRow::as_select(),
+                PARENTS.field(nodes::id).nullable(),
+                REMEMBERED.field(nodes::id).nullable(),
+            ))
+            .load(conn)?;
+        for (row, text, parent, remembered) in some {
+            let n = row.n;
+            found.push(Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n });
+        }
+    }
+    let place: std::collections::HashMap<i64, usize> = rows.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+    found.sort_by_key(|placed| place.get(&placed.n).copied().unwrap_or(usize::MAX));
+    Ok(found)
+}
+
+#[derive(QueryableByName)]
+struct Walked {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+/// The rows on the way up from `start`, nearest first, at most `limit` of those wanted. The recursion is read lazily, so
+/// the cost is that of the page, not of the depth.
+fn walk_up(conn: &mut Conn, start: i64, limit: i64, show: Show) -> Result<Vec<i64>, StoreError> {
+    // kind: 0 root, 3 change; status: 0 generating.
+    let (all, disabled) = match show {
+        Show::Enabled => (0, 0),
+        Show::Disabled => (0, 1),
+        Show::All => (1, 1),
+    };
+    let rows: Vec<Walked> = diesel::sql_query(
+        "WITH RECURSIVE up (n, parent_n, kind, status, is_enabled) AS ( \
+           SELECT n, parent_n, kind, status, is_enabled FROM nodes WHERE n = ? \
+           UNION ALL SELECT p.n, p.parent_n, p.kind, p.status, p.is_enabled FROM nodes p JOIN up ON p.n = up.parent_n) \
+         SELECT n FROM up WHERE status <> 0 AND (? = 1 OR kind NOT IN (0, 3)) AND (? = 1 OR is_enabled) LIMIT ?",
+    )
+    .bind::<BigInt, _>(start)
+    .bind::<Integer, _>(all)
+    .bind::<Integer, _>(disabled)
+    .bind::<BigInt, _>(limit)
+    .load(conn)?;
+    Ok(rows.into_iter().map(|row| row.n).collect())
+}

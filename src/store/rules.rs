@@ -1,0 +1,111 @@
+//! Which rules were in force: a fact of the path, kept by hash (`domain.md` 3.2).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::world::{Pointer, Rules, Schema};
+
+use super::blobs;
+use super::conn::Conn;
+use super::error::StoreError;
+
+/// One plugin as it was in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginInForce {
+    /// Its id.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// Its code, by hash.
+    pub code_hash: String,
+    /// Its settings.
+    pub config: Map<String, Value>,
+    /// What it was granted.
+    pub grants: Vec<String>,
+    /// Where its state lives, if it has any.
+    pub root: Option<Pointer>,
+    /// The schema of its root, as JSON.
+    pub schema: Option<Value>,
+}
+
+/// The rules in force at a node.
+#[derive(Debug, Clone, Default)]
+pub struct RulesInForce {
+    /// The plugins, in the order in which they run.
+    pub plugins: Vec<PluginInForce>,
+    /// Their schemas, ready for the fold.
+    pub rules: Rules,
+}
+
+impl RulesInForce {
+    /// Rules from the plugins in force.
+    ///
+    /// # Errors
+    /// A schema cannot be read, or two roots are in each other's way; the sentence says which.
+    pub fn new(plugins: Vec<PluginInForce>) -> Result<Self, String> {
+        let mut roots = Vec::new();
+        for plugin in &plugins {
+            if let (Some(root), Some(schema)) = (&plugin.root, &plugin.schema) {
+                let schema = Schema::parse(schema.clone()).map_err(|error| format!("{}: {error}", plugin.id))?;
+                roots.push((root.clone(), Arc::new(schema)));
+            }
+        }
+        let rules = Rules::new(roots).map_err(|error| error.to_string())?;
+        Ok(Self { plugins, rules })
+    }
+
+    /// Whether both name the same plugins, code and settings in the same order.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.plugins == other.plugins
+    }
+}
+
+/// Writes rules as blobs: the schemas apart, so that many versions of a config share them.
+pub fn write(conn: &mut Conn, rules: &RulesInForce) -> Result<i64, StoreError> {
+    let mut list = Vec::new();
+    for plugin in &rules.plugins {
+        let schema = match &plugin.schema {
+            Some(schema) => Some(blobs::put(conn, schema.to_string().as_bytes())?.1),
+            None => None,
+        };
+        list.push(json!({
+            "id": plugin.id, "version": plugin.version, "codeHash": plugin.code_hash, "config": plugin.config,
+            "grants": plugin.grants, "root": plugin.root.as_ref().map(ToString::to_string), "schemaHash": schema,
+        }));
+    }
+    Ok(blobs::put(conn, Value::Array(list).to_string().as_bytes())?.0)
+}
+
+/// Reads rules back.
+pub fn read(conn: &mut Conn, rules_n: i64) -> Result<RulesInForce, StoreError> {
+    let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: rules_n };
+    let list: Vec<Value> = serde_json::from_slice(&blobs::get(conn, rules_n)?).map_err(|_| bad())?;
+    let mut plugins = Vec::new();
+    for value in &list {
+        let schema = match value.get("schemaHash").and_then(Value::as_str) {
+            Some(hash) => Some(serde_json::from_slice(&blobs::by_hash(conn, hash)?).map_err(|_| bad())?),
+            None => None,
+        };
+        plugins.push(plugin_from_json(value, schema).ok_or_else(bad)?);
+    }
+    RulesInForce::new(plugins).map_err(|_| bad())
+}
+
+fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginInForce> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let root = match text("root") {
+        Some(root) => Some(root.parse().ok()?),
+        None => None,
+    };
+    let grants = value.get("grants")?.as_array()?.iter().map(|grant| grant.as_str().map(str::to_owned));
+    Some(PluginInForce {
+        id: text("id")?,
+        version: text("version")?,
+        code_hash: text("codeHash")?,
+        config: value.get("config")?.as_object()?.clone(),
+        grants: grants.collect::<Option<_>>()?,
+        root,
+        schema,
+    })
+}

@@ -1,0 +1,72 @@
+//! The tables as diesel sees them; `migrations/` is their source. Private to the store.
+
+diesel::table! {
+    users (n) { n -> BigInt, id -> Binary, name -> Text, role -> Text, created -> BigInt, }
+}
+diesel::table! {
+    blobs (n) { n -> BigInt, hash -> Binary, bytes -> Binary, }
+}
+diesel::table! {
+    characters (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, card -> Text, created -> BigInt, updated -> BigInt,
+        trashed -> Nullable<BigInt>,
+    }
+}
+diesel::table! {
+    personas (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, card -> Text, created -> BigInt, updated -> BigInt,
+        trashed -> Nullable<BigInt>,
+    }
+}
+diesel::table! {
+    sessions (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, title -> Text, cards -> Text, persona -> Nullable<Text>,
+        root_n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, mode -> Text, model -> Nullable<Text>,
+        params -> Text, plugins -> Text, seed -> BigInt, edits -> BigInt, created -> BigInt, updated -> BigInt,
+        trashed -> Nullable<BigInt>,
+    }
+}
+diesel::table! {
+    nodes (n) {
+        n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>, ordinal -> Integer,
+        role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
+        is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
+        remembered_n -> Nullable<BigInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
+        rules_n -> Nullable<BigInt>, dice_seed -> BigInt, revision -> Integer, created -> BigInt,
+    }
+}
+diesel::table! {
+    texts (n) {
+        n -> BigInt, name -> Nullable<Text>, content -> Text, reasoning -> Nullable<Text>, metadata -> Text,
+    }
+}
+diesel::table! {
+    segments (n) { n -> BigInt, node_n -> BigInt, content -> Text, reasoning -> Text, }
+}
+diesel::table! {
+    deltas (n) { n -> BigInt, node_n -> BigInt, revision -> Integer, body -> Text, }
+}
+diesel::table! {
+    keyframes (node_n) { node_n -> BigInt, edits -> BigInt, body -> Binary, }
+}
+diesel::table! {
+    edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
+}
+diesel::table! {
+    traces (node_n) { node_n -> BigInt, body -> Binary, }
+}
+diesel::table! {
+    operations (n) {
+        n -> BigInt, session_n -> BigInt, op -> BigInt, step -> BigInt, act -> Text, actor -> Nullable<Binary>,
+        at -> BigInt, effects -> Text,
+    }
+}
+diesel::table! {
+    answers (n) {
+        n -> BigInt, caller_n -> BigInt, key -> Text, request -> Binary, status -> SmallInt, body -> Text,
+        created -> BigInt,
+    }
+}
+diesel::allow_tables_to_appear_in_same_query!(
+    answers, characters, deltas, keyframes, nodes, operations, personas, segments, sessions, texts, users,
+);

@@ -1,0 +1,188 @@
+//! The writer: one thread owns the one writing connection and commits in groups, so that many requests share one fsync
+//! while each hears of its own result.
+//!
+//! A write closure is synchronous and may run twice: if the database fails in the middle of a group, the whole group is
+//! rolled back and each request is run again alone, so that only the one that cannot succeed fails.
+
+use std::collections::VecDeque;
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::conn::{self, Conn};
+use super::error::{StoreError, WriteError};
+use super::tx::{Published, Tx, TxContext};
+
+/// What the writer thread is asked to do.
+trait Job: Send {
+    /// Runs the closure; keeps the result inside. `Err` is a database failure: the group must be rolled back.
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<Verdict, StoreError>;
+    /// The request is over: its result stands, or the failure that befell it.
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+/// What became of one request inside its savepoint.
+enum Verdict {
+    Keep,
+    TakeBack,
+}
+
+struct Request<T, F> {
+    closure: F,
+    result: Option<Result<T, WriteError>>,
+    reply: oneshot::Sender<Result<T, WriteError>>,
+}
+
+impl<T, F> Job for Request<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<Verdict, StoreError> {
+        match (self.closure)(tx) {
+            Err(WriteError::Failed(error)) => Err(error),
+            result => {
+                let verdict = if result.is_ok() { Verdict::Keep } else { Verdict::TakeBack };
+                self.result = Some(result);
+                Ok(verdict)
+            }
+        }
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let result = match (outcome, self.result) {
+            (Ok(()), Some(result)) => result,
+            (Ok(()), None) => Err(WriteError::Failed(StoreError::Closed)),
+            // A refusal stands whatever became of the group: nothing of it was to be kept.
+            (Err(_), Some(Err(refused))) => Err(refused),
+            (Err(error), _) => Err(WriteError::Failed(error)),
+        };
+        // A caller that went away does not undo what was committed.
+        let _ = self.reply.send(result);
+    }
+}
+
+/// The door to the writer thread.
+pub struct Writer {
+    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread. `published` hears of every operation after it is durable, in the order of the log.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(
+        conn: Conn,
+        context: TxContext,
+        group_max: usize,
+        published: tokio::sync::mpsc::UnboundedSender<Published>,
+    ) -> Result<Self, StoreError> {
+        let (jobs, queue) = mpsc::channel();
+        let mut group = Group { conn, context, published, group_max };
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || group.serve(&queue))
+            .map_err(|error| StoreError::Open(error.to_string()))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Runs a closure in a transaction and waits until it is durable.
+    ///
+    /// # Errors
+    /// The closure's own refusal, or the database's failure; either way nothing of it was kept.
+    pub async fn write<T, F>(&self, closure: F) -> Result<T, WriteError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send + 'static,
+    {
+        let (reply, result) = oneshot::channel();
+        let job = Box::new(Request { closure, result: None, reply });
+        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        jobs.send(job).map_err(|_| StoreError::Closed)?;
+        result.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Group {
+    conn: Conn,
+    context: TxContext,
+    published: tokio::sync::mpsc::UnboundedSender<Published>,
+    group_max: usize,
+}
+
+impl Group {
+    fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn Job>>) {
+        while let Ok(first) = queue.recv() {
+            let mut jobs = VecDeque::from([first]);
+            while jobs.len() < self.group_max {
+                match queue.try_recv() {
+                    Ok(job) => jobs.push_back(job),
+                    Err(_) => break,
+                }
+            }
+            self.together(jobs);
+        }
+    }
+
+    /// One transaction for all. At the first database failure nothing of the group may be trusted (on a full disk the
+    /// database itself has rolled back, and a later statement would commit alone): take all back, then one by one.
+    fn together(&mut self, mut jobs: VecDeque<Box<dyn Job>>) {
+        match self.transaction(jobs.make_contiguous()) {
+            Ok(published) => self.finish(jobs, published),
+            Err(error) if jobs.len() == 1 => jobs.into_iter().for_each(|job| job.answer(Err(error.clone()))),
+            Err(_) => {
+                for job in jobs {
+                    self.together(VecDeque::from([job]));
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, jobs: VecDeque<Box<dyn Job>>, published: Vec<Published>) {
+        for event in published {
+            // Nobody follows during shutdown; the log still has it.
+            let _ = self.published.send(event);
+        }
+        jobs.into_iter().for_each(|job| job.answer(Ok(())));
+    }
+
+    fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Published>, StoreError> {
+        conn::begin_write(&mut self.conn)?;
+        let result = self.requests(jobs).and_then(|published| conn::commit(&mut self.conn).map(|()| published));
+        if result.is_err() {
+            conn::rollback(&mut self.conn);
+        }
+        result
+    }
+
+    fn requests(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Published>, StoreError> {
+        let mut published = Vec::new();
+        for job in jobs {
+            conn::savepoint(&mut self.conn)?;
+            let mut tx = Tx::new(&mut self.conn, &self.context);
+            let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(&mut tx)))
+                .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
+            let events = tx.finish()?;
+            match verdict {
+                Verdict::Keep => {
+                    conn::release(&mut self.conn)?;
+                    published.extend(events);
+                }
+                Verdict::TakeBack => conn::rollback_to_savepoint(&mut self.conn)?,
+            }
+        }
+        Ok(published)
+    }
+}

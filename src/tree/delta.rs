@@ -1,0 +1,135 @@
+//! A delta: what a node does to its parent's world, and the record of how that came about.
+
+use serde_json::{Map, Value, json};
+
+use crate::world::{Operation, Problem, ProblemKind};
+
+/// The operations of one node with everything that was recorded while they were made. A fact.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Delta {
+    /// What changes, in order.
+    pub operations: Vec<Operation>,
+    /// Visible lines under the node, each with the plugin that wrote it.
+    pub notes: Vec<Note>,
+    /// What went wrong, for people.
+    pub problems: Vec<Trouble>,
+    /// Every draw of chance: `{plugin, hook, n, spec, dice, total}`.
+    pub rolls: Vec<Value>,
+    /// Every hook that ran: `{plugin, version, hook, ops, warnings, log, micros, operations, error}`.
+    pub runs: Vec<Value>,
+}
+
+/// A visible line under a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The plugin that wrote it.
+    pub plugin: String,
+    /// The line.
+    pub text: String,
+}
+
+/// Something that went wrong while a node was made; the prose is never lost by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// A stable word: `clamped`, `rounded`, `nothing_there`, `refused`, or the kind of a script's error.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// The plugin it concerns.
+    pub plugin: Option<String>,
+}
+
+impl Delta {
+    /// Whether nothing at all is recorded.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what the fold had to bend or leave out, each under the plugin that proposed it.
+    pub fn note_problems(&mut self, problems: &[Problem]) {
+        for problem in problems {
+            let by = self.operations.get(problem.operation).map(|operation| operation.by.clone());
+            let code = match problem.kind {
+                ProblemKind::Clamped => "clamped",
+                ProblemKind::Rounded => "rounded",
+                ProblemKind::NothingThere => "nothing_there",
+                ProblemKind::Refused => "refused",
+            };
+            self.problems.push(Trouble { code: code.into(), message: problem.message.clone(), plugin: by });
+        }
+    }
+
+    /// The stored and served form.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "operations": self.operations.iter().map(Operation::to_json).collect::<Vec<_>>(),
+            "notes": self.notes.iter().map(Note::to_json).collect::<Vec<_>>(),
+            "problems": self.problems.iter().map(Trouble::to_json).collect::<Vec<_>>(),
+            "rolls": self.rolls,
+            "rules": self.runs,
+        })
+    }
+
+    /// Reads the stored form; `None` if it is not one.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let list = |key: &str| value.get(key).and_then(Value::as_array);
+        Some(Self {
+            operations: list("operations")?.iter().map(|v| Operation::from_json(v).ok()).collect::<Option<_>>()?,
+            notes: list("notes")?.iter().map(Note::from_json).collect::<Option<_>>()?,
+            problems: list("problems")?.iter().map(Trouble::from_json).collect::<Option<_>>()?,
+            rolls: list("rolls")?.clone(),
+            runs: list("rules")?.clone(),
+        })
+    }
+}
+
+impl Note {
+    /// The served form.
+    pub fn to_json(&self) -> Value {
+        json!({"plugin": self.plugin, "text": self.text})
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let map = value.as_object()?;
+        Some(Self { plugin: text(map, "plugin")?, text: text(map, "text")? })
+    }
+}
+
+impl Trouble {
+    /// The served form.
+    pub fn to_json(&self) -> Value {
+        match &self.plugin {
+            Some(plugin) => json!({"code": self.code, "message": self.message, "plugin": plugin}),
+            None => json!({"code": self.code, "message": self.message}),
+        }
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let map = value.as_object()?;
+        Some(Self { code: text(map, "code")?, message: text(map, "message")?, plugin: text(map, "plugin") })
+    }
+}
+
+fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
+    map.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Change, Pointer};
+
+    #[test]
+    fn reads_back_as_written() {
+        let add = Change::Add(serde_json::Number::from(-12));
+        let delta = Delta {
+            operations: vec![Operation::new(Pointer::from_keys(["combat", "hp"]), add, "took 12 damage", "combat")],
+            notes: vec![Note { plugin: "combat".into(), text: "ouch".into() }],
+            problems: vec![Trouble { code: "clamped".into(), message: "hp kept at 0".into(), plugin: None }],
+            rolls: vec![json!({"spec": "2d6", "total": 7})],
+            runs: vec![json!({"plugin": "combat", "hook": "on_reply"})],
+        };
+        assert_eq!(Delta::from_json(&delta.to_json()), Some(delta));
+        assert!(Delta::default().is_empty());
+    }
+}

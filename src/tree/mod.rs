@@ -1,0 +1,19 @@
+//! The tree: what a node is, how paths are read, and how edits are planned. Pure: no I/O, no SQL, no HTTP.
+//!
+//! - [`node`]: the plain data. Facts never change once a node is complete; arrangement is an overlay.
+//! - [`edit`]: what an append, a reroll, an edit or a checkout *means*, as a list of effects for the operation log.
+//!   The store only carries them out.
+//! - [`mirror`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
+//!
+//! To add an edit: a function in `edit.rs` that answers with effects, an [`crate::oplog::Effect`] if none fits, its arm
+//! in `mirror.rs`, and the store's arm in `store/effects.rs`.
+
+pub mod delta;
+pub mod edit;
+pub mod mirror;
+pub mod node;
+pub mod session;
+
+pub use delta::{Delta, Note, Trouble};
+pub use node::{Effects, Kind, Node, Role, Siblings, Status};
+pub use session::{CardRef, PersonaRef, PluginSetting, Session};

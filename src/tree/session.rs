@@ -1,0 +1,76 @@
+//! A session: one story. Plain data.
+
+use serde_json::{Map, Value};
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+
+/// One story: a tree, a HEAD and its settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Whose it is.
+    pub owner: UserId,
+    /// Its title.
+    pub title: String,
+    /// The characters it plays, in speaking order, each in the version it began with.
+    pub cards: Vec<CardRef>,
+    /// The persona that the owner plays.
+    pub persona: Option<PersonaRef>,
+    /// The anchor node.
+    pub root: NodeId,
+    /// The node at which the session stands.
+    pub head: NodeId,
+    /// The newest operation.
+    pub op: i64,
+    /// The operation at which HEAD last moved.
+    pub head_op: i64,
+    /// `tree` or `linear`.
+    pub mode: String,
+    /// The model, or `None` for the server's default.
+    pub model: Option<String>,
+    /// Parameters passed on to the model.
+    pub params: Map<String, Value>,
+    /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
+    pub plugins: Vec<PluginSetting>,
+    /// The seed of all its dice.
+    pub seed: u64,
+    /// How many edits of the arrangement may have outdated keyframes.
+    pub edits: i64,
+    /// When it began.
+    pub created: Time,
+    /// When it last changed.
+    pub updated: Time,
+}
+
+/// A character as it was when the session began: editing the card later never changes the session (`domain.md` 2.17).
+#[derive(Debug, Clone, PartialEq)]
+pub struct CardRef {
+    /// The character.
+    pub id: CharacterId,
+    /// The content hash of the card, hex.
+    pub hash: String,
+}
+
+/// A persona as it was when the session began.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PersonaRef {
+    /// The persona.
+    pub id: PersonaId,
+    /// The content hash of the card, hex.
+    pub hash: String,
+}
+
+/// What a session wants of one plugin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginSetting {
+    /// The plugin.
+    pub id: String,
+    /// Whether it plays.
+    pub enabled: bool,
+    /// Its settings, as given.
+    pub config: Map<String, Value>,
+    /// Permissions granted, as words of the manifest.
+    pub grants: Vec<String>,
+}

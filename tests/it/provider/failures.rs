@@ -1,0 +1,207 @@
+//! Failures, each with its code, the provider's words and what had arrived.
+
+use super::*;
+
+#[tokio::test]
+async fn a_refusal_carries_the_words_and_is_not_asked_again() {
+    for (status, code) in
+        [(400, "provider_refused"), (401, "provider_refused"), (404, "provider_refused"), (413, "provider_refused")]
+    {
+        let (mock, client) = scripted([Reply::error(status, "You\u{1b} must\nnot")]).await;
+        let failure = ask(&client).await.failure.unwrap();
+        assert_eq!(failure.code(), code);
+        assert_eq!(failure.to_string(), format!("the model server refused the request ({status}): You must not"));
+        assert!(!failure.hint().is_empty());
+        assert_eq!(mock.requests().len(), 1);
+    }
+}
+
+/// Keys never in errors: not the one in the settings, not the one that the server repeats.
+#[tokio::test]
+async fn a_key_that_the_server_repeats_is_not_passed_on() {
+    let mock = MockModel::start().await;
+    let client = OpenAi::new(Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.base_url()) });
+    mock.script(Reply::error(401, "wrong key: sk-0123456789"));
+    mock.script(Reply::ok(["a"]).then_error(401, "wrong key: sk-0123456789"));
+    mock.script(Reply::raw(200, "text/plain", "sk-0123456789"));
+    mock.models(Reply::raw(200, "text/plain", "sk-0123456789"));
+    for _ in 0..3 {
+        let failure = ask(&client).await.failure.unwrap();
+        assert!(failure.to_string().contains("[key]"), "{failure}");
+        assert!(!format!("{failure:?} {failure} {client:?}").contains("0123456789"));
+    }
+    assert!(!client.models().await.unwrap_err().to_string().contains("0123456789"));
+}
+
+#[tokio::test]
+async fn a_busy_server_is_asked_again_when_it_said() {
+    let busy = |after: &str| Reply::error(429, "slow down").header("Retry-After", after);
+    let (mock, client) = scripted([busy("0"), Reply::error(503, "loading"), Reply::ok(["a"])]).await;
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.as_str(), heard.failure, mock.requests().len()), ("a", None, 3));
+    assert_eq!(mock.requests()[0], mock.requests()[2]);
+
+    let (mock, client) = scripted([busy("3600")]).await;
+    let failure = ask(&client).await.failure.unwrap();
+    let retry_after = Some(Duration::from_secs(3600));
+    assert_eq!(failure, Failure::RateLimited { words: "slow down".into(), retry_after });
+    assert_eq!(
+        (failure.code(), failure.retry_after(), mock.requests().len()),
+        ("provider_rate_limited", retry_after, 1)
+    );
+}
+
+#[tokio::test]
+async fn a_failing_server_is_asked_three_times() {
+    let (mock, client) = scripted([]).await;
+    mock.always(Reply::html(502, "Bad Gateway"));
+    let failure = ask(&client).await.failure.unwrap();
+    assert_eq!(failure.code(), "provider_failed");
+    assert_eq!(failure.to_string(), "the model server failed (502): an HTML page, “Bad Gateway”");
+    assert_eq!(mock.requests().len(), 3);
+    mock.always(Reply::error(500, "out of order"));
+    assert!(ask(&client).await.failure.unwrap().to_string().contains("out of order"));
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_is_unreachable() {
+    let (mock, client) = scripted([Reply::hang_up(), Reply::ok(["a"])]).await;
+    assert_eq!(ask(&client).await.text, "a");
+    mock.always(Reply::hang_up());
+    assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_unreachable");
+    assert_eq!(mock.requests().len(), 5);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unreachable() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for base_url in [format!("http://{gone}/v1"), "http://no-such-host.invalid/v1".to_owned()] {
+        let client = OpenAi::new(endpoint(&base_url));
+        let failure = ask(&client).await.failure.unwrap();
+        assert_eq!((failure.code(), failure.retryable()), ("provider_unreachable", true));
+        assert_eq!(client.models().await.unwrap_err().code(), "provider_unreachable");
+    }
+}
+
+#[tokio::test]
+async fn settings_that_cannot_work_are_named() {
+    let mock = MockModel::start().await;
+    let wrong_key = Endpoint { key: Some(Secret::new("a\nb")), ..endpoint(&mock.base_url()) };
+    for endpoint in [endpoint("no address"), endpoint("http://me@127.0.0.1"), wrong_key] {
+        assert_eq!(ask(&OpenAi::new(endpoint)).await.failure.unwrap().code(), "provider_misconfigured");
+    }
+    assert_eq!(mock.seen().len(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_reply_is_garbled() {
+    let nonsense = r#"{"choices":[{"index":0,"delta":{"content":"a"}}]}"#;
+    assert_eq!(outcome(Reply::events([nonsense, "{nonsense", nonsense])).await, ("a".into(), Some("provider_garbled")));
+    for reply in [
+        Reply::html(200, "Please log in"),
+        Reply::raw(200, "application/json", r#"{"choices": nonsense"#),
+        Reply::json(200, &json!({"hello": "world"})),
+        Reply::raw(200, "text/event-stream", "hello"),
+    ] {
+        assert_eq!(outcome(reply).await, (String::new(), Some("provider_garbled")));
+    }
+}
+
+/// An error that comes with status 200 is an error, never a complete and empty reply.
+#[tokio::test]
+async fn an_error_in_the_stream_keeps_the_text_and_the_words() {
+    let (mock, client) = scripted([Reply::ok(["Half a "]).then_error(502, "upstream died")]).await;
+    let heard = ask(&client).await;
+    let expected = Failure::Failed { status: Some(502), words: "upstream died".into(), retry_after: None };
+    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("Half a ", vec![], Some(expected)));
+    assert_eq!(mock.requests().len(), 1);
+    assert_eq!(outcome(Reply::ok([""; 0]).then_error(429, "slow")).await.1, Some("provider_rate_limited"));
+    assert_eq!(outcome(Reply::error(200, "no credit")).await.1, Some("provider_failed"));
+    assert_eq!(
+        outcome(Reply::json(200, &json!({"error": {"code": 402, "message": "pay"}}))).await.1,
+        Some("provider_refused")
+    );
+}
+
+#[tokio::test]
+async fn a_reply_that_breaks_off_is_cut_off_and_not_asked_again() {
+    for reply in [Reply::ok(["a"]).then_cut(), Reply::ok(["a"]).then_reset(), Reply::ok(["a"]).unfinished()] {
+        assert_eq!(outcome(reply).await, ("a".into(), Some("cut_off")));
+    }
+    assert_eq!(outcome(Reply::ok([""; 0]).then_cut()).await, (String::new(), Some("cut_off")));
+    assert_eq!(outcome(Reply::raw(200, "text/event-stream", "")).await, (String::new(), Some("cut_off")));
+    assert_eq!(outcome(Reply::raw(200, "application/json", "{\"choices\":[{")).await.1, Some("cut_off"));
+}
+
+#[tokio::test]
+async fn silence_has_three_limits() {
+    let cases = [
+        (Reply::silent(), Timeouts { first_token: SHORT, ..endpoint("").timeouts }, "", Wait::FirstToken),
+        (
+            Reply::ok([""; 0]).then_stall(),
+            Timeouts { first_token: SHORT, ..endpoint("").timeouts },
+            "",
+            Wait::FirstToken,
+        ),
+        (Reply::ok(["a", "b"]).then_stall(), Timeouts { idle: SHORT, ..endpoint("").timeouts }, "ab", Wait::Silence),
+        (
+            Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["hm"]).then_stall(),
+            Timeouts { idle: SHORT, ..endpoint("").timeouts },
+            "",
+            Wait::Silence,
+        ),
+    ];
+    for (reply, timeouts, said, wait) in cases {
+        let mock = MockModel::start().await;
+        mock.script(reply);
+        let heard = ask(&OpenAi::new(Endpoint { timeouts, ..endpoint(&mock.base_url()) })).await;
+        assert_eq!((heard.text.as_str(), heard.failure), (said, Some(Failure::Timeout { wait, limit: SHORT })));
+        mock.until_aborted(1).await;
+        assert_eq!(mock.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_slow_head_is_waited_for() {
+    let gate = Gate::new();
+    let (mock, client) = scripted([Reply::ok(["a"]).head_gated(&gate)]).await;
+    let reply = tokio::spawn(hear(client.stream(&request(json!({})))));
+    mock.until_requests(1).await;
+    gate.release(1);
+    assert_eq!(reply.await.unwrap().text, "a");
+}
+
+#[tokio::test]
+async fn a_reply_without_end_is_stopped_at_the_limit() {
+    let (mock, _) =
+        scripted([Reply::endless("夜色"), Reply::ok(["x".repeat(8 << 20)]), Reply::ok(["y".repeat(3000)])]).await;
+    let client = OpenAi::new(Endpoint { max_reply_bytes: 1000, ..endpoint(&mock.base_url()) });
+    let too_large = Some(Failure::TooLarge { limit: 1000 });
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.len(), heard.failure), (999, too_large.clone()));
+    mock.until_aborted(1).await;
+    assert_eq!(ask(&client).await.failure, too_large);
+    mock.until_aborted(2).await;
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.len(), heard.failure), (1000, too_large));
+}
+
+#[tokio::test]
+async fn a_huge_piece_within_the_limit_arrives() {
+    let (_mock, client) = scripted([Reply::ok(["夜".repeat(1 << 20)])]).await;
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.len(), heard.failure), (3 << 20, None));
+}
+
+/// SSRF: an address that redirects leads nowhere else.
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let inside = MockModel::start().await;
+    let (mock, client) = scripted([Reply::redirect(&inside.base_url())]).await;
+    mock.models(Reply::redirect(&(inside.base_url() + "/models")));
+    let failure = ask(&client).await.failure.unwrap();
+    assert_eq!(failure.code(), "provider_refused");
+    assert!(failure.to_string().contains("redirects to http://127.0.0.1") && failure.hint().contains("base_url"));
+    assert_eq!(client.models().await.unwrap_err().code(), "provider_refused");
+    assert_eq!(inside.seen().len(), 0);
+}

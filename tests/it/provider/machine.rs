@@ -1,0 +1,32 @@
+//! The machine around the client.
+
+use super::*;
+use std::process::Command;
+
+/// No system certificates, a proxy that is not there, and `https`: what a bare container or a company's laptop has.
+#[tokio::test]
+async fn a_strange_environment_does_no_harm() {
+    let child = |environment: &[(&str, &str)]| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "provider::machine::inside_a_strange_environment", "--ignored", "--nocapture"]);
+        command.env_remove("NO_PROXY").env_remove("no_proxy").envs(environment.iter().copied());
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.contains("1 passed"), "{environment:?}: {said}");
+    };
+    let nowhere = "/nonexistent";
+    let no_proxy_here = "http://127.0.0.1:1";
+    child(&[("SSL_CERT_FILE", nowhere), ("SSL_CERT_DIR", nowhere)]);
+    child(&[("HTTP_PROXY", no_proxy_here), ("http_proxy", no_proxy_here)]);
+    child(&[("HTTPS_PROXY", no_proxy_here), ("ALL_PROXY", no_proxy_here), ("all_proxy", no_proxy_here)]);
+}
+
+#[tokio::test]
+#[ignore = "the test above runs it in a process of its own"]
+async fn inside_a_strange_environment() {
+    let mock = MockModel::start().await;
+    assert_eq!(ask(&OpenAi::new(endpoint(&mock.base_url()))).await.failure, None);
+    let secure = OpenAi::new(endpoint(&mock.base_url().replace("http:", "https:")));
+    let failure = ask(&secure).await.failure.unwrap();
+    assert!(matches!(failure, Failure::Unreachable { .. }), "the mock speaks no TLS, but the client does: {failure}");
+}

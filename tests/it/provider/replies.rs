@@ -1,0 +1,244 @@
+//! Replies that go well, and leaving them early.
+
+use super::*;
+
+#[tokio::test]
+async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
+    let mock = MockModel::start().await;
+    let extra = json!({"top_k": 40, "temperature": 1}).as_object().unwrap().clone();
+    for slash in ["", "/"] {
+        let base_url = mock.base_url() + slash;
+        let endpoint =
+            Endpoint { key: Some(Secret::new("sk-0123456789\n")), extra: extra.clone(), ..endpoint(&base_url) };
+        let request = request(json!({"temperature": 0.5, "stop": ["\n"], "seed": 18_446_744_073_709_551_615_u64}));
+        assert_eq!(hear(OpenAi::new(endpoint.clone()).stream(&request)).await.failure, None);
+        let seen = mock.seen().pop().unwrap();
+        assert_eq!(seen.line, "POST /v1/chat/completions");
+        assert_eq!(seen.body.to_string(), wire_body(&request, &endpoint).to_string());
+        assert_eq!(seen.body["temperature"], json!(0.5));
+        for header in ["authorization: Bearer sk-0123456789", "content-type: application/json"] {
+            assert!(seen.headers.iter().any(|one| one == header), "{header}: {:?}", seen.headers);
+        }
+    }
+}
+
+#[tokio::test]
+async fn pieces_arrive_one_by_one() {
+    let gate = Gate::new();
+    let (mock, client) = scripted([Reply::ok(["a", "夜", "c"]).usage(12, 3).gated(&gate)]).await;
+    let mut stream = client.stream(&request(json!({})));
+    for piece in ["a", "夜", "c"] {
+        gate.release(1);
+        assert_eq!(next(&mut stream).await, Some(Ok(text(piece))));
+    }
+    gate.open();
+    assert_eq!(next(&mut stream).await, Some(Ok(Frame::Finish(Finish::Stop))));
+    assert_eq!(
+        next(&mut stream).await,
+        Some(Ok(Frame::Usage(Usage { prompt: 12, completion: 3, ..Usage::default() })))
+    );
+    assert_eq!(next(&mut stream).await, None);
+    assert_eq!(mock.aborted(), 0);
+}
+
+#[tokio::test]
+async fn reasoning_in_each_dialect_is_heard_once() {
+    for dialect in [Dialect::Reasoning, Dialect::ReasoningContent, Dialect::ReasoningDetails, Dialect::All] {
+        let (_mock, client) = scripted([Reply::ok(["So."]).reasoning(dialect, ["hm, ", "yes"])]).await;
+        let heard = ask(&client).await;
+        assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), ("hm, yes", "So."), "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn usage_is_heard_wherever_it_comes() {
+    let told = json!({"prompt_tokens": 30, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 20},
+        "completion_tokens_details": {"reasoning_tokens": 4}, "cost": 0.000_12});
+    let usage = Usage { prompt: 30, completion: 9, cached: Some(20), reasoning: Some(4), cost: Some(0.000_12) };
+    let (_mock, client) =
+        scripted([Reply::ok(["a"]).usage_inside(told), Reply::ok(["a"]).usage(1, 2), Reply::ok(["a"])]).await;
+    assert_eq!(ask(&client).await.usage, Some(usage));
+    assert_eq!(ask(&client).await.usage, Some(Usage { prompt: 1, completion: 2, ..Usage::default() }));
+    assert_eq!(ask(&client).await.usage, None);
+}
+
+/// S4-29 (the provider's half): why a reply ended is told as it is, a reply without text too.
+#[tokio::test]
+async fn the_reason_for_the_end_is_told() {
+    for (reason, expected) in [
+        ("length", Finish::Length),
+        ("content_filter", Finish::ContentFilter),
+        ("tool_calls", Finish::ToolCalls),
+        ("bored", Finish::Other("bored".into())),
+    ] {
+        let (_mock, client) = scripted([Reply::ok(["a"]).finish(reason)]).await;
+        let heard = ask(&client).await;
+        assert_eq!((heard.finish, heard.failure), (vec![expected], None));
+    }
+    let (_mock, client) = scripted([Reply::ok([""; 0])]).await;
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("", vec![Finish::Stop], None));
+    let failed = Reply::ok(["a"]).finish("error");
+    assert_eq!(outcome(failed).await, ("a".into(), Some("provider_failed")));
+}
+
+#[tokio::test]
+async fn cuts_and_noise_change_nothing() {
+    let said: String = WORDS.concat();
+    for slice in [1, 2, 3, 5, 64] {
+        for reply in [Reply::default(), Reply::default().noise(), Reply::default().noise().no_done()] {
+            let (_mock, client) = scripted([reply.reasoning(Dialect::All, ["思考🌙"]).sliced(slice)]).await;
+            let heard = ask(&client).await;
+            assert_eq!((heard.text.as_str(), heard.failure, heard.finish), (said.as_str(), None, vec![Finish::Stop]));
+            assert_eq!(
+                (heard.reasoning.as_str(), heard.models, heard.alive),
+                ("思考🌙", vec!["mock".to_owned()], true)
+            );
+            assert_eq!(heard.usage.map(|usage| usage.completion), Some(8));
+        }
+    }
+}
+
+#[tokio::test]
+async fn odd_texts_arrive_clean() {
+    let event = |content: &str| format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{content}"}}}}]}}"#);
+    let events = [event(r"a\u0000b"), event(r"\ud83c\udf19"), event(r"\ud83c"), event(r"\u001b[31m"), "[DONE]".into()];
+    let (_mock, client) = scripted([Reply::events(events)]).await;
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.as_str(), heard.failure), ("a\u{fffd}b🌙\u{fffd}\u{1b}[31m", None));
+}
+
+#[tokio::test]
+async fn other_choices_and_tool_calls_do_no_harm() {
+    let events = [
+        r#"{"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"a"}}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{"}}]}}]}"#,
+        r#"{"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text","text":"b"}]},"finish_reason":"stop"}]}"#,
+    ];
+    let (_mock, client) = scripted([Reply::events(events)]).await;
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("ab", vec![Finish::Stop], None));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_streamed_is_understood() {
+    let (_mock, client) = scripted([Reply::whole("All at once.")]).await;
+    let heard = ask(&client).await;
+    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("All at once.", vec![Finish::Stop], None));
+    assert_eq!((heard.models, heard.usage.map(|usage| usage.prompt)), (vec!["mock-whole".to_owned()], Some(7)));
+}
+
+#[tokio::test]
+async fn the_end_is_an_end_without_its_mark() {
+    assert_eq!(outcome(Reply::ok(["a"]).no_done()).await, ("a".into(), None));
+    assert_eq!(outcome(Reply::events(["[DONE]"])).await, (String::new(), None));
+    // Said why it ended, and then the connection broke: nothing is missing.
+    let finished = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
+    assert_eq!(outcome(Reply::events([finished]).then_cut()).await, ("a".into(), None));
+    assert_eq!(outcome(Reply::events([finished]).then_reset()).await, ("a".into(), None));
+}
+
+#[tokio::test]
+async fn a_server_that_never_closes_is_not_waited_for() {
+    let finished = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
+    let (mock, _) =
+        scripted([Reply::events([finished]).then_stall(), Reply::events([finished, "[DONE]"]).then_stall()]).await;
+    let mut endpoint = endpoint(&mock.base_url());
+    endpoint.timeouts.after_finish = SHORT;
+    let client = OpenAi::new(endpoint);
+    for _ in 0..2 {
+        let heard = ask(&client).await;
+        assert_eq!((heard.text.as_str(), heard.failure), ("a", None));
+    }
+    mock.until_aborted(2).await;
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let (mock, client) = scripted([]).await;
+    for _ in 0..5 {
+        assert_eq!(ask(&client).await.failure, None);
+        client.models().await.unwrap();
+    }
+    assert!(mock.connections() < 10, "{} connections for ten requests one after the other", mock.connections());
+}
+
+/// The end of the body comes after the mark of the end; a connection is worth that wait, a player's time is not.
+#[tokio::test]
+async fn the_rest_of_a_body_is_read_after_the_reply_is_over() {
+    let gate = Gate::new();
+    let (mock, client) = scripted([Reply::events(["[DONE]"]).gated(&gate)]).await;
+    gate.release(1);
+    assert_eq!(ask(&client).await.failure, None);
+    client.models().await.unwrap();
+    gate.release(1);
+    mock.until_over(2).await;
+    assert_eq!(mock.aborted(), 0);
+}
+
+#[tokio::test]
+async fn many_replies_at_once_do_not_mix() {
+    let (mock, client) = scripted([]).await;
+    let gate = Gate::new();
+    (0..16).for_each(|n| mock.script(Reply::ok([format!("{n}"), format!(" and {n}")]).gated(&gate)));
+    let replies: Vec<_> = (0..16).map(|_| tokio::spawn(hear(client.stream(&request(json!({})))))).collect();
+    mock.until_requests(16).await;
+    gate.open();
+    let mut heard = Vec::new();
+    for reply in replies {
+        heard.push(reply.await.unwrap().text);
+    }
+    heard.sort_by_key(|text| text.split(' ').next().unwrap().parse::<u32>().unwrap());
+    assert_eq!(heard, (0..16).map(|n| format!("{n} and {n}")).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn dropping_the_stream_ends_the_request() {
+    let gate = Gate::new();
+    let (mock, client) = scripted([Reply::ok(["a", "b"]).gated(&gate), Reply::silent(), Reply::endless("x")]).await;
+    gate.release(1);
+    let mut begun = client.stream(&request(json!({})));
+    assert_eq!(next(&mut begun).await, Some(Ok(text("a"))));
+    drop(begun);
+    mock.until_aborted(1).await;
+
+    let waiting = tokio::spawn(hear(client.stream(&request(json!({})))));
+    mock.until_requests(2).await;
+    waiting.abort();
+    mock.until_aborted(2).await;
+
+    let mut endless = client.stream(&request(json!({})));
+    assert_eq!(next(&mut endless).await, Some(Ok(text("x"))));
+    drop(endless);
+    mock.until_aborted(3).await;
+}
+
+#[tokio::test]
+async fn a_stream_that_nobody_polls_sends_nothing() {
+    let (mock, client) = scripted([]).await;
+    drop(client.stream(&request(json!({}))));
+    assert_eq!((ask(&client).await.failure, mock.requests().len()), (None, 1));
+}
+
+#[tokio::test]
+async fn models_with_their_context_and_prices() {
+    let (mock, client) = scripted([]).await;
+    let plain = ModelInfo { id: "mock-plain".into(), context_length: None, prompt_price: None, completion_price: None };
+    let priced = ModelInfo {
+        id: "mock".into(),
+        context_length: Some(8192),
+        prompt_price: Some(0.000_001),
+        completion_price: Some(0.000_002),
+    };
+    assert_eq!(client.models().await.unwrap(), [priced, plain]);
+    assert_eq!(mock.seen()[0].line, "GET /v1/models");
+    for (reply, code) in [
+        (Reply::error(401, "no"), "provider_refused"),
+        (Reply::html(200, "Log in"), "provider_garbled"),
+        (Reply::json(200, &json!({"data": 7})), "provider_garbled"),
+    ] {
+        mock.models(reply);
+        assert_eq!(client.models().await.unwrap_err().code(), code);
+    }
+}

@@ -1,0 +1,288 @@
+//! A model server for tests: OpenAI-compatible, on a free port of 127.0.0.1, doing exactly what the test tells it.
+//!
+//! ```ignore
+//! let mock = MockModel::start().await;
+//! mock.script(Reply::ok(["Hel", "lo"]).usage(12, 2));   // the next request
+//! mock.script(Reply::error(500, "out of order"));       // the one after it
+//! … talk to mock.base_url() …
+//! assert_eq!(mock.requests()[0]["messages"][0]["content"], "hi");
+//! ```
+//!
+//! Requests take the scripted replies in turn. When none is left they get [`Reply::default`] (or what
+//! [`MockModel::always`] set), which behaves like a model: it keeps to `max_tokens` (a word is a token) and `stop`.
+//!
+//! Time is never guessed. A test that must see the middle of a reply holds it with a [`Gate`] and lets the pieces out;
+//! a test that waits for the server's view waits with `until_requests` or `until_aborted`.
+//!
+//! The mock runs on a thread and runtime of its own, so that it answers while a test blocks. It ends when dropped.
+//! A new behaviour is a method of [`Reply`] that sets a field, and the place in `Reply::steps` where it shows.
+
+mod reply;
+
+pub use reply::{Dialect, Gate, Reply, WORDS};
+
+use reply::Step;
+use serde_json::{Value, json};
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::{oneshot, watch},
+};
+
+/// How long a test waits for the mock to see something before it fails. Only a failing test waits this long.
+const GIVE_UP: Duration = Duration::from_secs(60);
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// `POST /v1/chat/completions`.
+    pub line: String,
+    /// Lines of the head, names in lower case.
+    pub headers: Vec<String>,
+    /// The body; null when there is none.
+    pub body: Value,
+}
+
+struct State {
+    queue: VecDeque<Reply>,
+    otherwise: Reply,
+    models: Reply,
+    seen: Vec<Seen>,
+    connections: usize,
+    aborted: usize,
+    answered: usize,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: watch::Sender<()>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.send_replace(());
+    }
+}
+
+/// The running mock.
+pub struct MockModel {
+    shared: Arc<Shared>,
+    port: u16,
+    /// Dropped with the mock, which ends its thread.
+    _stop: oneshot::Sender<()>,
+}
+
+impl MockModel {
+    /// Starts a mock. Its models are `mock` (8192 tokens of context, with prices) and `mock-plain`.
+    pub async fn start() -> Self {
+        let models = json!({"object": "list", "data": [
+            {"id": "mock", "object": "model", "context_length": 8192, "pricing": {"prompt": "0.000001", "completion": "0.000002"}},
+            {"id": "mock-plain", "object": "model"},
+        ]});
+        let state = State {
+            queue: VecDeque::new(),
+            otherwise: Reply::default(),
+            models: Reply::json(200, &models),
+            seen: Vec::new(),
+            connections: 0,
+            aborted: 0,
+            answered: 0,
+        };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: watch::Sender::new(()) });
+        let (stop, stopped) = oneshot::channel();
+        let (ready, port) = oneshot::channel();
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap().port()).unwrap();
+                tokio::select! {
+                    _ = stopped => {}
+                    () = accept(listener, serving) => {}
+                }
+            });
+        });
+        Self { shared, port: port.await.unwrap(), _stop: stop }
+    }
+
+    /// The address for a client's `base_url`.
+    pub fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
+    /// What the next request that has no reply yet gets.
+    pub fn script(&self, reply: Reply) {
+        self.shared.state().queue.push_back(reply);
+    }
+
+    /// What requests get when nothing is scripted.
+    pub fn always(&self, reply: Reply) {
+        self.shared.state().otherwise = reply;
+    }
+
+    /// What `GET /v1/models` gets.
+    pub fn models(&self, reply: Reply) {
+        self.shared.state().models = reply;
+    }
+
+    /// The bodies of the chat requests so far.
+    pub fn requests(&self) -> Vec<Value> {
+        self.shared.state().seen.iter().map(|seen| seen.body.clone()).filter(|body| !body.is_null()).collect()
+    }
+
+    /// All requests so far with their heads.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.shared.state().seen.clone()
+    }
+
+    /// Connections that were opened so far.
+    pub fn connections(&self) -> usize {
+        self.shared.state().connections
+    }
+
+    /// Replies that the client left before their end.
+    pub fn aborted(&self) -> usize {
+        self.shared.state().aborted
+    }
+
+    /// Waits until `n` requests have come.
+    pub async fn until_requests(&self, n: usize) {
+        self.until("requests", |state| state.seen.len() >= n).await;
+    }
+
+    /// Waits until the client has left `n` replies before their end.
+    pub async fn until_aborted(&self, n: usize) {
+        self.until("replies that the client left", |state| state.aborted >= n).await;
+    }
+
+    /// Waits until `n` replies are over, whoever ended them.
+    pub async fn until_over(&self, n: usize) {
+        self.until("replies that are over", |state| state.answered + state.aborted >= n).await;
+    }
+
+    async fn until(&self, what: &str, reached: impl Fn(&State) -> bool) {
+        let mut changes = self.shared.changed.subscribe();
+        let wait = async {
+            while !reached(&self.shared.state()) {
+                changes.changed().await.unwrap();
+            }
+        };
+        assert!(tokio::time::timeout(GIVE_UP, wait).await.is_ok(), "the mock waited in vain for {what}");
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        shared.change(|state| state.connections += 1);
+        tokio::spawn(serve(stream, Arc::clone(&shared)));
+    }
+}
+
+/// Answers the requests of one connection until it ends.
+async fn serve(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (mut reader, mut writer) = stream.into_split();
+    let mut unread = Vec::new();
+    while let Some(seen) = read_request(&mut reader, &mut unread).await? {
+        let reply = choose(&shared, &seen);
+        let steps = reply.steps(&seen.body);
+        shared.change(|state| state.seen.push(seen));
+        let open = tokio::select! {
+            biased;
+            done = perform(steps, &mut writer) => done,
+            () = left(&mut reader) => Err(io::ErrorKind::ConnectionAborted.into()),
+        };
+        shared.change(|state| match open {
+            Ok(_) => state.answered += 1,
+            Err(_) => state.aborted += 1,
+        });
+        if !matches!(open, Ok(true)) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn choose(shared: &Shared, seen: &Seen) -> Reply {
+    let mut state = shared.state();
+    match seen.line.as_str() {
+        "POST /v1/chat/completions" => state.queue.pop_front().unwrap_or_else(|| state.otherwise.clone()),
+        "GET /v1/models" => state.models.clone(),
+        line => Reply::error(404, &format!("there is no {line}")),
+    }
+}
+
+/// Does what the script says. Whether the connection can take another request.
+async fn perform(steps: Vec<Step>, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
+    for step in steps {
+        match step {
+            Step::Bytes(bytes) => writer.write_all(&bytes).await?,
+            Step::Pass(gate) => gate.pass().await,
+            Step::Repeat(bytes) => loop {
+                writer.write_all(&bytes).await?;
+                tokio::task::yield_now().await;
+            },
+            Step::Wait => std::future::pending().await,
+            Step::Close => return Ok(false),
+            Step::Reset => {
+                writer.as_ref().set_zero_linger()?;
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Returns when the client has closed its side.
+async fn left(reader: &mut OwnedReadHalf) {
+    if matches!(reader.peek(&mut [0]).await, Ok(1..)) {
+        std::future::pending().await
+    }
+}
+
+async fn read_request(reader: &mut OwnedReadHalf, unread: &mut Vec<u8>) -> io::Result<Option<Seen>> {
+    let end = loop {
+        if let Some(end) = unread.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end;
+        }
+        // A first byte that is no letter is a client that speaks TLS: it hears nothing it could understand.
+        if reader.read_buf(unread).await? == 0 || !unread.first().is_some_and(u8::is_ascii_alphabetic) {
+            return Ok(None);
+        }
+    };
+    let head = String::from_utf8_lossy(&unread[..end]).into_owned();
+    unread.drain(..end + 4);
+    let mut lines = head.lines();
+    let line = lines.next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_owned();
+    let headers: Vec<String> = lines
+        .map(|header| {
+            header
+                .split_once(": ")
+                .map_or(header.to_owned(), |(name, value)| format!("{}: {value}", name.to_lowercase()))
+        })
+        .collect();
+    let length = headers.iter().find_map(|header| header.strip_prefix("content-length: "));
+    let length = length.map_or(0, |length| length.parse().unwrap());
+    while unread.len() < length {
+        if reader.read_buf(unread).await? == 0 {
+            return Ok(None);
+        }
+    }
+    let body: Vec<u8> = unread.drain(..length).collect();
+    Ok(Some(Seen { line, headers, body: serde_json::from_slice(&body).unwrap_or_default() }))
+}

@@ -1,0 +1,431 @@
+//! What the mock does with one request: a [`Reply`] and the steps that it comes down to.
+
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// What a model of this mock says when it is told nothing.
+pub const WORDS: [&str; 8] = ["The ", "lamp ", "is ", "lit. ", "夜色", "渐深🌙, ", "she ", "waits."];
+
+/// Holds a reply back until the test lets it go on.
+#[derive(Clone)]
+pub struct Gate(Arc<Semaphore>);
+
+impl Gate {
+    /// A closed gate.
+    pub fn new() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
+    /// Lets `n` further pieces through.
+    pub fn release(&self, n: usize) {
+        self.0.add_permits(n);
+    }
+
+    /// Lets everything through from now on.
+    pub fn open(&self) {
+        self.0.close();
+    }
+
+    pub(super) async fn pass(&self) {
+        if let Ok(permit) = self.0.acquire().await {
+            permit.forget();
+        }
+    }
+}
+
+/// The field in which a server sends reasoning.
+#[derive(Clone, Copy, Debug)]
+pub enum Dialect {
+    Reasoning,
+    ReasoningContent,
+    ReasoningDetails,
+    /// All three with the same words, as aggregators do.
+    All,
+}
+
+impl Dialect {
+    fn delta(self, words: &str) -> Value {
+        let details = json!([{"type": "reasoning.text", "text": words, "index": 0}]);
+        match self {
+            Self::Reasoning => json!({"reasoning": words}),
+            Self::ReasoningContent => json!({"reasoning_content": words, "content": null}),
+            Self::ReasoningDetails => json!({"reasoning_details": details}),
+            Self::All => json!({"reasoning": words, "reasoning_content": words, "reasoning_details": details}),
+        }
+    }
+}
+
+/// What becomes of one request. The methods change a reply that begins as [`Reply::ok`] or another constructor.
+#[derive(Clone)]
+pub struct Reply {
+    body: Body,
+    status: u16,
+    headers: Vec<String>,
+    thoughts: Vec<String>,
+    dialect: Dialect,
+    finish: Option<String>,
+    usage: Option<Value>,
+    usage_inside: bool,
+    done: bool,
+    noise: bool,
+    slice: usize,
+    head_gate: Option<Gate>,
+    gate: Option<Gate>,
+    ending: Ending,
+}
+
+#[derive(Clone)]
+enum Body {
+    /// Like a model: [`WORDS`], within the request's own `max_tokens` and `stop`.
+    Obedient,
+    Pieces(Vec<String>),
+    /// The payloads of the stream's events, word for word.
+    Events(Vec<String>),
+    /// The same piece for ever.
+    Endless(String),
+    /// No stream: this content type and these bytes.
+    Raw(String, Vec<u8>),
+}
+
+#[derive(Clone, PartialEq)]
+enum Ending {
+    Well,
+    Stall,
+    Cut,
+    Reset,
+    HangUp,
+    Silent,
+    Error(Value),
+}
+
+/// What is done on the connection, one after the other.
+pub(super) enum Step {
+    Bytes(Vec<u8>),
+    Pass(Gate),
+    Repeat(Vec<u8>),
+    Wait,
+    Close,
+    Reset,
+}
+
+impl Default for Reply {
+    /// [`WORDS`] like a model, with usage.
+    fn default() -> Self {
+        Self::new(Body::Obedient).usage(7, 0)
+    }
+}
+
+impl Reply {
+    fn new(body: Body) -> Self {
+        Self {
+            body,
+            status: 200,
+            headers: Vec::new(),
+            thoughts: Vec::new(),
+            dialect: Dialect::Reasoning,
+            finish: Some("stop".to_owned()),
+            usage: None,
+            usage_inside: false,
+            done: true,
+            noise: false,
+            slice: usize::MAX,
+            head_gate: None,
+            gate: None,
+            ending: Ending::Well,
+        }
+    }
+
+    /// A stream of these pieces that ends with `stop` and `[DONE]`.
+    pub fn ok<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Self {
+        Self::new(Body::Pieces(pieces.into_iter().map(Into::into).collect()))
+    }
+
+    /// A stream of these events, word for word: `{…}` or `[DONE]`.
+    pub fn events<S: Into<String>>(events: impl IntoIterator<Item = S>) -> Self {
+        Self::new(Body::Events(events.into_iter().map(Into::into).collect()))
+    }
+
+    /// A stream that repeats `piece` until the client leaves.
+    pub fn endless(piece: &str) -> Self {
+        Self::new(Body::Endless(piece.to_owned()))
+    }
+
+    /// Any answer that is not a stream.
+    pub fn raw(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, ..Self::new(Body::Raw(content_type.to_owned(), body.into())) }
+    }
+
+    /// One JSON object.
+    pub fn json(status: u16, body: &Value) -> Self {
+        Self::raw(status, "application/json", body.to_string())
+    }
+
+    /// The error that OpenAI sends, with this status and these words.
+    pub fn error(status: u16, words: &str) -> Self {
+        Self::json(status, &json!({"error": {"message": words, "type": "server_error", "param": null, "code": null}}))
+    }
+
+    /// A page of a gateway that stands before the model server.
+    pub fn html(status: u16, title: &str) -> Self {
+        Self::raw(status, "text/html", format!("<html><head><title>{title}</title></head><body>sorry</body></html>"))
+    }
+
+    /// A redirect to another address.
+    pub fn redirect(to: &str) -> Self {
+        Self::raw(302, "text/plain", "elsewhere").header("Location", to)
+    }
+
+    /// A whole completion in one piece, though a stream was asked for.
+    pub fn whole(content: &str) -> Self {
+        Self::json(
+            200,
+            &json!({"id": "c-1", "object": "chat.completion", "model": "mock-whole",
+                "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}}),
+        )
+    }
+
+    /// The request is read and nothing ever comes back.
+    pub fn silent() -> Self {
+        Self { ending: Ending::Silent, ..Self::ok([""; 0]) }
+    }
+
+    /// The request is read and the connection closed without a word.
+    pub fn hang_up() -> Self {
+        Self { ending: Ending::HangUp, ..Self::ok([""; 0]) }
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push(format!("{name}: {value}"));
+        self
+    }
+
+    /// Reasoning before the text.
+    pub fn reasoning<S: Into<String>>(mut self, dialect: Dialect, pieces: impl IntoIterator<Item = S>) -> Self {
+        self.dialect = dialect;
+        self.thoughts = pieces.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Usage in a last event without choices, as OpenAI sends it.
+    pub fn usage(mut self, prompt: u64, completion: u64) -> Self {
+        let total = prompt + completion;
+        self.usage = Some(json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}));
+        self
+    }
+
+    /// Any usage, in the event that also says how the reply ended.
+    pub fn usage_inside(mut self, usage: Value) -> Self {
+        self.usage = Some(usage);
+        self.usage_inside = true;
+        self
+    }
+
+    /// Another `finish_reason` than `stop`.
+    pub fn finish(mut self, reason: &str) -> Self {
+        self.finish = Some(reason.to_owned());
+        self
+    }
+
+    /// No `[DONE]`.
+    pub fn no_done(mut self) -> Self {
+        self.done = false;
+        self
+    }
+
+    /// Nothing that says that the reply is over, but a proper end of the body.
+    pub fn unfinished(mut self) -> Self {
+        self.finish = None;
+        self.no_done()
+    }
+
+    /// Everything that the format allows and few expect: a byte order mark, comments, all ends of lines, other fields,
+    /// empty data, data over several lines.
+    pub fn noise(mut self) -> Self {
+        self.noise = true;
+        self
+    }
+
+    /// The body in pieces of `bytes` bytes, wherever that cuts.
+    pub fn sliced(mut self, bytes: usize) -> Self {
+        self.slice = bytes;
+        self
+    }
+
+    /// Each piece (of reasoning and of text), and then the ending, waits for one release of `gate`.
+    pub fn gated(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
+    }
+
+    /// The head of the answer waits for one release of `gate`.
+    pub fn head_gated(mut self, gate: &Gate) -> Self {
+        self.head_gate = Some(gate.clone());
+        self
+    }
+
+    /// After the pieces nothing comes, and the connection stays open.
+    pub fn then_stall(mut self) -> Self {
+        self.ending = Ending::Stall;
+        self
+    }
+
+    /// After the pieces the connection is closed in the middle of the body.
+    pub fn then_cut(mut self) -> Self {
+        self.ending = Ending::Cut;
+        self
+    }
+
+    /// After the pieces the connection is reset.
+    pub fn then_reset(mut self) -> Self {
+        self.ending = Ending::Reset;
+        self
+    }
+
+    /// After the pieces an error comes as an event, and the body ends.
+    pub fn then_error(mut self, code: u16, words: &str) -> Self {
+        self.ending = Ending::Error(json!({"error": {"code": code, "message": words}}));
+        self
+    }
+
+    /// What to do for `request`.
+    pub(super) fn steps(&self, request: &Value) -> Vec<Step> {
+        let mut steps: Vec<Step> = self.head_gate.iter().cloned().map(Step::Pass).collect();
+        match (&self.ending, &self.body) {
+            (Ending::Silent, _) => steps.push(Step::Wait),
+            (Ending::HangUp, _) => steps.push(Step::Close),
+            (_, Body::Raw(content_type, body)) => {
+                let mut answer = self.head(content_type, &format!("Content-Length: {}", body.len()));
+                answer.extend_from_slice(body);
+                steps.push(Step::Bytes(answer));
+            }
+            _ => {
+                steps.push(Step::Bytes(self.head("text/event-stream", "Transfer-Encoding: chunked")));
+                self.stream_steps(request, &mut steps);
+            }
+        }
+        steps
+    }
+
+    fn head(&self, content_type: &str, framing: &str) -> Vec<u8> {
+        let own: String = self.headers.iter().map(|header| format!("{header}\r\n")).collect();
+        format!("HTTP/1.1 {} Mock\r\nContent-Type: {content_type}\r\n{framing}\r\n{own}\r\n", self.status).into_bytes()
+    }
+
+    fn stream_steps(&self, request: &Value, steps: &mut Vec<Step>) {
+        let (pieces, finish) = self.pieces(request);
+        let chunk = |delta: Value, finish: Option<&str>| {
+            json!({"id": "c-1", "object": "chat.completion.chunk", "model": request["model"],
+                "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+        };
+        let mut events = vec![(false, chunk(json!({"role": "assistant", "content": null}), None).to_string())];
+        events.extend(self.thoughts.iter().map(|words| (true, chunk(self.dialect.delta(words), None).to_string())));
+        match &self.body {
+            Body::Events(own) => events = own.iter().map(|event| (true, event.clone())).collect(),
+            _ => events.extend(pieces.iter().map(|piece| (true, chunk(json!({"content": piece}), None).to_string()))),
+        }
+        let gate = |held: bool| self.gate.iter().filter(move |_| held).cloned().map(Step::Pass);
+        for (nth, (held, event)) in events.iter().enumerate() {
+            steps.extend(gate(*held));
+            steps.push(Step::Bytes(self.http_chunks(&self.event(nth, event))));
+        }
+        if let Body::Endless(piece) = &self.body {
+            let event = self.event(1, &chunk(json!({"content": piece}), None).to_string());
+            steps.push(Step::Repeat(self.http_chunks(&event)));
+        }
+        steps.extend(gate(true));
+        let mut tail = Vec::new();
+        if !matches!(self.body, Body::Events(_)) {
+            let last = finish.map(|reason| chunk(json!({}), Some(&reason)));
+            tail = self.tail(last, pieces.len());
+        }
+        let tail: Vec<u8> = tail.iter().enumerate().flat_map(|(nth, event)| self.event(nth + 3, event)).collect();
+        steps.extend(self.ending_steps(&tail));
+    }
+
+    /// The texts to say and the reason to end.
+    fn pieces(&self, request: &Value) -> (Vec<String>, Option<String>) {
+        match &self.body {
+            Body::Pieces(pieces) => (pieces.clone(), self.finish.clone()),
+            Body::Obedient => obey(request),
+            _ => (Vec::new(), self.finish.clone()),
+        }
+    }
+
+    /// The events after the pieces of a reply that ends well.
+    fn tail(&self, last: Option<Value>, said: usize) -> Vec<String> {
+        let mut usage = self.usage.clone();
+        if let (Body::Obedient, Some(usage)) = (&self.body, &mut usage) {
+            usage["completion_tokens"] = said.into();
+        }
+        let mut events: Vec<Value> = last.into_iter().collect();
+        match (events.first_mut(), usage) {
+            (Some(last), Some(usage)) if self.usage_inside => last["usage"] = usage,
+            (_, Some(usage)) => events.push(json!({"object": "chat.completion.chunk", "choices": [], "usage": usage})),
+            (_, None) => {}
+        }
+        let mut events: Vec<String> = events.iter().map(Value::to_string).collect();
+        events.extend(self.done.then(|| "[DONE]".to_owned()));
+        events
+    }
+
+    fn ending_steps(&self, tail: &[u8]) -> Vec<Step> {
+        let ended = |bytes: &[u8]| {
+            let mut body = self.http_chunks(bytes);
+            body.extend_from_slice(b"0\r\n\r\n");
+            Step::Bytes(body)
+        };
+        match &self.ending {
+            Ending::Well => vec![ended(tail)],
+            Ending::Error(error) => vec![ended(&self.event(0, &error.to_string()))],
+            Ending::Stall => vec![Step::Wait],
+            Ending::Reset => vec![Step::Reset],
+            Ending::Cut | Ending::HangUp | Ending::Silent => vec![Step::Close],
+        }
+    }
+
+    /// One event on the wire.
+    fn event(&self, nth: usize, data: &str) -> Vec<u8> {
+        let mark = if nth == 0 { "\u{feff}" } else { "" };
+        let pretty = || serde_json::from_str(data).map_or(data.to_owned(), |value: Value| format!("{value:#}"));
+        let event = match (self.noise, nth % 4) {
+            (false, _) => format!("data: {data}\n\n"),
+            (true, 0) => {
+                format!("{mark}: hello\n\n:\r\n\r\nevent: message\r\nid: {nth}\r\nretry: 100\r\ndata: {data}\r\n\r\n")
+            }
+            (true, 1) => format!("data:{data}\r\r: still here\r\r"),
+            (true, 2) => format!("data: {}\n\n", pretty().replace('\n', "\r\ndata: ")),
+            (true, _) => format!("data:\n\nunknown: 1\ndata: {data}\nnothing\n\n"),
+        };
+        event.into_bytes()
+    }
+
+    /// The bytes in the chunks of HTTP's own framing, which the client's HTTP library hands on one by one.
+    fn http_chunks(&self, bytes: &[u8]) -> Vec<u8> {
+        let frame = |slice: &[u8]| [format!("{:x}\r\n", slice.len()).as_bytes(), slice, b"\r\n"].concat();
+        bytes.chunks(self.slice).flat_map(frame).collect()
+    }
+}
+
+/// [`WORDS`] within the request's `max_tokens` and `stop`.
+fn obey(request: &Value) -> (Vec<String>, Option<String>) {
+    let most = request["max_tokens"].as_u64().map_or(WORDS.len(), |most| usize::try_from(most).unwrap());
+    let stops: Vec<&str> = match &request["stop"] {
+        Value::String(stop) => vec![stop],
+        stops => stops.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
+    };
+    let mut said: Vec<String> = Vec::new();
+    for word in WORDS {
+        if said.len() == most {
+            return (said, Some("length".to_owned()));
+        }
+        if let Some(at) = stops.iter().filter_map(|stop| word.find(stop)).min() {
+            said.push(word[..at].to_owned());
+            break;
+        }
+        said.push(word.to_owned());
+    }
+    (said, Some("stop".to_owned()))
+}

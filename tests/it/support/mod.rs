@@ -1,0 +1,3 @@
+//! What several tests need: stand-ins for the world outside, and builders. One file per stand-in.
+
+pub mod mock_model;
