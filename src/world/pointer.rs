@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn finds_through_objects_and_lists() {
-        let Value::Object(document) = json!({"a": {"b": [1, {"c": null}]}}) else { unreachable!() };
+        let document = json!({"a": {"b": [1, {"c": null}]}}).as_object().cloned().unwrap();
         let find = |text: &str| text.parse::<Pointer>().unwrap().find(&document).cloned();
         assert_eq!(find("/a/b/0"), Some(json!(1)));
         assert_eq!(find("/a/b/1/c"), Some(Value::Null));

@@ -1,0 +1,77 @@
+//! How big one value may be: enough for any story, too little to hurt a server.
+
+use serde_json::Value;
+
+use super::{Finding, Pointer, refusal};
+use crate::world::number;
+use crate::world::pointer::MAX_DEPTH;
+
+/// The most bytes that the value of one operation may take as JSON, roughly counted.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Refuses a value that is too big, would make the world too deep at this place, or holds a number or a key that would
+/// not be read back as it was written.
+pub(super) fn check(value: &Value, path: &Pointer) -> Result<(), Finding> {
+    let depth = depth_left(path)?;
+    let mut bytes = MAX_BYTES;
+    walk(value, depth, &mut bytes).map_err(|what| refusal(path, what))
+}
+
+/// Refuses a value, already in the world, that would be too deep at another place.
+pub(super) fn check_depth(value: &Value, path: &Pointer) -> Result<(), Finding> {
+    if is_at_most(value, depth_left(path)?) { Ok(()) } else { Err(refusal(path, TOO_DEEP)) }
+}
+
+const TOO_DEEP: &str = "the world would be deeper than 32 levels";
+const TOO_BIG: &str = "the value is bigger than 1 MiB";
+const OUT_OF_REACH: &str = "numbers lie between 1e-308 and 1e308 in size";
+
+/// With which the JSON library marks numbers and raw texts: a map with such a key is read back as something else.
+const MARK: &str = "$serde_json::private::";
+const MARKED: &str = "what begins with \"$serde_json::private::\" cannot be a key";
+
+fn depth_left(path: &Pointer) -> Result<usize, Finding> {
+    if path.keys().iter().any(|key| key.starts_with(MARK)) {
+        return Err(refusal(path, MARKED));
+    }
+    MAX_DEPTH.checked_sub(path.keys().len()).ok_or_else(|| refusal(path, TOO_DEEP))
+}
+
+fn walk(value: &Value, depth: usize, bytes: &mut usize) -> Result<(), &'static str> {
+    match value {
+        Value::Null | Value::Bool(_) => spend(bytes, 5),
+        Value::Number(number) => {
+            spend(bytes, number.as_str().len())?;
+            if number::is_within_reach(number) { Ok(()) } else { Err(OUT_OF_REACH) }
+        }
+        Value::String(text) => spend(bytes, text.len()),
+        Value::Array(list) => {
+            let depth = depth.checked_sub(1).ok_or(TOO_DEEP)?;
+            list.iter().try_for_each(|value| spend(bytes, 1).and_then(|()| walk(value, depth, bytes)))
+        }
+        Value::Object(map) => {
+            let depth = depth.checked_sub(1).ok_or(TOO_DEEP)?;
+            map.iter().try_for_each(|(key, value)| {
+                spend(bytes, key.len().saturating_add(4))?;
+                if key.starts_with(MARK) {
+                    return Err(MARKED);
+                }
+                walk(value, depth, bytes)
+            })
+        }
+    }
+}
+
+fn is_at_most(value: &Value, depth: usize) -> bool {
+    let Some(left) = depth.checked_sub(1) else { return !(value.is_array() || value.is_object()) };
+    match value {
+        Value::Array(list) => list.iter().all(|value| is_at_most(value, left)),
+        Value::Object(map) => map.values().all(|value| is_at_most(value, left)),
+        _ => true,
+    }
+}
+
+fn spend(bytes: &mut usize, cost: usize) -> Result<(), &'static str> {
+    *bytes = bytes.checked_sub(cost).ok_or(TOO_BIG)?;
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! What each kind of operation does to one section of a world.
+
+use serde_json::{Map, Number, Value};
+
+use super::sight::{Found, Sight, look};
+use super::{Change, Finding, Pointer, Rules, bounds, nothing_there, refusal, refuse};
+use crate::world::number::{self, same};
+use crate::world::pointer::{index, step_mut};
+use crate::world::schema::{Conform, Kind, counted, read_only_kept};
+
+/// One operation at work on a section.
+pub(super) struct Edit<'w, 'r> {
+    section: &'w mut Map<String, Value>,
+    rules: &'r Rules,
+    notes: Vec<Finding>,
+}
+
+impl<'w, 'r> Edit<'w, 'r> {
+    pub fn new(section: &'w mut Map<String, Value>, rules: &'r Rules) -> Self {
+        Self { section, rules, notes: Vec::new() }
+    }
+
+    /// Does the whole change and answers with notes, or changes nothing at all.
+    pub fn apply(mut self, path: &Pointer, change: &Change) -> Result<Vec<Finding>, Finding> {
+        if path.is_root() {
+            return refuse(path, "a delta never replaces the world: the path is empty");
+        }
+        match change {
+            Change::Add(amount) => self.add(path, amount)?,
+            Change::Set(value) => {
+                bounds::check(value, path)?;
+                self.put(path, value.clone())?;
+            }
+            Change::Remove => self.remove(path)?,
+            Change::Insert { key, value } => self.insert(path, key, value)?,
+            Change::Append(value) => self.append(path, value)?,
+            Change::Take(value) => self.take(path, value)?,
+            Change::Move { from } => self.relocate(from, path)?,
+        }
+        Ok(self.notes)
+    }
+
+    fn add(&mut self, path: &Pointer, amount: &Number) -> Result<(), Finding> {
+        bounds::check(&Value::Number(amount.clone()), path)?;
+        let zero = Number::from(0);
+        let sight = look(self.section, self.rules, path);
+        let base = match &sight.found {
+            Found::Value(Value::Number(base)) => base,
+            Found::Value(other) => return refuse(path, &format!("cannot add to {}", Kind::of(other).phrase())),
+            Found::Gap(_) | Found::Blocked(_) => &zero,
+        };
+        let sum = number::add(base, amount).map_err(|too_big| refusal(path, &too_big.to_string()))?;
+        self.put(path, Value::Number(sum))
+    }
+
+    fn remove(&mut self, path: &Pointer) -> Result<(), Finding> {
+        let sight = look(self.section, self.rules, path);
+        if !matches!(sight.found, Found::Value(_)) {
+            self.notes.push(nothing_there(path, "nothing there to remove"));
+            return Ok(());
+        }
+        self.check_leaving(path, &sight)?;
+        self.cut(path);
+        Ok(())
+    }
+
+    fn insert(&mut self, path: &Pointer, key: &str, value: &Value) -> Result<(), Finding> {
+        if let Found::Value(there) = look(self.section, self.rules, path).found
+            && !there.is_object()
+        {
+            return refuse(path, &format!("cannot insert into {}", Kind::of(there).phrase()));
+        }
+        let place = path.child(key);
+        bounds::check(value, &place)?;
+        self.put(&place, value.clone())
+    }
+
+    fn append(&mut self, path: &Pointer, value: &Value) -> Result<(), Finding> {
+        self.check_holds_no_root(path)?;
+        let sight = look(self.section, self.rules, path);
+        let list = match &sight.found {
+            Found::Value(Value::Array(list)) => list,
+            Found::Value(other) => return refuse(path, &format!("cannot append to {}", Kind::of(other).phrase())),
+            Found::Gap(_) | Found::Blocked(_) => {
+                let list = Value::Array(vec![value.clone()]);
+                bounds::check(&list, path)?;
+                return self.put(path, list);
+            }
+        };
+        let place = path.child(list.len().to_string());
+        bounds::check(value, &place)?;
+        sight.check_thawed(path)?;
+        if let Some(most) = sight.spot.node().and_then(|node| node.most_items()).filter(|most| list.len() >= *most) {
+            return refuse(path, &format!("may have at most {}", counted(most, "value")));
+        }
+        let mut value = value.clone();
+        let notes = &mut self.notes;
+        Conform::new(place.keys(), notes).spot(sight.spot.step("", true), &mut value)?;
+        if sight.spot.node().is_some_and(|node| node.is_unique()) && list.iter().any(|there| same(there, &value)) {
+            return refuse(path, "the value stands in it already");
+        }
+        if let Some(Value::Array(list)) = self.place(path.keys()) {
+            list.push(value);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, path: &Pointer, value: &Value) -> Result<(), Finding> {
+        let sight = look(self.section, self.rules, path);
+        let position = match &sight.found {
+            Found::Value(Value::Array(list)) => list.iter().position(|there| same(there, value)),
+            Found::Value(other) => return refuse(path, &format!("cannot take from {}", Kind::of(other).phrase())),
+            Found::Gap(_) | Found::Blocked(_) => None,
+        };
+        let Some(position) = position else {
+            self.notes.push(nothing_there(path, "no such value to take"));
+            return Ok(());
+        };
+        let place = path.child(position.to_string());
+        self.check_holds_no_root(path)?;
+        self.check_leaving(&place, &look(self.section, self.rules, &place))
+            .map_err(|finding| refusal_at(path, finding))?;
+        self.cut(&place);
+        Ok(())
+    }
+
+    fn relocate(&mut self, from: &Pointer, path: &Pointer) -> Result<(), Finding> {
+        let sight = look(self.section, self.rules, from);
+        let Found::Value(value) = sight.found else { return refuse(from, "nothing there to move") };
+        if path == from {
+            return Ok(());
+        }
+        if path.below(from).is_some() {
+            return refuse(path, "cannot move something into itself");
+        }
+        bounds::check_depth(value, path)?;
+        self.check_leaving(from, &sight)?;
+        let Some((position, value)) = self.cut(from) else { return Ok(()) };
+        self.put(path, value.clone()).inspect_err(|_| self.uncut(from, position, value))
+    }
+
+    /// Puts a value, making the maps that lead to it, once everything touched fits its rule.
+    fn put(&mut self, path: &Pointer, mut value: Value) -> Result<(), Finding> {
+        self.check_holds_no_root(path)?;
+        let keys = path.keys();
+        let sight = look(self.section, self.rules, path);
+        sight.check_thawed(path)?;
+        match sight.found {
+            Found::Blocked(depth) => Err(blocked(path, depth)),
+            Found::Value(old) => {
+                Conform::new(keys, &mut self.notes).spot(sight.spot, &mut value)?;
+                if sight.spot.node().is_some_and(|node| !read_only_kept(node, old, &value)) {
+                    return refuse(path, "something in it is read-only and has its value");
+                }
+                check_apart(path, &sight, &value)?;
+                if let Some(place) = self.place(keys) {
+                    *place = value;
+                }
+                Ok(())
+            }
+            Found::Gap(depth) => {
+                let (above, below) = keys.split_at_checked(sight.ruled_at).unwrap_or((keys, &[]));
+                let mut made = nest(value, below);
+                Conform::new(above, &mut self.notes).spot(sight.spot, &mut made)?;
+                let (base, missing) = above.split_at_checked(depth).unwrap_or((above, &[]));
+                if let (Some((key, rest)), Some(map)) = (missing.split_first(), self.map(base)) {
+                    map.insert(key.clone(), nest(made, rest));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses to take away what must stay.
+    fn check_leaving(&self, path: &Pointer, sight: &Sight<'_, '_>) -> Result<(), Finding> {
+        self.check_holds_no_root(path)?;
+        sight.check_thawed(path)?;
+        let Some(container) = sight.container else { return Ok(()) };
+        match (sight.list, path.keys().last()) {
+            (Some((list, _)), _) if list.len() <= container.fewest_items() => {
+                refuse(path, &format!("its list needs at least {}", counted(container.fewest_items(), "value")))
+            }
+            (None, Some(key)) if container.requires(key) => refuse(path, "it is required"),
+            _ => Ok(()),
+        }
+    }
+
+    /// A schema governs its root alone: what lies above it cannot be replaced or taken away together with it.
+    fn check_holds_no_root(&self, path: &Pointer) -> Result<(), Finding> {
+        match self.rules.inside(path) {
+            Some(root) => refuse(path, &format!("it holds {root}, which has its own rules")),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes out a value, with the position at which it stood.
+    fn cut(&mut self, path: &Pointer) -> Option<(usize, Value)> {
+        let (last, base) = path.keys().split_last()?;
+        if let Some(map) = self.map(base) {
+            let position = map.keys().position(|key| key == last)?;
+            return Some((position, map.shift_remove(last)?));
+        }
+        let Some(Value::Array(list)) = self.place(base) else { return None };
+        let position = index(last).filter(|position| *position < list.len())?;
+        Some((position, list.remove(position)))
+    }
+
+    /// Puts back what was cut.
+    fn uncut(&mut self, path: &Pointer, position: usize, value: Value) {
+        let Some((last, base)) = path.keys().split_last() else { return };
+        if let Some(map) = self.map(base) {
+            map.shift_insert(position, last.clone(), value);
+        } else if let Some(Value::Array(list)) = self.place(base) {
+            list.insert(position, value);
+        }
+    }
+
+    fn place(&mut self, keys: &[String]) -> Option<&mut Value> {
+        let (first, rest) = keys.split_first()?;
+        rest.iter().try_fold(self.section.get_mut(first)?, |value, key| step_mut(value, key))
+    }
+
+    fn map(&mut self, keys: &[String]) -> Option<&mut Map<String, Value>> {
+        if keys.is_empty() { Some(self.section) } else { self.place(keys)?.as_object_mut() }
+    }
+}
+
+/// Refuses a value that would stand twice in a list that keeps its values apart.
+fn check_apart(path: &Pointer, sight: &Sight<'_, '_>, value: &Value) -> Result<(), Finding> {
+    let Some((list, own)) = sight.list.filter(|_| sight.container.is_some_and(|node| node.is_unique())) else {
+        return Ok(());
+    };
+    let twice = list.iter().enumerate().any(|(position, there)| position != own && same(there, value));
+    if twice { refuse(path, "the value stands in the list already") } else { Ok(()) }
+}
+
+fn blocked(path: &Pointer, depth: usize) -> Finding {
+    let (way, _) = path.keys().split_at_checked(depth).unwrap_or((path.keys(), &[]));
+    let what = "the way leads through something that is not a map, or past the end of a list";
+    Finding { path: path.clone(), ..refusal(&Pointer::from_keys(way.iter().cloned()), what) }
+}
+
+fn refusal_at(path: &Pointer, finding: Finding) -> Finding {
+    Finding { path: path.clone(), ..finding }
+}
+
+/// The value inside new maps, one for each key.
+fn nest(value: Value, keys: &[String]) -> Value {
+    keys.iter().rev().fold(value, |inner, key| Value::Object(Map::from_iter([(key.clone(), inner)])))
+}

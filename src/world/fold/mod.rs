@@ -1,0 +1,129 @@
+//! The fold: the only function that changes a world.
+//!
+//! [`fold`] takes operations one by one: each is done whole or not at all. `edit.rs` has what each kind of operation
+//! does to a section, `sight.rs` what stands at a place and which rule governs it, `bounds.rs` how big a value may be.
+//! Nothing is copied but the value that is put; the cost of an operation grows with its path and its value, never with
+//! the world.
+//!
+//! To add a kind of operation: its arm in `edit.rs`, and its rows in the tables of `tests/`.
+
+mod bounds;
+mod edit;
+#[cfg(test)]
+mod laws;
+mod sight;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use super::number::same;
+use super::schema::{Finding, Name};
+use super::{Change, Operation, Pointer, Rules, Section, World};
+use edit::Edit;
+
+/// What the fold had to bend or leave out. The prose of the reply is never lost by it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// What kind.
+    pub kind: ProblemKind,
+    /// The position of the operation in its delta.
+    pub operation: usize,
+    /// Where in the section; below the path of the operation where only a part of its value is meant.
+    pub path: Pointer,
+    /// One sentence for people, without a final period: "hp: -5 is below 0, kept at 0".
+    pub message: String,
+}
+
+/// Kinds of what the fold had to bend or leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// A note: a number was brought into its range.
+    Clamped,
+    /// A note: a fraction was rounded for an integer.
+    Rounded,
+    /// A note: there was nothing to remove or take.
+    NothingThere,
+    /// The operation breaks the schema or does not fit the value there; it was skipped.
+    Refused,
+}
+
+/// Applies operations in order under the rules in force (`domain.md` 3.3, 3.4).
+///
+/// A number out of its range is clamped and a fraction for an integer rounded, each with a note. Whatever else breaks
+/// the schema, or does not fit what stands there, skips that one operation; the others go on. Folding a delta in parts
+/// gives the same world as folding it at once.
+pub fn fold(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (position, operation) in operations.iter().enumerate() {
+        let findings = apply(world, operation, rules).unwrap_or_else(|refusal| vec![refusal]);
+        problems.extend(findings.into_iter().map(|Finding { kind, path, message }| Problem {
+            kind,
+            operation: position,
+            path,
+            message,
+        }));
+    }
+    problems
+}
+
+fn apply(world: &mut World, operation: &Operation, rules: &Rules) -> Result<Vec<Finding>, Finding> {
+    let Operation { path, change, .. } = operation;
+    match operation.section {
+        Section::Vars => Edit::new(&mut world.vars, rules).apply(path, change),
+        Section::Lore => match change {
+            Change::Add(_) | Change::Move { .. } => {
+                refuse(path, "lore takes set, remove, insert, append and take only")
+            }
+            _ => Edit::new(&mut world.lore, &Rules::default()).apply(path, change),
+        },
+        Section::Summary => summary(&mut world.summary, path, change),
+        Section::Events => events(&mut world.events, path, change),
+    }
+}
+
+fn summary(summary: &mut String, path: &Pointer, change: &Change) -> Result<Vec<Finding>, Finding> {
+    match change {
+        Change::Set(value @ Value::String(text)) if path.is_root() => {
+            bounds::check(value, path)?;
+            summary.clone_from(text);
+            Ok(Vec::new())
+        }
+        _ => refuse(path, "the summary is one text: only set with an empty path"),
+    }
+}
+
+fn events(events: &mut Vec<Value>, path: &Pointer, change: &Change) -> Result<Vec<Finding>, Finding> {
+    match change {
+        Change::Append(event) if path.is_root() => {
+            bounds::check(event, path)?;
+            events.push(event.clone());
+            Ok(Vec::new())
+        }
+        Change::Take(event) if path.is_root() => match events.iter().position(|there| same(there, event)) {
+            Some(position) => {
+                events.remove(position);
+                Ok(Vec::new())
+            }
+            None => Ok(vec![nothing_there(path, "no such event to take")]),
+        },
+        _ => refuse(path, "the events are one list: only append and take with an empty path"),
+    }
+}
+
+fn refusal(path: &Pointer, what: &str) -> Finding {
+    finding(ProblemKind::Refused, path, what)
+}
+
+fn refuse<T>(path: &Pointer, what: &str) -> Result<T, Finding> {
+    Err(refusal(path, what))
+}
+
+fn nothing_there(path: &Pointer, what: &str) -> Finding {
+    finding(ProblemKind::NothingThere, path, what)
+}
+
+fn finding(kind: ProblemKind, path: &Pointer, what: &str) -> Finding {
+    let message = if path.is_root() { what.to_owned() } else { format!("{}: {what}", Name(path.keys())) };
+    Finding { kind, path: path.clone(), message }
+}

@@ -1,0 +1,83 @@
+//! What stands at a place, and which rule governs it.
+
+use serde_json::{Map, Value};
+
+use super::{Finding, Pointer, Rules, refuse};
+use crate::world::pointer::{index, step};
+use crate::world::schema::{Node, Spot};
+
+/// What stands at a place.
+pub(super) enum Found<'w> {
+    /// This value.
+    Value(&'w Value),
+    /// Nothing: the map that so many keys lead to has no entry under the next key.
+    Gap(usize),
+    /// Nothing, and nothing can be put there: so many keys lead to a plain value, or to a list without the position.
+    Blocked(usize),
+}
+
+/// A place seen from the top of its section.
+pub(super) struct Sight<'w, 'r> {
+    /// What stands there.
+    pub found: Found<'w>,
+    /// What is said about the place so many keys lead to: the place itself, or the first that is missing.
+    pub spot: Spot<'r>,
+    /// How many keys `spot` is away from the top.
+    pub ruled_at: usize,
+    /// The rule for what contains the place, if all of that exists.
+    pub container: Option<&'r Node>,
+    /// The list that contains the place, with the position in it.
+    pub list: Option<(&'w [Value], usize)>,
+    /// Whether something read-only already stands there or on the way.
+    pub frozen: bool,
+}
+
+/// Looks at a place. Costs as many steps as the path has keys.
+pub(super) fn look<'w, 'r>(section: &'w Map<String, Value>, rules: &'r Rules, path: &Pointer) -> Sight<'w, 'r> {
+    let governing = rules.governing(path).map(|(root, schema)| (root.keys().len(), schema));
+    let start = |depth: usize, spot: Spot<'r>| match governing {
+        Some((root, schema)) if root == depth => Spot::Ruled(schema.top()),
+        _ => spot,
+    };
+    let keys = path.keys();
+    let mut spot = start(0, Spot::Free);
+    let mut here: Option<&'w Value> = None;
+    let mut sight = Sight { found: Found::Gap(0), spot, ruled_at: 0, container: None, list: None, frozen: false };
+    for (depth, key) in keys.iter().enumerate() {
+        let in_list = here.is_some_and(Value::is_array);
+        sight.container = spot.node();
+        spot = start(depth.saturating_add(1), spot.step(key, in_list));
+        let next = here.map_or_else(|| section.get(key), |value| step(value, key));
+        let Some(value) = next else {
+            let is_map = here.is_none_or(Value::is_object);
+            sight.found = if is_map { Found::Gap(depth) } else { Found::Blocked(depth) };
+            (sight.spot, sight.ruled_at) = first_missing(spot, depth.saturating_add(1), governing);
+            return sight;
+        };
+        sight.list = here.and_then(Value::as_array).map(Vec::as_slice).zip(index(key));
+        sight.frozen |= spot.node().is_some_and(Node::is_read_only);
+        sight.found = Found::Value(value);
+        here = Some(value);
+    }
+    Sight { spot, ruled_at: keys.len(), ..sight }
+}
+
+/// What must be checked when everything from a missing place on is made: from the root of the schema on, if that is
+/// missing too.
+fn first_missing<'r>(
+    spot: Spot<'r>,
+    depth: usize,
+    governing: Option<(usize, &'r crate::world::Schema)>,
+) -> (Spot<'r>, usize) {
+    match governing {
+        Some((root, schema)) if root > depth => (Spot::Ruled(schema.top()), root),
+        _ => (spot, depth),
+    }
+}
+
+impl Sight<'_, '_> {
+    /// Refuses to change what is read-only and exists.
+    pub fn check_thawed(&self, path: &Pointer) -> Result<(), Finding> {
+        if self.frozen { refuse(path, "it is read-only and has its value") } else { Ok(()) }
+    }
+}

@@ -1,0 +1,50 @@
+//! Tests of the fold by example; `laws.rs` beside this folder has what holds for any operations.
+//!
+//! A new kind of operation gets its table in `operations.rs`; what concerns the world as a whole stands in `whole.rs`.
+
+mod operations;
+mod whole;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::world::Schema;
+
+fn rules(root: &str, schema: Value) -> Rules {
+    Rules::new(vec![(root.parse().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
+}
+
+fn world(vars: Value) -> World {
+    World::from_json(json!({"vars": vars})).unwrap()
+}
+
+fn run(world: &mut World, operations: &Value, rules: &Rules) -> Vec<String> {
+    let operations: Vec<Operation> =
+        operations.as_array().unwrap().iter().map(|wire| Operation::from_json(wire).unwrap()).collect();
+    let problems = fold(world, &operations, rules);
+    problems.into_iter().map(|problem| format!("{:?} {} {}", problem.kind, problem.path, problem.message)).collect()
+}
+
+fn check(rules: &Rules, before: Value, operation: Value, after: Value, problems: &[&str]) {
+    let mut world = world(before.clone());
+    let said = run(&mut world, &json!([operation]), rules);
+    assert_eq!(said, problems, "{operation} on {before}");
+    assert_eq!(Value::Object(world.vars).to_string(), after.to_string(), "{operation} on {before}");
+}
+
+/// Free JSON: no schema.
+fn free(before: Value, operation: Value, after: Value, problems: &[&str]) {
+    check(&Rules::default(), before, operation, after, problems);
+}
+
+/// Under a schema for `/g`, with a world that holds only `/g`.
+fn ruled(schema: &Value, before: Value, operation: Value, after: Value, problems: &[&str]) {
+    let whole = |inner: Value| if inner.is_null() { json!({}) } else { json!({"g": inner}) };
+    check(&rules("/g", schema.clone()), whole(before), operation, whole(after), problems);
+}
+
+fn refused(schema: &Value, before: Value, operation: Value, problem: &str) {
+    ruled(schema, before.clone(), operation, before, &[problem]);
+}

@@ -1,0 +1,227 @@
+//! Making a value fit a rule: numbers are brought into place, anything else that does not fit is refused.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde_json::{Map, Number, Value};
+
+use super::node::{Bound, Kind, Node, Span, Spot};
+use crate::world::{Pointer, ProblemKind, number, pointer};
+
+/// One thing to say about a value.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::world) struct Finding {
+    pub kind: ProblemKind,
+    pub path: Pointer,
+    pub message: String,
+}
+
+/// How a place is called in a sentence: its last key, and a list position with the name of its list.
+pub(in crate::world) struct Name<'k>(pub &'k [String]);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => f.write_str("the world"),
+            [.., list, position] if pointer::index(position).is_some() => write!(f, "{list}/{position}"),
+            [.., key] => f.write_str(key),
+        }
+    }
+}
+
+/// Makes one value fit.
+pub(in crate::world) struct Conform<'n> {
+    trail: Vec<String>,
+    notes: &'n mut Vec<Finding>,
+}
+
+impl<'n> Conform<'n> {
+    /// For a value at these keys; notes are added to the list.
+    pub fn new(keys: &[String], notes: &'n mut Vec<Finding>) -> Self {
+        Self { trail: keys.to_vec(), notes }
+    }
+
+    /// Makes a value fit what is said about its place.
+    pub fn spot(&mut self, spot: Spot<'_>, value: &mut Value) -> Result<(), Finding> {
+        match spot {
+            Spot::Free => Ok(()),
+            Spot::Ruled(node) => self.value(node, value),
+            Spot::Closed => Err(self.refusal("no such key may stand here")),
+        }
+    }
+
+    /// Makes a value fit a rule.
+    pub fn value(&mut self, node: &Node, value: &mut Value) -> Result<(), Finding> {
+        if let Value::Number(number) = value {
+            self.number(node, number)?;
+        }
+        self.kind(node, value)?;
+        self.choice(node, value)?;
+        match value {
+            Value::String(text) => self.text(node, text),
+            Value::Array(list) => self.list(node, list),
+            Value::Object(map) => self.map(node, map),
+            _ => Ok(()),
+        }
+    }
+
+    fn number(&mut self, node: &Node, value: &mut Number) -> Result<(), Finding> {
+        if !node.kinds.is_empty() && !node.kinds.iter().any(|kind| matches!(kind, Kind::Integer | Kind::Number)) {
+            return Ok(());
+        }
+        if node.is_integral() && !number::is_integer(value) {
+            let whole = number::round(value);
+            self.note(ProblemKind::Rounded, format!("{value} is not whole, rounded to {whole}"));
+            *value = whole;
+        }
+        for (bound, side) in [(&node.low, "below"), (&node.high, "above")] {
+            let Some(bound) = bound.as_ref().filter(|bound| bound.is_broken_by(value, side)) else { continue };
+            if bound.exclusive {
+                let opposite = if side == "below" { "above" } else { "below" };
+                return Err(self.refusal(&format!("{value} is not {opposite} {}", bound.number)));
+            }
+            self.note(ProblemKind::Clamped, format!("{value} is {side} {0}, kept at {0}", bound.number));
+            *value = bound.number.clone();
+        }
+        Ok(())
+    }
+
+    fn kind(&self, node: &Node, value: &Value) -> Result<(), Finding> {
+        if node.kinds.is_empty() || node.kinds.iter().any(|kind| kind.admits(value)) {
+            return Ok(());
+        }
+        let expected: Vec<&str> = node.kinds.iter().map(|kind| kind.phrase()).collect();
+        Err(self.refusal(&format!("{} is not {}", short(value), expected.join(" or "))))
+    }
+
+    fn choice(&self, node: &Node, value: &Value) -> Result<(), Finding> {
+        let Some(choices) =
+            node.choices.as_ref().filter(|choices| !choices.iter().any(|choice| number::same(choice, value)))
+        else {
+            return Ok(());
+        };
+        let listed: Vec<String> = choices.iter().take(12).map(short).collect();
+        let more = if choices.len() > listed.len() { ", …" } else { "" };
+        Err(self.refusal(&format!("{} is none of {}{more}", short(value), listed.join(", "))))
+    }
+
+    fn text(&self, node: &Node, text: &str) -> Result<(), Finding> {
+        self.span(node.text, || text.chars().count(), "character")?;
+        match &node.pattern {
+            Some(pattern) if !pattern.is_match(text) => {
+                Err(self.refusal(&format!("{} does not match {}", short_text(text), pattern.as_str())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn span(&self, span: Span, count: impl FnOnce() -> usize, of: &str) -> Result<(), Finding> {
+        if span.least.is_none() && span.most.is_none() {
+            return Ok(());
+        }
+        let count = count();
+        match (span.least.filter(|least| count < *least), span.most.filter(|most| count > *most)) {
+            (Some(least), _) => Err(self.refusal(&format!("has {count}, needs at least {}", counted(least, of)))),
+            (_, Some(most)) => Err(self.refusal(&format!("has {count}, may have at most {}", counted(most, of)))),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn list(&mut self, node: &Node, list: &mut [Value]) -> Result<(), Finding> {
+        self.span(node.length, || list.len(), "value")?;
+        if let Some(items) = &node.items {
+            for (position, value) in list.iter_mut().enumerate() {
+                self.inside(position.to_string(), |inner| inner.value(items, value))?;
+            }
+        }
+        let twice = if node.unique { first_repeated(list) } else { None };
+        twice.map_or(Ok(()), |value| Err(self.refusal(&format!("{} stands in it twice", short(value)))))
+    }
+
+    fn map(&mut self, node: &Node, map: &mut Map<String, Value>) -> Result<(), Finding> {
+        if let Some(missing) = node.required.iter().find(|key| !map.contains_key(*key)) {
+            return Err(self.refusal(&format!("\"{missing}\" is missing")));
+        }
+        for (key, value) in map {
+            match node.entry(key) {
+                Spot::Free => {}
+                spot => self.inside(key.clone(), |inner| inner.spot(spot, value))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn inside(&mut self, key: String, then: impl FnOnce(&mut Self) -> Result<(), Finding>) -> Result<(), Finding> {
+        self.trail.push(key);
+        then(self)?;
+        self.trail.pop();
+        Ok(())
+    }
+
+    fn note(&mut self, kind: ProblemKind, what: String) {
+        self.notes.push(self.finding(kind, &what));
+    }
+
+    fn refusal(&self, what: &str) -> Finding {
+        self.finding(ProblemKind::Refused, what)
+    }
+
+    fn finding(&self, kind: ProblemKind, what: &str) -> Finding {
+        let message = format!("{}: {what}", Name(&self.trail));
+        Finding { kind, path: Pointer::from_keys(self.trail.iter().cloned()), message }
+    }
+}
+
+impl Bound {
+    fn is_broken_by(&self, value: &Number, side: &str) -> bool {
+        let order = number::compare(value, &self.number);
+        let order = if side == "below" { order } else { order.reverse() };
+        order.is_lt() || (self.exclusive && order.is_eq())
+    }
+}
+
+/// Whether putting `new` in the place of `old` leaves everything read-only as it is. What goes as a whole may take its
+/// read-only parts along; what stays may not have them changed.
+pub(in crate::world) fn read_only_kept(node: &Node, old: &Value, new: &Value) -> bool {
+    if node.read_only {
+        return number::same(old, new);
+    }
+    let (true, Value::Object(old), Value::Object(new)) = (node.guards, old, new) else { return true };
+    let declared_stay = node.properties.iter().filter(|(_, child)| child.read_only).all(|(key, _)| {
+        let dropped = old.contains_key(key) && !new.contains_key(key);
+        !dropped
+    });
+    declared_stay
+        && new.iter().all(|(key, value)| match (node.entry(key), old.get(key)) {
+            (Spot::Ruled(child), Some(old)) => read_only_kept(child, old, value),
+            _ => true,
+        })
+}
+
+/// The first plain value that stands in a list twice.
+fn first_repeated(list: &[Value]) -> Option<&Value> {
+    let mut seen = HashSet::new();
+    list.iter().find(|value| {
+        let spelled = if let Value::Number(number) = value { number::plain(number) } else { value.to_string() };
+        !seen.insert(spelled)
+    })
+}
+
+/// "1 value", "2 values".
+pub(in crate::world) fn counted(count: usize, of: &str) -> String {
+    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
+}
+
+/// A value as it is quoted in a sentence.
+fn short(value: &Value) -> String {
+    match value {
+        Value::String(text) => short_text(text),
+        Value::Array(_) | Value::Object(_) => Kind::of(value).phrase().to_owned(),
+        plain => plain.to_string(),
+    }
+}
+
+fn short_text(text: &str) -> String {
+    let cut: String = text.chars().take(40).collect();
+    if cut.len() < text.len() { format!("\"{cut}…\"") } else { format!("\"{cut}\"") }
+}

@@ -1,0 +1,104 @@
+//! The keywords a schema may use, and what to say about any other.
+
+/// Every keyword that is understood.
+const KNOWN: [&str; 29] = [
+    "type",
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "properties",
+    "additionalProperties",
+    "required",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "default",
+    "readOnly",
+    "title",
+    "description",
+    "$defs",
+    "$ref",
+    "$schema",
+    "$comment",
+    "x-ui",
+    "x-visible",
+    "x-search",
+    "x-computed",
+];
+
+/// What to say about a keyword that cannot be used.
+pub(super) fn refusal(word: &str) -> String {
+    if word == "x-computed" {
+        return "\"x-computed\" is not supported yet; let the rule that changes the sources set this value too"
+            .to_owned();
+    }
+    let usable: Vec<&str> = KNOWN.into_iter().filter(|known| *known != "x-computed").collect();
+    let guess = closest(word).map(|guess| format!("; did you mean \"{guess}\"?")).unwrap_or_default();
+    format!("\"{word}\" is not a keyword that is known here{guess} Known are {}", usable.join(", "))
+}
+
+fn closest(word: &str) -> Option<&'static str> {
+    let distances = KNOWN.into_iter().map(|known| (distance(&known.to_lowercase(), &word.to_lowercase()), known));
+    distances.filter(|(distance, known)| *distance <= 2.min(known.len() / 2)).min().map(|(_, known)| known)
+}
+
+/// How many letters must be put, taken or changed to make one word of the other (Levenshtein). Long words are not
+/// compared: they are no slip of the hand.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len().abs_diff(b.len()) > 2 {
+        return usize::MAX;
+    }
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (line, letter) in a.chars().enumerate() {
+        let mut diagonal = line;
+        let mut left = line.saturating_add(1);
+        for (cell, other) in row.iter_mut().skip(1).zip(&b) {
+            let changed = diagonal.saturating_add(usize::from(letter != *other));
+            diagonal = *cell;
+            left = changed.min(diagonal.saturating_add(1)).min(left.saturating_add(1));
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = line.saturating_add(1);
+        }
+    }
+    row.last().copied().unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        let check = |a: &str, b: &str, expected: usize| assert_eq!(distance(a, b), expected, "{a} {b}");
+        check("minimum", "minimum", 0);
+        check("minimum", "minimun", 1);
+        check("items", "itmes", 2);
+        check("type", "typ", 1);
+        check("", "ab", 2);
+        check("abc", "xyz", 3);
+    }
+
+    #[test]
+    fn a_slip_gets_a_guess_and_the_list() {
+        let check = |word: &str, guess: Option<&str>| assert_eq!(closest(word), guess, "{word}");
+        check("minimun", Some("minimum"));
+        check("Enum", Some("enum"));
+        check("maxlength", Some("maxLength"));
+        check("x-serch", Some("x-search"));
+        check("oneOf", None);
+        check("patternProperties", None);
+        assert!(refusal("minimun").contains("did you mean \"minimum\"?"));
+        assert!(refusal("oneOf").ends_with("x-ui, x-visible, x-search"));
+        assert!(refusal("x-computed").contains("not supported yet"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Schemas: what may stand below one root of `vars`.
+//!
+//! A schema is a subset of JSON Schema, read once into [`Node`]s (`read.rs`) so that the fold can clamp and check only
+//! the place it touches (`conform.rs`). A keyword that is not known is refused when the schema is read: none passes
+//! silently. [`Rules`] are the schemas in force at a node, each governing its own root.
+//!
+//! What it understands: `type`, `enum` and `const` (of plain values), `minimum`, `maximum`, `exclusiveMinimum`,
+//! `exclusiveMaximum`, `minLength`, `maxLength`, `pattern`, `properties`, `additionalProperties`, `required`, `items`,
+//! `minItems`, `maxItems`, `uniqueItems` (of plain values), `default`, `readOnly`, `title`, `description`, `$defs` with
+//! local `$ref`s that do not go in a circle, `$schema` and `$comment` (both without effect), and the hints `x-ui`,
+//! `x-visible` and `x-search`.
+//!
+//! To add a keyword: its name in `keywords.rs`, a field of [`Node`], its reading in `read.rs`, its check in
+//! `conform.rs`, and a line in the tables of `tests.rs`.
+
+mod conform;
+mod keywords;
+mod node;
+mod read;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Pointer, canonical};
+
+pub(super) use conform::{Conform, Finding, Name, counted, read_only_kept};
+pub(super) use node::Spot;
+pub use node::{Kind, Node};
+pub use rules::Rules;
+
+/// Why a schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", prefix(.path))]
+pub struct SchemaError {
+    /// Where in the schema.
+    pub path: Pointer,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+fn prefix(path: &Pointer) -> String {
+    if path.is_root() { String::new() } else { format!("{path}: ") }
+}
+
+/// One JSON Schema, read once.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    source: Value,
+    hash: String,
+    top: Arc<Node>,
+}
+
+impl Schema {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// Names the place of a keyword that is unknown or of the wrong shape, of a range that nothing can meet, of a
+    /// `default` that breaks its own schema; or says that the schema is too big or too deep.
+    pub fn parse(source: Value) -> Result<Self, SchemaError> {
+        let text = read::bounded_text(&source)?;
+        let top = read::schema(&source)?;
+        Ok(Self { hash: canonical::digest(&text), source, top })
+    }
+
+    /// The JSON it was read from.
+    pub fn source(&self) -> &Value {
+        &self.source
+    }
+
+    /// The blake3 hash of its canonical JSON, in hexadecimal: the name under which a schema is kept (`domain.md` 3.2).
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The rule for the root itself.
+    pub fn top(&self) -> &Node {
+        &self.top
+    }
+
+    /// The rule for the place that these keys lead to, seen from the root: through declared properties, the rule for
+    /// all others, or the items of a list. `None` where the schema says nothing or allows nothing.
+    pub fn at(&self, keys: &[String]) -> Option<&Node> {
+        keys.iter().try_fold(self.top(), |node, key| node.below(key))
+    }
+
+    /// The declared leaves in document order, with their paths seen from the root. A leaf is what declares no
+    /// properties of its own: a plain value, a list, or a map of like things.
+    pub fn leaves(&self) -> impl Iterator<Item = (Pointer, &Node)> {
+        self.walk(|_| true)
+    }
+
+    /// The leaves that players may see: none that is, or lies inside, something with `x-visible: false`.
+    pub fn visible_leaves(&self) -> impl Iterator<Item = (Pointer, &Node)> {
+        self.walk(Node::is_visible)
+    }
+
+    fn walk(&self, enter: impl Fn(&Node) -> bool) -> impl Iterator<Item = (Pointer, &Node)> {
+        let mut leaves = Vec::new();
+        let mut open = vec![(Pointer::default(), self.top())];
+        while let Some((path, node)) = open.pop() {
+            if !enter(node) {
+                continue;
+            }
+            if node.properties.is_empty() {
+                leaves.push((path, node));
+            } else {
+                open.extend(node.properties.iter().rev().map(|(key, child)| (path.child(key), child.as_ref())));
+            }
+        }
+        leaves.into_iter()
+    }
+}

@@ -1,0 +1,280 @@
+//! One place of a schema, read and ready to check values.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use regex::Regex;
+use serde_json::{Number, Value};
+
+use crate::world::{number, pointer};
+
+/// A type that a value may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean,
+    /// A number without a fraction; `1.0` counts.
+    Integer,
+    /// Any number.
+    Number,
+    /// A text.
+    String,
+    /// A list.
+    Array,
+    /// A map.
+    Object,
+}
+
+impl Kind {
+    /// The word for it in a schema.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+
+    /// The words for it in a sentence.
+    pub(in crate::world) fn phrase(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "true or false",
+            Self::Integer => "a whole number",
+            Self::Number => "a number",
+            Self::String => "a text",
+            Self::Array => "a list",
+            Self::Object => "a map",
+        }
+    }
+
+    /// Whether it has no places inside.
+    pub(super) fn is_plain(self) -> bool {
+        !matches!(self, Self::Array | Self::Object)
+    }
+
+    /// Whether a value is of this type.
+    pub(super) fn admits(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Integer, Value::Number(number)) => number::is_integer(number),
+            (Self::Integer, _) => false,
+            (kind, value) => kind == Self::of(value),
+        }
+    }
+
+    /// The type of a value; any number is a number.
+    pub(in crate::world) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+}
+
+/// One end of a range.
+#[derive(Debug, Clone)]
+pub(super) struct Bound {
+    pub number: Number,
+    pub exclusive: bool,
+}
+
+/// What may stand where nothing is declared.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Others {
+    #[default]
+    Anything,
+    Nothing,
+    Like(Arc<Node>),
+}
+
+/// How long something may be.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Span {
+    pub least: Option<usize>,
+    pub most: Option<usize>,
+}
+
+/// The rule for one place: what may stand there, and hints for those who show it.
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+    /// Empty = any.
+    pub(super) kinds: Vec<Kind>,
+    /// Plain values only, so that a change inside something never has to look at the whole again.
+    pub(super) choices: Option<Vec<Value>>,
+    pub(super) low: Option<Bound>,
+    pub(super) high: Option<Bound>,
+    /// In characters.
+    pub(super) text: Span,
+    pub(super) pattern: Option<Regex>,
+    pub(super) properties: IndexMap<String, Arc<Node>>,
+    pub(super) others: Others,
+    pub(super) required: Vec<String>,
+    pub(super) items: Option<Arc<Node>>,
+    pub(super) length: Span,
+    pub(super) unique: bool,
+    pub(super) read_only: bool,
+    pub(super) default: Option<Value>,
+    pub(super) title: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) ui: Option<Value>,
+    pub(super) hidden: bool,
+    pub(super) search: bool,
+    /// Whether something read-only is declared inside, not through lists.
+    pub(super) guards: bool,
+    /// How deep it goes.
+    pub(super) height: usize,
+    /// How many leaves it declares.
+    pub(super) leaves: usize,
+}
+
+/// What a schema says about one place.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::world) enum Spot<'r> {
+    /// Nothing: any JSON may stand there.
+    Free,
+    /// A rule.
+    Ruled(&'r Node),
+    /// That nothing may stand there.
+    Closed,
+}
+
+impl<'r> Spot<'r> {
+    /// What it says about a key or a list position inside.
+    pub fn step(self, key: &str, in_list: bool) -> Self {
+        match self {
+            Self::Ruled(node) if in_list => node.items.as_deref().map_or(Self::Free, Self::Ruled),
+            Self::Ruled(node) => node.entry(key),
+            other => other,
+        }
+    }
+
+    /// The rule, if there is one.
+    pub fn node(self) -> Option<&'r Node> {
+        if let Self::Ruled(node) = self { Some(node) } else { None }
+    }
+}
+
+impl Node {
+    /// What is said about an entry of a map.
+    pub(super) fn entry(&self, key: &str) -> Spot<'_> {
+        match (self.properties.get(key), &self.others) {
+            (Some(node), _) => Spot::Ruled(node),
+            (None, Others::Like(node)) => Spot::Ruled(node),
+            (None, Others::Anything) => Spot::Free,
+            (None, Others::Nothing) => Spot::Closed,
+        }
+    }
+
+    /// The rule one step down, for a declared key, a list position, or any other key.
+    pub(super) fn below(&self, key: &str) -> Option<&Self> {
+        match (&self.items, self.entry(key)) {
+            (Some(items), _) if !self.properties.contains_key(key) && pointer::index(key).is_some() => Some(items),
+            (_, spot) => spot.node(),
+        }
+    }
+
+    /// Whether only whole numbers may stand here.
+    pub(super) fn is_integral(&self) -> bool {
+        self.kinds.contains(&Kind::Integer) && !self.kinds.contains(&Kind::Number)
+    }
+
+    /// Whether a list here must keep a value apart from its others.
+    pub(in crate::world) fn is_unique(&self) -> bool {
+        self.unique
+    }
+
+    /// The most values a list may have here.
+    pub(in crate::world) fn most_items(&self) -> Option<usize> {
+        self.length.most
+    }
+
+    /// The fewest values a list may have here.
+    pub(in crate::world) fn fewest_items(&self) -> usize {
+        self.length.least.unwrap_or(0)
+    }
+
+    /// Whether a map here must have the key.
+    pub fn requires(&self, key: &str) -> bool {
+        self.required.iter().any(|required| required == key)
+    }
+
+    /// The types a value may have; none listed = any.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// The values to choose from, if there is a closed list of them.
+    pub fn choices(&self) -> Option<&[Value]> {
+        self.choices.as_deref()
+    }
+
+    /// The least number, where there is one: the empty end of a bar. For integers it may itself stand here.
+    pub fn minimum(&self) -> Option<&Number> {
+        self.low.as_ref().map(|bound| &bound.number)
+    }
+
+    /// The greatest number, where there is one: the full end of a bar.
+    pub fn maximum(&self) -> Option<&Number> {
+        self.high.as_ref().map(|bound| &bound.number)
+    }
+
+    /// The declared keys with their rules, in document order.
+    pub fn properties(&self) -> impl Iterator<Item = (&str, &Self)> {
+        self.properties.iter().map(|(key, node)| (key.as_str(), node.as_ref()))
+    }
+
+    /// The rule for every key that is not declared: this is a map of like things.
+    pub fn like(&self) -> Option<&Self> {
+        if let Others::Like(node) = &self.others { Some(node) } else { None }
+    }
+
+    /// The rule for the values of a list.
+    pub fn items(&self) -> Option<&Self> {
+        self.items.as_deref()
+    }
+
+    /// The value that its author suggests to begin with. The fold never writes it by itself.
+    pub fn default_value(&self) -> Option<&Value> {
+        self.default.as_ref()
+    }
+
+    /// Whether a value stays as it is once it exists.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// A short name for people.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// A sentence for people and models.
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    /// `x-ui`: how to show it, a word or a map.
+    pub fn ui(&self) -> Option<&Value> {
+        self.ui.as_ref()
+    }
+
+    /// `x-visible`: whether players may see it; true unless said otherwise.
+    pub fn is_visible(&self) -> bool {
+        !self.hidden
+    }
+
+    /// `x-search`: whether its values can be searched for.
+    pub fn is_searchable(&self) -> bool {
+        self.search
+    }
+}

@@ -1,0 +1,356 @@
+//! Reading a schema: every keyword is understood or refused, with the place where it stands.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Number, Value};
+
+use super::conform::Conform;
+use super::node::{Bound, Kind, Node, Others};
+use super::{SchemaError, keywords};
+use crate::world::{Pointer, canonical, number};
+
+/// How deep a schema may go, and the world below its root with it.
+const MAX_DEPTH: usize = 32;
+/// How long its canonical text may be, in bytes.
+const MAX_BYTES: usize = 256 * 1024;
+/// How many leaves it may declare, once every `$ref` is followed: nobody can multiply it out of bounds.
+const MAX_LEAVES: usize = 16_384;
+/// How many patterns it may have; each takes memory.
+const MAX_PATTERNS: usize = 64;
+/// How much memory one pattern may take, in bytes.
+const PATTERN_BYTES: usize = 1 << 20;
+/// How deep the JSON of a schema may be: two levels for every level of the world, and some for definitions.
+const MAX_JSON_DEPTH: usize = 2 * MAX_DEPTH + 8;
+
+/// How many schemas may be open at once while reading, one inside or behind a reference of the other.
+const MAX_OPEN: usize = 2 * MAX_DEPTH;
+
+/// The keywords that may stand beside `$ref`: those that say nothing about the value itself.
+const BESIDE_REF: [&str; 10] =
+    ["title", "description", "default", "readOnly", "x-ui", "x-visible", "x-search", "$comment", "$defs", "$schema"];
+
+/// The canonical text of a schema that is neither too big nor too deep.
+pub(super) fn bounded_text(source: &Value) -> Result<String, SchemaError> {
+    let top = Trail(None, "");
+    if !is_at_most(source, MAX_JSON_DEPTH) {
+        return top.fails(format!("the schema is too deep: it goes at most {MAX_DEPTH} levels down"));
+    }
+    let text = canonical::text(source);
+    if text.len() > MAX_BYTES {
+        return top.fails(format!("the schema has {} bytes, at most {MAX_BYTES} are allowed", text.len()));
+    }
+    Ok(text)
+}
+
+/// Reads a whole schema.
+pub(super) fn schema(source: &Value) -> Result<Arc<Node>, SchemaError> {
+    let top = Trail(None, "");
+    let definitions = match source.get("$defs") {
+        None => None,
+        Some(Value::Object(definitions)) => Some(definitions),
+        Some(_) => return top.at("$defs").fails("a map of names to schemas is expected"),
+    };
+    let mut reader = Reader { definitions, ready: HashMap::new(), open: Vec::new(), depth: 0, patterns: 0 };
+    for name in definitions.into_iter().flat_map(Map::keys) {
+        reader.definition(name, &top)?;
+    }
+    let node = reader.node(source, &top)?;
+    if node.leaves > MAX_LEAVES {
+        return top.fails(format!("the schema declares {} leaves, at most {MAX_LEAVES} are allowed", node.leaves));
+    }
+    Ok(node)
+}
+
+fn is_at_most(value: &Value, depth: usize) -> bool {
+    let Some(left) = depth.checked_sub(1) else { return !(value.is_array() || value.is_object()) };
+    match value {
+        Value::Array(list) => list.iter().all(|value| is_at_most(value, left)),
+        Value::Object(map) => map.values().all(|value| is_at_most(value, left)),
+        _ => true,
+    }
+}
+
+/// A place in the schema, as a chain back to the top.
+#[derive(Clone, Copy)]
+struct Trail<'t>(Option<&'t Trail<'t>>, &'t str);
+
+impl<'t> Trail<'t> {
+    fn at(&'t self, key: &'t str) -> Self {
+        Self(Some(self), key)
+    }
+
+    fn is_top(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn pointer(&self) -> Pointer {
+        self.0.map_or_else(Pointer::default, |before| before.pointer().child(self.1))
+    }
+
+    fn error(&self, message: impl Into<String>) -> SchemaError {
+        SchemaError { path: self.pointer(), message: message.into() }
+    }
+
+    fn fails<T>(&self, message: impl Into<String>) -> Result<T, SchemaError> {
+        Err(self.error(message))
+    }
+}
+
+struct Reader<'s> {
+    definitions: Option<&'s Map<String, Value>>,
+    ready: HashMap<&'s str, Arc<Node>>,
+    open: Vec<&'s str>,
+    depth: usize,
+    patterns: usize,
+}
+
+impl<'s> Reader<'s> {
+    fn node(&mut self, source: &'s Value, trail: &Trail<'_>) -> Result<Arc<Node>, SchemaError> {
+        self.depth = self.depth.saturating_add(1);
+        if self.depth > MAX_OPEN {
+            return trail.fails(format!("the schema goes more than {MAX_DEPTH} levels down"));
+        }
+        let node = self.one(source, trail)?;
+        self.depth = self.depth.saturating_sub(1);
+        Ok(node)
+    }
+
+    fn one(&mut self, source: &'s Value, trail: &Trail<'_>) -> Result<Arc<Node>, SchemaError> {
+        let Value::Object(map) = source else { return trail.fails("a schema is an object") };
+        let mut node = if map.contains_key("$ref") { self.referred(map, trail)? } else { Node::default() };
+        for (word, value) in map {
+            self.keyword(&mut node, word, value, &trail.at(word))?;
+        }
+        finish(&mut node, trail)?;
+        if let Some(default) = &node.default {
+            check_default(&node, default, &trail.at("default"))?;
+        }
+        Ok(Arc::new(node))
+    }
+
+    fn keyword(&mut self, node: &mut Node, word: &str, value: &'s Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+        match word {
+            "type" => node.kinds = kinds(value, at)?,
+            "enum" | "const" if node.choices.is_some() => return at.fails("either \"enum\" or \"const\", not both"),
+            "enum" => node.choices = Some(choices(value, at)?),
+            "const" => node.choices = Some(vec![plain(value, at)?]),
+            "minimum" => tighten(&mut node.low, bound(value, false, at)?, std::cmp::Ordering::Greater),
+            "exclusiveMinimum" => tighten(&mut node.low, bound(value, true, at)?, std::cmp::Ordering::Greater),
+            "maximum" => tighten(&mut node.high, bound(value, false, at)?, std::cmp::Ordering::Less),
+            "exclusiveMaximum" => tighten(&mut node.high, bound(value, true, at)?, std::cmp::Ordering::Less),
+            "minLength" => node.text.least = Some(count(value, at)?),
+            "maxLength" => node.text.most = Some(count(value, at)?),
+            "minItems" => node.length.least = Some(count(value, at)?),
+            "maxItems" => node.length.most = Some(count(value, at)?),
+            "pattern" => node.pattern = Some(self.pattern(value, at)?),
+            "properties" => self.properties(node, value, at)?,
+            "additionalProperties" => node.others = self.others(value, at)?,
+            "required" => node.required = names(value, at)?,
+            "items" => node.items = Some(self.node(value, at)?),
+            "uniqueItems" => node.unique = flag(value, at)?,
+            "$ref" => {}
+            "$defs" if at.0.is_some_and(Trail::is_top) => {}
+            "$defs" => return at.fails("\"$defs\" stands at the top of the schema"),
+            "$schema" | "$comment" => _ = text(value, at)?,
+            _ => return hint(node, word, value, at),
+        }
+        Ok(())
+    }
+
+    fn pattern(&mut self, value: &Value, at: &Trail<'_>) -> Result<regex::Regex, SchemaError> {
+        self.patterns = self.patterns.saturating_add(1);
+        if self.patterns > MAX_PATTERNS {
+            return at.fails(format!("a schema has at most {MAX_PATTERNS} patterns"));
+        }
+        let pattern = text(value, at)?;
+        let built = regex::RegexBuilder::new(&pattern).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).build();
+        built.map_err(|error| at.error(format!("not a pattern that can be used: {error}")))
+    }
+
+    fn properties(&mut self, node: &mut Node, value: &'s Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+        let Value::Object(map) = value else { return at.fails("a map of keys to schemas is expected") };
+        for (key, source) in map {
+            node.properties.insert(key.clone(), self.node(source, &at.at(key))?);
+        }
+        Ok(())
+    }
+
+    fn others(&mut self, value: &'s Value, at: &Trail<'_>) -> Result<Others, SchemaError> {
+        match value {
+            Value::Bool(true) => Ok(Others::Anything),
+            Value::Bool(false) => Ok(Others::Nothing),
+            Value::Object(_) => Ok(Others::Like(self.node(value, at)?)),
+            _ => at.fails("true, false or a schema is expected"),
+        }
+    }
+
+    fn referred(&mut self, map: &'s Map<String, Value>, trail: &Trail<'_>) -> Result<Node, SchemaError> {
+        if let Some(word) = map.keys().find(|word| *word != "$ref" && !BESIDE_REF.contains(&word.as_str())) {
+            let allowed = BESIDE_REF.join(", ");
+            return trail.at(word).fails(format!("beside \"$ref\" only these may stand: {allowed}"));
+        }
+        let at = trail.at("$ref");
+        let target = map.get("$ref").and_then(Value::as_str);
+        let name = target.and_then(|target| target.strip_prefix("#/$defs/")).filter(|name| !name.contains('/'));
+        let Some(name) = name else { return at.fails("a reference is written \"#/$defs/name\"") };
+        let name = name.replace("~1", "/").replace("~0", "~");
+        Ok(self.definition(&name, &at)?.as_ref().clone())
+    }
+
+    fn definition(&mut self, name: &str, asked_at: &Trail<'_>) -> Result<Arc<Node>, SchemaError> {
+        let Some((name, source)) = self.definitions.and_then(|all| all.get_key_value(name)) else {
+            return asked_at.fails(format!("there is no \"{name}\" in \"$defs\""));
+        };
+        if let Some(node) = self.ready.get(name.as_str()) {
+            return Ok(Arc::clone(node));
+        }
+        if self.open.contains(&name.as_str()) {
+            return asked_at.fails(format!("\"{name}\" refers to itself; references may not go in a circle"));
+        }
+        self.open.push(name);
+        let top = Trail(None, "");
+        let node = self.node(source, &top.at("$defs").at(name))?;
+        self.open.pop();
+        self.ready.insert(name, Arc::clone(&node));
+        Ok(node)
+    }
+}
+
+/// Hints and words for people.
+fn hint(node: &mut Node, word: &str, value: &Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+    match word {
+        "default" => node.default = Some(value.clone()),
+        "readOnly" => node.read_only = flag(value, at)?,
+        "title" => node.title = Some(text(value, at)?),
+        "description" => node.description = Some(text(value, at)?),
+        "x-visible" => node.hidden = !flag(value, at)?,
+        "x-search" => node.search = flag(value, at)?,
+        "x-ui" if value.is_string() || value.is_object() => node.ui = Some(value.clone()),
+        "x-ui" => return at.fails("a word or a map is expected"),
+        _ => return at.fails(keywords::refusal(word)),
+    }
+    Ok(())
+}
+
+/// Puts together what the keywords said and finds what nothing could ever meet.
+fn finish(node: &mut Node, trail: &Trail<'_>) -> Result<(), SchemaError> {
+    if node.is_integral() {
+        // So that a bound of an integer is itself one, and clamping to it always works.
+        node.low = node.low.take().map(|bound| whole(bound, number::ceil, "1"));
+        node.high = node.high.take().map(|bound| whole(bound, number::floor, "-1"));
+    }
+    if let (Some(low), Some(high)) = (&node.low, &node.high) {
+        let order = number::compare(&low.number, &high.number);
+        if order.is_gt() || (order.is_eq() && (low.exclusive || high.exclusive)) {
+            return trail.fails("no number lies in this range");
+        }
+    }
+    for (span, of) in [(node.text, "Length"), (node.length, "Items")] {
+        if matches!((span.least, span.most), (Some(least), Some(most)) if least > most) {
+            return trail.fails(format!("\"min{of}\" is above \"max{of}\""));
+        }
+    }
+    if node.unique && !node.items.as_ref().is_some_and(|items| is_plain(items)) {
+        return trail.fails("\"uniqueItems\" needs \"items\" whose \"type\" is neither array nor object");
+    }
+    let inner: Vec<&Arc<Node>> = node.properties.values().chain(like(&node.others)).collect();
+    node.guards = inner.iter().any(|child| child.read_only || child.guards);
+    node.leaves = node.properties.values().fold(0, |sum, child| child.leaves.saturating_add(sum)).max(1);
+    node.height = inner.into_iter().chain(&node.items).map(|child| child.height.saturating_add(1)).max().unwrap_or(0);
+    if node.height > MAX_DEPTH {
+        return trail.fails(format!("the schema goes more than {MAX_DEPTH} levels down"));
+    }
+    Ok(())
+}
+
+fn like(others: &Others) -> Option<&Arc<Node>> {
+    if let Others::Like(node) = others { Some(node) } else { None }
+}
+
+fn is_plain(node: &Node) -> bool {
+    !node.kinds.is_empty() && node.kinds.iter().all(|kind| kind.is_plain())
+}
+
+fn whole(bound: Bound, inwards: fn(&Number) -> Number, next: &str) -> Bound {
+    let number = inwards(&bound.number);
+    let moved = bound.exclusive && number::is_integer(&bound.number);
+    let stepped = if moved { next.parse().ok().and_then(|next| number::add(&number, &next).ok()) } else { None };
+    // Where one step further cannot be written, the bound stays as it was said.
+    Bound { exclusive: moved && stepped.is_none(), number: stepped.unwrap_or(number) }
+}
+
+/// A default that does not fit its own schema is a mistake of the author, said at once.
+fn check_default(node: &Node, default: &Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+    let mut notes = Vec::new();
+    let refused = Conform::new(&["default".to_owned()], &mut notes).value(node, &mut default.clone()).err();
+    match refused.into_iter().chain(notes).next() {
+        Some(finding) => at.fails(format!("the default breaks its own schema: {}", finding.message)),
+        None => Ok(()),
+    }
+}
+
+fn kinds(value: &Value, at: &Trail<'_>) -> Result<Vec<Kind>, SchemaError> {
+    let words = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
+    let kinds: Option<Vec<Kind>> = words.iter().map(|word| word.as_str().and_then(kind)).collect();
+    match kinds {
+        Some(kinds) if !kinds.is_empty() => Ok(kinds),
+        _ => at.fails("one of null, boolean, integer, number, string, array, object, or a list of them, is expected"),
+    }
+}
+
+fn kind(word: &str) -> Option<Kind> {
+    let all = [Kind::Null, Kind::Boolean, Kind::Integer, Kind::Number, Kind::String, Kind::Array, Kind::Object];
+    all.into_iter().find(|kind| kind.word() == word)
+}
+
+fn choices(value: &Value, at: &Trail<'_>) -> Result<Vec<Value>, SchemaError> {
+    match value {
+        Value::Array(list) if !list.is_empty() => list.iter().map(|value| plain(value, at)).collect(),
+        _ => at.fails("a list of at least one value is expected"),
+    }
+}
+
+fn plain(value: &Value, at: &Trail<'_>) -> Result<Value, SchemaError> {
+    if Kind::of(value).is_plain() {
+        Ok(value.clone())
+    } else {
+        at.fails("only texts, numbers, true, false and null may be listed")
+    }
+}
+
+fn bound(value: &Value, exclusive: bool, at: &Trail<'_>) -> Result<Bound, SchemaError> {
+    match value {
+        Value::Number(number) if number::is_within_reach(number) => Ok(Bound { number: number.clone(), exclusive }),
+        _ => at.fails("a number is expected"),
+    }
+}
+
+/// Keeps the stricter of two bounds: the one on the `inner` side of the other.
+fn tighten(end: &mut Option<Bound>, new: Bound, inner: std::cmp::Ordering) {
+    let stricter = end.as_ref().is_none_or(|old| {
+        let order = number::compare(&new.number, &old.number);
+        order == inner || (order.is_eq() && new.exclusive)
+    });
+    if stricter {
+        *end = Some(new);
+    }
+}
+
+fn count(value: &Value, at: &Trail<'_>) -> Result<usize, SchemaError> {
+    let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
+    count.ok_or_else(|| at.error("a whole number from 0 is expected"))
+}
+
+fn names(value: &Value, at: &Trail<'_>) -> Result<Vec<String>, SchemaError> {
+    let names = value.as_array().and_then(|list| list.iter().map(|name| name.as_str().map(str::to_owned)).collect());
+    names.ok_or_else(|| at.error("a list of keys is expected"))
+}
+
+fn flag(value: &Value, at: &Trail<'_>) -> Result<bool, SchemaError> {
+    value.as_bool().ok_or_else(|| at.error("true or false is expected"))
+}
+
+fn text(value: &Value, at: &Trail<'_>) -> Result<String, SchemaError> {
+    value.as_str().map(str::to_owned).ok_or_else(|| at.error("a text is expected"))
+}

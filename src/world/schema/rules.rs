@@ -1,0 +1,46 @@
+//! Which schema governs which root.
+
+use std::sync::Arc;
+
+use super::{Schema, SchemaError};
+use crate::world::Pointer;
+
+/// The schemas in force at a node, each governing exactly its own root; roots do not nest.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    roots: Vec<(Pointer, Arc<Schema>)>,
+}
+
+impl Rules {
+    /// Rules from roots and their schemas.
+    ///
+    /// # Errors
+    /// Two roots are equal or one lies inside the other.
+    pub fn new(roots: Vec<(Pointer, Arc<Schema>)>) -> Result<Self, SchemaError> {
+        let mut seen: Vec<&Pointer> = Vec::new();
+        for (root, _) in &roots {
+            if let Some(other) = seen.iter().find(|other| other.touches(root)) {
+                let message = format!("this root and the root \"{other}\" lie inside each other; roots do not nest");
+                return Err(SchemaError { path: root.clone(), message });
+            }
+            seen.push(root);
+        }
+        Ok(Self { roots })
+    }
+
+    /// The roots with their schemas.
+    pub fn roots(&self) -> &[(Pointer, Arc<Schema>)] {
+        &self.roots
+    }
+
+    /// The root at or above a place, with its schema; `None` where the JSON is free.
+    pub fn governing(&self, path: &Pointer) -> Option<(&Pointer, &Schema)> {
+        let (root, schema) = self.roots.iter().find(|(root, _)| path.below(root).is_some())?;
+        Some((root, schema))
+    }
+
+    /// A root that lies inside a place, but is not the place itself.
+    pub(in crate::world) fn inside(&self, path: &Pointer) -> Option<&Pointer> {
+        self.roots.iter().map(|(root, _)| root).find(|root| root.below(path).is_some_and(|keys| !keys.is_empty()))
+    }
+}

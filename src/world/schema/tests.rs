@@ -1,0 +1,193 @@
+//! Reading schemas and rules: what is understood, and what is said about the rest.
+
+use serde_json::json;
+
+use super::*;
+
+fn keys(path: &str) -> Vec<String> {
+    path.parse::<Pointer>().unwrap().keys().to_vec()
+}
+
+fn schema() -> Schema {
+    Schema::parse(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Combat",
+        "type": "object",
+        "$defs": {
+            "stat": {"type": "integer", "minimum": 0, "maximum": 20, "x-ui": "bar"},
+            "friend": {"type": "object", "properties": {"love": {"$ref": "#/$defs/stat", "title": "Love"}}},
+        },
+        "properties": {
+            "hp": {"$ref": "#/$defs/stat", "title": "Health", "default": 20, "x-search": true},
+            "place": {"type": "object", "properties": {
+                "room": {"type": "string", "description": "where they stand"},
+                "secret": {"type": "boolean", "x-visible": false},
+            }},
+            "friends": {"additionalProperties": {"$ref": "#/$defs/friend"}},
+            "pack": {"type": "array", "items": {"enum": ["rope", "lamp"]}},
+            "plans": {"x-visible": false, "properties": {"next": {}}},
+        },
+    }))
+    .unwrap()
+}
+
+#[test]
+fn walks_through_properties_maps_of_like_things_and_lists() {
+    let schema = schema();
+    let at = |path: &str| schema.at(&keys(path));
+    assert_eq!(at("").unwrap().title(), Some("Combat"));
+    let hp = at("/hp").unwrap();
+    assert_eq!((hp.title(), hp.is_searchable(), hp.default_value()), (Some("Health"), true, Some(&json!(20))));
+    assert_eq!((hp.ui(), hp.maximum().unwrap().to_string()), (Some(&json!("bar")), "20".to_owned()));
+    assert_eq!(at("/friends/ann/love").unwrap().title(), Some("Love"));
+    assert_eq!(at("/pack/3").unwrap().choices().unwrap().len(), 2);
+    assert_eq!(at("/place/room").unwrap().description(), Some("where they stand"));
+    for unsaid in ["/mana", "/pack/x", "/hp/x", "/friends/ann/x"] {
+        assert!(at(unsaid).is_none(), "{unsaid}");
+    }
+}
+
+#[test]
+fn leaves_come_in_document_order() {
+    let schema = schema();
+    let names = |leaves: &mut dyn Iterator<Item = (Pointer, &Node)>| {
+        leaves.map(|(path, _)| path.to_string()).collect::<Vec<_>>()
+    };
+    let all = ["/hp", "/place/room", "/place/secret", "/friends", "/pack", "/plans/next"];
+    assert_eq!(names(&mut schema.leaves()), all);
+    assert_eq!(names(&mut schema.visible_leaves()), ["/hp", "/place/room", "/friends", "/pack"]);
+    let plain = Schema::parse(json!({"type": "integer"})).unwrap();
+    assert_eq!(names(&mut plain.leaves()), [""]);
+}
+
+#[test]
+fn the_hash_is_of_the_meaning_not_the_order() {
+    let hash = |source: Value| Schema::parse(source).unwrap().hash().to_owned();
+    let one = hash(json!({"type": "integer", "minimum": 0}));
+    assert_eq!(one, hash(json!({"minimum": 0, "type": "integer"})));
+    assert_ne!(one, hash(json!({"type": "integer", "minimum": 1})));
+    assert_eq!(one.len(), 64);
+}
+
+#[test]
+fn what_is_not_understood_is_refused_with_its_place() {
+    let check = |source: Value, start: &str| {
+        let message = Schema::parse(source.clone()).unwrap_err().to_string();
+        assert!(message.starts_with(start), "{source}: {message}");
+    };
+    check(json!([]), "a schema is an object");
+    check(
+        json!({"properties": {"hp": {"minimun": 0}}}),
+        "/properties/hp/minimun: \"minimun\" is not a keyword that is known here; did you mean \"minimum\"? Known are type, enum",
+    );
+    check(json!({"oneOf": []}), "/oneOf: \"oneOf\" is not a keyword that is known here");
+    check(json!({"x-mood": 1}), "/x-mood: \"x-mood\" is not a keyword");
+    check(
+        json!({"properties": {"a": {"x-computed": "hp > 1"}}}),
+        "/properties/a/x-computed: \"x-computed\" is not supported yet",
+    );
+    check(json!({"type": "int"}), "/type: one of null, boolean");
+    check(json!({"type": []}), "/type: one of null, boolean");
+    check(json!({"enum": []}), "/enum: a list of at least one");
+    check(json!({"enum": [[1]]}), "/enum: only texts, numbers");
+    check(json!({"const": {}}), "/const: only texts, numbers");
+    check(json!({"enum": [1], "const": 1}), "/const: either");
+    check(json!({"minimum": "0"}), "/minimum: a number is expected");
+    check(json!({"minLength": -1}), "/minLength: a whole number from 0");
+    check(json!({"required": ["a", 1]}), "/required: a list of keys");
+    check(json!({"readOnly": 1}), "/readOnly: true or false");
+    check(json!({"title": 1}), "/title: a text");
+    check(json!({"x-ui": 1}), "/x-ui: a word or a map");
+    check(json!({"pattern": "("}), "/pattern: not a pattern that can be used");
+    check(json!({"pattern": "(\\w{1000}){1000}"}), "/pattern: not a pattern that can be used");
+    check(json!({"properties": []}), "/properties: a map of keys");
+    check(json!({"properties": {"a/b": true}}), "/properties/a~1b: a schema is an object");
+    check(json!({"items": {"items": {"type": 1}}}), "/items/items/type: one of");
+    check(json!({"additionalProperties": 1}), "/additionalProperties: true, false or a schema");
+    check(json!({"type": "integer", "minimum": 5, "maximum": 4}), "no number lies in this range");
+    check(json!({"type": "integer", "exclusiveMinimum": 4, "exclusiveMaximum": 5}), "no number lies in this range");
+    check(json!({"minLength": 2, "maxLength": 1}), "\"minLength\" is above \"maxLength\"");
+    check(json!({"minItems": 2, "maxItems": 1}), "\"minItems\" is above \"maxItems\"");
+    check(json!({"uniqueItems": true, "items": {}}), "\"uniqueItems\" needs \"items\"");
+    check(
+        json!({"type": "integer", "maximum": 5, "default": 6}),
+        "/default: the default breaks its own schema: default: 6 is above 5",
+    );
+    check(json!({"properties": {"a": {"type": "string", "default": 1}}}), "/properties/a/default: the default breaks");
+}
+
+#[test]
+fn references_are_local_and_go_in_no_circle() {
+    let check = |source: Value, start: &str| {
+        let message = Schema::parse(source.clone()).unwrap_err().to_string();
+        assert!(message.starts_with(start), "{source}: {message}");
+    };
+    check(json!({"$ref": "https://example.org/x"}), "/$ref: a reference is written");
+    check(json!({"$ref": "#/$defs/a/b"}), "/$ref: a reference is written");
+    check(json!({"$ref": "#/$defs/a"}), "/$ref: there is no \"a\" in \"$defs\"");
+    check(
+        json!({"$defs": {"a": {"type": "string"}}, "$ref": "#/$defs/a", "minimum": 1}),
+        "/minimum: beside \"$ref\" only",
+    );
+    check(json!({"$defs": {"a": {"$ref": "#/$defs/a"}}}), "/$defs/a/$ref: \"a\" refers to itself");
+    check(
+        json!({"$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"items": {"$ref": "#/$defs/a"}}}}),
+        "/$defs/b/items/$ref: \"a\" refers to itself",
+    );
+    check(json!({"properties": {"a": {"$defs": {}}}}), "/properties/a/$defs: \"$defs\" stands at the top");
+    let escaped = json!({"$defs": {"a/~b": {"type": "string"}}, "$ref": "#/$defs/a~1~0b"});
+    assert_eq!(Schema::parse(escaped).unwrap().top().kinds(), [Kind::String]);
+}
+
+/// A small text must not become a big schema: neither by depth, nor by references that multiply.
+#[test]
+fn a_schema_is_bounded() {
+    let fails = |source: Value, start: &str| {
+        let message = Schema::parse(source).unwrap_err().message;
+        assert!(message.starts_with(start), "{message}");
+    };
+    let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({"items": inner}));
+    assert!(Schema::parse(nested(32)).is_ok());
+    fails(nested(33), "the schema goes more than 32");
+    fails(nested(100), "the schema is too deep");
+    fails(json!({"title": "x".repeat(300_000)}), "the schema has 300012 bytes");
+    let doubling = |i: usize| json!({"properties": {"x": {"$ref": format!("#/$defs/d{}", i + 1)}, "y": {"$ref": format!("#/$defs/d{}", i + 1)}}});
+    let mut defs: serde_json::Map<String, Value> = (0..25).map(|i| (format!("d{i}"), doubling(i))).collect();
+    defs.insert("d25".into(), json!({}));
+    fails(json!({"$defs": defs, "$ref": "#/$defs/d0"}), "the schema declares 33554432 leaves");
+    let chain: serde_json::Map<String, Value> =
+        (0..3000).map(|i| (format!("d{i}"), json!({"$ref": format!("#/$defs/d{}", i + 1)}))).collect();
+    fails(json!({"$defs": chain}), "the schema goes more than 32");
+    let patterns: serde_json::Map<String, Value> = (0..65).map(|i| (i.to_string(), json!({"pattern": "a"}))).collect();
+    fails(json!({"properties": patterns}), "a schema has at most 64 patterns");
+}
+
+#[test]
+fn the_stricter_of_two_bounds_counts() {
+    let ends = |source: Value| {
+        let schema = Schema::parse(source).unwrap();
+        [schema.top().minimum(), schema.top().maximum()].map(|end| end.unwrap().to_string())
+    };
+    assert_eq!(ends(json!({"type": "integer", "minimum": 0, "exclusiveMinimum": 0, "maximum": 9.5})), ["1", "9"]);
+    assert_eq!(
+        ends(json!({"type": "integer", "exclusiveMinimum": 2.5, "minimum": 1, "maximum": 7, "exclusiveMaximum": 7})),
+        ["3", "6"]
+    );
+    assert_eq!(ends(json!({"minimum": 0.5, "maximum": 1.5})), ["0.5", "1.5"]);
+}
+
+#[test]
+fn roots_do_not_nest() {
+    let any = Arc::new(Schema::parse(json!({})).unwrap());
+    let rules =
+        |roots: &[&str]| Rules::new(roots.iter().map(|root| (root.parse().unwrap(), Arc::clone(&any))).collect());
+    for nested in [["/a", "/a"], ["/a", "/a/b"], ["/a/b", "/a"], ["", "/a"]] {
+        assert!(rules(&nested).unwrap_err().message.ends_with("roots do not nest"), "{nested:?}");
+    }
+    let rules = rules(&["/a/b", "/ab", "/a/c"]).unwrap();
+    let governing = |path: &str| rules.governing(&path.parse().unwrap()).map(|(root, _)| root.to_string());
+    assert_eq!(governing("/a/b").as_deref(), Some("/a/b"));
+    assert_eq!(governing("/a/c/x/y").as_deref(), Some("/a/c"));
+    assert_eq!((governing("/a"), governing("/a/bb"), governing("")), (None, None, None));
+    assert!(Rules::default().roots().is_empty());
+}
