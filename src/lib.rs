@@ -19,4 +19,9 @@
 
 pub mod clock;
 pub mod ids;
+pub mod plugin;
 pub mod world;
+
+/// Every allocation is counted per thread, because scripts have a budget of memory and their engine has no limit for it.
+#[global_allocator]
+static ALLOCATOR: plugin::heap::Counting = plugin::heap::Counting;

@@ -1,1 +1,3 @@
 //! Tests that drive the real program.
+
+mod plugins;
