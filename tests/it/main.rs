@@ -1,4 +1,5 @@
 //! Tests that drive the real program.
+<<<<<<< HEAD
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -10,3 +11,7 @@
 
 mod provider;
 mod support;
+=======
+
+mod plugins;
+>>>>>>> plugin

@@ -1,0 +1,130 @@
+//! What a hook may return, checked. Anything else is an error of the script: its operations are dropped, the prose stays.
+
+use rhai::{Dynamic, Map};
+
+use super::call::{Answer, Call, Hook, QuickReply};
+use super::convert::{Bytes, clean, kind_of};
+use super::error::ErrorKind;
+use super::fault::Fault;
+use super::grant::Permission;
+use super::limits::Limits;
+use super::suggest::did_you_mean;
+
+/// The most replies of one plugin at one tip.
+const REPLIES: usize = 12;
+/// The most characters of a reply's label.
+const LABEL: usize = 80;
+
+/// Reads the value that a hook returned.
+pub(super) fn read(call: &Call, value: &Dynamic, limits: &Limits) -> Result<Answer, Fault> {
+    let mut reader = Reader { hook: call.hook, bytes: Bytes::new(limits.result) };
+    match call.hook {
+        Hook::Init | Hook::OnReply => Ok(Answer::Nothing),
+        Hook::OnInput => reader.input(value).and_then(|answer| granted(call, answer)),
+        Hook::Narrate => reader.narration(value).map(Answer::Narration),
+        Hook::QuickReplies => reader.replies(value).map(Answer::QuickReplies),
+    }
+}
+
+struct Reader {
+    hook: Hook,
+    bytes: Bytes,
+}
+
+impl Reader {
+    fn wrong(&self, expected: &str, given: &Dynamic) -> Fault {
+        let message = format!("{} returns {expected}, not {}", self.hook.name(), kind_of(given));
+        Fault { kind: ErrorKind::Runtime, limit: None, message }
+    }
+
+    fn text(&mut self, value: &Dynamic, expected: &str) -> Result<String, Fault> {
+        match value.as_immutable_string_ref() {
+            Ok(text) => Ok(clean(&text, &mut self.bytes)?),
+            Err(_) => Err(self.wrong(expected, value)),
+        }
+    }
+
+    fn input(&mut self, value: &Dynamic) -> Result<Answer, Fault> {
+        const EXPECTED: &str = "nothing, a text, or #{text, reply, stop}";
+        if value.is_unit() {
+            return Ok(Answer::Nothing);
+        }
+        let Ok(map) = value.as_map_ref() else {
+            return Ok(Answer::Input { text: Some(self.text(value, EXPECTED)?), reply: None, stop: false });
+        };
+        self.only(&map, &["text", "reply", "stop"])?;
+        let mut part = |key: &str| match map.get(key) {
+            None => Ok(None),
+            Some(unit) if unit.is_unit() => Ok(None),
+            Some(text) => self.text(text, &format!("a text as \"{key}\"")).map(Some),
+        };
+        let (text, reply) = (part("text")?, part("reply")?);
+        let stop = match map.get("stop") {
+            None => false,
+            Some(stop) => stop.as_bool().map_err(|_| self.wrong("true or false as \"stop\"", stop))?,
+        };
+        Ok(Answer::Input { text, reply, stop })
+    }
+
+    fn narration(&mut self, value: &Dynamic) -> Result<Vec<String>, Fault> {
+        const EXPECTED: &str = "a text or a list of texts";
+        match value.as_array_ref() {
+            Ok(parts) => parts.iter().map(|part| self.text(part, EXPECTED)).collect(),
+            Err(_) => self.text(value, EXPECTED).map(|text| vec![text]),
+        }
+    }
+
+    fn replies(&mut self, value: &Dynamic) -> Result<Vec<QuickReply>, Fault> {
+        const EXPECTED: &str = "a list of #{label, send}";
+        if value.is_unit() {
+            return Ok(Vec::new());
+        }
+        let Ok(list) = value.as_array_ref() else { return Err(self.wrong(EXPECTED, value)) };
+        let mut replies = Vec::new();
+        for item in list.iter() {
+            let Ok(map) = item.as_map_ref() else { return Err(self.wrong(EXPECTED, item)) };
+            self.only(&map, &["label", "send", "if"])?;
+            let hidden = map.get("if").is_some_and(|shown| shown.is_unit() || shown.as_bool() == Ok(false));
+            let label = self.text(map.get("label").unwrap_or(&Dynamic::UNIT), "a text as \"label\"")?;
+            let send = match map.get("send") {
+                None => label.clone(),
+                Some(send) => self.text(send, "a text as \"send\"")?,
+            };
+            if !hidden && replies.len() < REPLIES {
+                replies.push(QuickReply { label: label.chars().take(LABEL).collect(), send });
+            }
+        }
+        Ok(replies)
+    }
+
+    fn only(&self, map: &Map, known: &[&str]) -> Result<(), Fault> {
+        match map.keys().find(|key| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => {
+                let hint = did_you_mean(key, known.iter().copied());
+                let (name, all) = (self.hook.name(), known.join(", "));
+                let message = format!("{name} returned a map with \"{key}\"{hint}; it may have {all}");
+                Err(Fault { kind: ErrorKind::Runtime, limit: None, message })
+            }
+        }
+    }
+}
+
+/// Changing the user's words, or answering in the model's place, is granted or it is not.
+fn granted(call: &Call, answer: Answer) -> Result<Answer, Fault> {
+    let Answer::Input { text, reply, stop } = &answer else { return Ok(answer) };
+    let rewrites = text.as_ref().is_some_and(|text| **text != *call.text);
+    let needs = [(rewrites, Permission::InputRewrite), (reply.is_some() || *stop, Permission::InputStop)];
+    for (used, permission) in needs {
+        if used && !call.grants.contains(&permission) {
+            let what = if permission == Permission::InputRewrite {
+                "changing the user's text"
+            } else {
+                "answering or stopping"
+            };
+            let message = format!("{}: {what} needs the permission \"{permission}\"", call.hook.name());
+            return Err(Fault { kind: ErrorKind::Permission, limit: None, message });
+        }
+    }
+    Ok(answer)
+}

@@ -1,0 +1,228 @@
+//! One call of one hook of one plugin: what goes in, what comes out. Both are plain data, so that a script may run on
+//! another thread or in another process.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::dice::{Roll, Seeds};
+use super::error::ScriptError;
+use super::grant::Permission;
+use crate::clock::Time;
+use crate::world::{Operation, Problem, Rules, World};
+
+/// A place in a turn where a plugin may speak. To add one: a variant here, what it may return in `answer.rs`, who calls
+/// it in `turn`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hook {
+    /// Once, where the plugin is switched on: writes the first state.
+    Init,
+    /// Before the user's text is committed: may rewrite, answer, stop or refuse it.
+    OnInput,
+    /// Once for each new reply, after streaming.
+    OnReply,
+    /// Instead of a model (`plugin:<id>`): writes the reply itself.
+    Narrate,
+    /// When the tip is shown: offers replies. Read only.
+    QuickReplies,
+}
+
+impl Hook {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Init, Self::OnInput, Self::OnReply, Self::Narrate, Self::QuickReplies];
+
+    /// The function that a script defines for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::OnInput => "on_input",
+            Self::OnReply => "on_reply",
+            Self::Narrate => "narrate",
+            Self::QuickReplies => "quick_replies",
+        }
+    }
+
+    /// The hook of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hook| hook.name() == name)
+    }
+
+    /// Whether it may write and roll.
+    pub fn writes(self) -> bool {
+        self != Self::QuickReplies
+    }
+}
+
+/// One message before the node, as `ctx.recent(n)` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recent {
+    /// `user`, `assistant` or `system`.
+    pub role: String,
+    /// Who spoke.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// The facts of the node at which a hook runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// The node's id; empty while there is none yet.
+    pub id: String,
+    /// Nodes from the root to it.
+    pub depth: u64,
+    /// User messages on its path.
+    pub turn: u64,
+    /// Its stored time. Scripts have no other clock.
+    pub time: Option<Time>,
+}
+
+/// What one call gets. Make one with [`Call::new`] and set what the hook needs.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Which hook.
+    pub hook: Hook,
+    /// The world as the hook finds it, with what earlier plugins of this node proposed.
+    pub world: Arc<World>,
+    /// The parent's world, for `ctx.before`.
+    pub before: Arc<World>,
+    /// The schemas in force.
+    pub rules: Arc<Rules>,
+    /// The plugin's settings in this session, defaults filled in ([`super::Manifest::settings`]).
+    pub config: Arc<Map<String, Value>>,
+    /// What the plugin may do beyond its own root.
+    pub grants: Arc<[Permission]>,
+    /// The text the hook is about: the user's, the reply, the tip's.
+    pub text: Arc<str>,
+    /// The role of that text's author.
+    pub role: String,
+    /// The name of the user's persona.
+    pub user: String,
+    /// The name of the character that speaks.
+    pub character: String,
+    /// The node.
+    pub node: NodeFacts,
+    /// The messages before it, oldest first; a script sees the newest fifty at most.
+    pub recent: Arc<[Recent]>,
+    /// Where dice come from.
+    pub seeds: Seeds,
+    /// Rolls of an earlier run of the same node: reused by (plugin, hook, n, spec).
+    pub recorded: Arc<[Roll]>,
+    /// The reader's language, a tag like `en` or `zh-CN`.
+    pub language: String,
+}
+
+impl Call {
+    /// A call of `hook` on `world` under `rules`, everything else empty.
+    pub fn new(hook: Hook, world: Arc<World>, rules: Arc<Rules>) -> Self {
+        Self {
+            hook,
+            before: Arc::clone(&world),
+            world,
+            rules,
+            config: Arc::default(),
+            grants: Arc::from([]),
+            text: Arc::from(""),
+            role: String::new(),
+            user: String::new(),
+            character: String::new(),
+            node: NodeFacts::default(),
+            recent: Arc::from([]),
+            seeds: Seeds::default(),
+            recorded: Arc::from([]),
+            language: "en".to_owned(),
+        }
+    }
+}
+
+/// One offered reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuickReply {
+    /// What the button says.
+    pub label: String,
+    /// What is sent.
+    pub send: String,
+}
+
+/// What a hook answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing to say; also every hook that a script does not define.
+    #[default]
+    Nothing,
+    /// `on_input`: what happens to the user's text.
+    Input {
+        /// The text instead of the user's.
+        text: Option<String>,
+        /// The reply; no model is asked.
+        reply: Option<String>,
+        /// The user's node is written and nothing is generated.
+        stop: bool,
+    },
+    /// `ctx.fail`: the input is refused with this message; nothing may be written.
+    Refused(String),
+    /// `narrate`: the reply in the pieces in which it streams.
+    Narration(Vec<String>),
+    /// `quick_replies`.
+    QuickReplies(Vec<QuickReply>),
+}
+
+/// What one call cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Steps of the interpreter.
+    pub operations: u64,
+    /// Microseconds of CPU.
+    pub micros: u64,
+    /// The most bytes of memory held at once, as seen between operations.
+    pub heap_peak: u64,
+}
+
+/// What one call proposes. With an [`Outcome::error`] or a refusal it proposes nothing, and `world` is the one given.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The operations in order.
+    pub operations: Vec<Operation>,
+    /// What the fold said about them (clamped, rounded, refused), by position in `operations`. The turn's own fold says
+    /// the same again: these are for `try` and tests.
+    pub problems: Vec<Problem>,
+    /// The world with the operations folded in: what the next plugin finds.
+    pub world: Arc<World>,
+    /// Every roll in order. Facts also when the call failed.
+    pub rolls: Vec<Roll>,
+    /// Visible lines under the node.
+    pub notes: Vec<String>,
+    /// Lines for the trace.
+    pub warnings: Vec<String>,
+    /// What `print` and `debug` said.
+    pub log: Vec<String>,
+    /// What the hook answered.
+    pub answer: Answer,
+    /// What it cost.
+    pub usage: Usage,
+    /// Why it failed. Its operations are dropped ([`ScriptError::ops_dropped`]), the prose stays, other plugins go on.
+    pub error: Option<ScriptError>,
+}
+
+impl Outcome {
+    /// The outcome of a hook that is not there: nothing, at no cost.
+    pub fn nothing(world: Arc<World>) -> Self {
+        Self {
+            operations: Vec::new(),
+            problems: Vec::new(),
+            world,
+            rolls: Vec::new(),
+            notes: Vec::new(),
+            warnings: Vec::new(),
+            log: Vec::new(),
+            answer: Answer::Nothing,
+            usage: Usage::default(),
+            error: None,
+        }
+    }
+
+    /// Whether the call ended by a limit; [`super::Strikes`] counts these.
+    pub fn hit_limit(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.kind == super::ErrorKind::Limit)
+    }
+}

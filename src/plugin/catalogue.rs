@@ -1,0 +1,101 @@
+//! All plugins that this server knows: those inside the binary and those in its folder. A broken one is listed with its
+//! error and never keeps the server from starting. Being listed is not being switched on: a session names what it uses.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::error::{ErrorKind, ScriptError};
+use super::limits::Limits;
+use super::loaded::Loaded;
+use super::source::{Origin, Source};
+
+/// One plugin of the catalogue.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its folder's name, which is its id when it is in order.
+    pub name: String,
+    /// Where it was found.
+    pub origin: Origin,
+    /// The plugin, or why it cannot run.
+    pub state: Result<Arc<Loaded>, Box<ScriptError>>,
+}
+
+/// The plugins by name.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Catalogue {
+    /// Loads plugins. Of two with one name the later one counts, so that a folder's stands for a bundled one: name the
+    /// bundled ones first.
+    pub fn load(sources: impl IntoIterator<Item = Source>, limits: &Limits) -> Self {
+        let mut catalogue = Self::default();
+        for source in sources {
+            let (name, origin) = (source.name.clone(), source.origin);
+            let state = Loaded::load(source, limits).map(Arc::new);
+            catalogue.put(Entry { name, origin, state });
+        }
+        catalogue
+    }
+
+    /// Adds the plugins of a folder, in the place of those that have the same name. A folder that is not there has none.
+    pub fn add_folder(&mut self, folder: &Path, limits: &Limits) {
+        let found = match Source::read_all(folder) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            Err(error) => {
+                tracing::warn!(folder = %folder.display(), %error, "the plugin folder cannot be read");
+                return;
+            }
+        };
+        for (name, source) in found {
+            let state = match source {
+                Ok(source) => Loaded::load(source, limits).map(Arc::new),
+                Err(error) => {
+                    let message = format!("the plugin's folder cannot be read: {error}");
+                    Err(Box::new(ScriptError::new(&name, "", ErrorKind::Host, message)))
+                }
+            };
+            self.put(Entry { name, origin: Origin::Folder, state });
+        }
+    }
+
+    fn put(&mut self, entry: Entry) {
+        match &entry.state {
+            Err(error) => tracing::warn!(plugin = entry.name, "plugin cannot run: {error}"),
+            Ok(loaded) => {
+                for warning in loaded.warnings() {
+                    tracing::warn!(plugin = entry.name, "plugin: {warning}");
+                }
+            }
+        }
+        self.entries.insert(entry.name.clone(), entry);
+    }
+
+    /// A plugin that can run.
+    pub fn get(&self, id: &str) -> Option<&Arc<Loaded>> {
+        self.entries.get(id)?.state.as_ref().ok()
+    }
+
+    /// Every plugin by name, the broken ones included.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+}
+
+/// The order in which plugins run: each after those that its manifest names in `after` (as far as they are there), else
+/// by id. Of a circle the smallest id goes first.
+pub fn order(plugins: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
+    let mut waiting: BTreeMap<&str, &Arc<Loaded>> = plugins.iter().map(|plugin| (plugin.id(), plugin)).collect();
+    let mut ordered = Vec::new();
+    while let Some(first) = waiting.keys().next().copied() {
+        let free = |plugin: &&Arc<Loaded>| !plugin.manifest().after.iter().any(|id| waiting.contains_key(id.as_str()));
+        let next = waiting.values().copied().find(|plugin| free(plugin)).map_or(first, |plugin| plugin.id());
+        if let Some(plugin) = waiting.remove(next) {
+            ordered.push(Arc::clone(plugin));
+        }
+    }
+    ordered
+}

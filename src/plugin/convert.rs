@@ -1,0 +1,226 @@
+//! Values between the world (JSON) and scripts, by hand: the engine's own conversion does not know that our numbers keep
+//! their source text.
+//!
+//! - Whole numbers of 64 bits and fractions are the script's own numbers. A whole number beyond 64 bits, or a fraction
+//!   beyond a double's range, becomes an [`Exact`]: the script can print, compare and store it unchanged, not compute.
+//! - Both ways are bounded in depth and size, so that nothing deep or large is built, walked or dropped.
+
+use rhai::{Array, Dynamic, ImmutableString, Map};
+use serde_json::{Number, Value};
+
+use super::limits::Limits;
+
+/// A number that scripts cannot compute with but do not lose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Exact(pub Number);
+
+/// A value is too large to hand to a script at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLarge;
+
+/// A value for a script, within the limits of its texts and containers.
+pub(super) fn to_script(value: &Value, limits: &Limits) -> Result<Dynamic, TooLarge> {
+    let mut budget = Budget { entries: limits.array.max(limits.map), bytes: limits.string };
+    budget.value(value, limits.depth * 2)
+}
+
+struct Budget {
+    entries: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    fn value(&mut self, value: &Value, depth: usize) -> Result<Dynamic, TooLarge> {
+        let depth = depth.checked_sub(1).ok_or(TooLarge)?;
+        Ok(match value {
+            Value::Null => Dynamic::UNIT,
+            Value::Bool(b) => (*b).into(),
+            Value::Number(number) => number_to_script(number),
+            Value::String(text) => self.text(text)?.into(),
+            Value::Array(list) => {
+                self.entries = self.entries.checked_sub(list.len()).ok_or(TooLarge)?;
+                list.iter().map(|item| self.value(item, depth)).collect::<Result<Array, _>>()?.into()
+            }
+            Value::Object(map) => {
+                self.entries = self.entries.checked_sub(map.len()).ok_or(TooLarge)?;
+                let pairs = map.iter().map(|(key, item)| Ok((key.as_str().into(), self.value(item, depth)?)));
+                pairs.collect::<Result<Map, _>>()?.into()
+            }
+        })
+    }
+
+    fn text(&mut self, text: &str) -> Result<ImmutableString, TooLarge> {
+        self.bytes = self.bytes.checked_sub(text.len()).ok_or(TooLarge)?;
+        Ok(text.into())
+    }
+}
+
+/// A number for a script.
+pub(super) fn number_to_script(number: &Number) -> Dynamic {
+    if let Some(whole) = number.as_i64() {
+        return whole.into();
+    }
+    let fraction = number.as_str().contains(['.', 'e', 'E']);
+    match number.as_f64() {
+        Some(float) if fraction && float.is_finite() => float.into(),
+        _ => Dynamic::from(Exact(number.clone())),
+    }
+}
+
+/// Why a script's value cannot leave it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(super) enum NotJson {
+    #[error("a value may be nested {0} deep at most")]
+    TooDeep(usize),
+    #[error("what one call hands out may have {0} bytes at most")]
+    TooLong(usize),
+    #[error("{0} is not a number that can be kept")]
+    NotFinite(f64),
+    #[error("a text may not contain the character U+0000")]
+    Nul,
+    #[error("{0} cannot be kept; use numbers, texts, true/false, (), lists and maps")]
+    Foreign(String),
+}
+
+/// A script's value as JSON, at most `depth` deep; takes its size from `bytes` left.
+pub(super) fn from_script(value: &Dynamic, depth: usize, bytes: &mut Bytes) -> Result<Value, NotJson> {
+    walk(value, depth, depth, bytes)
+}
+
+/// How many bytes of JSON may still leave the script.
+#[derive(Debug, Clone)]
+pub(super) struct Bytes {
+    left: usize,
+    of: usize,
+}
+
+impl Bytes {
+    pub(super) fn new(of: usize) -> Self {
+        Self { left: of, of }
+    }
+
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), NotJson> {
+        self.left = self.left.checked_sub(bytes).ok_or(NotJson::TooLong(self.of))?;
+        Ok(())
+    }
+}
+
+fn walk(value: &Dynamic, depth: usize, max: usize, bytes: &mut Bytes) -> Result<Value, NotJson> {
+    bytes.take(4)?;
+    if value.is_unit() {
+        return Ok(Value::Null);
+    }
+    if let Some(number) = number_from_script(value)? {
+        bytes.take(number.as_str().len())?;
+        return Ok(Value::Number(number));
+    }
+    if let Ok(b) = value.as_bool() {
+        return Ok(Value::Bool(b));
+    }
+    if let Ok(c) = value.as_char() {
+        return clean(&c.to_string(), bytes).map(Value::String);
+    }
+    if let Ok(text) = value.as_immutable_string_ref() {
+        return clean(&text, bytes).map(Value::String);
+    }
+    let deeper = depth.checked_sub(1).ok_or(NotJson::TooDeep(max))?;
+    if let Ok(list) = value.as_array_ref() {
+        return list.iter().map(|item| walk(item, deeper, max, bytes)).collect::<Result<_, _>>().map(Value::Array);
+    }
+    if let Ok(map) = value.as_map_ref() {
+        let pairs = map.iter().map(|(key, item)| Ok((clean(key, bytes)?, walk(item, deeper, max, bytes)?)));
+        return pairs.collect::<Result<_, _>>().map(Value::Object);
+    }
+    Err(NotJson::Foreign(kind_of(value).to_owned()))
+}
+
+/// A text that may leave the script.
+pub(super) fn clean(text: &str, bytes: &mut Bytes) -> Result<String, NotJson> {
+    bytes.take(text.len())?;
+    if text.contains('\0') { Err(NotJson::Nul) } else { Ok(text.to_owned()) }
+}
+
+/// The number a script's value is, if it is one.
+pub(super) fn number_from_script(value: &Dynamic) -> Result<Option<Number>, NotJson> {
+    if let Ok(whole) = value.as_int() {
+        return Ok(Some(whole.into()));
+    }
+    if let Ok(float) = value.as_float() {
+        return Number::from_f64(float).map(Some).ok_or(NotJson::NotFinite(float));
+    }
+    Ok(value.read_lock::<Exact>().map(|exact| exact.0.clone()))
+}
+
+/// What kind of value it is, in a modder's words.
+pub(super) fn kind_of(value: &Dynamic) -> &'static str {
+    match value.type_name() {
+        "()" => "nothing",
+        "bool" => "true/false",
+        "i64" | "f64" => "a number",
+        "char" | "string" => "a text",
+        "array" => "a list",
+        "map" => "a map",
+        "Fn" => "a function",
+        name if name.ends_with("Exact") => "a number",
+        name if name.ends_with("Ctx") => "ctx",
+        _ => "a value of this kind",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn there_and_back(text: &str) -> String {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let script = to_script(&value, &Limits::default()).unwrap();
+        from_script(&script, 32, &mut Bytes::new(1 << 20)).unwrap().to_string()
+    }
+
+    /// S3-07: numbers beyond 2^53 and 64 bits, fractions, unicode and null come back as they were.
+    #[test]
+    fn values_come_back_as_they_were() {
+        for text in [
+            "null",
+            "true",
+            "\"猫\"",
+            "9007199254740993",
+            "-9223372036854775808",
+            "123456789012345678901234567890",
+            "0.1",
+            "-2.5e-7",
+            "1e+999",
+            "[1,[2,{\"a\":null}],\"x\"]",
+            "{\"a\":{\"b\":[]},\"猫\":0.1}",
+        ] {
+            assert_eq!(there_and_back(text), text);
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_stays_outside() {
+        let limits = Limits::default();
+        assert_eq!(to_script(&json!(vec![0; 2_001]), &limits).unwrap_err(), TooLarge);
+        assert_eq!(to_script(&json!("x".repeat((64 << 10) + 1)), &limits).unwrap_err(), TooLarge);
+        let deep = (0..70).fold(json!(1), |inner, _| json!([inner]));
+        assert_eq!(to_script(&deep, &limits).unwrap_err(), TooLarge);
+    }
+
+    #[test]
+    fn what_cannot_leave_says_why() {
+        let check = |value: Dynamic, why: &str| {
+            assert_eq!(from_script(&value, 3, &mut Bytes::new(64)).unwrap_err().to_string(), why);
+        };
+        check(f64::NAN.into(), "NaN is not a number that can be kept");
+        check("a\0".into(), "a text may not contain the character U+0000");
+        check(
+            Dynamic::from_blob(rhai::Blob::new()),
+            "a value of this kind cannot be kept; use numbers, texts, true/false, (), lists and maps",
+        );
+        check("x".repeat(65).into(), "what one call hands out may have 64 bytes at most");
+        let deep = (0..4).fold(Dynamic::from(1_i64), |inner, _| vec![inner].into());
+        check(deep, "a value may be nested 3 deep at most");
+    }
+}

@@ -1,0 +1,228 @@
+//! `ctx`: the one value a hook gets (`plugins.md` 5.2). A handle, so that a call costs the same with fifty variables and
+//! with five thousand; what a script writes becomes operations.
+//!
+//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `out.rs`. Each has one `register` that tests and
+//! production share. To add a function: [`Surface::add`] with its parameters and one line of documentation, in the file of
+//! its surface; the editor's definitions and the reference are made from that.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rhai::{FuncRegistration, Module, RhaiNativeFunc, Shared, Variant};
+
+use super::call::{Call, Outcome};
+use super::convert::Bytes;
+use super::dice::Roll;
+use super::error::ErrorKind;
+use super::fault::{Throw, throw};
+use super::grant::Permission;
+use super::limits::{Limits, Watch};
+use super::loaded::Loaded;
+use crate::world::pointer::MAX_DEPTH;
+use crate::world::{Operation, Pointer, Problem, World};
+
+mod chance;
+mod out;
+mod read;
+mod text;
+mod write;
+
+/// The handle that scripts hold.
+#[derive(Clone)]
+pub(super) struct Ctx(pub(super) Arc<Running>);
+
+/// One running call: what it was given, and what it has done so far.
+pub(super) struct Running {
+    pub(super) plugin: Arc<Loaded>,
+    pub(super) call: Call,
+    pub(super) watch: Watch,
+    done: Mutex<Done>,
+}
+
+/// What a call has done so far.
+pub(super) struct Done {
+    pub(super) world: Arc<World>,
+    pub(super) operations: Vec<Operation>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) rolls: Vec<Roll>,
+    pub(super) notes: Vec<String>,
+    pub(super) warnings: Vec<String>,
+    pub(super) log: Vec<String>,
+    pub(super) log_left: usize,
+    pub(super) bytes: Bytes,
+    pub(super) refused: Option<String>,
+    pub(super) fresh_regexes: usize,
+}
+
+impl Running {
+    pub(super) fn new(plugin: Arc<Loaded>, call: Call) -> Self {
+        let limits = &plugin.manifest().limits;
+        let done = Done {
+            world: Arc::clone(&call.world),
+            operations: Vec::new(),
+            problems: Vec::new(),
+            rolls: Vec::new(),
+            notes: Vec::new(),
+            warnings: Vec::new(),
+            log: Vec::new(),
+            log_left: limits.log,
+            bytes: Bytes::new(limits.result),
+            refused: None,
+            fresh_regexes: 0,
+        };
+        Self { watch: Watch::start(limits), done: Mutex::new(done), plugin, call }
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.plugin.manifest().limits
+    }
+
+    pub(super) fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A line of `print` or `debug`, as far as the log has room.
+    pub(super) fn log(&self, line: &str) {
+        let mut done = self.done();
+        let cost = line.len() + 1;
+        match done.log_left.checked_sub(cost) {
+            Some(left) => {
+                done.log_left = left;
+                done.log.push(line.to_owned());
+            }
+            None if done.log_left > 0 => {
+                done.log_left = 0;
+                done.log.push("… the log is full".to_owned());
+            }
+            None => {}
+        }
+    }
+
+    /// Takes what was done; the outcome of a call that ended well.
+    pub(super) fn take(&self) -> (Outcome, Option<String>) {
+        let mut done = self.done();
+        let mut outcome = Outcome::nothing(Arc::clone(&done.world));
+        outcome.operations = std::mem::take(&mut done.operations);
+        outcome.problems = std::mem::take(&mut done.problems);
+        outcome.rolls = std::mem::take(&mut done.rolls);
+        outcome.notes = std::mem::take(&mut done.notes);
+        outcome.warnings = std::mem::take(&mut done.warnings);
+        outcome.log = std::mem::take(&mut done.log);
+        (outcome, done.refused.take())
+    }
+
+    /// The place that a script's path names: relative to the plugin's root, or with a leading slash from the top.
+    fn resolve(&self, function: &str, path: &str) -> Result<Pointer, Throw> {
+        let root = &self.plugin.manifest().state.root;
+        let malformed = |why: String| throw(ErrorKind::Runtime, format!("{function}(\"{path}\"): {why}"));
+        if path.starts_with('/') {
+            return path.parse().map_err(|error| malformed(format!("{error}")));
+        }
+        if path.is_empty() {
+            return Ok(root.clone());
+        }
+        let inner: Pointer = format!("/{path}").parse().map_err(|error| malformed(format!("{error}")))?;
+        if inner.keys().len() + root.keys().len() > MAX_DEPTH {
+            return Err(malformed(format!("a path has at most {MAX_DEPTH} parts")));
+        }
+        Ok(Pointer::from_keys(root.keys().iter().chain(inner.keys()).cloned()))
+    }
+
+    fn may_read(&self, place: &Pointer) -> bool {
+        let reads_all = || self.call.grants.contains(&Permission::StateRead);
+        place.below(&self.plugin.manifest().state.root).is_some() || reads_all() || self.may_write(place)
+    }
+
+    fn may_write(&self, place: &Pointer) -> bool {
+        let covers = |grant: &Permission| matches!(grant, Permission::StateWrite(root) if place.below(root).is_some());
+        place.below(&self.plugin.manifest().state.root).is_some() || self.call.grants.iter().any(covers)
+    }
+
+    /// A place that this plugin may read.
+    fn readable(&self, function: &str, path: &str) -> Result<Pointer, Throw> {
+        let place = self.resolve(function, path)?;
+        if self.may_read(&place) {
+            return Ok(place);
+        }
+        let what = format!("{function}(\"{path}\"): reading outside the plugin's own values needs \"state.read:*\"");
+        Err(throw(ErrorKind::Permission, what))
+    }
+
+    fn needs(&self, function: &str, permission: &Permission) -> Result<(), Throw> {
+        if self.call.grants.contains(permission) {
+            return Ok(());
+        }
+        Err(throw(ErrorKind::Permission, format!("{function}: needs the permission \"{permission}\"")))
+    }
+
+    /// Stops what takes long before it is begun: natively running functions are not seen by the engine's own look.
+    fn in_time(&self) -> Result<(), Throw> {
+        match self.watch.progress(self.watch.operations().next_multiple_of(16)) {
+            Some(stop) => Err(super::fault::stop(stop)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The module with everything that `ctx` can do.
+pub(super) fn module() -> Shared<Module> {
+    let mut module = Module::new();
+    module.set_id("clotho");
+    module.set_custom_type::<Ctx>("Ctx");
+    let mut surface = Surface { module: &mut module };
+    read::register(&mut surface);
+    write::register(&mut surface);
+    text::register(&mut surface);
+    chance::register(&mut surface);
+    out::register(&mut surface);
+    module.build_index();
+    module.into()
+}
+
+/// Where functions are registered with their parameters and documentation.
+pub(super) struct Surface<'m> {
+    module: &'m mut Module,
+}
+
+impl Surface<'_> {
+    /// A function: its name, its parameters as `name: type` with the type of its result last, a line of documentation.
+    pub(super) fn add<A: 'static, const N: usize, const X: bool, R, const F: bool>(
+        &mut self,
+        name: &str,
+        params: &[&str],
+        doc: &str,
+        function: impl RhaiNativeFunc<A, N, X, R, F> + Send + Sync + 'static,
+    ) where
+        R: Variant + Clone,
+    {
+        self.put(FuncRegistration::new(name), params, doc, function);
+    }
+
+    /// A property that can be read.
+    fn get<A: 'static, const N: usize, const X: bool, R, const F: bool>(
+        &mut self,
+        name: &str,
+        result: &str,
+        doc: &str,
+        function: impl RhaiNativeFunc<A, N, X, R, F> + Send + Sync + 'static,
+    ) where
+        R: Variant + Clone,
+    {
+        self.put(FuncRegistration::new_getter(name), &["ctx: Ctx", result], doc, function);
+    }
+
+    fn put<A: 'static, const N: usize, const X: bool, R, const F: bool>(
+        &mut self,
+        registration: FuncRegistration,
+        params: &[&str],
+        doc: &str,
+        function: impl RhaiNativeFunc<A, N, X, R, F> + Send + Sync + 'static,
+    ) where
+        R: Variant + Clone,
+    {
+        registration
+            .in_global_namespace()
+            .with_params_info(params)
+            .with_comments([format!("/// {doc}")])
+            .set_into_module(self.module, function);
+    }
+}

@@ -1,0 +1,275 @@
+//! Reading: state, the text, the node, who is there. Nothing here changes anything.
+
+use std::sync::Arc;
+
+use rhai::{Array, Dynamic, ImmutableString, Map};
+use serde_json::Value;
+
+use super::{Ctx, Running, Surface};
+use crate::plugin::call::Hook;
+use crate::plugin::command::Typed;
+use crate::plugin::convert::to_script;
+use crate::plugin::error::ErrorKind;
+use crate::plugin::fault::{Throw, over, throw};
+use crate::plugin::limits::Limit;
+use crate::plugin::{suggest, words};
+use crate::world::{Pointer, World};
+
+/// The most messages of `ctx.recent`.
+const RECENT: usize = 50;
+
+pub(super) fn register(surface: &mut Surface<'_>) {
+    state(surface);
+    facts(surface);
+    people(surface);
+}
+
+fn state(surface: &mut Surface<'_>) {
+    surface.add(
+        "get",
+        &["ctx: Ctx", "path: string", "?"],
+        "The value at a path; an error if there is none.",
+        |ctx: &mut Ctx, path: &str| ctx.0.get(path),
+    );
+    surface.add(
+        "get",
+        &["ctx: Ctx", "path: string", "default: ?", "?"],
+        "The value at a path, or the default if there is none.",
+        |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, Throw> {
+            Ok(ctx.0.find("get", path)?.unwrap_or(default))
+        },
+    );
+    surface.add(
+        "has",
+        &["ctx: Ctx", "path: string", "bool"],
+        "Whether there is a value at a path.",
+        |ctx: &mut Ctx, path: &str| -> Result<bool, Throw> {
+            let place = ctx.0.readable("has", path)?;
+            Ok(at(&ctx.0.done().world, &place).is_some())
+        },
+    );
+    surface.add(
+        "keys",
+        &["ctx: Ctx", "path: string", "Array"],
+        "The keys of the map (or the positions of the list) at a path; none if there is nothing.",
+        |ctx: &mut Ctx, path: &str| ctx.0.keys(path),
+    );
+    surface.add(
+        "before",
+        &["ctx: Ctx", "path: string", "?"],
+        "The value at a path in the parent's state, or () if there was none.",
+        |ctx: &mut Ctx, path: &str| ctx.0.before(path).map(Option::unwrap_or_default),
+    );
+    surface.add(
+        "before",
+        &["ctx: Ctx", "path: string", "default: ?", "?"],
+        "The value at a path in the parent's state, or the default.",
+        |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, Throw> {
+            Ok(ctx.0.before(path)?.unwrap_or(default))
+        },
+    );
+}
+
+fn facts(surface: &mut Surface<'_>) {
+    surface.get("text", "string", "The text this hook is about.", |ctx: &mut Ctx| -> ImmutableString {
+        ctx.0.call.text.as_ref().into()
+    });
+    surface.get("role", "string", "Whose text it is: user, assistant or system.", |ctx: &mut Ctx| -> ImmutableString {
+        ctx.0.call.role.as_str().into()
+    });
+    surface.get(
+        "command",
+        "string",
+        "The slash command the user typed, by its name in the manifest; () if it is none.",
+        |ctx: &mut Ctx| -> Dynamic { ctx.0.command() },
+    );
+    surface.get("args", "string", "What stands after the slash command.", |ctx: &mut Ctx| -> ImmutableString {
+        ctx.0.typed().map(|typed| typed.args.into()).unwrap_or_default()
+    });
+    surface.get("node", "Map", "The node: id, depth, turn and its stored time in milliseconds.", |ctx: &mut Ctx| {
+        node(&ctx.0)
+    });
+    surface.add(
+        "recent",
+        &["ctx: Ctx", "n: int", "Array"],
+        "The last n messages before this one, oldest first, each #{role, name, text}; fifty at most.",
+        |ctx: &mut Ctx, n: i64| recent(&ctx.0, n),
+    );
+}
+
+fn people(surface: &mut Surface<'_>) {
+    surface
+        .get("config", "Config", "The plugin's settings: ctx.config.name.", |ctx: &mut Ctx| Config(Arc::clone(&ctx.0)));
+    surface.module.set_custom_type::<Config>("Config");
+    rhai::FuncRegistration::new_index_getter()
+        .in_global_namespace()
+        .with_params_info(["config: Config", "name: string", "?"])
+        .with_comments(["/// The value of a setting."])
+        .set_into_module(surface.module, |config: &mut Config, name: &str| config.get(name));
+    surface.get("user", "Map", "The user's persona: name.", |ctx: &mut Ctx| named(&ctx.0.call.user));
+    surface.get("char", "Map", "The character that speaks: name.", |ctx: &mut Ctx| named(&ctx.0.call.character));
+    surface.get(
+        "language",
+        "string",
+        "The language to write: of those in the manifest, the one that suits the reader.",
+        |ctx: &mut Ctx| language(&ctx.0),
+    );
+}
+
+/// The settings, as a value whose properties are read one by one.
+#[derive(Clone)]
+struct Config(Arc<Running>);
+
+impl Config {
+    fn get(&self, name: &str) -> Result<Dynamic, Throw> {
+        match self.0.call.config.get(name) {
+            Some(value) => script_value(&self.0, "config", value),
+            None => {
+                let known = self.0.call.config.keys().map(String::as_str);
+                let hint = suggest::did_you_mean(name, known);
+                Err(throw(ErrorKind::Runtime, format!("the plugin has no setting \"{name}\"{hint}")))
+            }
+        }
+    }
+}
+
+impl Running {
+    fn get(&self, path: &str) -> Result<Dynamic, Throw> {
+        if let Some(value) = self.find("get", path)? {
+            return Ok(value);
+        }
+        let near = self.siblings(path);
+        let hint = match suggest::did_you_mean(path, near.iter().map(String::as_str)) {
+            none if none.is_empty() => format!(" (give a default: ctx.get(\"{path}\", 0))"),
+            some => some,
+        };
+        Err(throw(ErrorKind::Runtime, format!("state has no \"{path}\"{hint}")))
+    }
+
+    fn find(&self, function: &str, path: &str) -> Result<Option<Dynamic>, Throw> {
+        let place = self.readable(function, path)?;
+        let world = Arc::clone(&self.done().world);
+        at(&world, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
+    }
+
+    fn before(&self, path: &str) -> Result<Option<Dynamic>, Throw> {
+        let place = self.readable("before", path)?;
+        at(&self.call.before, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
+    }
+
+    fn keys(&self, path: &str) -> Result<Array, Throw> {
+        let place = self.readable("keys", path)?;
+        let done = self.done();
+        let keys: Array = match at(&done.world, &place) {
+            Some(At::Vars(map)) | Some(At::Value(Value::Object(map))) => {
+                map.keys().map(|key| key.as_str().into()).collect()
+            }
+            Some(At::Value(Value::Array(list))) => (0_i64..).take(list.len()).map(Dynamic::from).collect(),
+            _ => Array::new(),
+        };
+        if keys.len() > self.limits().array {
+            return Err(over(Limit::Size, format!("keys(\"{path}\"): too many for one list")));
+        }
+        Ok(keys)
+    }
+
+    /// The paths beside one that is not there.
+    fn siblings(&self, path: &str) -> Vec<String> {
+        let (folder, prefix) = match path.rsplit_once('/') {
+            Some((folder, _)) => (folder, format!("{folder}/")),
+            None => ("", String::new()),
+        };
+        let Ok(place) = self.readable("get", folder) else { return Vec::new() };
+        let done = self.done();
+        match at(&done.world, &place) {
+            Some(At::Vars(map)) | Some(At::Value(Value::Object(map))) => {
+                map.keys().take(200).map(|key| format!("{prefix}{key}")).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn typed(&self) -> Option<Typed<'_>> {
+        (self.call.hook == Hook::OnInput).then(|| Typed::parse(&self.call.text)).flatten()
+    }
+
+    fn command(&self) -> Dynamic {
+        match self.typed() {
+            None => Dynamic::UNIT,
+            Some(typed) => match self.plugin.manifest().command(typed.word) {
+                Some(command) => command.name.as_str().into(),
+                None => typed.word.into(),
+            },
+        }
+    }
+}
+
+/// What stands at a place: the top of the state is a map without a value of its own.
+enum At<'w> {
+    Vars(&'w serde_json::Map<String, Value>),
+    Value(&'w Value),
+}
+
+impl At<'_> {
+    fn to_value(&self) -> std::borrow::Cow<'_, Value> {
+        match self {
+            Self::Vars(map) => std::borrow::Cow::Owned(Value::Object((*map).clone())),
+            Self::Value(value) => std::borrow::Cow::Borrowed(value),
+        }
+    }
+}
+
+fn at<'w>(world: &'w World, place: &Pointer) -> Option<At<'w>> {
+    if place.is_root() { Some(At::Vars(&world.vars)) } else { world.get(place).map(At::Value) }
+}
+
+fn script_value(running: &Running, what: &str, value: &Value) -> Result<Dynamic, Throw> {
+    to_script(value, running.limits())
+        .map_err(|_| over(Limit::Size, format!("\"{what}\" is too large to read at once: read the parts you need")))
+}
+
+fn node(running: &Running) -> Map {
+    let facts = &running.call.node;
+    let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
+    [
+        ("id".into(), facts.id.as_str().into()),
+        ("depth".into(), number(facts.depth)),
+        ("turn".into(), number(facts.turn)),
+        ("time".into(), facts.time.map_or(Dynamic::UNIT, |time| time.0.into())),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn named(name: &str) -> Map {
+    [("name".into(), name.into())].into_iter().collect()
+}
+
+fn recent(running: &Running, n: i64) -> Array {
+    let wanted = usize::try_from(n).unwrap_or(0).min(RECENT);
+    let all = &running.call.recent;
+    let messages = all.iter().skip(all.len().saturating_sub(wanted));
+    let room = running.limits().string / wanted.max(1);
+    let map = |message: &crate::plugin::Recent| -> Dynamic {
+        let text: String = cut(&message.text, room);
+        let entries: [(&str, Dynamic); 3] =
+            [("role", message.role.as_str().into()), ("name", message.name.as_str().into()), ("text", text.into())];
+        entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()
+    };
+    messages.map(map).collect()
+}
+
+/// The end of a text that fits: all texts of one list together may not be longer than one.
+fn cut(text: &str, room: usize) -> String {
+    let from = text.len().saturating_sub(room.saturating_sub(64));
+    text.get(text.ceil_char_boundary(from)..).unwrap_or_default().to_owned()
+}
+
+fn language(running: &Running) -> ImmutableString {
+    let written = &running.plugin.manifest().languages;
+    let wanted = running.call.language.as_str();
+    match words::best(written.iter().map(String::as_str), wanted).and_then(|at| written.get(at)) {
+        Some(tag) => tag.as_str().into(),
+        None => written.first().map_or(wanted, String::as_str).into(),
+    }
+}

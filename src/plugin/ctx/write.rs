@@ -1,0 +1,200 @@
+//! Writing: each call proposes one operation and folds it at once, so that a read after it sees it. What the schema
+//! refuses stays proposed: an operation records what was meant.
+
+use std::sync::Arc;
+
+use rhai::Dynamic;
+use serde_json::Value;
+
+use super::{Ctx, Running, Surface};
+use crate::plugin::convert::{clean, from_script, number_from_script};
+use crate::plugin::error::ErrorKind;
+use crate::plugin::fault::{Fault, Throw, over, throw};
+use crate::plugin::limits::Limit;
+use crate::world::{Change, Operation, Pointer, fold};
+
+/// The most characters of a reason.
+const WHY: usize = 200;
+
+const PATH: &str = "path: string";
+const VALUE: &str = "value: ?";
+const REASON: &str = "why: string";
+
+pub(super) fn register(surface: &mut Surface<'_>) {
+    numbers_and_values(surface);
+    maps(surface);
+    lists(surface);
+}
+
+fn numbers_and_values(surface: &mut Surface<'_>) {
+    let doc = "Adds to the number at a path; a missing one counts as 0.";
+    surface.add("add", &["ctx: Ctx", PATH, "n: number", "()"], doc, |ctx: &mut Ctx, path: &str, n: Dynamic| {
+        ctx.0.add(path, &n, "")
+    });
+    surface.add(
+        "add",
+        &["ctx: Ctx", PATH, "n: number", REASON, "()"],
+        doc,
+        |ctx: &mut Ctx, path: &str, n: Dynamic, why: &str| ctx.0.add(path, &n, why),
+    );
+    let doc = "Puts a value at a path. For amounts prefer add: it stays true on another branch.";
+    surface.add("set", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
+        ctx.0.put("set", path, &value, "", Change::Set)
+    });
+    surface.add(
+        "set",
+        &["ctx: Ctx", PATH, VALUE, REASON, "()"],
+        doc,
+        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("set", path, &value, why, Change::Set),
+    );
+}
+
+fn maps(surface: &mut Surface<'_>) {
+    let doc = "Takes the value at a path away.";
+    surface.add("remove", &["ctx: Ctx", PATH, "()"], doc, |ctx: &mut Ctx, path: &str| {
+        ctx.0.propose("remove", path, "", Change::Remove)
+    });
+    surface.add("remove", &["ctx: Ctx", PATH, REASON, "()"], doc, |ctx: &mut Ctx, path: &str, why: &str| {
+        ctx.0.propose("remove", path, why, Change::Remove)
+    });
+    let doc = "Puts a value under a key of the map at a path; a missing map is made.";
+    surface.add(
+        "insert",
+        &["ctx: Ctx", PATH, "key: string", VALUE, "()"],
+        doc,
+        |ctx: &mut Ctx, path: &str, key: &str, value: Dynamic| ctx.0.insert(path, key, &value, ""),
+    );
+    surface.add(
+        "insert",
+        &["ctx: Ctx", PATH, "key: string", VALUE, REASON, "()"],
+        doc,
+        |ctx: &mut Ctx, path: &str, key: &str, value: Dynamic, why: &str| ctx.0.insert(path, key, &value, why),
+    );
+    let doc = "Moves a value from one path to another.";
+    surface.add(
+        "move",
+        &["ctx: Ctx", "from: string", "to: string", "()"],
+        doc,
+        |ctx: &mut Ctx, from: &str, to: &str| ctx.0.shift(from, to, ""),
+    );
+    surface.add(
+        "move",
+        &["ctx: Ctx", "from: string", "to: string", REASON, "()"],
+        doc,
+        |ctx: &mut Ctx, from: &str, to: &str, why: &str| ctx.0.shift(from, to, why),
+    );
+}
+
+fn lists(surface: &mut Surface<'_>) {
+    let doc = "Puts a value at the end of the list at a path; a missing list is made.";
+    surface.add("append", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
+        ctx.0.put("append", path, &value, "", Change::Append)
+    });
+    surface.add(
+        "append",
+        &["ctx: Ctx", PATH, VALUE, REASON, "()"],
+        doc,
+        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("append", path, &value, why, Change::Append),
+    );
+    let doc = "Takes one equal value out of the list at a path, wherever it stands.";
+    surface.add("take", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
+        ctx.0.put("take", path, &value, "", Change::Take)
+    });
+    surface.add(
+        "take",
+        &["ctx: Ctx", PATH, VALUE, REASON, "()"],
+        doc,
+        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("take", path, &value, why, Change::Take),
+    );
+}
+
+impl Running {
+    fn add(&self, path: &str, n: &Dynamic, why: &str) -> Result<(), Throw> {
+        let number = number_from_script(n).map_err(|error| Fault::from(error).throw_in(&named("add", path)))?;
+        let Some(number) = number else {
+            let given = crate::plugin::convert::kind_of(n);
+            return Err(throw(
+                ErrorKind::Runtime,
+                format!("{}: a number is expected, not {given}", named("add", path)),
+            ));
+        };
+        self.propose("add", path, why, Change::Add(number))
+    }
+
+    fn put(
+        &self,
+        name: &str,
+        path: &str,
+        value: &Dynamic,
+        why: &str,
+        change: impl FnOnce(Value) -> Change,
+    ) -> Result<(), Throw> {
+        let value = self.leaving(name, path, value)?;
+        self.propose(name, path, why, change(value))
+    }
+
+    fn insert(&self, path: &str, key: &str, value: &Dynamic, why: &str) -> Result<(), Throw> {
+        let value = self.leaving("insert", path, value)?;
+        let key = self.leaving_text("insert", path, key)?;
+        self.propose("insert", path, why, Change::Insert { key, value })
+    }
+
+    fn shift(&self, from: &str, to: &str, why: &str) -> Result<(), Throw> {
+        let place = self.writable("move", from)?;
+        self.propose("move", to, why, Change::Move { from: place })
+    }
+
+    /// A value on its way out of the script.
+    fn leaving(&self, name: &str, path: &str, value: &Dynamic) -> Result<Value, Throw> {
+        let mut done = self.done();
+        from_script(value, self.limits().depth, &mut done.bytes)
+            .map_err(|error| Fault::from(error).throw_in(&named(name, path)))
+    }
+
+    fn leaving_text(&self, name: &str, path: &str, text: &str) -> Result<String, Throw> {
+        clean(text, &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in(&named(name, path)))
+    }
+
+    /// A place that this hook of this plugin may change.
+    fn writable(&self, name: &str, path: &str) -> Result<Pointer, Throw> {
+        let refuse = |why: String| Err(throw(ErrorKind::Permission, format!("{}: {why}", named(name, path))));
+        if !self.call.hook.writes() {
+            return refuse("this hook is read-only".to_owned());
+        }
+        let place = self.resolve(name, path)?;
+        if place.is_root() || !self.may_write(&place) {
+            let top = place.keys().first().map_or("…", String::as_str);
+            return refuse(format!("writing outside the plugin's own values needs \"state.write:{top}\""));
+        }
+        Ok(place)
+    }
+
+    /// Records an operation and folds it into what the script sees.
+    fn propose(&self, name: &str, path: &str, why: &str, change: Change) -> Result<(), Throw> {
+        let place = self.writable(name, path)?;
+        let why: String = why.chars().filter(|c| *c != '\0').take(WHY).collect();
+        self.leaving_text(name, path, path)?;
+        self.leaving_text(name, path, &why)?;
+        self.in_time()?;
+        let mut done = self.done();
+        let at = done.operations.len();
+        let most = self.limits().proposals;
+        if at >= most {
+            return Err(over(
+                Limit::Result,
+                format!("{}: one call may change {most} things at most", named(name, path)),
+            ));
+        }
+        let operation = Operation::new(place, change, why, self.plugin.id());
+        let problems = fold(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
+        done.problems.extend(problems.into_iter().map(|problem| crate::world::Problem { operation: at, ..problem }));
+        done.operations.push(operation);
+        Ok(())
+    }
+}
+
+/// `add("hp")`: how a refusal names what was tried.
+fn named(name: &str, path: &str) -> String {
+    let short: String = path.chars().take(80).collect();
+    format!("{name}(\"{short}\")")
+}

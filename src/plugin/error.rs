@@ -1,0 +1,217 @@
+//! What a modder sees when a script, a manifest or a schema is wrong (`plugins.md` 5.5): where, in which hook and node,
+//! what, who called, and how many proposals were dropped. `explain.rs` makes these from the engine's errors.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::Limit;
+
+/// What kind of thing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ErrorKind {
+    /// A file could not be read: script, manifest or test.
+    Parse,
+    /// The script failed, threw, or answered with the wrong type.
+    Runtime,
+    /// A limit ended it; counts as a strike.
+    Limit,
+    /// It tried what it has no grant for.
+    Permission,
+    /// The plugin's schema is wrong.
+    Schema,
+    /// Our side failed. Never the modder's fault.
+    Host,
+}
+
+impl ErrorKind {
+    /// The word for it in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Parse => "parse",
+            Self::Runtime => "runtime",
+            Self::Limit => "limit",
+            Self::Permission => "permission",
+            Self::Schema => "schema",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// One step of the calls that led to an error, innermost first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function that was running.
+    pub function: String,
+    /// Its file.
+    pub file: String,
+    /// The line, counted from 1, at which it made the next call or failed.
+    pub line: Option<u32>,
+    /// The column, counted from 1.
+    pub column: Option<u32>,
+}
+
+/// One line of source around an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// Its number, counted from 1.
+    pub line: u32,
+    /// Its text, cut to 160 characters.
+    pub text: String,
+}
+
+/// One error of a plugin. Serialises to the JSON form of `plugins.md` 5.5; its `Display` is the text form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptError {
+    /// The plugin's id (the folder's name while the manifest is not readable).
+    pub plugin: String,
+    /// The plugin's version, if known.
+    pub version: String,
+    /// The file inside the plugin's folder.
+    pub file: Option<String>,
+    /// The line, counted from 1.
+    pub line: Option<u32>,
+    /// The column, counted from 1.
+    pub column: Option<u32>,
+    /// The hook that ran.
+    pub hook: Option<String>,
+    /// The node at which it ran.
+    pub node: Option<String>,
+    /// The turn of that node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// What kind of thing went wrong.
+    pub kind: ErrorKind,
+    /// Which limit, when it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// What is wrong, and where possible what to do about it, without a final period.
+    pub message: String,
+    /// The calls that led there, innermost first.
+    pub stack: Vec<Frame>,
+    /// How many operations the call had proposed; they are not applied.
+    pub ops_dropped: usize,
+    /// The source around it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excerpt: Vec<SourceLine>,
+}
+
+impl ScriptError {
+    /// An error without a place yet.
+    pub fn new(plugin: &str, version: &str, kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            plugin: plugin.to_owned(),
+            version: version.to_owned(),
+            file: None,
+            line: None,
+            column: None,
+            hook: None,
+            node: None,
+            turn: None,
+            kind,
+            limit: None,
+            message: message.into(),
+            stack: Vec::new(),
+            ops_dropped: 0,
+            excerpt: Vec::new(),
+        }
+    }
+
+    /// The same error at a place, with the source around it.
+    #[must_use]
+    pub fn at(mut self, file: &str, line: Option<u32>, column: Option<u32>, source: Option<&str>) -> Self {
+        self.file = Some(file.to_owned());
+        self.line = line;
+        self.column = column;
+        self.excerpt = match (source, line) {
+            (Some(source), Some(line)) => excerpt(source, line),
+            _ => Vec::new(),
+        };
+        self
+    }
+}
+
+/// The line and the one or two before it.
+fn excerpt(source: &str, line: u32) -> Vec<SourceLine> {
+    let first = line.saturating_sub(2).max(1);
+    let wanted = (1_u32..).zip(source.lines()).skip_while(|(n, _)| *n < first).take_while(|(n, _)| *n <= line);
+    wanted.map(|(n, text)| SourceLine { line: n, text: text.trim_end().chars().take(160).collect() }).collect()
+}
+
+impl std::error::Error for ScriptError {}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.head(f)?;
+        write!(f, "\n  {}", self.message)?;
+        for line in &self.excerpt {
+            let mark = if Some(line.line) == self.line { '>' } else { ' ' };
+            write!(f, "\n  {mark} {:>3} | {}", line.line, line.text)?;
+        }
+        if !self.stack.is_empty() {
+            let names: Vec<&str> = self.stack.iter().map(|frame| frame.function.as_str()).collect();
+            write!(f, "\n  called from: {}", names.join(" < "))?;
+        }
+        match self.ops_dropped {
+            0 => Ok(()),
+            n => write!(f, "\n  ops so far: {n} (dropped)"),
+        }
+    }
+}
+
+impl ScriptError {
+    /// `combat/main.rhai:38:35  in on_reply, node 7f3a (turn 12), plugin combat 1.2.0`
+    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.plugin)?;
+        if let Some(file) = &self.file {
+            write!(f, "/{file}")?;
+        }
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ":{column}")?;
+        }
+        f.write_str("  ")?;
+        if let Some(hook) = &self.hook {
+            write!(f, "in {hook}, ")?;
+        }
+        if let Some(node) = &self.node {
+            write!(f, "node {node}")?;
+            self.turn.map_or(Ok(()), |turn| write!(f, " (turn {turn})"))?;
+            f.write_str(", ")?;
+        }
+        write!(f, "plugin {} {}", self.plugin, self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_as_the_contract_shows_it() {
+        let source = "// Combat\nfn on_reply(ctx) {\n    let h = 1;\n    ctx.get(\"hp\")\n}\n";
+        let mut error = ScriptError::new("combat", "1.2.0", ErrorKind::Runtime, "state has no \"hp\"").at(
+            "main.rhai",
+            Some(4),
+            Some(9),
+            Some(source),
+        );
+        error.hook = Some("on_reply".into());
+        error.node = Some("7f3a".into());
+        error.turn = Some(12);
+        error.ops_dropped = 2;
+        assert_eq!(
+            error.to_string(),
+            "combat/main.rhai:4:9  in on_reply, node 7f3a (turn 12), plugin combat 1.2.0\n  state has no \"hp\"\n\
+             \x20     2 | fn on_reply(ctx) {\n      3 |     let h = 1;\n  >   4 |     ctx.get(\"hp\")\n  \
+             ops so far: 2 (dropped)"
+        );
+        let json = serde_json::to_value(&error).unwrap();
+        assert_eq!(json["kind"], "runtime");
+        assert_eq!(json["ops_dropped"], 2);
+        assert_eq!(serde_json::from_value::<ScriptError>(json).unwrap(), error);
+    }
+}

@@ -1,0 +1,290 @@
+//! From the engine's errors to what a modder can use: the place in his own file, the calls that led there, and where
+//! possible what to write instead.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rhai::{Dynamic, EvalAltResult, ParseError, ParseErrorType, Position};
+
+use super::call::Call;
+use super::convert;
+use super::error::{ErrorKind, Frame, ScriptError};
+use super::fault::Fault;
+use super::limits::{Limit, Limits, Stop};
+use super::manifest::Manifest;
+use super::standard;
+use super::suggest::did_you_mean;
+
+/// What is needed to explain an error of one plugin.
+pub(super) struct Explain<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) scripts: &'a BTreeMap<String, Arc<str>>,
+}
+
+/// What an innermost error says.
+struct Cause {
+    kind: ErrorKind,
+    limit: Option<Limit>,
+    message: String,
+}
+
+impl Explain<'_> {
+    /// A failed call.
+    pub(super) fn call_error(&self, call: &Call, error: &EvalAltResult) -> ScriptError {
+        let mut said = self.error(&self.manifest.entry, call.hook.name(), error);
+        self.place_in(call, &mut said);
+        said
+    }
+
+    /// A call that went well up to its answer, or failed on our side.
+    pub(super) fn call_fault(&self, call: &Call, fault: &Fault) -> ScriptError {
+        let mut said = self.plain(fault.kind, fault.message.clone());
+        said.limit = fault.limit;
+        said.file = Some(self.manifest.entry.clone());
+        self.place_in(call, &mut said);
+        said
+    }
+
+    fn place_in(&self, call: &Call, said: &mut ScriptError) {
+        said.hook = Some(call.hook.name().to_owned());
+        if !call.node.id.is_empty() {
+            said.node = Some(call.node.id.clone());
+            said.turn = Some(call.node.turn);
+        }
+    }
+
+    /// A file that does not parse.
+    pub(super) fn parse_error(&self, path: &str, error: &ParseError) -> Box<ScriptError> {
+        let cause = parse_cause(error.err_type(), &self.manifest.limits);
+        Box::new(self.located(cause, path, error.position()))
+    }
+
+    /// A module that cannot be evaluated.
+    pub(super) fn load_error(&self, path: &str, error: &EvalAltResult) -> Box<ScriptError> {
+        Box::new(self.error(path, "", error))
+    }
+
+    /// Something about a function as a whole.
+    pub(super) fn at_function(&self, name: &str, message: String) -> Box<ScriptError> {
+        let text = self.scripts.get(&self.manifest.entry).map(AsRef::as_ref).unwrap_or("");
+        let wanted = format!("fn {name}");
+        let line = text.lines().position(|line| line.trim_start().starts_with(&wanted));
+        let line = line.and_then(|at| u32::try_from(at + 1).ok());
+        let said = self.plain(ErrorKind::Parse, message);
+        Box::new(said.at(&self.manifest.entry, line, None, Some(text)))
+    }
+
+    /// Something at a place of a file.
+    pub(super) fn at_place(&self, kind: ErrorKind, path: &str, position: Position, message: String) -> ScriptError {
+        self.located(Cause { kind, limit: None, message }, path, position)
+    }
+
+    fn plain(&self, kind: ErrorKind, message: String) -> ScriptError {
+        ScriptError::new(&self.manifest.id, &self.manifest.version.to_string(), kind, message)
+    }
+
+    fn located(&self, cause: Cause, path: &str, position: Position) -> ScriptError {
+        let number = |n: Option<usize>| n.and_then(|n| u32::try_from(n).ok());
+        let mut said = self.plain(cause.kind, cause.message);
+        said.limit = cause.limit;
+        let source = self.scripts.get(path).map(AsRef::as_ref);
+        said.at(path, number(position.line()), number(position.position()), source)
+    }
+
+    /// Walks from the outermost error to its cause, noting each call on the way.
+    fn error(&self, entry: &str, outermost: &str, error: &EvalAltResult) -> ScriptError {
+        let mut file = entry.to_owned();
+        let mut function = outermost.to_owned();
+        let mut stack = Vec::new();
+        let mut inner = error;
+        loop {
+            match inner {
+                EvalAltResult::ErrorInFunctionCall(name, source, cause, position) => {
+                    if !function.is_empty() {
+                        stack.push(frame(&function, &file, *position));
+                    }
+                    function.clone_from(name);
+                    if !source.is_empty() {
+                        file.clone_from(source);
+                    }
+                    inner = cause;
+                }
+                EvalAltResult::ErrorInModule(name, cause, _) => {
+                    if !name.is_empty() {
+                        file.clone_from(name);
+                    }
+                    inner = cause;
+                }
+                _ => break,
+            }
+        }
+        let mut said = self.located(self.cause(inner), &file, inner.position());
+        stack.reverse();
+        said.stack = stack;
+        said
+    }
+
+    fn cause(&self, error: &EvalAltResult) -> Cause {
+        let limits = &self.manifest.limits;
+        let runtime = |message: String| Cause { kind: ErrorKind::Runtime, limit: None, message };
+        let over =
+            |limit: Limit| Cause { kind: ErrorKind::Limit, limit: Some(limit), message: limit_words(limit, limits) };
+        match error {
+            EvalAltResult::ErrorParsing(what, _) => parse_cause(what, limits),
+            EvalAltResult::ErrorTerminated(token, _) => match token.read_lock::<Stop>().map(|stop| *stop) {
+                Some(Stop::Limit(limit)) => over(limit),
+                Some(Stop::Refused) => runtime("the script refused the input".to_owned()),
+                None => runtime("the script was stopped".to_owned()),
+            },
+            EvalAltResult::ErrorTooManyOperations(_) => over(Limit::Operations),
+            EvalAltResult::ErrorStackOverflow(_) => over(Limit::CallLevels),
+            EvalAltResult::ErrorTooManyVariables(_) => over(Limit::Variables),
+            EvalAltResult::ErrorTooManyModules(_) => over(Limit::Modules),
+            EvalAltResult::ErrorDataTooLarge(what, _) => Cause {
+                kind: ErrorKind::Limit,
+                limit: Some(Limit::Size),
+                message: format!("{}: {}", limit_words(Limit::Size, limits), what.to_lowercase()),
+            },
+            EvalAltResult::ErrorRuntime(value, _) => thrown(value),
+            EvalAltResult::ErrorFunctionNotFound(signature, _) => runtime(self.unknown_function(signature)),
+            EvalAltResult::ErrorPropertyNotFound(name, _) => {
+                runtime(format!("the map has no \"{name}\" (has it? \"{name}\" in map)"))
+            }
+            EvalAltResult::ErrorDotExpr(text, _) => runtime(dot(text)),
+            EvalAltResult::ErrorModuleNotFound(path, _) => {
+                let files = self.scripts.keys().map(|file| file.trim_end_matches(".rhai"));
+                runtime(format!("the plugin has no file \"{path}.rhai\"{}", did_you_mean(path, files)))
+            }
+            other => runtime(without_place(other)),
+        }
+    }
+
+    /// `Ctx`, `string` and the like instead of the engine's own names; the nearest known name.
+    fn unknown_function(&self, signature: &str) -> String {
+        let name = signature.split([' ', '(']).next().unwrap_or(signature);
+        let own: Vec<&str> = self.functions();
+        let given = signature.strip_prefix(name).unwrap_or_default().trim();
+        let same: Vec<&str> = standard::known()
+            .iter()
+            .filter(|known| known.name == name && !known.signature.is_empty())
+            .map(|known| known.signature.as_str())
+            .collect();
+        if !same.is_empty() {
+            return format!("\"{name}\" cannot be called with {given}; there is {}", same.join(", "));
+        }
+        if standard::known().iter().any(|known| known.name == name) || own.contains(&name) {
+            return format!("\"{name}\" cannot be called with {given}");
+        }
+        let known = standard::known().iter().map(|known| known.name.as_str()).chain(own);
+        format!("there is no function \"{name}\"{}", did_you_mean(name, known))
+    }
+
+    /// The functions that the plugin's files seem to define.
+    fn functions(&self) -> Vec<&str> {
+        let lines = self.scripts.values().flat_map(|text| text.lines());
+        let names = lines.filter_map(|line| {
+            let rest = line.trim_start().trim_start_matches("private ").strip_prefix("fn ")?;
+            rest.split('(').next().map(str::trim)
+        });
+        names.collect()
+    }
+}
+
+fn frame(function: &str, file: &str, position: Position) -> Frame {
+    let number = |n: Option<usize>| n.and_then(|n| u32::try_from(n).ok());
+    Frame {
+        function: function.to_owned(),
+        file: file.to_owned(),
+        line: number(position.line()),
+        column: number(position.position()),
+    }
+}
+
+/// What a `throw` carried.
+fn thrown(value: &Dynamic) -> Cause {
+    if let Some(fault) = value.read_lock::<Fault>() {
+        return Cause { kind: fault.kind, limit: fault.limit, message: fault.message.clone() };
+    }
+    let message = match value.as_immutable_string_ref() {
+        Ok(text) => text.to_string(),
+        Err(_) if value.is_unit() => "the script threw an error".to_owned(),
+        Err(_) => {
+            let json = convert::from_script(value, 8, &mut convert::Bytes::new(2_000));
+            json.map_or_else(|_| "the script threw a value".to_owned(), |json| format!("the script threw {json}"))
+        }
+    };
+    Cause { kind: ErrorKind::Runtime, limit: None, message: message.chars().take(1_000).collect() }
+}
+
+fn dot(text: &str) -> String {
+    match text.split_once("Unknown property '").and_then(|(_, rest)| rest.split_once('\'')) {
+        Some((name, _)) => {
+            let properties = ["text", "role", "command", "args", "config", "user", "char", "node", "language"];
+            format!("there is no \"{name}\" here{}", did_you_mean(name, properties))
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// The engine's own words, without the position at their end: it stands in front already.
+fn without_place(error: &EvalAltResult) -> String {
+    let text = error.to_string();
+    let text = text.split(" (line ").next().unwrap_or_default();
+    let text = text.split(" @ '").next().unwrap_or_default();
+    text.chars().take(1_000).collect()
+}
+
+fn parse_cause(what: &ParseErrorType, limits: &Limits) -> Cause {
+    let parse = |message: String| Cause { kind: ErrorKind::Parse, limit: None, message };
+    match what {
+        ParseErrorType::VariableUndefined(name) => parse(format!(
+            "there is no variable \"{name}\" here; a const of the file is seen inside functions as global::{name}"
+        )),
+        ParseErrorType::MissingToken(token, why) => {
+            parse(format!("\"{token}\" is missing {why} (it may be missing at the end of an earlier line)"))
+        }
+        ParseErrorType::Reserved(word) if word == "curry" || word == "eval" => {
+            parse(format!("\"{word}\" is switched off here"))
+        }
+        ParseErrorType::Reserved(word) => parse(format!("\"{word}\" is a reserved word")),
+        ParseErrorType::ExprTooDeep => Cause {
+            kind: ErrorKind::Limit,
+            limit: Some(Limit::Size),
+            message: format!(
+                "nested too deep: {} levels at the top of a file, {} inside a function",
+                limits.expr_depth, limits.function_expr_depth
+            ),
+        },
+        ParseErrorType::LiteralTooLarge(..) | ParseErrorType::TooManyFunctions => {
+            Cause { kind: ErrorKind::Limit, limit: Some(Limit::Size), message: lower_first(&what.to_string()) }
+        }
+        other => parse(lower_first(&other.to_string())),
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn limit_words(limit: Limit, limits: &Limits) -> String {
+    match limit {
+        Limit::Operations => {
+            format!("the script took more than {} steps; is there a loop without an end?", limits.operations)
+        }
+        Limit::Deadline => format!("the script worked for more than {} ms", limits.deadline.as_millis()),
+        Limit::Heap => format!("the script held more than {} MiB of memory", limits.heap >> 20),
+        Limit::Size => format!(
+            "a text may have {} KiB, a list {} and a map {} entries",
+            limits.string >> 10,
+            limits.array,
+            limits.map
+        ),
+        Limit::CallLevels => format!("functions called each other more than {} deep", limits.call_levels),
+        Limit::Variables => format!("more than {} variables at once", limits.variables),
+        Limit::Modules => format!("more than {} imports in one call", limits.modules),
+        Limit::Regex => "a regular expression is too large".to_owned(),
+        Limit::Result => "what the script hands out is too large".to_owned(),
+        Limit::Chatter => "the script says too much".to_owned(),
+    }
+}

@@ -1,0 +1,143 @@
+//! Permissions: the words of a manifest's `[permissions] request` and of a session's grants. There is no word for
+//! network, files, environment or clock: there is nothing to grant.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::world::Pointer;
+
+/// One thing that a plugin may do beyond reading and writing below its own root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Permission {
+    /// `state.write:<root>`: write at or below another place of `vars`.
+    StateWrite(Pointer),
+    /// `state.read:*`: read all of `vars`.
+    StateRead,
+    /// `tree.summarise`.
+    TreeSummarise,
+    /// `prompt.inject:<slot>`.
+    PromptInject(String),
+    /// `lore.select`.
+    LoreSelect,
+    /// `input.rewrite`: `on_input` may change what the user wrote.
+    InputRewrite,
+    /// `input.stop`: `on_input` may answer by itself or stop.
+    InputStop,
+    /// `display.rewrite`.
+    DisplayRewrite,
+    /// `tools`.
+    Tools,
+    /// `model.call`.
+    ModelCall,
+    /// `notes`: lines under a node.
+    Notes,
+}
+
+/// The text is no permission.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is no permission; there are state.write:<root>, state.read:*, tree.summarise, prompt.inject:<slot>, \
+     lore.select, input.rewrite, input.stop, display.rewrite, tools, model.call and notes"
+)]
+pub struct UnknownPermission(String);
+
+impl FromStr for Permission {
+    type Err = UnknownPermission;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPermission> {
+        let unknown = || UnknownPermission(text.to_owned());
+        Ok(match text.split_once(':') {
+            None => match text {
+                "tree.summarise" => Self::TreeSummarise,
+                "lore.select" => Self::LoreSelect,
+                "input.rewrite" => Self::InputRewrite,
+                "input.stop" => Self::InputStop,
+                "display.rewrite" => Self::DisplayRewrite,
+                "tools" => Self::Tools,
+                "model.call" => Self::ModelCall,
+                "notes" => Self::Notes,
+                _ => return Err(unknown()),
+            },
+            Some(("state.read", "*")) => Self::StateRead,
+            Some(("state.write", root)) => Self::StateWrite(root_pointer(root).ok_or_else(unknown)?),
+            Some(("prompt.inject", slot)) if !slot.is_empty() => Self::PromptInject(slot.to_owned()),
+            Some(_) => return Err(unknown()),
+        })
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StateWrite(root) => return write!(f, "state.write:{}", root.to_string().trim_start_matches('/')),
+            Self::StateRead => "state.read:*",
+            Self::TreeSummarise => "tree.summarise",
+            Self::PromptInject(slot) => return write!(f, "prompt.inject:{slot}"),
+            Self::LoreSelect => "lore.select",
+            Self::InputRewrite => "input.rewrite",
+            Self::InputStop => "input.stop",
+            Self::DisplayRewrite => "display.rewrite",
+            Self::Tools => "tools",
+            Self::ModelCall => "model.call",
+            Self::Notes => "notes",
+        })
+    }
+}
+
+impl Permission {
+    /// What it allows, for the person who is asked.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::StateWrite(root) => return format!("change the values below \"{root}\""),
+            Self::PromptInject(slot) => return format!("add text to the prompt ({slot})"),
+            Self::StateRead => "read the values of all plugins",
+            Self::TreeSummarise => "propose summaries of earlier messages",
+            Self::LoreSelect => "switch lore entries on and off",
+            Self::InputRewrite => "change what you write before it is sent",
+            Self::InputStop => "answer instead of the model, or stop a message",
+            Self::DisplayRewrite => "change how messages are shown",
+            Self::Tools => "offer tools to the model",
+            Self::ModelCall => "ask the model for more texts",
+            Self::Notes => "show lines under a message",
+        }
+        .to_owned()
+    }
+}
+
+/// The place in `vars` that a root's text names: `combat`, `a/b` or `/a/b`.
+pub(super) fn root_pointer(text: &str) -> Option<Pointer> {
+    let slashed = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
+    let pointer: Pointer = slashed.parse().ok()?;
+    let named = pointer.keys().iter().all(|key| !key.is_empty());
+    (named && !pointer.is_root()).then_some(pointer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_reads_back() {
+        for word in [
+            "state.write:quests",
+            "state.write:a/b",
+            "state.read:*",
+            "tree.summarise",
+            "prompt.inject:status",
+            "lore.select",
+            "input.rewrite",
+            "input.stop",
+            "display.rewrite",
+            "tools",
+            "model.call",
+            "notes",
+        ] {
+            let permission: Permission = word.parse().unwrap();
+            assert_eq!(permission.to_string(), word);
+            assert!(!permission.in_words().is_empty());
+        }
+        for bad in ["", "network", "state.write:", "state.write:/", "state.read:hp", "prompt.inject:", "notes:x"] {
+            assert!(bad.parse::<Permission>().is_err(), "{bad}");
+        }
+    }
+}

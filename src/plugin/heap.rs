@@ -1,0 +1,73 @@
+//! How much a script has allocated: the script engine has no memory limit of its own, so the allocator counts.
+//!
+//! A script runs on one thread from beginning to end, so a counter per thread is exact and costs an addition.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+}
+
+/// Bytes that this thread has allocated and not freed again. Only differences mean something: what one thread
+/// allocates, another may free.
+pub fn live_bytes() -> i64 {
+    LIVE.try_with(Cell::get).unwrap_or(0)
+}
+
+fn count(change: i64) {
+    // While a thread ends its counter may be gone already; nobody reads it then.
+    let _ = LIVE.try_with(|live| live.set(live.get().wrapping_add(change)));
+}
+
+fn bytes(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// The system's allocator with a count per thread. The whole program uses it (`lib.rs`).
+pub struct Counting;
+
+#[expect(unsafe_code, reason = "an allocator is an unsafe trait; every call goes unchanged to the system's allocator")]
+// SAFETY: each method passes its arguments on as they came, under the same contract, and counts on the side without
+// allocating: the counter is a constant-initialised thread local without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(bytes(layout.size()));
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(bytes(layout.size()));
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-bytes(layout.size()));
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count(bytes(new_size) - bytes(layout.size()));
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::realloc`.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_what_this_thread_holds() {
+        let before = live_bytes();
+        let held = vec![7_u8; 1 << 20];
+        assert!(live_bytes() - before >= 1 << 20);
+        drop(held);
+        assert!(live_bytes() - before < 1 << 10);
+        std::thread::spawn(|| std::mem::forget(vec![7_u8; 1 << 20])).join().unwrap();
+        assert!(live_bytes() - before < 1 << 16, "another thread's memory is not ours");
+    }
+}

@@ -1,0 +1,116 @@
+//! Who runs scripts. One trait, so that a worker process can stand behind it where strangers' plugins run; in one's own
+//! house a pool of threads does.
+
+use std::future::Future;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::call::{Call, Outcome};
+use super::loaded::Loaded;
+use super::run;
+
+/// A call under way. It begins when it is first awaited; dropped before that, nothing runs.
+pub type Pending = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// Runs hooks somewhere, within their limits.
+pub trait ScriptHost: Send + Sync {
+    /// Runs one hook. The future always ends with an outcome, also when the script or the host fails. A hook that the
+    /// script does not define is answered at once.
+    fn call(&self, plugin: Arc<Loaded>, call: Call) -> Pending;
+}
+
+/// The stack of a script's thread: what nested values may need, measured on hostile scripts.
+pub const STACK: usize = 16 << 20;
+
+/// How many calls may wait inside the pool; more wait outside, in order, and lose nothing.
+const QUEUE: usize = 64;
+
+/// A pool of threads that run scripts in this process.
+pub struct Pool {
+    jobs: Sender<Job>,
+    places: Arc<Semaphore>,
+}
+
+struct Job {
+    plugin: Arc<Loaded>,
+    call: Call,
+    answer: oneshot::Sender<Outcome>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    /// A pool with so many threads (at least one).
+    ///
+    /// # Errors
+    /// The system gives no more threads.
+    pub fn new(threads: usize) -> io::Result<Self> {
+        let (jobs, queue) = channel::<Job>();
+        let queue = Arc::new(Mutex::new(queue));
+        for n in 0..threads.max(1) {
+            let queue = Arc::clone(&queue);
+            thread::Builder::new().name(format!("script-{n}")).stack_size(STACK).spawn(move || work(&queue))?;
+        }
+        Ok(Self { jobs, places: Arc::new(Semaphore::new(QUEUE)) })
+    }
+
+    /// A pool with a thread for each core.
+    ///
+    /// # Errors
+    /// The system gives no more threads.
+    pub fn for_this_machine() -> io::Result<Self> {
+        Self::new(thread::available_parallelism().map_or(1, std::num::NonZero::get))
+    }
+}
+
+/// One thread's life: takes jobs until the pool is gone.
+fn work(queue: &Mutex<Receiver<Job>>) {
+    loop {
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Job { plugin, call, answer, _place }) = next else { return };
+        let outcome = run::run(&plugin, call);
+        // The plugin may be the last of its kind, and the asker may be gone: neither may end this thread.
+        let _ = catch_unwind(AssertUnwindSafe(move || {
+            drop(plugin);
+            let _ = answer.send(outcome);
+        }));
+    }
+}
+
+impl ScriptHost for Pool {
+    fn call(&self, plugin: Arc<Loaded>, call: Call) -> Pending {
+        if !plugin.has(call.hook) {
+            return Box::pin(std::future::ready(Outcome::nothing(call.world)));
+        }
+        let (jobs, places) = (self.jobs.clone(), Arc::clone(&self.places));
+        Box::pin(async move {
+            let lost = (Arc::clone(&plugin), call.clone());
+            let Ok(place) = places.acquire_owned().await else {
+                return run::failed(&plugin, call, "the scripts' threads have ended");
+            };
+            let (answer, answered) = oneshot::channel();
+            let sent = jobs.send(Job { plugin, call, answer, _place: place });
+            match (sent, answered.await) {
+                (Ok(()), Ok(outcome)) => outcome,
+                _ => run::failed(&lost.0, lost.1, "the scripts' threads have ended"),
+            }
+        })
+    }
+}
+
+/// Runs something that calls scripts directly on a thread with a script's stack, and waits for it: for tests and the
+/// command line, where nothing else has to go on meanwhile.
+///
+/// # Errors
+/// The system gives no thread, or what ran panicked.
+pub(super) fn on_script_thread<R: Send>(job: impl FnOnce() -> R + Send) -> io::Result<R> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("script".to_owned()).stack_size(STACK).spawn_scoped(scope, job)?;
+        thread.join().map_err(|_| io::Error::other("the thread of the script panicked"))
+    })
+}

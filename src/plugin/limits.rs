@@ -1,0 +1,265 @@
+//! What one call of a script may use (`plugins.md` 5.4). The engine's own limits bound neither time nor memory, so every
+//! row stands here, and [`Watch`] holds the three that are looked at while a script runs.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::heap;
+
+/// The limits of one call. The defaults are the server's; a manifest may lower the first three.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Steps of the interpreter.
+    pub operations: u64,
+    /// Time of the script on its thread's CPU; waiting in the queue does not count.
+    pub deadline: Duration,
+    /// Bytes of memory a call may hold at once.
+    pub heap: u64,
+    /// Bytes of one text, and of all texts inside one container.
+    pub string: usize,
+    /// Elements of one list, nested ones counted.
+    pub array: usize,
+    /// Entries of one map, nested ones counted.
+    pub map: usize,
+    /// Functions that call functions.
+    pub call_levels: usize,
+    /// Nesting of expressions at the top of a file.
+    pub expr_depth: usize,
+    /// Nesting of expressions inside a function.
+    pub function_expr_depth: usize,
+    /// Variables at one moment.
+    pub variables: usize,
+    /// Functions of one file.
+    pub functions: usize,
+    /// Modules imported by one call.
+    pub modules: usize,
+    /// Bytes of one script file.
+    pub file: usize,
+    /// Bytes of all script files of one plugin.
+    pub sources: usize,
+    /// Bytes of one compiled regular expression.
+    pub regex: usize,
+    /// Bytes of the text a regular expression or a parser may be run over.
+    pub text: usize,
+    /// Matches of one `find_all`, commands of one `mvu_commands`.
+    pub matches: usize,
+    /// Compiled regular expressions kept for one plugin.
+    pub regex_cache: usize,
+    /// Regular expressions that one call may compile anew.
+    pub regex_fresh: usize,
+    /// Depth of a value that leaves the script.
+    pub depth: usize,
+    /// Operations that one call may propose.
+    pub proposals: usize,
+    /// Bytes of JSON that leave the script in one call.
+    pub result: usize,
+    /// Dice rolls of one call.
+    pub rolls: usize,
+    /// Notes of one call.
+    pub notes: usize,
+    /// Warnings of one call.
+    pub warnings: usize,
+    /// Bytes of `print` and `debug` of one call.
+    pub log: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            operations: 200_000,
+            deadline: Duration::from_millis(50),
+            heap: 16 << 20,
+            string: 64 << 10,
+            array: 2_000,
+            map: 2_000,
+            call_levels: 32,
+            expr_depth: 64,
+            function_expr_depth: 32,
+            variables: 128,
+            functions: 256,
+            modules: 16,
+            file: 128 << 10,
+            sources: 512 << 10,
+            regex: 256 << 10,
+            text: 256 << 10,
+            matches: 500,
+            regex_cache: 64,
+            regex_fresh: 16,
+            depth: 32,
+            proposals: 256,
+            result: 64 << 10,
+            rolls: 256,
+            notes: 20,
+            warnings: 50,
+            log: 8 << 10,
+        }
+    }
+}
+
+impl Limits {
+    /// The limits of `clotho plugin test`: a slow machine is not the modder's fault.
+    pub fn patient() -> Self {
+        Self { deadline: Duration::from_millis(500), ..Self::default() }
+    }
+}
+
+/// Which limit ended a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// [`Limits::operations`].
+    Operations,
+    /// [`Limits::deadline`].
+    Deadline,
+    /// [`Limits::heap`].
+    Heap,
+    /// A text, list or map too large.
+    Size,
+    /// [`Limits::call_levels`].
+    CallLevels,
+    /// [`Limits::variables`].
+    Variables,
+    /// [`Limits::modules`].
+    Modules,
+    /// A regular expression too large, or too many of them.
+    Regex,
+    /// What leaves the script: too deep, too many operations, too many bytes.
+    Result,
+    /// Too many notes, warnings, rolls or lines of log.
+    Chatter,
+}
+
+/// Why a script was stopped from outside. The script cannot catch it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// A limit was reached.
+    Limit(Limit),
+    /// `ctx.fail`: the script itself asked for the end.
+    Refused,
+}
+
+/// Looks at operations, time and memory while one script runs.
+#[derive(Debug)]
+pub(super) struct Watch {
+    max_operations: u64,
+    deadline: Duration,
+    max_heap: i64,
+    started: Instant,
+    cpu_at_start: Option<Duration>,
+    heap_at_start: i64,
+    heap_peak: AtomicI64,
+    operations: AtomicU64,
+}
+
+/// The clock is looked at once in so many operations (a power of two).
+const LOOK_EVERY: u64 = 16;
+
+impl Watch {
+    /// Begins to count now, on this thread.
+    pub(super) fn start(limits: &Limits) -> Self {
+        Self {
+            max_operations: limits.operations,
+            deadline: limits.deadline,
+            max_heap: i64::try_from(limits.heap).unwrap_or(i64::MAX),
+            started: Instant::now(),
+            cpu_at_start: thread_cpu_time(),
+            heap_at_start: heap::live_bytes(),
+            heap_peak: AtomicI64::new(0),
+            operations: AtomicU64::new(0),
+        }
+    }
+
+    /// Called by the engine at each operation with their number so far.
+    pub(super) fn progress(&self, operations: u64) -> Option<Stop> {
+        self.operations.store(operations, Ordering::Relaxed);
+        let held = heap::live_bytes().wrapping_sub(self.heap_at_start);
+        if held > self.heap_peak.load(Ordering::Relaxed) {
+            self.heap_peak.store(held, Ordering::Relaxed);
+        }
+        if operations > self.max_operations {
+            Some(Stop::Limit(Limit::Operations))
+        } else if held > self.max_heap {
+            Some(Stop::Limit(Limit::Heap))
+        } else if operations.is_multiple_of(LOOK_EVERY) && self.late() {
+            Some(Stop::Limit(Limit::Deadline))
+        } else {
+            None
+        }
+    }
+
+    /// Whether the script has used up its time. Wall time is asked first because it is cheap; only when that has run out
+    /// does the thread's own CPU time decide, so that a busy machine does not end honest scripts.
+    pub(super) fn late(&self) -> bool {
+        if self.started.elapsed() <= self.deadline {
+            return false;
+        }
+        match (self.cpu_at_start, thread_cpu_time()) {
+            (Some(start), Some(now)) => now.saturating_sub(start) > self.deadline,
+            _ => true,
+        }
+    }
+
+    pub(super) fn operations(&self) -> u64 {
+        self.operations.load(Ordering::Relaxed)
+    }
+
+    /// Microseconds of CPU (of wall time where a thread's CPU time is not known) since the start.
+    pub(super) fn micros(&self) -> u64 {
+        let spent = match (self.cpu_at_start, thread_cpu_time()) {
+            (Some(start), Some(now)) => now.saturating_sub(start),
+            _ => self.started.elapsed(),
+        };
+        u64::try_from(spent.as_micros()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn heap_peak(&self) -> u64 {
+        u64::try_from(self.heap_peak.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+}
+
+/// CPU time of the calling thread, where the system can tell.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+fn thread_cpu_time() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
+fn thread_cpu_time() -> Option<Duration> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_the_three_is_seen() {
+        let watch = |limits: Limits| Watch::start(&limits);
+        let calm = watch(Limits::default());
+        assert_eq!(calm.progress(16), None);
+        assert_eq!(calm.progress(200_001), Some(Stop::Limit(Limit::Operations)));
+        let small = watch(Limits { heap: 1 << 10, ..Limits::default() });
+        let held = vec![0_u8; 1 << 16];
+        assert_eq!(small.progress(1), Some(Stop::Limit(Limit::Heap)));
+        assert!(small.heap_peak() >= 1 << 16);
+        drop(held);
+        let hurried = watch(Limits { deadline: Duration::ZERO, ..Limits::default() });
+        let mut spun = 0_u64;
+        while hurried.progress(16).is_none() {
+            spun += 1;
+        }
+        assert!(spun < u64::MAX);
+    }
+
+    #[test]
+    fn waiting_is_not_working() {
+        let watch = Watch::start(&Limits { deadline: Duration::from_millis(5), ..Limits::default() });
+        std::thread::sleep(Duration::from_millis(30));
+        if thread_cpu_time().is_some() {
+            assert_eq!(watch.progress(16), None, "a thread that had no CPU has used none");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A plugin that is ready to run: everything that can be checked without running a hook has been.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rhai::{AST, Engine};
+
+use super::call::Hook;
+use super::check;
+use super::engine;
+use super::error::{ErrorKind, ScriptError};
+use super::explain;
+use super::limits::Limits;
+use super::manifest::{self, Manifest};
+use super::modules::Modules;
+use super::regexes::Regexes;
+use super::source::{Origin, Source};
+use crate::world::Schema;
+
+/// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
+pub struct Loaded {
+    manifest: Manifest,
+    origin: Origin,
+    code_hash: String,
+    schema: Option<Arc<Schema>>,
+    schema_hash: Option<String>,
+    hooks: BTreeSet<Hook>,
+    ast: AST,
+    modules: Modules,
+    scripts: BTreeMap<String, Arc<str>>,
+    source: Source,
+    regexes: Regexes,
+    warnings: Vec<ScriptError>,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Loaded({} {} {})", self.manifest.id, self.manifest.version, self.code_hash)
+    }
+}
+
+impl Loaded {
+    /// Reads, compiles and checks a plugin; `server` are the limits that its manifest may lower.
+    ///
+    /// # Errors
+    /// The first thing that keeps it from running: the manifest, the schema, a script that does not parse, a hook with
+    /// the wrong parameters, a file over its size.
+    pub fn load(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
+        let manifest = read_manifest(&source, server)?;
+        let scripts = scripts(&source, &manifest)?;
+        let (schema, schema_hash) = schema(&source, &manifest)?;
+        let modules = Modules::new(&scripts);
+        let engine = loading_engine(&manifest.limits, &modules);
+        let explain = explain::Explain { manifest: &manifest, scripts: &scripts };
+        modules.load_all(&engine, &manifest.entry).map_err(|(path, error)| explain.load_error(&path, &error))?;
+        let text = scripts.get(&manifest.entry).map(AsRef::as_ref).unwrap_or_default();
+        let ast = engine::compile(&engine, &manifest.entry, text)
+            .map_err(|error| explain.parse_error(&manifest.entry, &error))?;
+        let hooks = hooks(&ast, &explain)?;
+        let mut loaded = Self {
+            code_hash: code_hash(&source),
+            origin: source.origin,
+            regexes: Regexes::default(),
+            warnings: Vec::new(),
+            schema,
+            schema_hash,
+            hooks,
+            ast,
+            modules,
+            scripts,
+            source,
+            manifest,
+        };
+        loaded.warnings = check::look(&loaded);
+        Ok(loaded)
+    }
+
+    /// The id.
+    pub fn id(&self) -> &str {
+        &self.manifest.id
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where it was found.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// blake3 over all files, in lower-case hex: grants are given to exactly this code.
+    pub fn code_hash(&self) -> &str {
+        &self.code_hash
+    }
+
+    /// The schema of its root, if it has one.
+    pub fn schema(&self) -> Option<&Arc<Schema>> {
+        self.schema.as_ref()
+    }
+
+    /// blake3 of the schema's file, in lower-case hex: which rules were in force is a fact of a path.
+    pub fn schema_hash(&self) -> Option<&str> {
+        self.schema_hash.as_deref()
+    }
+
+    /// Whether the script defines a hook. If not, calling it costs nothing.
+    pub fn has(&self, hook: Hook) -> bool {
+        self.hooks.contains(&hook)
+    }
+
+    /// The hooks that the script defines.
+    pub fn hooks(&self) -> impl Iterator<Item = Hook> + '_ {
+        self.hooks.iter().copied()
+    }
+
+    /// What does not keep it from running but is probably a mistake: calls of functions that nobody defines, patterns
+    /// that do not compile.
+    pub fn warnings(&self) -> &[ScriptError] {
+        &self.warnings
+    }
+
+    /// Its files.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(super) fn ast(&self) -> &AST {
+        &self.ast
+    }
+
+    pub(super) fn modules(&self) -> Modules {
+        self.modules.clone()
+    }
+
+    pub(super) fn regexes(&self) -> &Regexes {
+        &self.regexes
+    }
+
+    pub(super) fn explain(&self) -> explain::Explain<'_> {
+        explain::Explain { manifest: &self.manifest, scripts: &self.scripts }
+    }
+}
+
+fn read_manifest(source: &Source, server: &Limits) -> Result<Manifest, Box<ScriptError>> {
+    let fault = |message: &str| {
+        let error = ScriptError::new(&source.name, "", ErrorKind::Parse, message);
+        Box::new(error.at(manifest::FILE, None, None, None))
+    };
+    let text = source.text(manifest::FILE).ok_or_else(|| fault("the file is missing or not UTF-8"))?;
+    let manifest = Manifest::parse(text, &source.name, server)?;
+    if manifest.id == source.name {
+        Ok(manifest)
+    } else {
+        Err(fault(&format!("the id is \"{}\" but the folder is called \"{}\"", manifest.id, source.name)))
+    }
+}
+
+/// The script files, within their sizes. Those under `tests/` are not scripts of the plugin.
+fn scripts(source: &Source, manifest: &Manifest) -> Result<BTreeMap<String, Arc<str>>, Box<ScriptError>> {
+    let limits = &manifest.limits;
+    let fault = |path: &str, kind, message: String| {
+        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), kind, message);
+        Box::new(error.at(path, None, None, None))
+    };
+    let mut scripts = BTreeMap::new();
+    let mut total = 0;
+    for (path, bytes) in source.files.iter().filter(|(path, _)| path.ends_with(".rhai") && !path.starts_with("tests/"))
+    {
+        total += bytes.len();
+        if bytes.len() > limits.file || total > limits.sources {
+            let (file, all) = (limits.file >> 10, limits.sources >> 10);
+            let message = format!("a script file may have {file} KiB, all of them together {all} KiB");
+            return Err(fault(path, ErrorKind::Limit, message));
+        }
+        let text =
+            source.text(path).ok_or_else(|| fault(path, ErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
+        scripts.insert(path.clone(), Arc::from(text));
+    }
+    if scripts.contains_key(&manifest.entry) {
+        Ok(scripts)
+    } else {
+        Err(fault(&manifest.entry, ErrorKind::Parse, "the file is missing".to_owned()))
+    }
+}
+
+type SchemaAndHash = (Option<Arc<Schema>>, Option<String>);
+
+fn schema(source: &Source, manifest: &Manifest) -> Result<SchemaAndHash, Box<ScriptError>> {
+    let Some(path) = &manifest.state.schema else { return Ok((None, None)) };
+    let fault = |message: String, line: Option<u32>| {
+        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
+        Box::new(error.at(path, line, None, source.text(path)))
+    };
+    let text = source.text(path).ok_or_else(|| fault("the file is missing or not UTF-8".to_owned(), None))?;
+    let json = serde_json::from_str(text)
+        .map_err(|error| fault(format!("not JSON: {error}"), u32::try_from(error.line()).ok()))?;
+    let schema = Schema::parse(json).map_err(|error| fault(error.to_string(), None))?;
+    Ok((Some(Arc::new(schema)), Some(blake3::hash(text.as_bytes()).to_hex().to_string())))
+}
+
+/// The engine of the loader: as for a call, with the time that a whole load may take instead of a call's.
+fn loading_engine(limits: &Limits, modules: &Modules) -> Engine {
+    let mut engine = engine::base(limits);
+    engine.set_module_resolver(modules.clone());
+    let watch = super::limits::Watch::start(&Limits { deadline: limits.deadline * 20, ..limits.clone() });
+    engine.on_progress(move |operations| watch.progress(operations).map(rhai::Dynamic::from));
+    engine
+}
+
+/// The hooks that a script defines, each with exactly its parameters.
+fn hooks(ast: &AST, explain: &explain::Explain<'_>) -> Result<BTreeSet<Hook>, Box<ScriptError>> {
+    let mut found = BTreeSet::new();
+    for function in ast.iter_functions() {
+        let Some(hook) = Hook::from_name(function.name) else { continue };
+        if function.params.len() != 1 {
+            let (name, given) = (function.name, function.params.join(", "));
+            let message =
+                format!("the hook is called with one value: write \"fn {name}(ctx)\", not \"fn {name}({given})\"");
+            return Err(explain.at_function(name, message));
+        }
+        found.insert(hook);
+    }
+    Ok(found)
+}
+
+fn code_hash(source: &Source) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for (path, bytes) in &source.files {
+        for part in [path.as_bytes(), bytes] {
+            hasher.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes()).update(part);
+        }
+    }
+    hasher.finalize().to_hex().to_string()
+}

@@ -1,0 +1,240 @@
+//! `plugin.toml`: who a plugin is, what it keeps, what can be set, what it asks for (`plugins.md` 5.3).
+//!
+//! An unknown key, a wrong type or a value out of range is refused with file, line, key and what was expected. To add a
+//! key: a field in `raw.rs`, its checked form here, its line in the reference.
+
+use std::collections::BTreeMap;
+
+use super::error::{ErrorKind, ScriptError};
+use super::grant::Permission;
+use super::limits::Limits;
+use super::settings::Setting;
+use super::version::{Requirement, Version};
+use super::words::Words;
+use crate::world::Pointer;
+
+mod raw;
+
+/// The file's name in a plugin's folder.
+pub const FILE: &str = "plugin.toml";
+
+/// The version of the contract between host and scripts that this program speaks.
+pub const API: &str = "1";
+
+/// A checked manifest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// The name in ids, paths and folders: `[a-z][a-z0-9-]*`.
+    pub id: String,
+    /// The name for people.
+    pub title: Words,
+    /// The plugin's own version.
+    pub version: Version,
+    /// Who wrote it.
+    pub authors: Vec<String>,
+    /// Its licence, in SPDX words.
+    pub license: String,
+    /// What it does, in a sentence.
+    pub description: Words,
+    /// The script file that holds the hooks.
+    pub entry: String,
+    /// The oldest version of this program that it runs on.
+    pub min: Option<Version>,
+    /// The version of this program that it was tried on.
+    pub tested: Option<Version>,
+    /// Plugins that must be switched on too.
+    pub requires: BTreeMap<String, Requirement>,
+    /// Plugins that must not be switched on too.
+    pub conflicts: Vec<String>,
+    /// Plugins that run before it when they are switched on.
+    pub after: Vec<String>,
+    /// Where its values live and which schema governs them.
+    pub state: State,
+    /// What can be set, in the order of the file.
+    pub config: Vec<(String, Setting)>,
+    /// What it asks for.
+    pub permissions: Vec<Permission>,
+    /// Tools offered to the model.
+    pub tools: Vec<Tool>,
+    /// Slash commands offered to the user.
+    pub commands: Vec<Command>,
+    /// The languages it writes, the default first; empty = it does not care.
+    pub languages: Vec<String>,
+    /// The limits of its calls: never above the server's.
+    pub limits: Limits,
+}
+
+/// The `[state]` table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// The only place of `vars` that it may write without a grant; its id by default.
+    pub root: Pointer,
+    /// The schema's file.
+    pub schema: Option<String>,
+    /// The version of the shape of its values.
+    pub version: u32,
+}
+
+/// A tool that the model may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name; the script defines `tool_<name>`.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: serde_json::Value,
+}
+
+/// A slash command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The word after the slash, as `ctx.command` says it.
+    pub name: String,
+    /// Other words for it, perhaps in other languages.
+    pub aliases: Vec<String>,
+    /// How its arguments are written, for people: `2d6+3`.
+    pub args: String,
+    /// What it does.
+    pub help: Words,
+}
+
+impl Manifest {
+    /// Reads and checks a manifest. `folder` names the plugin while its id is not known; `server` are the limits that
+    /// `[limits]` may only lower.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn parse(text: &str, folder: &str, server: &Limits) -> Result<Self, Box<ScriptError>> {
+        let at = |span: Option<std::ops::Range<usize>>, message: String| {
+            let error = ScriptError::new(folder, "", ErrorKind::Parse, message);
+            let (line, column) = span.map_or((None, None), |span| place(text, span.start));
+            Box::new(error.at(FILE, line, column, Some(text)))
+        };
+        let raw: raw::Raw = toml::from_str(text).map_err(|error| at(error.span(), tidy(error.message())))?;
+        raw.check(server).map_err(|fault| at(fault.span, fault.message))
+    }
+
+    /// The command that a word after a slash means, by name or alias.
+    pub fn command(&self, word: &str) -> Option<&Command> {
+        let means = |command: &&Command| command.name == word || command.aliases.iter().any(|alias| alias == word);
+        self.commands.iter().find(means)
+    }
+}
+
+/// Line and column, from 1, of a byte offset.
+fn place(text: &str, offset: usize) -> (Option<u32>, Option<u32>) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (u32::try_from(line).ok(), u32::try_from(column).ok())
+}
+
+/// The parser's message as one sentence.
+fn tidy(message: &str) -> String {
+    message.trim().replace('`', "\"").replace('\n', "; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+id = "combat"
+title = { en = "Combat", zh = "战斗" }
+version = "1.2.0"
+api = "1"
+authors = ["Someone"]
+license = "MIT"
+description = "Damage and dice"
+after = ["quests"]
+
+[compat]
+min = "0.1.0"
+
+[requires]
+quests = "^1"
+
+[state]
+schema = "state.schema.json"
+version = 2
+root = "combat"
+
+[config.max_hp]
+type = "integer"
+default = 40
+min = 1
+max = 999
+label = "Hit points"
+
+[permissions]
+request = ["input.rewrite", "notes"]
+
+[[command]]
+name = "roll"
+aliases = ["掷"]
+args = "2d6+3"
+help = "Rolls dice"
+
+[locales]
+default = "en"
+languages = ["en", "zh"]
+
+[limits]
+operations = 50000
+"#;
+
+    fn parse(text: &str) -> Result<Manifest, Box<ScriptError>> {
+        Manifest::parse(text, "combat", &Limits::default())
+    }
+
+    #[test]
+    fn reads_the_whole_form() {
+        let manifest = parse(GOOD).unwrap();
+        assert_eq!(manifest.id, "combat");
+        assert_eq!((manifest.title.get("zh-CN"), manifest.title.get("de")), ("战斗", "Combat"));
+        assert_eq!(manifest.state.root.to_string(), "/combat");
+        assert_eq!(manifest.command("掷").unwrap().name, "roll");
+        assert_eq!(manifest.limits.operations, 50_000);
+        assert_eq!(manifest.permissions.len(), 2);
+        assert_eq!(manifest.languages, ["en", "zh"]);
+    }
+
+    #[test]
+    fn the_short_form_has_good_defaults() {
+        let manifest = parse("id = \"combat\"\ntitle = \"Combat\"\nversion = \"1.0.0\"\napi = \"1\"\n").unwrap();
+        assert_eq!((manifest.entry.as_str(), manifest.state.root.to_string().as_str()), ("main.rhai", "/combat"));
+        assert_eq!(manifest.limits, Limits::default());
+    }
+
+    #[test]
+    fn a_fault_is_named_with_its_line() {
+        let check = |from: &str, to: &str, line: u32, message: &str| {
+            assert!(GOOD.contains(from), "{from}");
+            let error = parse(&GOOD.replacen(from, to, 1)).unwrap_err();
+            assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(line)), "{error}");
+            assert!(error.message.contains(message), "{message:?} is not in {:?}", error.message);
+        };
+        check("license", "licence", 7, "unknown field \"licence\", expected one of");
+        check("\"1.2.0\"", "12", 4, "invalid type: integer");
+        check("\"1.2.0\"", "\"one\"", 4, "\"one\" is no version");
+        check("api = \"1\"", "api = \"2\"", 5, "this program speaks api \"1\"");
+        check("\"combat\"", "\"Combat!\"", 2, "an id is");
+        check("min = \"0.1.0\"", "min = \"99.0.0\"", 12, "needs version 99.0.0");
+        check("\"^1\"", "\"about 1\"", 15, "is no requirement");
+        check("root = \"combat\"", "root = \"/\"", 20, "\"root\"");
+        check("default = 40", "default = 4000", 24, "at most 999");
+        check("type = \"integer\"", "type = \"int\"", 23, "unknown variant \"int\"");
+        check("\"notes\"", "\"network\"", 30, "\"network\" is no permission");
+        check("operations = 50000", "operations = 900000", 43, "only lower");
+        check("default = \"en\"", "default = \"fr\"", 39, "\"languages\"");
+        check("name = \"roll\"", "name = \"ro ll\"", 33, "a command's name");
+    }
+
+    #[test]
+    fn what_is_no_toml_is_refused_with_its_line() {
+        let error = parse("id = \"a\"\ntitle = \n").unwrap_err();
+        assert_eq!(error.line, Some(2));
+        assert!(parse("").unwrap_err().message.contains("missing field \"id\""));
+    }
+}

@@ -1,0 +1,280 @@
+//! The manifest as it is written, and its checks.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{API, Command, Manifest, State, Tool};
+use crate::plugin::grant::{Permission, root_pointer};
+use crate::plugin::limits::Limits;
+use crate::plugin::settings::{RawSetting, Setting};
+use crate::plugin::version::{Requirement, Version};
+use crate::plugin::words::Words;
+
+/// Something wrong, and where.
+pub(super) struct Fault {
+    pub(super) span: Option<Range<usize>>,
+    pub(super) message: String,
+}
+
+fn fault<T>(at: &Spanned<T>, message: impl Into<String>) -> Fault {
+    Fault { span: Some(at.span()), message: message.into() }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    id: Spanned<String>,
+    title: Words,
+    version: Spanned<String>,
+    api: Spanned<String>,
+    #[serde(default)]
+    authors: Vec<String>,
+    #[serde(default)]
+    license: String,
+    #[serde(default)]
+    description: Words,
+    entry: Option<Spanned<String>>,
+    #[serde(default)]
+    compat: Compat,
+    #[serde(default)]
+    requires: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    conflicts: Vec<String>,
+    #[serde(default)]
+    after: Vec<String>,
+    #[serde(default)]
+    state: RawState,
+    #[serde(default)]
+    config: IndexMap<String, Spanned<RawSetting>>,
+    #[serde(default)]
+    permissions: Permissions,
+    #[serde(default)]
+    tool: Vec<RawTool>,
+    #[serde(default)]
+    command: Vec<RawCommand>,
+    #[serde(default)]
+    locales: Locales,
+    #[serde(default)]
+    limits: RawLimits,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Compat {
+    min: Option<Spanned<String>>,
+    tested: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawState {
+    schema: Option<Spanned<String>>,
+    version: Option<u32>,
+    root: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Permissions {
+    #[serde(default)]
+    request: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTool {
+    name: Spanned<String>,
+    description: String,
+    parameters: toml::Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCommand {
+    name: Spanned<String>,
+    #[serde(default)]
+    aliases: Vec<Spanned<String>>,
+    #[serde(default)]
+    args: String,
+    #[serde(default)]
+    help: Words,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Locales {
+    default: Option<Spanned<String>>,
+    #[serde(default)]
+    languages: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLimits {
+    operations: Option<Spanned<u64>>,
+    deadline_ms: Option<Spanned<u64>>,
+    heap_kb: Option<Spanned<u64>>,
+}
+
+impl Raw {
+    pub(super) fn check(self, server: &Limits) -> Result<Manifest, Fault> {
+        if self.api.get_ref() != API {
+            let given = self.api.get_ref();
+            return Err(fault(&self.api, format!("this program speaks api \"{API}\", not \"{given}\"")));
+        }
+        let id = name(self.id, "an id is lower-case letters, digits and \"-\", a letter first")?;
+        let min = self.compat.min.map(|min| minimum(&min)).transpose()?;
+        Ok(Manifest {
+            title: self.title,
+            version: version(&self.version)?,
+            authors: self.authors,
+            license: self.license,
+            description: self.description,
+            entry: self.entry.map_or_else(|| Ok("main.rhai".to_owned()), |entry| file(entry, ".rhai"))?,
+            min,
+            tested: self.compat.tested.map(|tested| version(&tested)).transpose()?,
+            requires: self.requires.into_iter().map(requirement).collect::<Result<_, _>>()?,
+            conflicts: self.conflicts,
+            after: self.after,
+            state: self.state.check(&id)?,
+            config: self.config.into_iter().map(setting).collect::<Result<_, _>>()?,
+            permissions: self.permissions.request.into_iter().map(permission).collect::<Result<_, _>>()?,
+            tools: self.tool.into_iter().map(RawTool::check).collect::<Result<_, _>>()?,
+            commands: self.command.into_iter().map(RawCommand::check).collect::<Result<_, _>>()?,
+            languages: self.locales.check()?,
+            limits: self.limits.lower(server)?,
+            id,
+        })
+    }
+}
+
+impl RawState {
+    fn check(self, id: &str) -> Result<State, Fault> {
+        let root = match &self.root {
+            None => root_pointer(id).unwrap_or_default(),
+            Some(text) => root_pointer(text.get_ref())
+                .ok_or_else(|| fault(text, "\"root\" names a place in the state, like \"combat\""))?,
+        };
+        let schema = self.schema.map(|schema| file(schema, ".json")).transpose()?;
+        Ok(State { root, schema, version: self.version.unwrap_or(1) })
+    }
+}
+
+impl RawTool {
+    fn check(self) -> Result<Tool, Fault> {
+        let parameters =
+            serde_json::to_value(&self.parameters).map_err(|_| fault(&self.name, "\"parameters\" is a JSON Schema"))?;
+        let name = identifier(self.name, "a tool's name is lower-case letters, digits and \"_\", a letter first")?;
+        Ok(Tool { name, description: self.description, parameters })
+    }
+}
+
+impl RawCommand {
+    fn check(self) -> Result<Command, Fault> {
+        Ok(Command {
+            name: word(self.name)?,
+            aliases: self.aliases.into_iter().map(word).collect::<Result<_, _>>()?,
+            args: self.args,
+            help: self.help,
+        })
+    }
+}
+
+impl Locales {
+    fn check(self) -> Result<Vec<String>, Fault> {
+        let mut languages = self.languages;
+        if let Some(default) = self.default {
+            let Some(at) = languages.iter().position(|language| language == default.get_ref()) else {
+                return Err(fault(&default, "the default is one of \"languages\""));
+            };
+            if let Some(first) = languages.get_mut(..=at) {
+                first.rotate_right(1);
+            }
+        }
+        Ok(languages)
+    }
+}
+
+impl RawLimits {
+    fn lower(self, server: &Limits) -> Result<Limits, Fault> {
+        let mut limits = server.clone();
+        let lower = |asked: Option<Spanned<u64>>, server: u64| match asked {
+            None => Ok(server),
+            Some(asked) if *asked.get_ref() <= server => Ok(*asked.get_ref()),
+            Some(asked) => Err(fault(&asked, format!("a plugin may only lower its limits; the server's is {server}"))),
+        };
+        limits.operations = lower(self.operations, server.operations)?;
+        limits.heap = lower(self.heap_kb, server.heap >> 10)? << 10;
+        if let Some(deadline) = self.deadline_ms {
+            let milliseconds = u64::try_from(server.deadline.as_millis()).unwrap_or(u64::MAX);
+            limits.deadline = Duration::from_millis(lower(Some(deadline), milliseconds)?);
+        }
+        Ok(limits)
+    }
+}
+
+fn version(text: &Spanned<String>) -> Result<Version, Fault> {
+    text.get_ref().parse().map_err(|error| fault(text, format!("{error}")))
+}
+
+/// The oldest program it runs on; this one must not be older.
+fn minimum(text: &Spanned<String>) -> Result<Version, Fault> {
+    let min = version(text)?;
+    match env!("CARGO_PKG_VERSION").parse::<Version>() {
+        Ok(own) if own < min => {
+            Err(fault(text, format!("the plugin needs version {min} of this program; it is {own}")))
+        }
+        _ => Ok(min),
+    }
+}
+
+fn requirement((id, text): (String, Spanned<String>)) -> Result<(String, Requirement), Fault> {
+    match text.get_ref().parse() {
+        Ok(requirement) => Ok((id, requirement)),
+        Err(error) => Err(fault(&text, format!("{error}"))),
+    }
+}
+
+fn permission(text: Spanned<String>) -> Result<Permission, Fault> {
+    text.get_ref().parse().map_err(|error| fault(&text, format!("{error}")))
+}
+
+fn setting((name, raw): (String, Spanned<RawSetting>)) -> Result<(String, Setting), Fault> {
+    let span = raw.span();
+    let setting = raw.into_inner().check();
+    setting.map(|setting| (name, setting)).map_err(|(own, message)| Fault { span: own.or(Some(span)), message })
+}
+
+fn is_name(text: &str, also: char) -> bool {
+    let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == also;
+    text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(known)
+}
+
+fn name(text: Spanned<String>, expected: &str) -> Result<String, Fault> {
+    if is_name(text.get_ref(), '-') { Ok(text.into_inner()) } else { Err(fault(&text, expected)) }
+}
+
+fn identifier(text: Spanned<String>, expected: &str) -> Result<String, Fault> {
+    if is_name(text.get_ref(), '_') { Ok(text.into_inner()) } else { Err(fault(&text, expected)) }
+}
+
+/// A slash command's word, in any script.
+fn word(text: Spanned<String>) -> Result<String, Fault> {
+    let fits = crate::plugin::command::is_word(text.get_ref());
+    if fits { Ok(text.into_inner()) } else { Err(fault(&text, "a command's name is letters, digits, \"-\" and \"_\"")) }
+}
+
+/// A file of the plugin's own folder.
+fn file(path: Spanned<String>, ending: &str) -> Result<String, Fault> {
+    let inside = crate::plugin::source::is_inside(path.get_ref()) && path.get_ref().ends_with(ending);
+    if inside {
+        Ok(path.into_inner())
+    } else {
+        Err(fault(&path, format!("a file inside the plugin's folder that ends in \"{ending}\" is expected")))
+    }
+}

@@ -1,0 +1,58 @@
+//! Plugins: rules of a story as Rhai scripts, by strangers, within limits.
+//!
+//! - [`Catalogue`] holds every plugin as a [`Loaded`]: its [`Manifest`], its schema, its compiled script.
+//! - [`ScriptHost`] runs one [`Call`] of one [`Hook`] and answers with an [`Outcome`]: operations, rolls, notes, the
+//!   hook's [`Answer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
+//! - [`Limits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
+//!
+//! Scripts see `ctx` (the folder of that name, one file per surface), the standard library as `standard.rs` bounds it,
+//! and nothing else: no network, no files, no environment, no clock, no state between calls.
+//!
+//! To add a hook: a variant of [`Hook`], what it may return in `answer.rs`, who calls it in `turn`. To add a function of
+//! `ctx`: its surface's file. To add a limit: a field of [`Limits`], a row in the table of hostile scripts.
+
+mod answer;
+mod call;
+mod catalogue;
+mod check;
+mod command;
+mod convert;
+mod ctx;
+mod dice;
+mod engine;
+mod error;
+mod explain;
+mod fault;
+mod grant;
+pub mod heap;
+mod host;
+mod limits;
+mod loaded;
+mod manifest;
+mod modules;
+mod mvu;
+mod regexes;
+mod run;
+mod settings;
+mod source;
+mod standard;
+mod strikes;
+mod suggest;
+mod version;
+mod words;
+
+pub use call::{Answer, Call, Hook, NodeFacts, Outcome, QuickReply, Recent, Usage};
+pub use catalogue::{Catalogue, Entry, order};
+pub use command::Typed;
+pub use dice::{Dice, Fall, MalformedDice, Roll, Seeds};
+pub use error::{ErrorKind, Frame, ScriptError, SourceLine};
+pub use grant::{Permission, UnknownPermission};
+pub use host::{Pending, Pool, ScriptHost};
+pub use limits::{Limit, Limits};
+pub use loaded::Loaded;
+pub use manifest::{Command, Manifest, State, Tool};
+pub use settings::{BadSetting, Setting, SettingKind};
+pub use source::{Origin, Source};
+pub use strikes::Strikes;
+pub use version::{MalformedRequirement, MalformedVersion, Requirement, Version};
+pub use words::Words;

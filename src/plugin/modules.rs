@@ -1,0 +1,98 @@
+//! `import "lib/dice" as dice;`: only files of the plugin's own folder, evaluated once when the plugin is loaded. While
+//! a script runs nothing is compiled and no disk is read.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rhai::{Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
+
+use super::engine;
+use super::error::ErrorKind;
+use super::fault::{Throw, throw};
+use super::source::is_inside;
+
+/// The modules of one plugin by path.
+#[derive(Clone)]
+pub(super) struct Modules(Arc<Mutex<BTreeMap<String, State>>>);
+
+enum State {
+    /// Its text; nobody has imported it yet.
+    Source(Arc<str>),
+    /// Being evaluated: importing it now would be a circle.
+    Busy,
+    Ready(Shared<Module>),
+}
+
+impl Modules {
+    /// Modules from the script files of a plugin.
+    pub(super) fn new(sources: &BTreeMap<String, Arc<str>>) -> Self {
+        let states = sources.iter().map(|(path, text)| (path.clone(), State::Source(Arc::clone(text))));
+        Self(Arc::new(Mutex::new(states.collect())))
+    }
+
+    /// Evaluates every file, also those that no script names outright.
+    pub(super) fn load_all(&self, engine: &Engine, but: &str) -> Result<(), (String, Throw)> {
+        let paths: Vec<String> = self.states().keys().filter(|path| *path != but).cloned().collect();
+        for path in paths {
+            self.find(engine, &path).map_err(|error| (path, error))?;
+        }
+        Ok(())
+    }
+
+    fn states(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, engine: &Engine, path: &str) -> Result<Shared<Module>, Throw> {
+        let text = match self.states().get_mut(path) {
+            None => return Err(EvalAltResult::ErrorModuleNotFound(path.to_owned(), Position::NONE).into()),
+            Some(State::Ready(module)) => return Ok(Shared::clone(module)),
+            Some(State::Busy) => {
+                return Err(throw(
+                    ErrorKind::Runtime,
+                    format!("import \"{path}\": the files import each other in a circle"),
+                ));
+            }
+            Some(state) => match std::mem::replace(state, State::Busy) {
+                State::Source(text) => text,
+                State::Busy | State::Ready(_) => Arc::from(""),
+            },
+        };
+        let made = make(engine, path, &text);
+        let state = match &made {
+            Ok(module) => State::Ready(Shared::clone(module)),
+            Err(_) => State::Source(text),
+        };
+        self.states().insert(path.to_owned(), state);
+        made
+    }
+}
+
+fn make(engine: &Engine, path: &str, text: &str) -> Result<Shared<Module>, Throw> {
+    let ast = engine::compile(engine, path, text)?;
+    Module::eval_ast_as_new(Scope::new(), &ast, engine).map(Shared::from)
+}
+
+impl ModuleResolver for Modules {
+    fn resolve(
+        &self,
+        engine: &Engine,
+        _: Option<&str>,
+        path: &str,
+        position: Position,
+    ) -> Result<Shared<Module>, Throw> {
+        let file = if path.ends_with(".rhai") { path.to_owned() } else { format!("{path}.rhai") };
+        let inside = is_inside(&file);
+        let found = if inside { self.find(engine, &file) } else { Err(outside(path)) };
+        found.map_err(|error| match *error {
+            EvalAltResult::ErrorModuleNotFound(_, Position::NONE) => {
+                EvalAltResult::ErrorModuleNotFound(path.to_owned(), position).into()
+            }
+            other => EvalAltResult::ErrorInModule(file, other.into(), position).into(),
+        })
+    }
+}
+
+fn outside(path: &str) -> Throw {
+    throw(ErrorKind::Permission, format!("import \"{path}\": only files of the plugin's own folder can be imported"))
+}

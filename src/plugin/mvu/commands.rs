@@ -1,0 +1,194 @@
+//! `_.set(path, value);//reason` and its relatives.
+
+use serde_json::Value;
+
+use super::value::{self, relaxed_number};
+use super::{Command, Op, Parsed, Skipped, lodash, path_of};
+
+/// The most bytes of one command.
+const LONGEST: usize = 16 << 10;
+
+/// Reads every call in a text.
+pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
+    let mut rest = text;
+    while let Some(at) = rest.find("_.") {
+        if parsed.len() >= most {
+            return;
+        }
+        let call = rest.get(at..).unwrap_or_default();
+        let after = rest.get(at + 2..).unwrap_or_default();
+        let name_end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (name, opened) = after.split_at(name_end);
+        let glued = rest.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+        rest = opened;
+        let Some(inside) = opened.strip_prefix('(') else { continue };
+        if glued || name.is_empty() {
+            continue;
+        }
+        match arguments(inside) {
+            None => parsed.put(Err(Skipped::new(call, "its brackets or quotes do not close"))),
+            Some((args, after)) => {
+                let (reason, after) = reason(after);
+                parsed.put(command(name, &args, reason).map_err(|why| Skipped::new(call, why)));
+                rest = after;
+            }
+        }
+    }
+}
+
+/// The arguments up to the closing bracket, and what follows it.
+fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
+    let mut args = Vec::new();
+    let mut depth = 0_usize;
+    let mut quote: Option<char> = None;
+    let mut escaped = false;
+    let mut start = 0;
+    for (at, c) in text.char_indices().take_while(|(at, _)| *at < LONGEST) {
+        if let Some(closing) = quote {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                _ if c == closing => quote = None,
+                _ => {}
+            }
+            continue;
+        }
+        match c {
+            '"' | '\'' | '`' => quote = Some(c),
+            '(' | '[' | '{' => depth += 1,
+            ')' if depth == 0 => {
+                let last = text.get(start..at)?.trim();
+                if !last.is_empty() || !args.is_empty() {
+                    args.push(last);
+                }
+                return Some((args, text.get(at + 1..)?));
+            }
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
+                args.push(text.get(start..at)?.trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `;//reason` after a call, to the end of the line.
+fn reason(text: &str) -> (&str, &str) {
+    let after = text.trim_start_matches([' ', '\t']);
+    let after = after.strip_prefix([';', '；']).unwrap_or(after);
+    match after.trim_start_matches([' ', '\t']).strip_prefix("//") {
+        None => ("", after),
+        Some(comment) => {
+            let end = comment.find('\n').unwrap_or(comment.len());
+            let (reason, rest) = comment.split_at(end);
+            (reason.trim(), rest)
+        }
+    }
+}
+
+fn command(name: &str, args: &[&str], reason: &str) -> Result<Command, &'static str> {
+    const NO_PATH: &str = "it names no path";
+    let (first, values) = args.split_first().ok_or(NO_PATH)?;
+    let Value::String(path) = value::read(first) else { return Err(NO_PATH) };
+    let path = lodash(&path).and_then(|keys| path_of(&keys)).ok_or(NO_PATH)?;
+    let mut made =
+        Command { op: Op::Set, path, key: None, value: None, from: None, reason: reason.chars().take(200).collect() };
+    match (name, values) {
+        ("set", [new] | [_, new]) => made.value = Some(value::read(new)),
+        ("add", [by]) => {
+            made.op = Op::Add;
+            made.value = Some(number(by).ok_or("it adds what is no number")?);
+        }
+        ("insert" | "assign", [new]) => {
+            made.op = Op::Insert;
+            made.value = Some(value::read(new));
+        }
+        ("insert" | "assign", [key, new]) => {
+            made.op = Op::Insert;
+            made.key = Some(key_of(key));
+            made.value = Some(value::read(new));
+        }
+        ("delete" | "remove" | "unset", []) => made.op = Op::Remove,
+        ("delete" | "remove" | "unset", [what]) => {
+            made.op = Op::Remove;
+            made.value = Some(value::read(what));
+        }
+        ("set" | "add" | "insert" | "assign" | "delete" | "remove" | "unset", _) => {
+            return Err("it has the wrong number of arguments");
+        }
+        _ => return Err("nobody knows this command"),
+    }
+    Ok(made)
+}
+
+fn number(text: &str) -> Option<Value> {
+    match value::read(text) {
+        Value::Number(number) => Some(Value::Number(number)),
+        Value::String(text) => relaxed_number(text.trim()).map(Value::Number),
+        _ => None,
+    }
+}
+
+fn key_of(text: &str) -> String {
+    match value::read(text) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn one(text: &str) -> Value {
+        let mut parsed = Parsed::default();
+        read(text, 10, &mut parsed);
+        assert_eq!((parsed.commands.len(), parsed.skipped.len()), (1, 0), "{parsed:?}");
+        parsed.commands[0].to_json()
+    }
+
+    #[test]
+    fn every_command_and_its_spellings() {
+        assert_eq!(one("_.set('a', 1)"), json!({"op": "set", "path": "a", "value": 1, "reason": ""}));
+        assert_eq!(one("_.add('a.b', -2.5);"), json!({"op": "add", "path": "a/b", "value": -2.5, "reason": ""}));
+        assert_eq!(one("_.add('a', '+3');")["value"], json!(3));
+        assert_eq!(
+            one("_.insert('bag', 'rope');//found"),
+            json!({"op": "insert", "path": "bag", "value": "rope", "reason": "found"})
+        );
+        assert_eq!(
+            one("_.assign('bag', 'rope', {count: 2,});"),
+            json!({"op": "insert", "path": "bag", "key": "rope", "value": {"count": 2}, "reason": ""})
+        );
+        assert_eq!(one("_.unset('a.b');"), json!({"op": "remove", "path": "a/b", "value": null, "reason": ""}));
+        assert_eq!(one("_.remove('bag', 'rope');")["value"], json!("rope"));
+        assert_eq!(one("_.set('q', \"a, (b) 'c'\");")["value"], json!("a, (b) 'c'"));
+        assert_eq!(one("_.set('x', [1, [2, 3]], [4]);//r\nrest")["value"], json!([4]));
+    }
+
+    #[test]
+    fn a_bad_one_drops_only_itself() {
+        let mut parsed = Parsed::default();
+        read(
+            "_.set('a', 'open); _.jump('a');\n_.add('a', 'x'); _.set(); a_.set('b', 1); _.set('c', 1);",
+            10,
+            &mut parsed,
+        );
+        let skipped: Vec<String> = parsed.skipped.iter().map(ToString::to_string).collect();
+        assert_eq!(parsed.commands.len(), 1, "{parsed:?}");
+        assert_eq!(parsed.commands[0].path, "c");
+        assert!(skipped.iter().any(|line| line.contains("nobody knows this command") || line.contains("do not close")));
+        assert!(skipped.iter().any(|line| line.ends_with("it names no path")), "{skipped:?}");
+    }
+
+    /// Nothing a model writes is run: an expression stays the text it is.
+    #[test]
+    fn nothing_is_evaluated() {
+        assert_eq!(one("_.set('a', process.exit(1));")["value"], json!("process.exit(1)"));
+        assert_eq!(one("_.set('a', 1+1);")["value"], json!("1+1"));
+    }
+}

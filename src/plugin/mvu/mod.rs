@@ -1,0 +1,257 @@
+//! The MVU dialect: commands that a model writes into its reply to change variables, as most existing cards expect
+//! (`plugins.md` 3.1). Parsed, never evaluated: a model's text is not code.
+//!
+//! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
+//! [`Command`]s in the order of the text. One bad command drops only itself and is listed with the reason.
+//! `commands.rs` reads the calls, `patch.rs` the patches, `value.rs` the values as people and models write them.
+
+mod commands;
+mod patch;
+mod value;
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Op {
+    Set,
+    Add,
+    Insert,
+    Remove,
+    Move,
+}
+
+impl Op {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Add => "add",
+            Self::Insert => "insert",
+            Self::Remove => "remove",
+            Self::Move => "move",
+        }
+    }
+}
+
+/// One command. Paths are a script's: `rin/affinity`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Command {
+    pub(super) op: Op,
+    pub(super) path: String,
+    /// Under which key (or at which position) of the value at the path; an insert without one goes to the end.
+    pub(super) key: Option<String>,
+    pub(super) value: Option<Value>,
+    /// Where a moved value was.
+    pub(super) from: Option<String>,
+    pub(super) reason: String,
+}
+
+impl Command {
+    /// The form that scripts see; what is absent is left out, `value` and `reason` excepted.
+    pub(super) fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        map.insert("op".to_owned(), self.op.word().into());
+        map.insert("path".to_owned(), self.path.clone().into());
+        map.insert("value".to_owned(), self.value.clone().unwrap_or(Value::Null));
+        map.insert("reason".to_owned(), self.reason.clone().into());
+        for (name, text) in [("key", &self.key), ("from", &self.from)] {
+            if let Some(text) = text {
+                map.insert(name.to_owned(), text.clone().into());
+            }
+        }
+        Value::Object(map)
+    }
+}
+
+/// A command that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Skipped {
+    /// Its beginning.
+    text: String,
+    why: &'static str,
+}
+
+impl Skipped {
+    fn new(text: &str, why: &'static str) -> Self {
+        Self { text: text.chars().take(80).collect(), why }
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "skipped \"{}\": {}", self.text, self.why)
+    }
+}
+
+/// What a text holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Parsed {
+    pub(super) commands: Vec<Command>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+impl Parsed {
+    fn put(&mut self, result: Result<Command, Skipped>) {
+        match result {
+            Ok(command) => self.commands.push(command),
+            Err(skipped) => self.skipped.push(skipped),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.commands.len() + self.skipped.len()
+    }
+}
+
+const PATCH_TAGS: [&str; 2] = ["JSONPatch", "json_patch"];
+
+/// Every command of a text, in order; reading ends after `most`.
+pub(super) fn parse(text: &str, most: usize) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut rest = text;
+    while parsed.len() < most {
+        let patch = PATCH_TAGS.iter().filter_map(|tag| find_block(rest, tag)).min_by_key(|block| block.start);
+        let until = patch.as_ref().map_or(rest.len(), |block| block.start);
+        commands::read(rest.get(..until).unwrap_or_default(), most, &mut parsed);
+        let Some(block) = patch else { break };
+        patch::read(rest.get(block.inside.clone()).unwrap_or_default(), most, &mut parsed);
+        rest = rest.get(block.end..).unwrap_or_default();
+    }
+    parsed
+}
+
+/// What stands in the first `<tag>…</tag>`; a block that is not closed goes to the end of the text, since models stop in
+/// the middle.
+pub(super) fn block<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    find_block(text, tag).and_then(|block| text.get(block.inside))
+}
+
+/// The text without its `<tag>…</tag>` blocks.
+pub(super) fn strip(text: &str, tag: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(block) = find_block(rest, tag) {
+        out.push_str(rest.get(..block.start).unwrap_or_default());
+        rest = rest.get(block.end..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+struct Block {
+    start: usize,
+    inside: std::ops::Range<usize>,
+    end: usize,
+}
+
+/// Finds a tag without looking at the case of its letters.
+fn find_block(text: &str, tag: &str) -> Option<Block> {
+    let opening = find_ignoring_case(text, &format!("<{tag}>"), 0)?;
+    let closing = find_ignoring_case(text, &format!("</{tag}>"), opening.end);
+    let inside_end = closing.as_ref().map_or(text.len(), |closing| closing.start);
+    let end = closing.map_or(text.len(), |closing| closing.end);
+    Some(Block { start: opening.start, inside: opening.end..inside_end, end })
+}
+
+fn find_ignoring_case(text: &str, wanted: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes().get(from..)?;
+    let at = bytes.windows(wanted.len()).position(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))?;
+    let start = from + at;
+    // Equal but for ASCII case, so both ends are ends of characters.
+    Some(start..start + wanted.len())
+}
+
+/// A path from unescaped keys; MVU's own top, `stat_data`, is left out.
+fn path_of(keys: &[String]) -> Option<String> {
+    let keys = match keys.split_first() {
+        Some((first, rest)) if first == "stat_data" => rest,
+        _ => keys,
+    };
+    let escaped: Vec<String> = keys.iter().map(|key| key.replace('~', "~0").replace('/', "~1")).collect();
+    (!escaped.is_empty()).then(|| escaped.join("/"))
+}
+
+/// `a.b[0]["c d"]` as keys; `None` when brackets do not close.
+fn lodash(path: &str) -> Option<Vec<String>> {
+    let mut keys = Vec::new();
+    let mut rest = path.trim();
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (key, after) = inner.split_once(']')?;
+            keys.push(key.trim().trim_matches(['"', '\'', '`']).to_owned());
+            rest = after.strip_prefix('.').unwrap_or(after);
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            let (key, after) = rest.split_at(end);
+            keys.push(key.to_owned());
+            rest = after.strip_prefix('.').unwrap_or(after);
+        }
+    }
+    let named = keys.iter().all(|key| !key.is_empty() && !key.contains('\0'));
+    (named && keys.len() <= 31).then_some(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn commands(text: &str) -> Vec<Value> {
+        parse(text, 500).commands.iter().map(Command::to_json).collect()
+    }
+
+    #[test]
+    fn calls_and_patches_in_the_order_of_the_text() {
+        let text = "<UpdateVariable><Analysis>she smiles</Analysis>\n_.set('rin.mood', 'calm', 'glad');//smiled\n\
+            <JSONPatch>```json\n[{\"op\": \"delta\", \"path\": \"/rin/affinity\", \"value\": 3},]\n```</JSONPatch>\n\
+            _.add(\"rin.affinity\", 2); // again\n</UpdateVariable>";
+        assert_eq!(
+            commands(text),
+            [
+                json!({"op": "set", "path": "rin/mood", "value": "glad", "reason": "smiled"}),
+                json!({"op": "add", "path": "rin/affinity", "value": 3, "reason": ""}),
+                json!({"op": "add", "path": "rin/affinity", "value": 2, "reason": "again"}),
+            ]
+        );
+    }
+
+    #[test]
+    fn blocks_are_found_whatever_their_case_and_end() {
+        assert_eq!(block("a <Note>b</note> c", "note"), Some("b"));
+        assert_eq!(block("a <note>b", "note"), Some("b"));
+        assert_eq!(block("a", "note"), None);
+        assert_eq!(strip("a<x>1</x>b<X>2</X>c<x>3", "x"), "abc");
+        assert_eq!(strip("猫<x>犬</x>鳥", "x"), "猫鳥");
+    }
+
+    #[test]
+    fn paths_as_lodash_writes_them() {
+        let check = |path: &str, keys: &str| assert_eq!(lodash(path).and_then(|keys| path_of(&keys)).unwrap(), keys);
+        check("a.b[0][\"c d\"].e", "a/b/0/c d/e");
+        check("stat_data.理.好感度", "理/好感度");
+        check("a['x/y']", "a/x~1y");
+        for bad in ["", "a[0", "a..b", "stat_data"] {
+            assert_eq!(lodash(bad).and_then(|keys| path_of(&keys)), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "(_\\.(set|add|insert|x)\\(|['\"`,;)\\]\\[{}:\\\\]|<JSONPatch>|</JSONPatch>|/a|op|[a-z0-9猫]|\\n){0,60}") {
+            let parsed = parse(&text, 20);
+            prop_assert!(parsed.len() <= 20);
+            prop_assert!(strip(&text, "JSONPatch").len() <= text.len());
+        }
+
+        #[test]
+        fn a_value_comes_through_unchanged(n: i64, word in "[a-zA-Z ']{0,12}") {
+            let value = json!({"n": n, "list": [word, null, true, 0.5]});
+            let read = commands(&format!("_.set('a.b', {value});//why"));
+            prop_assert_eq!(&read, &[json!({"op": "set", "path": "a/b", "value": value, "reason": "why"})]);
+        }
+    }
+}

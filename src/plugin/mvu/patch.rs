@@ -1,0 +1,128 @@
+//! `<JSONPatch>`: RFC 6902 as models write it, with MVU's own `delta` and `insert`.
+
+use serde_json::{Map, Value};
+
+use super::value::{self, relaxed_number};
+use super::{Command, Op, Parsed, Skipped, lodash, path_of};
+
+/// Reads each object of a patch by itself, so that one bad one, or a missing bracket around them, spoils nothing else.
+pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        if parsed.len() >= most {
+            return;
+        }
+        let object = rest.get(at..).unwrap_or_default();
+        match value::object(object) {
+            Some((map, after)) => {
+                parsed.put(command(&map).map_err(|why| Skipped::new(object, why)));
+                rest = after;
+            }
+            None => {
+                parsed.put(Err(Skipped::new(object, "it is no object")));
+                rest = object.get(1..).unwrap_or_default();
+            }
+        }
+    }
+}
+
+fn command(map: &Map<String, Value>) -> Result<Command, &'static str> {
+    let text = |key: &str| map.get(key).and_then(Value::as_str);
+    let mut keys = text("path").and_then(pointer).ok_or("it names no path")?;
+    let value = map.get("value").cloned();
+    let mut made = Command {
+        op: Op::Set,
+        path: String::new(),
+        key: None,
+        value: None,
+        from: None,
+        reason: text("reason").unwrap_or_default().chars().take(200).collect(),
+    };
+    match text("op").unwrap_or_default().to_ascii_lowercase().as_str() {
+        "replace" | "set" => made.value = Some(value.ok_or("it has no value")?),
+        "delta" => {
+            made.op = Op::Add;
+            made.value = Some(value.as_ref().and_then(number).ok_or("it adds what is no number")?);
+        }
+        "add" | "insert" => {
+            made.op = Op::Insert;
+            made.value = Some(value.ok_or("it has no value")?);
+            made.key = keys.pop().filter(|key| key != "-");
+        }
+        "remove" => made.op = Op::Remove,
+        "move" => {
+            made.op = Op::Move;
+            let from = text("from").and_then(pointer).and_then(|keys| path_of(&keys));
+            made.from = Some(from.ok_or("it does not say from where")?);
+        }
+        _ => return Err("nobody knows this operation"),
+    }
+    match (path_of(&keys), made.op) {
+        (Some(path), _) => made.path = path,
+        (None, Op::Insert) if made.key.is_some() => {}
+        (None, _) => return Err("it names no path"),
+    }
+    Ok(made)
+}
+
+/// `/a/b`, `a/b` or `a.b` as keys.
+fn pointer(path: &str) -> Option<Vec<String>> {
+    let path = path.trim();
+    if !path.contains('/') {
+        return lodash(path);
+    }
+    let keys: Vec<String> =
+        path.trim_start_matches('/').split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect();
+    let named = keys.iter().all(|key| !key.is_empty() && !key.contains('\0'));
+    (named && keys.len() <= 31).then_some(keys)
+}
+
+fn number(value: &Value) -> Option<Value> {
+    match value {
+        Value::Number(_) => Some(value.clone()),
+        Value::String(text) => relaxed_number(text.trim()).map(Value::Number),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_operation_becomes_a_command() {
+        let mut parsed = Parsed::default();
+        let text = r#"```json
+            [{"op": "replace", "path": "/rin/mood", "value": "glad"},
+             {"op": "delta", "path": "rin/affinity", "value": "+2"},
+             {op: 'insert', path: '/bag/rope', value: {count: 1}},
+             {"op": "add", "path": "/list/-", "value": 5},
+             {"op": "remove", "path": "stat_data.bag.torch"},
+             {"op": "move", "from": "/a/b", "path": "/c"},
+             {"op": "add", "path": "/top", "value": 1},
+             {"op": "test", "path": "/a", "value": 1},
+             {"op": "replace", "path": "/a"},
+             {"op": "replace", "path": "/z", "value": 1 oops},
+             {"op": "replace", "path": "/last", "value": 9,}
+            ```"#;
+        read(text, 50, &mut parsed);
+        let made: Vec<Value> = parsed.commands.iter().map(Command::to_json).collect();
+        assert_eq!(
+            made,
+            [
+                json!({"op": "set", "path": "rin/mood", "value": "glad", "reason": ""}),
+                json!({"op": "add", "path": "rin/affinity", "value": 2, "reason": ""}),
+                json!({"op": "insert", "path": "bag", "value": {"count": 1}, "reason": "", "key": "rope"}),
+                json!({"op": "insert", "path": "list", "value": 5, "reason": ""}),
+                json!({"op": "remove", "path": "bag/torch", "value": null, "reason": ""}),
+                json!({"op": "move", "path": "c", "value": null, "reason": "", "from": "a/b"}),
+                json!({"op": "insert", "path": "", "value": 1, "reason": "", "key": "top"}),
+                json!({"op": "set", "path": "last", "value": 9, "reason": ""}),
+            ]
+        );
+        let why: Vec<&str> = parsed.skipped.iter().map(|skipped| skipped.why).collect();
+        assert_eq!(why, ["nobody knows this operation", "it has no value", "it is no object"]);
+    }
+}

@@ -1,0 +1,231 @@
+//! Values as models write them: JSON with single quotes, bare keys, trailing commas, comments, a plus sign. What is none
+//! of that is the text it is.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+use serde_json::{Map, Number, Value};
+
+/// The deepest nesting.
+const DEPTH: usize = 32;
+
+/// Reads a value; what is no value is a text.
+pub(super) fn read(text: &str) -> Value {
+    let trimmed = text.trim();
+    let mut reader = Reader::new(trimmed);
+    let whole = reader.value(DEPTH).filter(|_| reader.at_end());
+    whole.unwrap_or_else(|| Value::String(trimmed.replace('\0', "")))
+}
+
+/// Reads an object at the beginning of a text, and what follows it.
+pub(super) fn object(text: &str) -> Option<(Map<String, Value>, &str)> {
+    let mut reader = Reader::new(text);
+    match reader.value(DEPTH)? {
+        Value::Object(map) => {
+            let rest = reader.rest();
+            Some((map, rest))
+        }
+        _ => None,
+    }
+}
+
+/// A number with what people put around it: `+3`, `.5`, `5.`.
+pub(super) fn relaxed_number(text: &str) -> Option<Number> {
+    let (minus, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    if text.len() > 64 || !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    let lead = if digits.starts_with('.') { "0" } else { "" };
+    let tail = if digits.ends_with('.') { "0" } else { "" };
+    serde_json::from_str(&format!("{minus}{lead}{digits}{tail}")).ok()
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    chars: Peekable<CharIndices<'t>>,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, chars: text.char_indices().peekable() }
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.chars.peek().map(|(_, c)| *c)
+    }
+
+    fn here(&mut self) -> usize {
+        self.chars.peek().map_or(self.text.len(), |(at, _)| *at)
+    }
+
+    fn rest(&mut self) -> &'t str {
+        let at = self.here();
+        self.text.get(at..).unwrap_or_default()
+    }
+
+    fn at_end(&mut self) -> bool {
+        self.space();
+        self.chars.peek().is_none()
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        self.chars.next_if(|(_, c)| *c == wanted).is_some()
+    }
+
+    /// White space and comments.
+    fn space(&mut self) {
+        loop {
+            while self.chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
+            let rest = self.rest();
+            let skip = if rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("/*") {
+                rest.find("*/").map_or(rest.len(), |end| end + 2)
+            } else {
+                return;
+            };
+            let until = self.here() + skip;
+            while self.chars.next_if(|(at, _)| *at < until).is_some() {}
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        let depth = depth.checked_sub(1)?;
+        self.space();
+        match self.peek()? {
+            '{' => self.map(depth),
+            '[' => self.list(depth),
+            '"' | '\'' | '`' => self.quoted().map(Value::String),
+            _ => self.word(),
+        }
+    }
+
+    fn map(&mut self, depth: usize) -> Option<Value> {
+        self.chars.next();
+        let mut map = Map::new();
+        loop {
+            self.space();
+            if self.take('}') {
+                return Some(Value::Object(map));
+            }
+            let key = match self.peek()? {
+                '"' | '\'' | '`' => self.quoted()?,
+                _ => self.bare(|c| c == ':' || c == '{' || c == '}' || c == ','),
+            };
+            self.space();
+            if key.is_empty() || !self.take(':') {
+                return None;
+            }
+            let value = self.value(depth)?;
+            map.insert(key, value);
+            self.space();
+            if !self.take(',') && self.peek()? != '}' {
+                return None;
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Option<Value> {
+        self.chars.next();
+        let mut list = Vec::new();
+        loop {
+            self.space();
+            if self.take(']') {
+                return Some(Value::Array(list));
+            }
+            list.push(self.value(depth)?);
+            self.space();
+            if !self.take(',') && self.peek()? != ']' {
+                return None;
+            }
+        }
+    }
+
+    fn quoted(&mut self) -> Option<String> {
+        let (_, quote) = self.chars.next()?;
+        let mut out = String::new();
+        loop {
+            match self.chars.next()?.1 {
+                c if c == quote => return Some(out),
+                '\\' => match self.chars.next()?.1 {
+                    'n' => out.push('\n'),
+                    't' => out.push('\t'),
+                    'r' => out.push('\r'),
+                    'b' => out.push('\u{8}'),
+                    'f' => out.push('\u{c}'),
+                    'u' => out.push(self.unicode()?),
+                    other => out.push(other),
+                },
+                '\0' => {}
+                c => out.push(c),
+            }
+        }
+    }
+
+    /// Four hexadecimal digits, or two such escapes for one character beyond the first plane.
+    fn unicode(&mut self) -> Option<char> {
+        let first = self.hex()?;
+        if !(0xd800..0xdc00).contains(&first) {
+            return char::from_u32(first).filter(|c| *c != '\0');
+        }
+        if !(self.take('\\') && self.take('u')) {
+            return None;
+        }
+        let second = self.hex()?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+        char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + second)
+    }
+
+    fn hex(&mut self) -> Option<u32> {
+        let mut value = 0;
+        for _ in 0..4 {
+            value = value * 16 + self.chars.next()?.1.to_digit(16)?;
+        }
+        Some(value)
+    }
+
+    fn bare(&mut self, end: impl Fn(char) -> bool) -> String {
+        let mut out = String::new();
+        while let Some((_, c)) = self.chars.next_if(|(_, c)| !end(*c) && *c != '\n') {
+            out.push(c);
+        }
+        out.trim().to_owned()
+    }
+
+    /// A number or one of the few words that are values.
+    fn word(&mut self) -> Option<Value> {
+        let word = self.bare(|c| matches!(c, ',' | '}' | ']'));
+        match word.as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            "null" | "undefined" => Some(Value::Null),
+            number => relaxed_number(number).map(Value::Number),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reads_what_models_write() {
+        let check = |text: &str, value: Value| assert_eq!(read(text), value, "{text}");
+        check("12", json!(12));
+        check("+3", json!(3));
+        check("-.5", json!(-0.5));
+        check("'it\\'s \"so\"'", json!("it's \"so\""));
+        check("`x`", json!("x"));
+        check("{a: 1, 'b c': [true, undefined,], /* no */ d: {}}", json!({"a": 1, "b c": [true, null], "d": {}}));
+        check("\"\\u732b\\ud83d\\ude00\"", json!("猫😀"));
+        check("very tired", json!("very tired"));
+        check("{a: 1", json!("{a: 1"));
+        check("", json!(""));
+        check("123456789012345678901234567890", serde_json::from_str("123456789012345678901234567890").unwrap());
+        assert_eq!(read(&"[".repeat(500)), json!("[".repeat(500)));
+    }
+}

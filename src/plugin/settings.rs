@@ -1,0 +1,247 @@
+//! What a user can set: `[config.<name>]` of a manifest. The form is drawn from this, and what comes back is checked here.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_json::{Map, Number, Value};
+use toml::Spanned;
+
+use super::manifest::Manifest;
+use super::words::Words;
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// What kind of value it takes.
+    pub kind: SettingKind,
+    /// The value when nobody sets it.
+    pub default: Value,
+    /// Its name for people; empty = the key.
+    pub label: Words,
+    /// More about it.
+    pub help: Words,
+}
+
+/// Kinds of settings with their bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SettingKind {
+    /// A whole number.
+    Integer {
+        /// The least.
+        min: Option<i64>,
+        /// The most.
+        max: Option<i64>,
+    },
+    /// Any number.
+    Number {
+        /// The least.
+        min: Option<f64>,
+        /// The most.
+        max: Option<f64>,
+    },
+    /// On or off.
+    Boolean,
+    /// A text, or one of a few.
+    Text {
+        /// The choices; empty = any text.
+        choices: Vec<String>,
+    },
+    /// A list of texts.
+    List,
+}
+
+/// A value that a setting does not take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{name}\": {expected}")]
+pub struct BadSetting {
+    /// The setting.
+    pub name: String,
+    /// What was expected.
+    pub expected: String,
+}
+
+const MAX_TEXT: usize = 4_096;
+const MAX_LIST: usize = 100;
+
+impl Manifest {
+    /// Checks what a user set and fills in the defaults: what a script finds in `ctx.config`.
+    ///
+    /// # Errors
+    /// A name that is no setting of this plugin, or a value that it does not take.
+    pub fn settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, BadSetting> {
+        if let Some(name) = given.keys().find(|name| !self.config.iter().any(|(known, _)| known == *name)) {
+            let known: Vec<&str> = self.config.iter().map(|(name, _)| name.as_str()).collect();
+            let expected = format!("the plugin has no such setting; it has: {}", known.join(", "));
+            return Err(BadSetting { name: name.clone(), expected });
+        }
+        let value = |(name, setting): &(String, Setting)| match given.get(name) {
+            None => Ok((name.clone(), setting.default.clone())),
+            Some(value) => match setting.kind.expected(value) {
+                None => Ok((name.clone(), value.clone())),
+                Some(expected) => Err(BadSetting { name: name.clone(), expected }),
+            },
+        };
+        self.config.iter().map(value).collect()
+    }
+}
+
+impl SettingKind {
+    /// What was expected, when the value does not fit.
+    fn expected(&self, value: &Value) -> Option<String> {
+        match (self, value) {
+            (Self::Integer { min, max }, Value::Number(number)) => match number.as_i64() {
+                None => Some("a whole number is expected".to_owned()),
+                Some(n) => outside(n, *min, *max),
+            },
+            (Self::Number { min, max }, Value::Number(number)) => match number.as_f64().filter(|n| n.is_finite()) {
+                None => Some("a number is expected".to_owned()),
+                Some(n) => outside(n, *min, *max),
+            },
+            (Self::Boolean, Value::Bool(_)) => None,
+            (Self::Text { choices }, Value::String(text)) => {
+                if !choices.is_empty() && !choices.contains(text) {
+                    Some(format!("one of {} is expected", choices.join(", ")))
+                } else {
+                    too_long(text)
+                }
+            }
+            (Self::List, Value::Array(list)) if list.len() <= MAX_LIST && list.iter().all(Value::is_string) => {
+                list.iter().filter_map(Value::as_str).find_map(too_long)
+            }
+            _ => Some(format!("{} is expected", self.name())),
+        }
+    }
+
+    /// What it takes, in a modder's words.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Integer { .. } => "a whole number",
+            Self::Number { .. } => "a number",
+            Self::Boolean => "true or false",
+            Self::Text { .. } => "a text",
+            Self::List => "a list of at most 100 texts",
+        }
+    }
+
+    fn empty(&self) -> Value {
+        match self {
+            Self::Integer { .. } | Self::Number { .. } => Value::Number(Number::from(0)),
+            Self::Boolean => Value::Bool(false),
+            Self::Text { choices } => choices.first().cloned().unwrap_or_default().into(),
+            Self::List => Value::Array(Vec::new()),
+        }
+    }
+}
+
+fn too_long(text: &str) -> Option<String> {
+    let fits = text.len() <= MAX_TEXT && !text.contains('\0');
+    (!fits).then(|| format!("a text of at most {MAX_TEXT} bytes is expected"))
+}
+
+fn outside<N: PartialOrd + std::fmt::Display>(n: N, min: Option<N>, max: Option<N>) -> Option<String> {
+    match (min, max) {
+        (Some(min), _) if n < min => Some(format!("at least {min} is expected")),
+        (_, Some(max)) if n > max => Some(format!("at most {max} is expected")),
+        _ => None,
+    }
+}
+
+/// A setting as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSetting {
+    #[serde(rename = "type")]
+    kind: RawKind,
+    default: Option<Spanned<toml::Value>>,
+    min: Option<Spanned<f64>>,
+    max: Option<Spanned<f64>>,
+    #[serde(default)]
+    label: Words,
+    #[serde(default)]
+    help: Words,
+    #[serde(default)]
+    choices: Vec<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawKind {
+    Integer,
+    Number,
+    Boolean,
+    Text,
+    List,
+}
+
+type Fault = (Option<Range<usize>>, String);
+
+impl RawSetting {
+    pub(super) fn check(self) -> Result<Setting, Fault> {
+        let (min, max) = (self.min.as_ref(), self.max.as_ref());
+        let kind = match self.kind {
+            RawKind::Integer => {
+                SettingKind::Integer { min: min.map(whole).transpose()?, max: max.map(whole).transpose()? }
+            }
+            RawKind::Number => SettingKind::Number { min: min.map(|n| *n.get_ref()), max: max.map(|n| *n.get_ref()) },
+            RawKind::Boolean => SettingKind::Boolean,
+            RawKind::Text => SettingKind::Text { choices: self.choices.clone() },
+            RawKind::List => SettingKind::List,
+        };
+        let numeric = matches!(self.kind, RawKind::Integer | RawKind::Number);
+        if let (false, Some(bound)) = (numeric, min.or(max)) {
+            return Err((Some(bound.span()), "only numbers have \"min\" and \"max\"".to_owned()));
+        }
+        let default = match self.default {
+            None => kind.empty(),
+            Some(default) => {
+                let span = default.span();
+                let value = json(default.into_inner()).ok_or((Some(span.clone()), "not a value".to_owned()))?;
+                match kind.expected(&value) {
+                    None => value,
+                    Some(expected) => return Err((Some(span), format!("\"default\": {expected}"))),
+                }
+            }
+        };
+        Ok(Setting { kind, default, label: self.label, help: self.help })
+    }
+}
+
+fn whole(bound: &Spanned<f64>) -> Result<i64, Fault> {
+    format!("{}", bound.get_ref()).parse().map_err(|_| (Some(bound.span()), "a whole number is expected".to_owned()))
+}
+
+fn json(value: toml::Value) -> Option<Value> {
+    serde_json::to_value(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::plugin::Limits;
+
+    #[test]
+    fn what_is_set_is_checked_and_the_rest_filled_in() {
+        let manifest = "id = \"a\"\ntitle = \"A\"\nversion = \"1.0.0\"\napi = \"1\"\n\
+            [config.hp]\ntype = \"integer\"\ndefault = 40\nmin = 1\nmax = 99\n\
+            [config.rate]\ntype = \"number\"\ndefault = 0.5\nmax = 1\n\
+            [config.hard]\ntype = \"boolean\"\n\
+            [config.tone]\ntype = \"text\"\nchoices = [\"grim\", \"light\"]\n\
+            [config.likes]\ntype = \"list\"\ndefault = [\"tea\"]\n";
+        let manifest = Manifest::parse(manifest, "a", &Limits::default()).unwrap();
+        let settings = |given: Value| manifest.settings(given.as_object().unwrap());
+        let full = settings(json!({"hp": 7})).unwrap();
+        let expected = json!({"hp": 7, "rate": 0.5, "hard": false, "tone": "grim", "likes": ["tea"]});
+        assert_eq!(Value::Object(full), expected);
+        let check = |given: Value, message: &str| assert_eq!(settings(given).unwrap_err().to_string(), message);
+        check(json!({"mp": 1}), "\"mp\": the plugin has no such setting; it has: hp, rate, hard, tone, likes");
+        check(json!({"hp": 0}), "\"hp\": at least 1 is expected");
+        check(json!({"hp": 1.5}), "\"hp\": a whole number is expected");
+        check(json!({"hp": "7"}), "\"hp\": a whole number is expected");
+        check(json!({"rate": 2}), "\"rate\": at most 1 is expected");
+        check(json!({"hard": 1}), "\"hard\": true or false is expected");
+        check(json!({"tone": "odd"}), "\"tone\": one of grim, light is expected");
+        check(json!({"likes": [1]}), "\"likes\": a list of at most 100 texts is expected");
+    }
+}

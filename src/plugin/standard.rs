@@ -1,0 +1,299 @@
+//! The engine's standard library as scripts see it: everything but what waits, tells the time, or does unbounded work in
+//! one native call. Those are replaced by bounded ones, or by ones that say why not.
+//!
+//! `m[key] = value` is the one way past the engine's size checks: such a map is unbounded in its entries, and its texts
+//! are shared, so that turning it into *one* text could take gigabytes. Therefore every function here that makes a text of
+//! a container writes into a bounded one.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use rhai::packages::{Package, StandardPackage};
+use rhai::{
+    Array, Dynamic, EvalAltResult, FuncRegistration, ImmutableString, Map, Module, NativeCallContext, Position, Shared,
+};
+use serde_json::Value;
+
+use super::convert::{self, Bytes};
+use super::ctx;
+use super::error::ErrorKind;
+use super::fault::{Fault, Throw, throw};
+use super::limits::Limits;
+
+/// The shared modules, in the order of registration: the later ones win.
+pub(super) fn modules() -> [Shared<Module>; 3] {
+    static ALL: LazyLock<[Shared<Module>; 3]> =
+        LazyLock::new(|| [StandardPackage::new().as_shared_module(), bounded().into(), ctx::module()]);
+    ALL.clone()
+}
+
+/// A function that scripts can call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Known {
+    pub(super) name: String,
+    /// How many arguments it takes, the one before the dot included.
+    pub(super) params: usize,
+    /// How it is written, where the registration says so.
+    pub(super) signature: String,
+}
+
+/// Every function that scripts can call, for "did you mean" and for `check`.
+pub(super) fn known() -> &'static [Known] {
+    static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+        let describe = |info: rhai::FuncInfo<'_>| {
+            let (name, params) = (info.metadata.name.to_string(), info.metadata.num_params);
+            let described = info.metadata.params_info.first().is_some_and(|first| first.starts_with("ctx:"));
+            let inner = info.metadata.params_info.iter().skip(1).map(|p| p.as_str()).collect::<Vec<_>>().join(", ");
+            let signature = if described { format!("ctx.{name}({inner})") } else { String::new() };
+            Some(Known { name, params, signature })
+        };
+        let mut known = super::engine::base(&Limits::default()).collect_fn_metadata(None, describe, true);
+        for (name, params) in [("print", 1), ("debug", 1), ("type_of", 1), ("call", 1), ("Fn", 1), ("is_def_fn", 2)] {
+            known.push(Known { name: name.to_owned(), params, signature: String::new() });
+        }
+        known.sort();
+        known.dedup();
+        known
+    });
+    &KNOWN
+}
+
+fn bounded() -> Module {
+    let mut module = Module::new();
+    waiting(&mut module);
+    texts(&mut module);
+    containers(&mut module);
+    json(&mut module);
+    module.build_index();
+    module
+}
+
+macro_rules! put {
+    ($module:expr, $name:expr, $function:expr) => {
+        FuncRegistration::new($name).in_global_namespace().set_into_module($module, $function);
+    };
+}
+
+fn waiting(module: &mut Module) {
+    let cannot_wait = || throw(ErrorKind::Runtime, "sleep: a script cannot wait");
+    put!(module, "sleep", move |_: i64| -> Result<(), Throw> { Err(cannot_wait()) });
+    put!(module, "sleep", move |_: f64| -> Result<(), Throw> { Err(cannot_wait()) });
+    put!(module, "timestamp", || -> Result<Dynamic, Throw> {
+        Err(throw(ErrorKind::Runtime, "timestamp: a script has no clock; ctx.node.time is the node's stored time"))
+    });
+}
+
+fn texts(module: &mut Module) {
+    put!(module, "pad", |ctx: NativeCallContext, text: &mut ImmutableString, length: i64, with: char| {
+        pad(&ctx, text, length, &with.to_string())
+    });
+    put!(module, "pad", |ctx: NativeCallContext, text: &mut ImmutableString, length: i64, with: &str| {
+        pad(&ctx, text, length, with)
+    });
+    put!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: &str, with: &str| {
+        replace(&ctx, text, find, with)
+    });
+    put!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: char, with: &str| {
+        replace(&ctx, text, &find.to_string(), with)
+    });
+    put!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: &str, with: char| {
+        replace(&ctx, text, find, &with.to_string())
+    });
+}
+
+/// Fills a text up to a number of characters; linear, unlike the one it replaces.
+fn pad(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, length: i64, with: &str) -> Result<(), Throw> {
+    let wanted = usize::try_from(length).unwrap_or(0);
+    let most = ctx.engine().max_string_size();
+    let have = text.chars().count();
+    if with.is_empty() || wanted <= have {
+        return Ok(());
+    }
+    if wanted > most {
+        return Err(too_large("Length of string"));
+    }
+    let mut out = text.to_string();
+    out.extend(with.chars().cycle().take(wanted - have));
+    keep(text, out, most)
+}
+
+fn replace(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, find: &str, with: &str) -> Result<(), Throw> {
+    let most = ctx.engine().max_string_size();
+    let times = text.matches(find).count();
+    if with.len().saturating_mul(times) > most.saturating_mul(2) {
+        return Err(too_large("Length of string"));
+    }
+    let out = text.replace(find, with);
+    keep(text, out, most)
+}
+
+fn keep(text: &mut ImmutableString, out: String, most: usize) -> Result<(), Throw> {
+    if out.len() > most {
+        return Err(too_large("Length of string"));
+    }
+    *text = out.into();
+    Ok(())
+}
+
+fn too_large(what: &str) -> Throw {
+    EvalAltResult::ErrorDataTooLarge(what.to_owned(), Position::NONE).into()
+}
+
+fn containers(module: &mut Module) {
+    for name in ["print", "to_string", "debug", "to_debug"] {
+        put!(module, name, |ctx: NativeCallContext, map: &mut Map| {
+            let mut out = Bounded::new(ctx.engine().max_string_size());
+            out.map(map, 64).map(|()| ImmutableString::from(out.text)).map_err(|_| too_large("Length of string"))
+        });
+        put!(module, name, |ctx: NativeCallContext, list: &mut Array| {
+            let mut out = Bounded::new(ctx.engine().max_string_size());
+            out.list(list, 64).map(|()| ImmutableString::from(out.text)).map_err(|_| too_large("Length of string"))
+        });
+    }
+    put!(module, "==", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b));
+    put!(module, "!=", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b).map(|equal| !equal));
+}
+
+/// Maps are compared only while they are within the size that maps may have.
+fn equal_maps(ctx: &NativeCallContext<'_>, a: &Map, b: &Map) -> Result<bool, Throw> {
+    let mut budget = ctx.engine().max_map_size().saturating_mul(2);
+    let equal = equal_entries(a, b, &mut budget, 64);
+    equal.ok_or_else(|| too_large("Size of object map"))
+}
+
+/// `None` when the budget of comparisons runs out.
+fn equal_entries(a: &Map, b: &Map, budget: &mut usize, depth: usize) -> Option<bool> {
+    if a.len() != b.len() {
+        return Some(false);
+    }
+    for ((key, x), (other, y)) in a.iter().zip(b) {
+        if key != other || !equal(x, y, budget, depth)? {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+fn equal(x: &Dynamic, y: &Dynamic, budget: &mut usize, depth: usize) -> Option<bool> {
+    *budget = budget.checked_sub(1)?;
+    let depth = depth.checked_sub(1)?;
+    if let (Ok(x), Ok(y)) = (x.as_map_ref(), y.as_map_ref()) {
+        return equal_entries(&x, &y, budget, depth);
+    }
+    if let (Ok(x), Ok(y)) = (x.as_array_ref(), y.as_array_ref()) {
+        if x.len() != y.len() {
+            return Some(false);
+        }
+        for (x, y) in x.iter().zip(y.iter()) {
+            if !equal(x, y, budget, depth)? {
+                return Some(false);
+            }
+        }
+        return Some(true);
+    }
+    if let (Ok(x), Ok(y)) = (x.as_immutable_string_ref(), y.as_immutable_string_ref()) {
+        // Sixteen bytes compared cost about as much as one step.
+        *budget = budget.checked_sub(x.len().min(y.len()) / 1_024)?;
+        return Some(*x == *y);
+    }
+    Some(equal_plain(x, y))
+}
+
+fn equal_plain(x: &Dynamic, y: &Dynamic) -> bool {
+    let numbers = |value: &Dynamic| convert::number_from_script(value).ok().flatten();
+    match (numbers(x), numbers(y)) {
+        (Some(x), Some(y)) => x == y || x.as_f64().zip(y.as_f64()).is_some_and(|(x, y)| x == y),
+        _ => {
+            (x.is_unit() && y.is_unit())
+                || (x.is_bool() && y.is_bool() && x.as_bool() == y.as_bool())
+                || (x.is_char() && y.is_char() && x.as_char() == y.as_char())
+        }
+    }
+}
+
+/// A text of values as the engine would print them, never longer than it may be.
+struct Bounded {
+    text: String,
+    most: usize,
+}
+
+impl Bounded {
+    fn new(most: usize) -> Self {
+        Self { text: String::new(), most }
+    }
+
+    fn map(&mut self, map: &Map, depth: usize) -> std::fmt::Result {
+        self.write_str("#{")?;
+        for (at, (key, value)) in map.iter().enumerate() {
+            let comma = if at > 0 { ", " } else { "" };
+            write!(self, "{comma}{key:?}: ")?;
+            self.value(value, depth)?;
+        }
+        self.write_str("}")
+    }
+
+    fn list(&mut self, list: &Array, depth: usize) -> std::fmt::Result {
+        self.write_str("[")?;
+        for (at, value) in list.iter().enumerate() {
+            if at > 0 {
+                self.write_str(", ")?;
+            }
+            self.value(value, depth)?;
+        }
+        self.write_str("]")
+    }
+
+    fn value(&mut self, value: &Dynamic, depth: usize) -> std::fmt::Result {
+        let depth = depth.checked_sub(1).ok_or(std::fmt::Error)?;
+        if let Ok(map) = value.as_map_ref() {
+            self.map(&map, depth)
+        } else if let Ok(list) = value.as_array_ref() {
+            self.list(&list, depth)
+        } else if let Ok(text) = value.as_immutable_string_ref() {
+            // Written piece by piece, it stops at the bound, however often one text is shared.
+            write!(self, "{:?}", text.as_str())
+        } else if let Some(exact) = value.read_lock::<convert::Exact>() {
+            self.write_str(exact.0.as_str())
+        } else {
+            write!(self, "{value:?}")
+        }
+    }
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, piece: &str) -> std::fmt::Result {
+        if self.text.len() + piece.len() > self.most {
+            return Err(std::fmt::Error);
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
+}
+
+fn json(module: &mut Module) {
+    put!(module, "to_json", |ctx: NativeCallContext, map: &mut Map| to_json(&ctx, map.clone().into()));
+    put!(module, "to_json", |ctx: NativeCallContext, list: &mut Array| to_json(&ctx, list.clone().into()));
+    put!(module, "parse_json", |_: NativeCallContext, text: &str| parse_json(text));
+    module.set_custom_type::<convert::Exact>("number");
+    for name in ["print", "to_string", "debug", "to_debug"] {
+        put!(module, name, |exact: &mut convert::Exact| ImmutableString::from(exact.0.as_str()));
+    }
+    put!(module, "==", |a: &mut convert::Exact, b: convert::Exact| *a == b);
+    put!(module, "!=", |a: &mut convert::Exact, b: convert::Exact| *a != b);
+    module.set_custom_type::<Fault>("Refusal");
+    for name in ["print", "to_string", "debug", "to_debug"] {
+        put!(module, name, |fault: &mut Fault| ImmutableString::from(fault.message.as_str()));
+    }
+}
+
+fn to_json(ctx: &NativeCallContext<'_>, value: Dynamic) -> Result<ImmutableString, Throw> {
+    let mut bytes = Bytes::new(ctx.engine().max_string_size());
+    let value = convert::from_script(&value, 64, &mut bytes).map_err(|error| Fault::from(error).throw_in("to_json"))?;
+    Ok(value.to_string().into())
+}
+
+fn parse_json(text: &str) -> Result<Dynamic, Throw> {
+    let wrong = |why: String| throw(ErrorKind::Runtime, format!("parse_json: {why}"));
+    let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    convert::to_script(&value, &Limits::default()).map_err(|_| wrong("too large".to_owned()))
+}

@@ -1,0 +1,69 @@
+//! The script host: what a hook gets, what it may do, and where it ends.
+//!
+//! To add a test: a script in a few lines, [`plugin`] to load it, [`Bench`] to call it. A new way to do harm is a row in
+//! `hostile.rs`.
+
+use std::sync::Arc;
+
+use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Pool, ScriptError, ScriptHost, Source};
+use clotho::world::{Rules, World};
+use serde_json::{Value, json};
+
+mod contract;
+mod hostile;
+mod loading;
+
+const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+
+/// A plugin with this script and the shortest manifest.
+fn plugin(script: &str) -> Arc<Loaded> {
+    try_plugin(MANIFEST, &[("main.rhai", script)]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn try_plugin(manifest: &str, files: &[(&str, &str)]) -> Result<Arc<Loaded>, Box<ScriptError>> {
+    let manifest = [("plugin.toml", manifest)];
+    let files = files.iter().chain(&manifest).map(|(path, text)| (*path, text.as_bytes().to_vec()));
+    Loaded::load(Source::new("mine", Origin::Folder, files), &Limits::patient()).map(Arc::new)
+}
+
+fn world(vars: Value) -> Arc<World> {
+    Arc::new(World { vars: vars.as_object().unwrap().clone(), ..World::default() })
+}
+
+/// A pool of one thread and a runtime to wait for it.
+struct Bench {
+    pool: Pool,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        Self { pool: Pool::new(1).unwrap(), runtime }
+    }
+
+    fn call(&self, plugin: &Arc<Loaded>, call: Call) -> Outcome {
+        self.runtime.block_on(self.pool.call(Arc::clone(plugin), call))
+    }
+
+    /// Calls `on_reply` on a state of this plugin.
+    fn reply(&self, plugin: &Arc<Loaded>, state: Value, text: &str) -> Outcome {
+        self.call(plugin, call(Hook::OnReply, state, text))
+    }
+}
+
+/// A call with every grant that the tests need; `state` stands below the plugin's root.
+fn call(hook: Hook, state: Value, text: &str) -> Call {
+    let grants = [Permission::Notes, Permission::InputRewrite, Permission::InputStop];
+    Call {
+        text: Arc::from(text),
+        grants: Arc::from(grants),
+        user: "Alice".to_owned(),
+        character: "Rin".to_owned(),
+        ..Call::new(hook, world(json!({"mine": state})), Arc::new(Rules::default()))
+    }
+}
+
+fn operations(outcome: &Outcome) -> Vec<Value> {
+    outcome.operations.iter().map(clotho::world::Operation::to_json).collect()
+}
