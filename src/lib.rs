@@ -5,14 +5,35 @@
 //! The modules are floors of one house; a file imports only from lower floors or from its own folder (`tests/it/tidy.rs`
 //! holds this). From the ground up:
 //!
+//! 1. [`world`], [`config`], [`ids`], [`assets`]: values, operations, schemas and the fold; settings; newtypes; files
+//!    inside the program
+//! 2. [`provider`], [`clock`]: model streams; time and ids as arguments
+//! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
+//! 4. [`plugin`], [`prompt`]: Rhai hooks and their host; blueprint to messages
+//! 5. [`store`], `search`, [`live`]: rows and SQL; the index; live events
+//! 6. [`turn`], [`follow`]: one journey; operations to the index and the live bus
+//! 7. [`app`]: builds everything once and hands it round
+//! 8. `http`: the only floor that speaks HTTP and JSON to clients
+//! 9. `cli`: serve, plugin
+//!
+//! `ARCHITECTURE.md` has the map and the way of a turn, `GLOSSARY.md` the words.
 
+pub mod app;
 pub mod assets;
 pub mod clock;
 pub mod config;
+pub mod follow;
 pub mod ids;
 pub mod live;
 pub mod oplog;
+pub mod plugin;
+pub mod prompt;
 pub mod provider;
 pub mod store;
 pub mod tree;
+pub mod turn;
 pub mod world;
+
+/// Every allocation is counted per thread, because scripts have a budget of memory and their engine has no limit for it.
+#[global_allocator]
+static ALLOCATOR: plugin::heap::Counting = plugin::heap::Counting;

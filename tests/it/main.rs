@@ -1,5 +1,4 @@
 //! Tests that drive the real program.
-<<<<<<< HEAD
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -9,9 +8,6 @@
     reason = "a test that cannot go on fails, in its helpers too"
 )]
 
+mod plugins;
 mod provider;
 mod support;
-=======
-
-mod plugins;
->>>>>>> plugin

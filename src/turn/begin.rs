@@ -1,0 +1,212 @@
+//! Beginning a session: its cards in their present version, its root with the rules in force from the start, its greetings.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, SessionId, UserId};
+use crate::plugin::{Hook, NodeFacts, Seeds};
+use crate::prompt::{Cast, macros};
+use crate::store::{CharacterCard, Draft, PersonaCard, RulesInForce};
+use crate::tree::edit::Refusal;
+use crate::tree::{CardRef, Kind, PersonaRef, PluginSetting, Role, Session};
+
+use super::hooks::{Proposal, Stage};
+use super::{NewSession, Parts, TurnError, cast, force};
+
+/// Begins a session.
+pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
+    let (characters, persona) = cards(parts, caller, &new).await?;
+    let first = characters.first().ok_or_else(|| TurnError::Invalid {
+        field: "characterIds",
+        message: "a session needs at least one character".into(),
+    })?;
+    let now = parts.clock.now();
+    let suggested = Suggested::of(&first.card);
+    let model = new.model.clone().or(suggested.model);
+    if let Some(model) = &model {
+        parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+    }
+    let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), model.as_deref())?;
+    let empty = Map::new();
+    let cast = cast::cast(&first.card, persona.as_ref().map_or(&empty, |persona| &persona.card));
+    let session = Session {
+        id: SessionId::new(parts.ids.next(now)),
+        owner: caller,
+        title: new.title.clone().unwrap_or_else(|| cast.character.clone()),
+        cards: Vec::new(),
+        persona: None,
+        root: NodeId::new(parts.ids.next(now)),
+        head: NodeId::new(parts.ids.next(now)),
+        op: 0,
+        head_op: 0,
+        mode: new.mode.clone().unwrap_or_else(|| "tree".into()),
+        model,
+        params: new.params.clone(),
+        plugins,
+        seed: parts.ids.seed(),
+        edits: 0,
+        created: now,
+        updated: now,
+    };
+    let root = root(parts, &session, &cast, now).await;
+    let greetings = greetings(parts, &characters, &cast, now);
+    write(parts, session, characters, persona, root, greetings, now).await
+}
+
+async fn cards(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    new: &NewSession,
+) -> Result<(Vec<CharacterCard>, Option<PersonaCard>), TurnError> {
+    let (ids, persona) = (new.character_ids.clone(), new.persona_id);
+    parts
+        .store
+        .read(move |reader| {
+            let mut characters = Vec::new();
+            for id in ids {
+                characters.push(reader.character(caller, id)?.ok_or(Refusal::NotFound("the character"))?);
+            }
+            let persona = match persona {
+                Some(id) => Some(reader.persona(caller, id)?.ok_or(Refusal::NotFound("the persona"))?),
+                None => None,
+            };
+            Ok((characters, persona))
+        })
+        .await
+}
+
+/// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Only plugins that are
+/// installed on this server can be meant; code inside a card never runs.
+struct Suggested {
+    model: Option<String>,
+    plugins: Vec<PluginSetting>,
+}
+
+impl Suggested {
+    fn of(card: &Map<String, Value>) -> Self {
+        let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
+        let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str).map(str::to_owned);
+        let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
+        let plugins = plugins.into_iter().flatten().filter_map(|plugin| {
+            Some(PluginSetting {
+                id: plugin.get("id")?.as_str()?.to_owned(),
+                enabled: true,
+                config: plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default(),
+                grants: Vec::new(),
+            })
+        });
+        Self { model, plugins: plugins.collect() }
+    }
+}
+
+/// Checked plugin settings: each plugin is installed and its settings fit; a narrator plays in its own session. Switching
+/// a plugin on without naming grants gives it what its manifest asks for, which is what the owner was shown.
+pub fn settings(
+    parts: &Parts,
+    mut plugins: Vec<PluginSetting>,
+    model: Option<&str>,
+) -> Result<Vec<PluginSetting>, TurnError> {
+    let narrator = model.and_then(|model| model.strip_prefix("plugin:"));
+    if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
+        let (config, grants) = (Map::new(), Vec::new());
+        plugins.insert(0, PluginSetting { id: id.to_owned(), enabled: true, config, grants });
+    }
+    let invalid = |message: String| TurnError::Invalid { field: "plugins", message };
+    for (i, plugin) in plugins.iter().enumerate() {
+        if plugins.iter().take(i).any(|other| other.id == plugin.id) {
+            return Err(invalid(format!("\"{}\" is named twice", plugin.id)));
+        }
+    }
+    for plugin in &mut plugins {
+        let missing = || invalid(format!("no plugin \"{}\" is installed", plugin.id));
+        let loaded = parts.catalogue.get(&plugin.id).ok_or_else(missing)?;
+        let fits = loaded.manifest().settings(&plugin.config);
+        fits.map_err(|error| invalid(format!("{}: {error}", plugin.id)))?;
+        if plugin.grants.is_empty() {
+            plugin.grants = loaded.manifest().permissions.iter().map(ToString::to_string).collect();
+        }
+    }
+    Ok(plugins)
+}
+
+/// The root: the first record of which rules are in force, with what their `init` does.
+async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> Draft {
+    let mut root = Draft::new(session.root, Role::System, Kind::Root, parts.ids.seed(), now);
+    let Some(wanted) = force::wanted(&session.plugins, &RulesInForce::default(), &parts.catalogue) else { return root };
+    let stage = Stage {
+        session: session.id,
+        players: wanted.beginning,
+        rules: Arc::new(wanted.rules.rules.clone()),
+        world: Arc::default(),
+        text: Arc::from(""),
+        role: Role::System.word(),
+        user: cast.user.clone(),
+        character: cast.character.clone(),
+        node: NodeFacts { id: root.id.to_string(), depth: 0, turn: 0, time: Some(now) },
+        recent: Arc::from([]),
+        seeds: Seeds { session: session.seed, node: root.dice_seed },
+    };
+    let proposal = parts.hooks.run(Hook::Init, &stage, Proposal::default()).await;
+    root.delta = proposal.delta;
+    root.delta.problems.extend(wanted.problems);
+    root.rules = Some(wanted.rules);
+    root
+}
+
+/// The greetings of all characters: the first messages, then the alternate ones, macros filled in.
+fn greetings(parts: &Parts, characters: &[CharacterCard], cast: &Cast, now: Time) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for character in characters {
+        let first = character.card.get("firstMessage").and_then(Value::as_str);
+        let others = character.card.get("alternateGreetings").and_then(Value::as_array).into_iter().flatten();
+        let name = character.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let own = Cast { character: name.clone(), ..cast.clone() };
+        let texts = first.into_iter().chain(others.filter_map(Value::as_str)).filter(|text| !text.trim().is_empty());
+        for text in texts {
+            let id = NodeId::new(parts.ids.next(now));
+            let mut draft = Draft::new(id, Role::Assistant, Kind::Greeting, parts.ids.seed(), now);
+            draft.character = Some(character.id);
+            draft.name = Some(name.clone());
+            draft.content = macros::fill(text, &own);
+            drafts.push(draft);
+        }
+    }
+    drafts
+}
+
+async fn write(
+    parts: &Arc<Parts>,
+    session: Session,
+    characters: Vec<CharacterCard>,
+    persona: Option<PersonaCard>,
+    root: Draft,
+    greetings: Vec<Draft>,
+    now: Time,
+) -> Result<SessionId, TurnError> {
+    let id = session.id;
+    parts
+        .store
+        .write(move |tx| {
+            let mut session = session.clone();
+            for character in &characters {
+                session.cards.push(CardRef { id: character.id, hash: tx.put_blob(&bytes(&character.card))? });
+            }
+            if let Some(persona) = &persona {
+                session.persona = Some(PersonaRef { id: persona.id, hash: tx.put_blob(&bytes(&persona.card))? });
+            }
+            tx.begin_session(&session, &root, &greetings, now)
+        })
+        .await?;
+    Ok(id)
+}
+
+fn bytes(card: &Map<String, Value>) -> Vec<u8> {
+    Value::Object(card.clone()).to_string().into_bytes()
+}
+
+/// Whether a session plays a character.
+pub fn plays(session: &Session, character: CharacterId) -> bool {
+    session.cards.iter().any(|card| card.id == character)
+}

@@ -1,0 +1,177 @@
+//! Running one hook of every plugin in force, in order: each sees the world with the earlier ones' operations folded in;
+//! one plugin's failure drops only its own (`plugins.md` 5.1).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::ids::SessionId;
+use crate::plugin::{
+    Answer, Call, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptHost, Seeds, Strikes, order,
+};
+use crate::store::PluginInForce;
+use crate::tree::{Delta, Note, Trouble};
+use crate::world::{Problem, Rules, World, fold};
+
+/// A plugin that plays, with its settings and grants as they are in force.
+#[derive(Clone)]
+pub struct Player {
+    /// The plugin.
+    pub plugin: Arc<Loaded>,
+    /// Its settings and grants.
+    pub in_force: PluginInForce,
+}
+
+/// What all hooks at one node share.
+#[derive(Clone)]
+pub struct Stage {
+    /// The session.
+    pub session: SessionId,
+    /// The plugins, in any order.
+    pub players: Vec<Player>,
+    /// The schemas in force.
+    pub rules: Arc<Rules>,
+    /// The world before the node.
+    pub world: Arc<World>,
+    /// The text the hooks are about.
+    pub text: Arc<str>,
+    /// The role of its author.
+    pub role: &'static str,
+    /// The user's name.
+    pub user: String,
+    /// The character's name.
+    pub character: String,
+    /// The node.
+    pub node: NodeFacts,
+    /// The messages before it, oldest first.
+    pub recent: Arc<[Recent]>,
+    /// Where dice come from.
+    pub seeds: Seeds,
+}
+
+/// What the hooks of one node proposed together.
+#[derive(Debug, Clone, Default)]
+pub struct Proposal {
+    /// Operations, rolls, notes, problems and the record of each run.
+    pub delta: Delta,
+    /// The world after it.
+    pub world: Arc<World>,
+    /// What each plugin answered, in the order in which they ran.
+    pub answers: Vec<(String, Answer)>,
+}
+
+/// Runs hooks, and remembers which plugin ran into its limits too often in which session.
+pub struct Hooks {
+    host: Arc<dyn ScriptHost>,
+    strikes: Mutex<HashMap<(SessionId, String), (Strikes, bool)>>,
+}
+
+impl Hooks {
+    /// Hooks run by a host.
+    pub fn new(host: Arc<dyn ScriptHost>) -> Self {
+        Self { host, strikes: Mutex::new(HashMap::new()) }
+    }
+
+    /// Runs `hook` of every plugin on the stage, after what `so_far` holds already.
+    pub async fn run(&self, hook: Hook, stage: &Stage, so_far: Proposal) -> Proposal {
+        let mut proposal = so_far;
+        for player in in_order(&stage.players) {
+            self.one(hook, stage, &player, &mut proposal).await;
+        }
+        proposal
+    }
+
+    /// Runs `hook` of one plugin and takes what it proposes.
+    pub async fn one(&self, hook: Hook, stage: &Stage, player: &Player, proposal: &mut Proposal) {
+        let id = player.plugin.id().to_owned();
+        if !player.plugin.has(hook) {
+            return;
+        }
+        if self.is_out(stage.session, &id) {
+            let message = "switched off in this session: it ran into its limits too often".to_owned();
+            proposal.delta.problems.push(Trouble { code: "plugin_off".into(), message, plugin: Some(id) });
+            return;
+        }
+        let call = call(hook, stage, player, Arc::clone(&proposal.world));
+        let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
+        self.record(stage.session, &id, outcome.hit_limit());
+        take(hook, stage, player, outcome, proposal);
+    }
+
+    fn is_out(&self, session: SessionId, plugin: &str) -> bool {
+        let strikes = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
+        strikes.get(&(session, plugin.to_owned())).is_some_and(|(_, out)| *out)
+    }
+
+    fn record(&self, session: SessionId, plugin: &str, hit_limit: bool) {
+        let mut strikes = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (session, plugin.to_owned());
+        // A plugin that has never hit a limit needs no entry: sessions come and go.
+        if hit_limit || strikes.contains_key(&key) {
+            let (counter, out) = strikes.entry(key).or_default();
+            *out = counter.record(hit_limit) || *out;
+        }
+    }
+
+    /// Forgets the strikes of a session: its plugins were set anew.
+    pub fn forgive(&self, session: SessionId) {
+        self.strikes.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| *of != session);
+    }
+}
+
+fn in_order(players: &[Player]) -> Vec<Player> {
+    let plugins: Vec<Arc<Loaded>> = players.iter().map(|player| Arc::clone(&player.plugin)).collect();
+    let find = |plugin: Arc<Loaded>| players.iter().find(|player| player.plugin.id() == plugin.id()).cloned();
+    order(&plugins).into_iter().filter_map(find).collect()
+}
+
+fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
+    let config = &player.in_force.config;
+    let language = config.get("language").and_then(Value::as_str).unwrap_or("en").to_owned();
+    let grants: Vec<Permission> = player.in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
+    Call {
+        before: Arc::clone(&stage.world),
+        config: Arc::new(config.clone()),
+        grants: grants.into(),
+        text: Arc::clone(&stage.text),
+        role: stage.role.to_owned(),
+        user: stage.user.clone(),
+        character: stage.character.clone(),
+        node: stage.node.clone(),
+        recent: Arc::clone(&stage.recent),
+        seeds: stage.seeds,
+        language,
+        ..Call::new(hook, world, Arc::clone(&stage.rules))
+    }
+}
+
+/// Puts an outcome into the proposal. The turn folds for itself: what a plugin says about its operations is not believed.
+fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: &mut Proposal) {
+    let id = player.plugin.id().to_owned();
+    let problems: Vec<Problem> = fold(Arc::make_mut(&mut proposal.world), &outcome.operations, &stage.rules);
+    let mut own = Delta { operations: outcome.operations, ..Delta::default() };
+    own.note_problems(&problems);
+    proposal.delta.runs.push(json!({
+        "plugin": id, "version": player.in_force.version, "hook": hook.name(),
+        "ops": own.operations.len(), "rolls": outcome.rolls.len(), "warnings": outcome.warnings, "log": outcome.log,
+        "micros": outcome.usage.micros, "operations": outcome.usage.operations,
+        "error": outcome.error.as_ref().map(crate::plugin::ScriptError::to_json),
+    }));
+    if let Some(error) = &outcome.error {
+        let code = format!("plugin_{}", error.kind.word());
+        own.problems.push(Trouble { code, message: error.message.clone(), plugin: Some(id.clone()) });
+    }
+    proposal.delta.operations.extend(own.operations);
+    proposal.delta.problems.extend(own.problems);
+    proposal.delta.rolls.extend(outcome.rolls.iter().map(roll));
+    proposal.delta.notes.extend(outcome.notes.into_iter().map(|text| Note { plugin: id.clone(), text }));
+    proposal.answers.push((id, outcome.answer));
+}
+
+fn roll(roll: &Roll) -> Value {
+    json!({
+        "plugin": roll.plugin, "hook": roll.hook, "n": roll.n, "spec": roll.spec, "dice": roll.dice,
+        "total": roll.total,
+    })
+}

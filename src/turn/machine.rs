@@ -1,0 +1,306 @@
+//! The machine of one reply: events in, actions out. Pure: no async, no I/O, no clock; the runner feeds it and does what
+//! it says, so that every ending can be tested by plain calls.
+//!
+//! ```text
+//! waiting -> thinking -> streaming -> over
+//!     any state: cancelled, failed, timed out -> over
+//! ```
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Time;
+use crate::provider::{Finish, Frame, Usage};
+use crate::tree::Status;
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A frame of the reply arrived.
+    Frame(Frame),
+    /// The stream ended.
+    Ended,
+    /// The stream failed.
+    Failed(Fault),
+    /// Someone asked for it to stop.
+    Cancelled,
+}
+
+/// What the runner must do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Show this piece to watchers.
+    Show {
+        /// Text.
+        content: String,
+        /// Thinking.
+        reasoning: String,
+        /// Where the reply stands.
+        phase: &'static str,
+    },
+    /// The reply is over: run the rules if [`Machine::runs_rules`], then commit.
+    Finish,
+}
+
+/// Why a reply failed: a stable code, the provider's words, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// A code of the table for nodes.
+    pub code: String,
+    /// One sentence, with the provider's own words where there are some.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Fault {
+    /// A fault of the server's own.
+    pub fn new(code: &str, message: impl Into<String>, hint: &str) -> Self {
+        Self { code: code.to_owned(), message: message.into(), hint: hint.to_owned() }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Over {
+    Finished,
+    Cancelled,
+    Failed(Fault),
+}
+
+/// One reply on its way.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    asked_at: Time,
+    first_at: Option<Time>,
+    ended_at: Option<Time>,
+    content: String,
+    reasoning: String,
+    usage: Option<Usage>,
+    finish: Option<Finish>,
+    model: Option<String>,
+    over: Option<Over>,
+}
+
+impl Machine {
+    /// A reply that was asked for at a moment.
+    pub fn new(asked_at: Time) -> Self {
+        Self {
+            asked_at,
+            first_at: None,
+            ended_at: None,
+            content: String::new(),
+            reasoning: String::new(),
+            usage: None,
+            finish: None,
+            model: None,
+            over: None,
+        }
+    }
+
+    /// Takes an event; answers with what to do. After the end nothing more is done.
+    pub fn on(&mut self, event: Event, now: Time) -> Option<Action> {
+        if self.over.is_some() {
+            return None;
+        }
+        match event {
+            Event::Frame(frame) => self.frame(frame, now),
+            Event::Ended if self.content.trim().is_empty() => {
+                let hint = "try again, or choose another model";
+                self.end(Over::Failed(Fault::new("empty_reply", "the model answered without any text", hint)), now)
+            }
+            Event::Ended => self.end(Over::Finished, now),
+            Event::Failed(fault) => self.end(Over::Failed(fault), now),
+            Event::Cancelled if self.content.is_empty() => {
+                let fault = Fault::new("cancelled", "the reply was stopped before any text came", "ask again");
+                self.end(Over::Failed(fault), now)
+            }
+            Event::Cancelled => self.end(Over::Cancelled, now),
+        }
+    }
+
+    fn frame(&mut self, frame: Frame, now: Time) -> Option<Action> {
+        match frame {
+            Frame::Text(text) => self.show(&text, "", now),
+            Frame::Reasoning(text) => self.show("", &text, now),
+            Frame::Usage(usage) => {
+                self.usage = Some(usage);
+                None
+            }
+            Frame::Model(model) => {
+                self.model = Some(model);
+                None
+            }
+            Frame::Finish(finish) => {
+                self.finish = Some(finish);
+                None
+            }
+            Frame::Alive => None,
+        }
+    }
+
+    fn show(&mut self, content: &str, reasoning: &str, now: Time) -> Option<Action> {
+        if content.is_empty() && reasoning.is_empty() {
+            return None;
+        }
+        self.first_at.get_or_insert(now);
+        // The database refuses U+0000; nothing visible is lost with it.
+        let (content, reasoning) = (content.replace('\0', "\u{fffd}"), reasoning.replace('\0', "\u{fffd}"));
+        self.content.push_str(&content);
+        self.reasoning.push_str(&reasoning);
+        let phase = if self.content.is_empty() { "thinking" } else { "streaming" };
+        Some(Action::Show { content, reasoning, phase })
+    }
+
+    fn end(&mut self, over: Over, now: Time) -> Option<Action> {
+        self.over = Some(over);
+        self.ended_at = Some(now);
+        Some(Action::Finish)
+    }
+
+    /// Whether the reply is over.
+    pub fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// Whether rules run on it: cancelled and failed replies change no world (`domain.md` 5.5).
+    pub fn runs_rules(&self) -> bool {
+        self.over == Some(Over::Finished)
+    }
+
+    /// The text so far.
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+
+    /// The thinking so far, if there is any.
+    pub fn reasoning(&self) -> Option<&str> {
+        Some(self.reasoning.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// How the node ends: a cancelled reply with text is complete.
+    pub fn status(&self) -> Status {
+        match self.over {
+            None => Status::Generating,
+            Some(Over::Finished | Over::Cancelled) => Status::Complete,
+            Some(Over::Failed(_)) => Status::Error,
+        }
+    }
+
+    /// What the node's metadata says about the ending.
+    pub fn facts(&self) -> Map<String, Value> {
+        let mut facts = Map::new();
+        let mut put = |key: &str, value: Value| _ = facts.insert(key.to_owned(), value);
+        if let Some(model) = &self.model {
+            put("reportedModel", model.as_str().into());
+        }
+        let finish = match &self.over {
+            Some(Over::Cancelled) => Some("cancelled"),
+            _ => self.finish.as_ref().map(Finish::as_str),
+        };
+        put("finishReason", finish.into());
+        let truncated = matches!(self.over, Some(Over::Cancelled)) || self.finish == Some(Finish::Length);
+        put("isTruncated", truncated.into());
+        if let Some(Over::Failed(fault)) = &self.over {
+            put("error", json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
+        }
+        if let Some(ended) = self.ended_at {
+            put("latencyMs", ended.since(self.asked_at).into());
+        }
+        put("firstTokenMs", self.first_at.map(|first| first.since(self.asked_at)).into());
+        if let Some(usage) = &self.usage {
+            put("tokenCount", json!({"prompt": usage.prompt, "completion": usage.completion}));
+            put("cachedTokens", usage.cached.into());
+            put("cost", usage.cost.into());
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Event {
+        Event::Frame(Frame::Text(text.into()))
+    }
+
+    fn run(events: Vec<Event>) -> (Machine, Vec<Action>) {
+        let mut machine = Machine::new(Time(1_000));
+        let mut now = 1_000;
+        let actions = events
+            .into_iter()
+            .filter_map(|event| {
+                now += 10;
+                machine.on(event, Time(now))
+            })
+            .collect();
+        (machine, actions)
+    }
+
+    /// S0-36: pieces are shown as they come, and the end is one action.
+    #[test]
+    fn a_reply_streams_and_finishes() {
+        let usage = Usage { prompt: 7, completion: 2, cached: None, reasoning: None, cost: None };
+        let (machine, actions) = run(vec![
+            Event::Frame(Frame::Alive),
+            Event::Frame(Frame::Reasoning("hm".into())),
+            text("Hello"),
+            text(""),
+            text(" there"),
+            Event::Frame(Frame::Finish(Finish::Stop)),
+            Event::Frame(Frame::Usage(usage)),
+            Event::Ended,
+        ]);
+        let phases: Vec<&str> = actions
+            .iter()
+            .map(|action| match action {
+                Action::Show { phase, .. } => phase,
+                Action::Finish => "finish",
+            })
+            .collect();
+        assert_eq!(phases, ["thinking", "streaming", "streaming", "finish"]);
+        assert_eq!((machine.content(), machine.reasoning()), ("Hello there", Some("hm")));
+        assert!(machine.runs_rules() && machine.status() == Status::Complete);
+        let facts = machine.facts();
+        assert_eq!(facts["finishReason"], "stop");
+        assert_eq!(facts["tokenCount"], json!({"prompt": 7, "completion": 2}));
+        // S1-13: the time to the first token and to the end.
+        assert_eq!((&facts["firstTokenMs"], &facts["latencyMs"]), (&json!(20), &json!(80)));
+    }
+
+    /// S3-23: a cancelled reply with text is complete and truncated, and no rule runs on it.
+    #[test]
+    fn a_cancelled_reply_keeps_its_text_and_runs_no_rule() {
+        let (machine, _) = run(vec![text("Half a"), Event::Cancelled, text(" lost")]);
+        assert_eq!((machine.content(), machine.status()), ("Half a", Status::Complete));
+        assert!(!machine.runs_rules());
+        assert_eq!(machine.facts()["finishReason"], "cancelled");
+        assert_eq!(machine.facts()["isTruncated"], true);
+    }
+
+    /// S4-29: a fault keeps what arrived and says why.
+    #[test]
+    fn endings_that_are_errors() {
+        let fault = Fault::new("cut_off", "the stream was cut", "try again");
+        for (events, code) in [
+            (vec![text("Half"), Event::Failed(fault)], "cut_off"),
+            (vec![Event::Ended], "empty_reply"),
+            (vec![text(" \n"), Event::Ended], "empty_reply"),
+            (vec![Event::Frame(Frame::Reasoning("only thought".into())), Event::Ended], "empty_reply"),
+            (vec![Event::Cancelled], "cancelled"),
+        ] {
+            let (machine, actions) = run(events);
+            assert_eq!(machine.status(), Status::Error);
+            assert_eq!(machine.facts()["error"]["code"], code);
+            assert_eq!(actions.last(), Some(&Action::Finish));
+            assert!(!machine.runs_rules());
+        }
+    }
+
+    #[test]
+    fn a_length_stop_is_truncated_and_nul_is_replaced() {
+        let (machine, _) = run(vec![text("a\0b"), Event::Frame(Frame::Finish(Finish::Length)), Event::Ended]);
+        assert_eq!(machine.content(), "a\u{fffd}b");
+        assert_eq!(machine.facts()["isTruncated"], true);
+        assert!(machine.runs_rules());
+    }
+}

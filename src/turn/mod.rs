@@ -1,0 +1,375 @@
+//! The journey of one turn, and the only place that orders it: input, node, 202, prompt, stream, rules, commit.
+//!
+//! - [`Turns`] is the door: begin, message, reroll, edit, cancel, change. Each runs on the server's own task: a client
+//!   that goes away changes nothing.
+//! - `start.rs` does commit 1 (the user's node and placeholders), `runner.rs` one reply up to commit 2, fed by
+//!   [`machine`], which is pure. `hooks.rs` runs plugins, `force.rs` says which; `keeper.rs` saves partial texts and ends
+//!   what nobody holds. `trace.rs` keeps why a reply exists.
+//!
+//! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
+//! [`crate::plugin`], then call it here.
+
+mod begin;
+mod cast;
+mod force;
+mod hooks;
+mod keeper;
+pub mod machine;
+mod models;
+mod runner;
+mod scene;
+mod start;
+mod trace;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+
+use crate::clock::{Clock, Ids};
+use crate::config::Config;
+use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use crate::live::Live;
+use crate::plugin::{Catalogue, ScriptHost};
+use crate::store::{Store, StoreError, WriteError};
+use crate::tree::edit::Refusal;
+use crate::tree::{PluginSetting, Role};
+
+pub use models::{Models, UnknownModel, Writer};
+pub use scene::QuickReply;
+pub use trace::Rebuilt;
+
+/// Why a turn did not begin. Nothing was written, unless it says so.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TurnError {
+    /// The request does not fit the tree.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A plugin refused the input; the message is for the user.
+    #[error("{message}")]
+    InputRefused {
+        /// The plugin.
+        plugin: String,
+        /// Its words.
+        message: String,
+    },
+    /// Too many replies are being generated.
+    #[error("too many replies are being generated")]
+    TooMany,
+    /// A model, plugin or setting is not known.
+    #[error("{message}")]
+    Invalid {
+        /// The field, as on the wire.
+        field: &'static str,
+        /// One sentence.
+        message: String,
+    },
+    /// The server is shutting down, or its own task failed.
+    #[error("the server is shutting down")]
+    Stopped,
+}
+
+impl From<WriteError> for TurnError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Refused(refusal) => Self::Refused(refusal),
+            WriteError::Failed(error) => Self::Store(error),
+        }
+    }
+}
+
+/// A session to begin.
+#[derive(Debug, Clone, Default)]
+pub struct NewSession {
+    /// The characters, the first speaks by default.
+    pub character_ids: Vec<CharacterId>,
+    /// Who the user plays.
+    pub persona_id: Option<PersonaId>,
+    /// Its title; the first character's name by default.
+    pub title: Option<String>,
+    /// The plugins; what the first character suggests by default.
+    pub plugins: Option<Vec<PluginSetting>>,
+    /// The model; what the first character suggests, else the server's default.
+    pub model: Option<String>,
+    /// `tree` or `linear`.
+    pub mode: Option<String>,
+    /// Parameters passed on to the model.
+    pub params: Map<String, Value>,
+}
+
+/// Replies to generate.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Generate {
+    /// How many; 0 counts as 1.
+    pub n: u32,
+    /// Another model than the session's.
+    pub model: Option<String>,
+    /// Parameters over the session's.
+    pub params: Map<String, Value>,
+    /// Another character than the first.
+    pub character: Option<CharacterId>,
+}
+
+/// What happens when HEAD is not where the writer saw it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnStale {
+    /// Refuse.
+    #[default]
+    Refuse,
+    /// Put the message below the present HEAD.
+    Append,
+    /// Write a sibling where the writer meant it.
+    Branch,
+}
+
+/// A message to send.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// Below which node.
+    pub parent: NodeId,
+    /// The text.
+    pub content: String,
+    /// As whom.
+    pub role: Role,
+    /// The speaker's name, if not the persona's.
+    pub name: Option<String>,
+    /// The persona, if not the session's.
+    pub persona: Option<PersonaId>,
+    /// The replies to generate; `None` = none.
+    pub generate: Option<Generate>,
+    /// Whether HEAD follows.
+    pub move_head: bool,
+    /// Where the writer saw HEAD.
+    pub expected_leaf: Option<NodeId>,
+    /// What if it is not there.
+    pub on_stale: OnStale,
+}
+
+/// An edited version of a message.
+#[derive(Debug, Clone)]
+pub struct Edit {
+    /// The new text.
+    pub content: String,
+    /// Whether what follows the old version moves below the new one.
+    pub carry: bool,
+    /// The replies: `None` = what fits the node, `Some(None)` = none.
+    pub generate: Option<Option<Generate>>,
+    /// Whether HEAD follows.
+    pub move_head: bool,
+    /// Where the writer saw HEAD.
+    pub expected_leaf: Option<NodeId>,
+}
+
+/// What a request began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// The node that was written, if one was.
+    pub node: Option<NodeId>,
+    /// The placeholders of the replies.
+    pub generations: Vec<NodeId>,
+    /// The operation.
+    pub op: i64,
+}
+
+/// Everything a turn needs, shared by all of them.
+pub(crate) struct Parts {
+    pub config: Arc<Config>,
+    pub store: Arc<Store>,
+    pub live: Arc<Live>,
+    pub catalogue: Arc<Catalogue>,
+    pub models: Arc<Models>,
+    pub hooks: hooks::Hooks,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<Ids>,
+}
+
+/// The door to the journey.
+#[derive(Clone)]
+pub struct Turns {
+    parts: Arc<Parts>,
+    runtime: Handle,
+}
+
+/// What [`Turns::new`] is built from.
+pub struct Needs {
+    /// Settings.
+    pub config: Arc<Config>,
+    /// The store.
+    pub store: Arc<Store>,
+    /// Live events.
+    pub live: Arc<Live>,
+    /// The plugins.
+    pub catalogue: Arc<Catalogue>,
+    /// The models.
+    pub models: Arc<Models>,
+    /// Who runs scripts.
+    pub host: Arc<dyn ScriptHost>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<Ids>,
+}
+
+impl Turns {
+    /// Turns that run on a runtime of the server's own.
+    pub fn new(needs: Needs, runtime: Handle) -> Self {
+        let parts = Parts {
+            config: needs.config,
+            store: needs.store,
+            live: needs.live,
+            catalogue: needs.catalogue,
+            models: needs.models,
+            hooks: hooks::Hooks::new(needs.host),
+            clock: needs.clock,
+            ids: needs.ids,
+        };
+        Self { parts: Arc::new(parts), runtime }
+    }
+
+    /// Begins a session: root with its rules, greetings, HEAD on the first greeting.
+    ///
+    /// # Errors
+    /// A character, persona, model or plugin is not there, or the database fails.
+    pub async fn begin(&self, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
+        let parts = Arc::clone(&self.parts);
+        self.own(async move { begin::begin(&parts, caller, new).await }).await
+    }
+
+    /// Writes a message and begins its replies.
+    ///
+    /// # Errors
+    /// As [`TurnError`] says; nothing was written then.
+    pub async fn message(&self, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {
+        let turns = self.clone();
+        self.own(async move { start::message(&turns, caller, session, new).await }).await
+    }
+
+    /// Begins other replies beside an assistant node, or under a context node.
+    ///
+    /// # Errors
+    /// As [`TurnError`] says; nothing was written then.
+    pub async fn reroll(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        node: NodeId,
+        generate: Generate,
+        move_head: bool,
+        expected_leaf: Option<NodeId>,
+    ) -> Result<Started, TurnError> {
+        let turns = self.clone();
+        let asked = start::Reroll { node, generate, move_head, expected_leaf };
+        self.own(async move { start::reroll(&turns, caller, session, asked).await }).await
+    }
+
+    /// Writes an edited version of a message beside it.
+    ///
+    /// # Errors
+    /// As [`TurnError`] says; nothing was written then.
+    pub async fn edit(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        node: NodeId,
+        edit: Edit,
+    ) -> Result<Started, TurnError> {
+        let turns = self.clone();
+        self.own(async move { start::edit(&turns, caller, session, node, edit).await }).await
+    }
+
+    /// Changes the world by hand: a change node below `node`.
+    ///
+    /// # Errors
+    /// The operations do not fit, or as [`TurnError`] says.
+    pub async fn change_world(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        node: NodeId,
+        operations: Vec<crate::world::Operation>,
+        expected_leaf: Option<NodeId>,
+    ) -> Result<Started, TurnError> {
+        let parts = Arc::clone(&self.parts);
+        self.own(async move { start::change(&parts, caller, session, node, operations, expected_leaf).await }).await
+    }
+
+    /// Sets the plugins of a session; they begin at HEAD, with a change node that records them.
+    ///
+    /// # Errors
+    /// A plugin is not there or its settings do not fit; nothing was written then.
+    pub async fn set_plugins(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        plugins: Vec<PluginSetting>,
+    ) -> Result<i64, TurnError> {
+        let parts = Arc::clone(&self.parts);
+        self.own(async move { start::set_plugins(&parts, caller, session, plugins).await }).await
+    }
+
+    /// Stops a running reply and keeps its text. Answers when it has been asked to stop; the end is an event.
+    ///
+    /// # Errors
+    /// The node is not there, or the reply has ended already.
+    pub async fn cancel(&self, caller: UserId, session: SessionId, node: NodeId) -> Result<(), TurnError> {
+        start::cancel(&self.parts, caller, session, node).await
+    }
+
+    /// The replies that plugins offer at a leaf.
+    ///
+    /// # Errors
+    /// The session or node is not there, or the database fails.
+    pub async fn quick_replies(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        leaf: NodeId,
+    ) -> Result<Vec<QuickReply>, TurnError> {
+        scene::quick_replies(&self.parts, caller, session, leaf).await
+    }
+
+    /// The prompt of a reply, rebuilt from its trace.
+    ///
+    /// # Errors
+    /// The session or node is not there, or the database fails.
+    pub async fn trace(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        node: NodeId,
+    ) -> Result<Option<Rebuilt>, TurnError> {
+        trace::rebuild(&self.parts, caller, session, node).await
+    }
+
+    /// Ends what nobody holds: replies that a crash left generating become `error: interrupted` with what had arrived.
+    /// Run once at start, before anyone is let in.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn end_interrupted(&self) -> Result<usize, TurnError> {
+        keeper::end_orphans(&self.parts).await
+    }
+
+    /// Saves partial texts and sweeps what nobody holds, for as long as the runtime lives.
+    pub fn keep(&self) {
+        let parts = Arc::clone(&self.parts);
+        self.runtime.spawn(async move { keeper::keep(&parts).await });
+    }
+
+    /// Asks every running reply to end now, and waits until each has been committed; for shutdown.
+    pub async fn stop(&self) {
+        keeper::stop(&self.parts).await;
+    }
+
+    /// Runs a piece of work on the server's own task: whoever asked may go away, the work is finished all the same.
+    async fn own<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
+    ) -> Result<T, TurnError> {
+        self.runtime.spawn(work).await.unwrap_or(Err(TurnError::Stopped))
+    }
+}

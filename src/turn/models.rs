@@ -1,0 +1,117 @@
+//! Models by name: `provider/model`, `model` where that is unique, or `plugin:<id>` for a plugin that narrates.
+
+use std::sync::Arc;
+
+use crate::config::{Config, Provider};
+use crate::plugin::{Catalogue, Hook, Loaded};
+use crate::provider::{Endpoint, OpenAi, Retries, Secret, Timeouts};
+
+/// All models that this server can ask.
+pub struct Models {
+    providers: Vec<Entry>,
+    catalogue: Arc<Catalogue>,
+    /// The model of sessions that name none.
+    pub default: String,
+}
+
+struct Entry {
+    id: String,
+    models: Vec<String>,
+    client: OpenAi,
+}
+
+/// Who writes a reply.
+#[derive(Clone)]
+pub enum Writer {
+    /// A model behind a provider.
+    Model {
+        /// The client.
+        client: OpenAi,
+        /// The model's name there.
+        model: String,
+    },
+    /// A plugin's `narrate`.
+    Narrator(Arc<Loaded>),
+}
+
+/// No model has that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownModel {
+    /// Nobody offers it.
+    #[error("no model is named \"{0}\"")]
+    None(String),
+    /// More than one provider offers it.
+    #[error("more than one provider offers \"{0}\": write it as provider/model")]
+    Ambiguous(String),
+    /// The plugin is not there or does not narrate.
+    #[error("no plugin \"{0}\" is loaded that can narrate")]
+    Narrator(String),
+}
+
+impl Models {
+    /// The models of a configuration. A key that cannot be read is a log line now and an honest error when it is used.
+    pub fn new(config: &Config, catalogue: Arc<Catalogue>) -> Self {
+        let providers = config.providers.iter().map(|provider| entry(provider, config)).collect();
+        Self { providers, catalogue, default: config.generation.model.clone() }
+    }
+
+    /// Who writes for a model's name.
+    ///
+    /// # Errors
+    /// Nobody or more than one has that name.
+    pub fn find(&self, name: &str) -> Result<Writer, UnknownModel> {
+        if let Some(id) = name.strip_prefix("plugin:") {
+            let narrator = self.catalogue.get(id).filter(|plugin| plugin.has(Hook::Narrate));
+            return narrator
+                .map(|plugin| Writer::Narrator(Arc::clone(plugin)))
+                .ok_or_else(|| UnknownModel::Narrator(id.to_owned()));
+        }
+        if let Some((provider, model)) = name.split_once('/')
+            && let Some(entry) = self.providers.iter().find(|entry| entry.id == provider)
+        {
+            return Ok(Writer::Model { client: entry.client.clone(), model: model.to_owned() });
+        }
+        let mut offering = self.providers.iter().filter(|entry| entry.models.iter().any(|model| model == name));
+        match (offering.next(), offering.next()) {
+            (Some(entry), None) => Ok(Writer::Model { client: entry.client.clone(), model: name.to_owned() }),
+            (Some(_), Some(_)) => Err(UnknownModel::Ambiguous(name.to_owned())),
+            (None, _) => Err(UnknownModel::None(name.to_owned())),
+        }
+    }
+
+    /// The providers: id, client, and the models that the configuration names.
+    pub fn providers(&self) -> impl Iterator<Item = (&str, &OpenAi, &[String])> {
+        self.providers.iter().map(|entry| (entry.id.as_str(), &entry.client, entry.models.as_slice()))
+    }
+
+    /// The plugins that narrate.
+    pub fn narrators(&self) -> impl Iterator<Item = &Arc<Loaded>> {
+        self.catalogue.entries().filter_map(|entry| entry.state.as_ref().ok()).filter(|one| one.has(Hook::Narrate))
+    }
+}
+
+fn entry(provider: &Provider, config: &Config) -> Entry {
+    let key = match provider.key() {
+        Ok(key) => key.map(|key| Secret::new(key.expose())),
+        Err(error) => {
+            tracing::warn!(provider = %provider.id, "the key cannot be read: {error}");
+            None
+        }
+    };
+    let generation = &config.generation;
+    let endpoint = Endpoint {
+        id: provider.id.clone(),
+        base_url: provider.base_url.clone(),
+        key,
+        extra: provider.extra.clone(),
+        timeouts: Timeouts {
+            connect: generation.connect_timeout,
+            first_token: generation.first_token_timeout,
+            idle: generation.idle_timeout,
+            ..Timeouts::default()
+        },
+        max_reply_bytes: config.limits.reply_bytes,
+        retries: Retries::default(),
+    };
+    Entry { id: provider.id.clone(), models: provider.models.clone(), client: OpenAi::new(endpoint) }
+}

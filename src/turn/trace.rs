@@ -1,0 +1,122 @@
+//! Why a reply exists: what is kept of its prompt, and the prompt rebuilt from it byte for byte.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::prompt::{Block, Line, Sent, Slot, tags, weave};
+use crate::store::{Placed, Trace};
+use crate::tree::edit::Refusal;
+use crate::tree::{Node, Role};
+
+use super::{Parts, TurnError};
+
+/// A trace with its prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rebuilt {
+    /// Model, parameters, timings, usage.
+    pub head: serde_json::Map<String, Value>,
+    /// The blocks: `{slot, role, source, tokens, kept}` with their texts.
+    pub blueprint: Vec<Value>,
+    /// The messages as they were sent.
+    pub messages: Vec<Sent>,
+    /// The nodes whose texts were sent, oldest first.
+    pub history: Vec<NodeId>,
+    /// Whether the rebuilt messages are those that were sent, byte for byte.
+    pub is_exact: bool,
+}
+
+/// What a prompt was made of.
+#[derive(Debug, Clone, Default)]
+pub struct Made {
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    /// The rows of the nodes sent, oldest first.
+    pub history: Vec<i64>,
+    /// The messages.
+    pub messages: Vec<Sent>,
+    /// Tokens, estimated.
+    pub tokens: usize,
+    /// Older messages that did not fit.
+    pub dropped: bool,
+    /// The tags hidden from models, as they were then.
+    pub hide_tags: Vec<String>,
+}
+
+impl Made {
+    /// The part of the trace that tells of the prompt.
+    pub fn trace(&self) -> Trace {
+        let blocks = self.blocks.iter().map(|block| {
+            let about = json!({"slot": block.slot.word(), "role": block.role.word(), "source": block.source});
+            (about, block.text.clone())
+        });
+        let mut head = serde_json::Map::new();
+        head.insert("hash".into(), digest(&self.messages).into());
+        head.insert("tokensEstimated".into(), self.tokens.into());
+        head.insert("historyCut".into(), self.dropped.into());
+        head.insert("hideTags".into(), self.hide_tags.clone().into());
+        Trace { head, blocks: blocks.collect(), history: self.history.clone() }
+    }
+}
+
+/// A line of the history, as a model is sent it.
+pub fn line(node: &Node, hide_tags: &[String]) -> Line {
+    let text = tags::hide(&node.content, hide_tags).unwrap_or_else(|| node.content.clone());
+    Line { role: node.role, name: node.name.clone(), text }
+}
+
+fn digest(messages: &[Sent]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for message in messages {
+        hasher.update(message.role.word().as_bytes());
+        hasher.update(&[0]);
+        hasher.update(message.text.as_bytes());
+        hasher.update(&[0]);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The trace of a node of one of the caller's sessions, its prompt rebuilt.
+pub async fn rebuild(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    session: SessionId,
+    node: NodeId,
+) -> Result<Option<Rebuilt>, TurnError> {
+    parts
+        .store
+        .read(move |reader| {
+            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+            let placed = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
+            let Some(trace) = reader.trace(&placed)? else { return Ok(None) };
+            let history = reader.placed(&held, &trace.history)?;
+            Ok::<_, TurnError>(Some(rebuilt(trace, &history)))
+        })
+        .await
+}
+
+fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
+    let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
+    let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
+    let blocks: Vec<Block> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
+    let lines: Vec<Line> = history.iter().map(|placed| line(&placed.node, &hide)).collect();
+    let messages = if trace.head.contains_key("hash") { weave(&blocks, &lines) } else { Vec::new() };
+    let is_exact = trace.head.get("hash").is_none_or(|hash| *hash == Value::from(digest(&messages)));
+    let blueprint = trace.blocks.iter().map(|(about, text)| {
+        let mut about = about.clone();
+        if let Some(map) = about.as_object_mut() {
+            map.insert("text".into(), text.as_str().into());
+            map.insert("tokens".into(), crate::prompt::tokens(text).into());
+            map.insert("kept".into(), true.into());
+        }
+        about
+    });
+    let blueprint = blueprint.collect();
+    Rebuilt { head: trace.head, blueprint, messages, history: history.iter().map(|one| one.node.id).collect(), is_exact }
+}
+
+fn block(about: &Value, text: &str) -> Option<Block> {
+    let word = |key: &str| about.get(key).and_then(Value::as_str);
+    Some(Block { slot: Slot::from_word(word("slot")?)?, role: Role::from_word(word("role")?)?, text: text.to_owned(), source: "" })
+}
