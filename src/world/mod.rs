@@ -1,7 +1,7 @@
 //! The world: the JSON document that a node's state is, and the only function that changes one.
 //!
 //! - [`Pointer`] names a place in it, [`Operation`] is one recorded intent, [`Schema`] governs one root of `vars`.
-//! - [`fold`] applies operations under [`Rules`] and answers with what it had to bend or leave out.
+//! - [`fold()`] applies operations under [`Rules`] and answers with what it had to bend or leave out.
 //! - [`diff()`] compares two worlds for display.
 //!
 //! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in [`op::Change`], its JSON

@@ -385,6 +385,12 @@ fn read_only_is_written_once() {
     refused(
         &schema,
         json!({"born": {"year": 1}}),
+        set("/g/born/year", json!(2)),
+        &format!("Refused /g/born/year year: {frozen}"),
+    );
+    refused(
+        &schema,
+        json!({"born": {"year": 1}}),
         set("/g/born/town", json!("x")),
         &format!("Refused /g/born/town town: {frozen}"),
     );
