@@ -24,7 +24,7 @@ impl Reader {
     pub(super) fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<(), Failure> {
         let choice = first_choice(chunk);
         self.recognised |= chunk.get("choices").is_some_and(Value::is_array);
-        self.read_model(chunk, frames);
+        self.read_model(chunk, scrub, frames);
         if let Some(said) = choice.and_then(|choice| present(choice, &["delta", "message"])) {
             read_said(said, frames);
         }
@@ -42,10 +42,10 @@ impl Reader {
         Ok(())
     }
 
-    fn read_model(&mut self, chunk: &Value, frames: &mut Vec<Frame>) {
+    fn read_model(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) {
         if let Some(model) = text(chunk, "model").filter(|model| *model != self.model) {
             model.clone_into(&mut self.model);
-            frames.push(Frame::Model(clean(model)));
+            frames.push(Frame::Model(scrub.clean(model)));
         }
     }
 }

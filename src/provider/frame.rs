@@ -3,7 +3,8 @@
 use super::Failure;
 use futures_util::stream::BoxStream;
 
-/// A reply under way. It ends after the first failure. Dropping it ends the request.
+/// A reply under way. It ends after the first failure. Dropping it ends the request. Limits of time run only while it is
+/// polled: a slow listener is not the server's silence.
 ///
 /// A reply that ends without a failure has said at most one [`Frame::Finish`]: none when the provider gave no reason.
 pub type FrameStream = BoxStream<'static, Result<Frame, Failure>>;
