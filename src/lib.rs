@@ -10,7 +10,7 @@
 //! 2. [`provider`], [`clock`]: model streams; time and ids as arguments
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
 //! 4. [`plugin`], [`prompt`]: Rhai hooks and their host; blueprint to messages
-//! 5. [`store`], `search`, [`live`]: rows and SQL; the index; live events
+//! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
 //! 6. [`turn`], [`follow`]: one journey; operations to the index and the live bus
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
@@ -29,6 +29,7 @@ pub mod oplog;
 pub mod plugin;
 pub mod prompt;
 pub mod provider;
+pub mod search;
 pub mod store;
 pub mod tree;
 pub mod turn;

@@ -27,7 +27,8 @@ pub fn fill(text: &str, cast: &Cast) -> String {
 
 fn expand<'a>(at: &str, cast: &'a Cast) -> Option<(&'a str, usize)> {
     let begins = |word: &str| at.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
-    let names = [("{{user}}", &cast.user), ("{{char}}", &cast.character), ("<user>", &cast.user), ("<bot>", &cast.character)];
+    let names =
+        [("{{user}}", &cast.user), ("{{char}}", &cast.character), ("<user>", &cast.user), ("<bot>", &cast.character)];
     names.into_iter().find(|(word, _)| begins(word)).map(|(word, value)| (value.as_str(), word.len()))
 }
 

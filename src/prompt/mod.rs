@@ -262,7 +262,12 @@ mod tests {
     }
 
     fn cast() -> Cast {
-        Cast { user: "Ann".into(), character: "Rin".into(), description: "{{char}} keeps a lamp.".into(), ..Cast::default() }
+        Cast {
+            user: "Ann".into(),
+            character: "Rin".into(),
+            description: "{{char}} keeps a lamp.".into(),
+            ..Cast::default()
+        }
     }
 
     /// S0-03, S4-51: the model sees a plain list; blocks in order, macros filled in, nothing of the tree.
@@ -284,7 +289,8 @@ mod tests {
 
     #[test]
     fn two_people_are_told_apart_by_name() {
-        let history = [line(Role::User, "Ann", "Hi."), line(Role::User, "Bob", "Hi."), line(Role::Assistant, "Rin", "Yes?")];
+        let history =
+            [line(Role::User, "Ann", "Hi."), line(Role::User, "Bob", "Hi."), line(Role::Assistant, "Rin", "Yes?")];
         let texts: Vec<String> = weave(&[], &history).into_iter().map(|m| m.text).collect();
         assert_eq!(texts, ["Ann: Hi.\n\nBob: Hi.", "Rin: Yes?"]);
     }

@@ -34,9 +34,9 @@ fn block(at: &str, tag: &str) -> Option<usize> {
         return None;
     }
     let closing = format!("</{tag}>");
-    let end = at.char_indices().find(|(i, _)| {
-        at.get(*i..i + closing.len()).is_some_and(|candidate| candidate.eq_ignore_ascii_case(&closing))
-    });
+    let end = at
+        .char_indices()
+        .find(|(i, _)| at.get(*i..i + closing.len()).is_some_and(|candidate| candidate.eq_ignore_ascii_case(&closing)));
     Some(end.map_or(at.len(), |(i, _)| i + closing.len()))
 }
 

@@ -5,13 +5,14 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, PersonaId, UserId};
+use crate::oplog::{Act, Effect};
 use crate::tree::edit::Refusal;
 
 use super::blobs;
 use super::error::{StoreError, WriteError};
 use super::read::Reader;
 use super::tables::{answers, characters, personas, sessions, users};
-use super::tx::Tx;
+use super::tx::{Entry, Tx};
 
 /// A user of this server.
 #[derive(Debug, Clone, PartialEq)]
@@ -260,7 +261,10 @@ impl Tx<'_> {
     /// # Errors
     /// It is not there or somebody else's.
     pub fn trash_session(&mut self, owner: UserId, id: crate::ids::SessionId, at: Time) -> Result<(), WriteError> {
-        let held = self.session(owner, id)?;
+        let mut held = self.session(owner, id)?;
+        // Logged like everything else, so that whoever follows the log (search, watchers) hears of it.
+        let effects = vec![Effect::Setting { name: "trashed".into(), from: false.into(), to: true.into() }];
+        self.log(&mut held, Entry { act: Act::Session, actor: Some(owner), at, step: None, effects })?;
         let changed = self.run(|conn| {
             Ok(diesel::update(sessions::table.find(held.n)).set(sessions::trashed.eq(Some(at.0))).execute(conn)?)
         })?;

@@ -29,9 +29,8 @@ pub fn read(reader: &mut Reader<'_>, session: &Session, speaker: Option<Characte
 
 /// The cast of two cards.
 pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> Cast {
-    let text = |card: &Map<String, Value>, key: &str| {
-        card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let text =
+        |card: &Map<String, Value>, key: &str| card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let user = text(persona, "name");
     Cast {
         user: if user.is_empty() { NOBODY.to_owned() } else { user },

@@ -40,8 +40,11 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
         Ok(rules) => rules,
         Err(message) => {
             problems.push(Trouble { code: "plugin_conflict".into(), message, plugin: None });
-            return (!before.plugins.is_empty())
-                .then(|| Wanted { rules: Arc::default(), beginning: Vec::new(), problems });
+            return (!before.plugins.is_empty()).then(|| Wanted {
+                rules: Arc::default(),
+                beginning: Vec::new(),
+                problems,
+            });
         }
     };
     if rules.is_same(before) {
@@ -64,7 +67,8 @@ pub fn players(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Player>
 /// The plugins in force that are not loaded, as problems.
 pub fn missing(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Trouble> {
     let gone = in_force.iter().filter(|plugin| catalogue.get(&plugin.id).is_none());
-    gone.map(|plugin| trouble("plugin_missing", "it is in force here but not installed now".into(), &plugin.id)).collect()
+    gone.map(|plugin| trouble("plugin_missing", "it is in force here but not installed now".into(), &plugin.id))
+        .collect()
 }
 
 fn in_force(loaded: &Arc<Loaded>, setting: &PluginSetting) -> Result<PluginInForce, String> {

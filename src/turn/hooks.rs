@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::ids::SessionId;
 use crate::plugin::{
-    Answer, Call, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptHost, Seeds, Strikes, order,
+    Answer, Call, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError, ScriptHost, Seeds, Strikes,
+    order,
 };
 use crate::store::PluginInForce;
 use crate::tree::{Delta, Note, Trouble};
@@ -156,7 +157,7 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
         "plugin": id, "version": player.in_force.version, "hook": hook.name(),
         "ops": own.operations.len(), "rolls": outcome.rolls.len(), "warnings": outcome.warnings, "log": outcome.log,
         "micros": outcome.usage.micros, "operations": outcome.usage.operations,
-        "error": outcome.error.as_ref().map(crate::plugin::ScriptError::to_json),
+        "error": outcome.error.as_ref().map(error_json),
     }));
     if let Some(error) = &outcome.error {
         let code = format!("plugin_{}", error.kind.word());
@@ -173,5 +174,16 @@ fn roll(roll: &Roll) -> Value {
     json!({
         "plugin": roll.plugin, "hook": roll.hook, "n": roll.n, "spec": roll.spec, "dice": roll.dice,
         "total": roll.total,
+    })
+}
+
+fn error_json(error: &ScriptError) -> Value {
+    let stack = error.stack.iter().map(
+        |frame| json!({"function": frame.function, "file": frame.file, "line": frame.line, "column": frame.column}),
+    );
+    json!({
+        "plugin": error.plugin, "version": error.version, "file": error.file, "line": error.line,
+        "column": error.column, "hook": error.hook, "node": error.node, "kind": error.kind.word(),
+        "message": error.message, "stack": stack.collect::<Vec<_>>(), "opsDropped": error.ops_dropped,
     })
 }

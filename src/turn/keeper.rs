@@ -75,10 +75,7 @@ pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
 
 /// The ending of a reply that failed outside the machine.
 pub fn failed(mut metadata: Map<String, Value>, fault: &Fault, content: String, reasoning: String) -> Ending {
-    metadata.insert(
-        "error".into(),
-        json!({"code": fault.code, "message": fault.message, "hint": fault.hint}),
-    );
+    metadata.insert("error".into(), json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
     Ending {
         status: Status::Error,
         content,

@@ -336,12 +336,7 @@ impl Turns {
     ///
     /// # Errors
     /// The session or node is not there, or the database fails.
-    pub async fn trace(
-        &self,
-        caller: UserId,
-        session: SessionId,
-        node: NodeId,
-    ) -> Result<Option<Rebuilt>, TurnError> {
+    pub async fn trace(&self, caller: UserId, session: SessionId, node: NodeId) -> Result<Option<Rebuilt>, TurnError> {
         trace::rebuild(&self.parts, caller, session, node).await
     }
 

@@ -14,7 +14,7 @@ use crate::prompt::{self, Sent};
 use crate::provider::{self, Failure, Frame, FrameStream, Request};
 use crate::store::{Ending, Held, Reader, Show, StoreError, Trace, WriteError};
 use crate::tree::edit::{Asked, Refusal};
-use crate::tree::{Delta, Role, Status};
+use crate::tree::{Delta, Role};
 
 use super::hooks::Proposal;
 use super::machine::{Action, Event, Fault, Machine};
@@ -170,7 +170,8 @@ async fn narrate(
         Some((_, Answer::Refused(message))) => Err(Fault::new("provider_refused", message, "say something else")),
         _ => {
             let said = proposal.delta.problems.iter().rev().find(|problem| problem.plugin.as_deref() == Some(id));
-            let message = said.map_or_else(|| "the narrator said nothing".to_owned(), |problem| problem.message.clone());
+            let message =
+                said.map_or_else(|| "the narrator said nothing".to_owned(), |problem| problem.message.clone());
             Err(Fault::new("provider_failed", message, "try again; if it stays, tell the plugin's author"))
         }
     }
@@ -233,11 +234,8 @@ fn request(job: &Job, model: String, made: &Made, endpoint: &provider::Endpoint)
     if !params.contains_key("seed") && !endpoint.extra.contains_key("seed") {
         params.insert("seed".into(), (job.dice_seed >> 33).into());
     }
-    let messages = made.messages.iter().map(|sent| provider::Message {
-        role: role(sent),
-        name: None,
-        content: sent.text.clone(),
-    });
+    let messages =
+        made.messages.iter().map(|sent| provider::Message { role: role(sent), name: None, content: sent.text.clone() });
     Request { model, messages: messages.collect(), params }
 }
 
@@ -279,13 +277,7 @@ fn fault(failure: &Failure) -> Fault {
 }
 
 /// `on_reply` of every plugin in force, on the finished text.
-async fn rules(
-    parts: &Arc<Parts>,
-    job: &Job,
-    scene: &Scene,
-    machine: &Machine,
-    proposal: Proposal,
-) -> Proposal {
+async fn rules(parts: &Arc<Parts>, job: &Job, scene: &Scene, machine: &Machine, proposal: Proposal) -> Proposal {
     let facts = scene.next(job.node, job.asked_at, false);
     let mut stage = scene.stage(parts, &scene.rules, facts, job.dice_seed);
     stage.text = Arc::from(machine.content());
@@ -336,9 +328,4 @@ pub async fn commit(
     let at = parts.clock.now();
     parts.store.write(move |tx| tx.complete(session, node, step, at, &ending)).await?;
     Ok(())
-}
-
-/// Whether an ending is one.
-pub fn is_over(status: Status) -> bool {
-    status != Status::Generating
 }

@@ -31,12 +31,7 @@ pub struct Reroll {
 const APPEND_TRIES: usize = 8;
 
 /// Writes a message and begins its replies.
-pub async fn message(
-    turns: &Turns,
-    caller: UserId,
-    session: SessionId,
-    new: NewMessage,
-) -> Result<Started, TurnError> {
+pub async fn message(turns: &Turns, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {
     let mut new = new;
     for _ in 0..APPEND_TRIES {
         match send(turns, caller, session, &new).await {
@@ -219,8 +214,7 @@ pub async fn change(
     draft.delta.note_problems(&problems);
     let actor = Actor { user: caller, at: now, expected_leaf };
     let id = draft.id;
-    let written =
-        parts.store.write(move |tx| tx.change(&actor, session, node, &draft, Act::Change)).await?;
+    let written = parts.store.write(move |tx| tx.change(&actor, session, node, &draft, Act::Change)).await?;
     Ok(Started { node: Some(id), generations: Vec::new(), op: written.op })
 }
 
@@ -283,12 +277,7 @@ pub async fn cancel(parts: &Arc<Parts>, caller: UserId, session: SessionId, node
     }
 }
 
-async fn scene(
-    parts: &Arc<Parts>,
-    caller: UserId,
-    session: SessionId,
-    node: NodeId,
-) -> Result<Scene, TurnError> {
+async fn scene(parts: &Arc<Parts>, caller: UserId, session: SessionId, node: NodeId) -> Result<Scene, TurnError> {
     let hide = parts.config.generation.hide_tags.clone();
     parts.store.read(move |reader| scene::read(reader, &hide, caller, session, node, None)).await
 }

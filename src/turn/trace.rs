@@ -113,10 +113,21 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
         about
     });
     let blueprint = blueprint.collect();
-    Rebuilt { head: trace.head, blueprint, messages, history: history.iter().map(|one| one.node.id).collect(), is_exact }
+    Rebuilt {
+        head: trace.head,
+        blueprint,
+        messages,
+        history: history.iter().map(|one| one.node.id).collect(),
+        is_exact,
+    }
 }
 
 fn block(about: &Value, text: &str) -> Option<Block> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
-    Some(Block { slot: Slot::from_word(word("slot")?)?, role: Role::from_word(word("role")?)?, text: text.to_owned(), source: "" })
+    Some(Block {
+        slot: Slot::from_word(word("slot")?)?,
+        role: Role::from_word(word("role")?)?,
+        text: text.to_owned(),
+        source: "",
+    })
 }

@@ -1,0 +1,254 @@
+//! The whole program, built once and handed round.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio::runtime::{self, Runtime};
+
+use crate::assets::{self, Assets};
+use crate::clock::{Clock, Ids};
+use crate::config::Config;
+use crate::follow;
+use crate::ids::{CharacterId, UserId};
+use crate::live::Live;
+use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
+use crate::search::{Index, SearchError};
+use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
+use crate::turn::{Models, Needs, TurnError, Turns};
+
+/// Everything that a request may need.
+pub struct App {
+    /// Settings.
+    pub config: Arc<Config>,
+    /// Rows and history.
+    pub store: Arc<Store>,
+    /// The journey of a turn.
+    pub turns: Turns,
+    /// Live events.
+    pub live: Arc<Live>,
+    /// The search index.
+    pub search: Arc<Index>,
+    /// The plugins.
+    pub catalogue: Arc<Catalogue>,
+    /// The models.
+    pub models: Arc<Models>,
+    /// The page.
+    pub assets: Assets,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<Ids>,
+    /// The one owner in mode `local`.
+    pub owner: UserId,
+    /// The token that writes with a cookie carry.
+    pub csrf: String,
+    // Last, so that everything that runs on it is dropped first.
+    runtime: Option<Runtime>,
+}
+
+/// Why the program does not start. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be opened.
+    #[error("{0}")]
+    Store(String),
+    /// The search index cannot be used.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// The system gives no thread, randomness or file.
+    #[error("{0}")]
+    System(String),
+}
+
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error.to_string())
+    }
+}
+
+impl App {
+    /// Builds everything: opens the store, loads plugins, ends what a crash left, begins to follow the log.
+    ///
+    /// # Errors
+    /// The data directory is held by another server, cannot be written, or was written by a newer version; the message
+    /// says so in a sentence for people.
+    pub fn build(config: Config, clock: Arc<dyn Clock>, ids: Arc<Ids>) -> Result<Self, StartError> {
+        let config = Arc::new(config);
+        let assets = page(&config)?;
+        let runtime =
+            runtime::Builder::new_multi_thread().worker_threads(2).thread_name("turn").enable_all().build()?;
+        let (store, published) = open(&config)?;
+        let catalogue = Arc::new(catalogue(&config));
+        let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
+        let live = Arc::new(Live::default());
+        let search = Arc::new(Index::open(&config.storage.search_path(), config.search.clone())?);
+        let needs = Needs {
+            config: Arc::clone(&config),
+            store: Arc::clone(&store),
+            live: Arc::clone(&live),
+            catalogue: Arc::clone(&catalogue),
+            models: Arc::clone(&models),
+            host: Arc::new(Pool::for_this_machine()?),
+            clock: Arc::clone(&clock),
+            ids: Arc::clone(&ids),
+        };
+        let turns = Turns::new(needs, runtime.handle().clone());
+        let owner = runtime.block_on(move_in(&store, &turns, clock.as_ref(), &ids)).map_err(|error| match error {
+            TurnError::Store(error) => explain(&config, &error),
+            other => StartError::System(other.to_string()),
+        })?;
+        turns.keep();
+        follow::follow(runtime.handle(), &store, &live, &search, published);
+        let csrf = token()?;
+        Ok(Self {
+            config,
+            store,
+            turns,
+            live,
+            search,
+            catalogue,
+            models,
+            assets,
+            clock,
+            ids,
+            owner,
+            csrf,
+            runtime: Some(runtime),
+        })
+    }
+
+    /// Ends in order: running replies are stopped and committed with what they have, the index is made durable.
+    pub fn close(&self) {
+        if let Some(runtime) = &self.runtime {
+            runtime.block_on(self.turns.stop());
+        }
+        if let Err(error) = self.search.close() {
+            tracing::warn!("the search index was not closed well, it resumes at the next start: {error}");
+        }
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn page(config: &Config) -> Result<Assets, StartError> {
+    match &config.server.static_dir {
+        None => Ok(Assets::embedded()),
+        Some(folder) => {
+            let failed = |error| StartError::System(format!("server.static_dir {}: {error}", folder.display()));
+            Assets::from_folder(folder).map_err(failed)
+        }
+    }
+}
+
+fn open(config: &Config) -> Result<(Arc<Store>, tokio::sync::mpsc::UnboundedReceiver<store::Published>), StartError> {
+    let storage = &config.storage;
+    let settings = store::Settings {
+        data_dir: storage.data_dir.clone(),
+        database: Some(storage.database_path()),
+        keyframe_every: u16::try_from(storage.keyframe_every).unwrap_or(u16::MAX),
+        readers: storage.readers,
+        group_max: storage.group_max,
+    };
+    let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
+    Ok((Arc::new(store), published))
+}
+
+/// A sentence for the one who starts the server.
+fn explain(config: &Config, error: &StoreError) -> StartError {
+    let folder = config.storage.data_dir.display();
+    StartError::Store(match error {
+        StoreError::Locked => {
+            format!("another server uses the data directory {folder}: stop it, or set storage.data_dir")
+        }
+        StoreError::ReadOnly => format!("the data directory {folder} cannot be written: see its owner and permissions"),
+        StoreError::Full => format!("the disk of the data directory {folder} is full: make room and start again"),
+        StoreError::Newer(version) => {
+            format!("the database in {folder} was written by a newer version (schema {version}): use that version")
+        }
+        other => format!("the data directory {folder} cannot be used: {other}"),
+    })
+}
+
+/// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
+fn catalogue(config: &Config) -> Catalogue {
+    let limits = Limits::default();
+    let bundled = assets::plugin_ids().map(|id| {
+        let files = assets::plugin(id).map(|file| (file.path, file.bytes));
+        Source::new(id, Origin::Bundled, files)
+    });
+    let mut catalogue = Catalogue::load(bundled, &limits);
+    if let Some(folder) = &config.plugins.dir {
+        catalogue.add_folder(folder, &limits);
+    }
+    for entry in catalogue.entries() {
+        if let Err(error) = &entry.state {
+            tracing::warn!(plugin = %entry.name, "a plugin was left out: {error}");
+        }
+    }
+    catalogue
+}
+
+/// The first start makes the owner and the characters that bundled plugins bring; every start ends what a crash left.
+async fn move_in(store: &Arc<Store>, turns: &Turns, clock: &dyn Clock, ids: &Ids) -> Result<UserId, TurnError> {
+    let known = store.read(|reader| reader.users()).await?;
+    let owner = match known.into_iter().find(|user| user.role == "owner") {
+        Some(owner) => owner.id,
+        None => settle(store, clock, ids).await?,
+    };
+    let ended = turns.end_interrupted().await?;
+    if ended > 0 {
+        tracing::warn!("{ended} replies were interrupted by the last stop; their partial texts are kept");
+    }
+    Ok(owner)
+}
+
+async fn settle(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result<UserId, WriteError> {
+    let now = clock.now();
+    let owner = User { id: UserId::new(ids.next(now)), name: "You".into(), role: "owner".into() };
+    let new = |card| CharacterCard { id: CharacterId::new(ids.next(now)), card, created: now, updated: now };
+    let characters: Vec<CharacterCard> = bundled_characters().into_iter().map(new).collect();
+    let id = owner.id;
+    store
+        .write(move |tx| {
+            tx.put_user(&owner, now)?;
+            characters.iter().try_for_each(|character| tx.put_character(owner.id, character))
+        })
+        .await?;
+    Ok(id)
+}
+
+/// The characters in `characters/*.json` of the bundled plugins.
+fn bundled_characters() -> Vec<Map<String, Value>> {
+    let mut found = Vec::new();
+    for id in assets::plugin_ids() {
+        let is_character =
+            |path: &str| path.starts_with("characters/") && Path::new(path).extension().is_some_and(|e| e == "json");
+        for file in assets::plugin(id).filter(|file| is_character(file.path)) {
+            match serde_json::from_slice(file.bytes) {
+                Ok(card) => found.push(card),
+                Err(error) => tracing::warn!(plugin = id, file = file.path, "a character was left out: {error}"),
+            }
+        }
+    }
+    found
+}
+
+/// 256 bits of the system's randomness, in hex.
+fn token() -> Result<String, StartError> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| StartError::System(error.to_string()))?;
+    Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
+}
+
+/// The plugins that are ready to run.
+pub fn ready(catalogue: &Catalogue) -> impl Iterator<Item = &Arc<Loaded>> {
+    catalogue.entries().filter_map(|entry| entry.state.as_ref().ok())
+}

@@ -1,0 +1,128 @@
+//! Following the log: every durable operation is told to watchers at once, and the search index is fed from the log itself.
+//!
+//! The index says how far it got; after a crash, or when it was rebuilt, it is fed again from there. So nothing has to be
+//! remembered here, and doing a piece twice does no harm.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc};
+
+use crate::ids::{NodeId, SessionId};
+use crate::live::Live;
+use crate::oplog::{Effect, Operation};
+use crate::search::{Change, Document, Index};
+use crate::store::{Held, Published, Reader, Store, StoreError};
+use crate::tree::{Kind, Node, Status};
+
+/// Operations read from the log at once.
+const BATCH: i64 = 256;
+/// How long the feeder waits before it looks again after something failed, or when nobody told it of anything.
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Starts to follow. `published` comes from the store.
+pub fn follow(
+    runtime: &Handle,
+    store: &Arc<Store>,
+    live: &Arc<Live>,
+    index: &Arc<Index>,
+    mut published: mpsc::UnboundedReceiver<Published>,
+) {
+    let news = Arc::new(Notify::new());
+    let (live, bell) = (Arc::clone(live), Arc::clone(&news));
+    runtime.spawn(async move {
+        while let Some(event) = published.recv().await {
+            live.publish(event.session, &event.operation);
+            bell.notify_one();
+        }
+    });
+    let (store, index) = (Arc::downgrade(store), Arc::clone(index));
+    runtime.spawn(async move {
+        loop {
+            let Some(store) = store.upgrade() else { return };
+            match feed(&store, &index).await {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => tracing::warn!("the search index waits: {error}"),
+            }
+            drop(store);
+            // What was told while feeding has left its mark; the rest of the time this sleeps.
+            let _ = tokio::time::timeout(LOOK_AGAIN, news.notified()).await;
+        }
+    });
+}
+
+/// Feeds one batch; `true` if there was one.
+async fn feed(store: &Arc<Store>, index: &Arc<Index>) -> Result<bool, StoreError> {
+    let after = index.cursor();
+    let (changes, cursor) = store.read(move |reader| batch(reader, after)).await?;
+    if cursor == after {
+        return Ok(false);
+    }
+    let index = Arc::clone(index);
+    let sent = tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await;
+    if let Ok(Err(error)) = sent {
+        tracing::debug!("the search index stands elsewhere: {error}");
+        return Ok(index_moved(after, &error));
+    }
+    Ok(true)
+}
+
+/// The index asks to be fed from another place: look at its cursor again at once only if it can take something.
+fn index_moved(_after: i64, error: &crate::search::SendError) -> bool {
+    matches!(error, crate::search::SendError::Elsewhere { .. })
+}
+
+/// The changes of the index that a piece of the log means, and the cursor after it.
+fn batch(reader: &mut Reader<'_>, after: i64) -> Result<(Vec<Change>, i64), StoreError> {
+    let log = reader.log_after(after, BATCH)?;
+    let cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
+    let mut changes = Vec::new();
+    for (_, session, operation) in &log {
+        match reader.any_session(*session)? {
+            Some(held) => changes.extend(of_operation(reader, &held, operation)?),
+            None => changes.push(Change::RemoveSession(*session)),
+        }
+    }
+    Ok((changes, cursor))
+}
+
+fn of_operation(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result<Vec<Change>, StoreError> {
+    let mut changes = Vec::new();
+    for effect in &operation.effects {
+        match effect {
+            Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => {
+                changes.push(of_node(reader, held, *node)?);
+            }
+            _ => {}
+        }
+    }
+    Ok(changes)
+}
+
+fn of_node(reader: &mut Reader<'_>, held: &Held, node: NodeId) -> Result<Change, StoreError> {
+    let found = reader.node(held, node)?.map(|placed| placed.node).filter(is_found);
+    Ok(found.map_or(Change::Remove(node), |node| Change::Put(document(held, node))))
+}
+
+/// Every complete message of every branch can be found, and what arrived of those that failed.
+fn is_found(node: &Node) -> bool {
+    node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()
+}
+
+fn document(held: &Held, node: Node) -> Document {
+    Document {
+        node: node.id,
+        session: session_of(&node),
+        owner: held.session.owner,
+        character: node.character,
+        role: node.role,
+        name: node.name.unwrap_or_default(),
+        text: node.content,
+        time: node.created,
+    }
+}
+
+fn session_of(node: &Node) -> SessionId {
+    node.session
+}

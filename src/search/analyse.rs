@@ -1,0 +1,249 @@
+//! From text to terms, the same way for what is stored, what is asked and what is marked.
+//!
+//! Words of scripts with spaces are lower-cased, without accents, full-width letters as narrow ones. Scripts without
+//! spaces (Chinese, Japanese, Korean, Thai …) give each character and each pair of neighbours, so that any stretch of
+//! text is found, a single character included; a dictionary would miss words it does not know, and weighs more than the
+//! whole idle server. Emoji are words of one character.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, Tokenizer};
+
+/// How the analyser is called in the index.
+pub(super) const NAME: &str = "clotho";
+
+/// A longer word is cut into several, which are found as a phrase.
+const WORD_MAX: usize = 64;
+
+/// The analyser of all texts and names.
+pub(super) fn analyser() -> TextAnalyzer {
+    TextAnalyzer::builder(Cut).filter(AsciiFoldingFilter).build()
+}
+
+/// What is asked for as terms with their offsets from the first: the whole must occur as it stands. Empty if the text
+/// has nothing to look for.
+pub(super) fn phrase(text: &str) -> Vec<(usize, String)> {
+    let mut analyser = analyser();
+    let mut tokens: Vec<(usize, usize, String)> = Vec::new();
+    analyser.token_stream(text).process(&mut |token| {
+        let end = token.position + token.position_length;
+        match tokens.last_mut() {
+            // A pair says more than its two characters.
+            Some(last) if last.0 == token.position => *last = (token.position, end, token.text.clone()),
+            Some(last) if last.1 == end && end - last.0 == 2 => {}
+            _ => tokens.push((token.position, end, token.text.clone())),
+        }
+    });
+    tokens.into_iter().map(|(position, _, text)| (position, text)).collect()
+}
+
+#[derive(Clone)]
+struct Cut;
+
+struct Stream<'a> {
+    chars: Peekable<CharIndices<'a>>,
+    token: Token,
+    /// The pair that begins at the token's character, and where it ends.
+    pair: Option<(String, usize)>,
+}
+
+impl Tokenizer for Cut {
+    type TokenStream<'a> = Stream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+        Stream { chars: text.char_indices().peekable(), token: Token::default(), pair: None }
+    }
+}
+
+impl TokenStream for Stream<'_> {
+    fn advance(&mut self) -> bool {
+        if let Some((text, end)) = self.pair.take() {
+            self.token.text = text;
+            self.token.offset_to = end;
+            self.token.position_length = 2;
+            return true;
+        }
+        while let Some((at, wide)) = self.chars.next() {
+            let c = narrow(wide);
+            let class = class(c);
+            if matches!(class, Class::Gap | Class::Joiner) {
+                continue;
+            }
+            self.begin(at, c, at + wide.len_utf8());
+            match class {
+                Class::Dense => self.look_for_pair(),
+                Class::Word => self.gather(),
+                _ => {}
+            }
+            return true;
+        }
+        false
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+impl Stream<'_> {
+    fn begin(&mut self, at: usize, c: char, end: usize) {
+        self.token.text.clear();
+        self.token.text.extend(c.to_lowercase());
+        self.token.offset_from = at;
+        self.token.offset_to = end;
+        self.token.position = self.token.position.wrapping_add(1);
+        self.token.position_length = 1;
+    }
+
+    fn gather(&mut self) {
+        let mut count = 1;
+        while let Some(&(at, wide)) = self.chars.peek() {
+            let c = narrow(wide);
+            match class(c) {
+                Class::Word if count < WORD_MAX => {
+                    self.token.text.extend(c.to_lowercase());
+                    self.token.offset_to = at + wide.len_utf8();
+                    count += 1;
+                }
+                Class::Joiner => {}
+                _ => break,
+            }
+            self.chars.next();
+        }
+    }
+
+    fn look_for_pair(&mut self) {
+        while self.chars.next_if(|&(_, c)| class(c) == Class::Joiner).is_some() {}
+        if let Some(&(at, c)) = self.chars.peek()
+            && class(c) == Class::Dense
+        {
+            self.pair = Some((self.token.text.chars().chain(c.to_lowercase()).collect(), at + c.len_utf8()));
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Part of a word between spaces.
+    Word,
+    /// A character of a script that does not part its words.
+    Dense,
+    /// A word by itself.
+    Symbol,
+    /// Belongs to the character before it and says nothing of its own: accents, joiners, variation selectors.
+    Joiner,
+    /// What parts words.
+    Gap,
+}
+
+fn class(c: char) -> Class {
+    match c {
+        '\u{ad}'
+        | '\u{300}'..='\u{36f}'
+        | '\u{200c}'
+        | '\u{200d}'
+        | '\u{20d0}'..='\u{20ff}'
+        | '\u{3099}'
+        | '\u{309a}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{1f3fb}'..='\u{1f3ff}'
+        | '\u{e0100}'..='\u{e01ef}' => Class::Joiner,
+        '\u{e00}'..='\u{109f}'
+        | '\u{1100}'..='\u{11ff}'
+        | '\u{1780}'..='\u{17ff}'
+        | '\u{2e80}'..='\u{2fdf}'
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3021}'..='\u{3029}'
+        | '\u{3041}'..='\u{3096}'
+        | '\u{309d}'..='\u{309f}'
+        | '\u{30a1}'..='\u{30fa}'
+        | '\u{30fc}'..='\u{318e}'
+        | '\u{31a0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{a960}'..='\u{a97f}'
+        | '\u{ac00}'..='\u{d7ff}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9d}'
+        | '\u{20000}'..='\u{3ffff}' => Class::Dense,
+        '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' => {
+            Class::Symbol
+        }
+        '\u{1f000}'..='\u{1faff}' => Class::Symbol,
+        c if c.is_alphanumeric() => Class::Word,
+        _ => Class::Gap,
+    }
+}
+
+/// The narrow form of a full-width letter, digit or sign.
+fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        _ => c,
+    }
+}
+
+/// Whether a snippet may begin or end before this character.
+pub(super) fn may_cut_before(c: char) -> bool {
+    class(c) != Class::Joiner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<(usize, String, &str)> {
+        let mut found = Vec::new();
+        analyser().token_stream(text).process(&mut |token| {
+            found.push((token.position, token.text.clone(), &text[token.offset_from..token.offset_to]));
+        });
+        found
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        tokens(text).into_iter().map(|(_, word, _)| word).collect()
+    }
+
+    #[test]
+    fn words_of_scripts_with_spaces() {
+        assert_eq!(words("The Keeper's café, 20 HP"), ["the", "keeper", "s", "cafe", "20", "hp"]);
+        assert_eq!(words("cafe\u{301} ＨＰ Straße ПРИВЕТ"), ["cafe", "hp", "strasse", "привет"]);
+        assert_eq!(tokens("a, b")[1], (1, "b".to_owned(), "b"));
+        assert_eq!(words(&"x".repeat(130)).iter().map(String::len).collect::<Vec<_>>(), [64, 64, 2]);
+    }
+
+    #[test]
+    fn characters_and_pairs_of_scripts_without() {
+        let expected = [(0, "灯", "灯"), (0, "灯塔", "灯塔"), (1, "塔", "塔"), (2, "hp", "HP"), (3, "低", "低")];
+        let found = tokens("灯塔HP低。");
+        assert_eq!(found.iter().map(|(at, word, text)| (*at, word.as_str(), *text)).collect::<Vec<_>>(), expected);
+        assert_eq!(words("灯・塔"), ["灯", "塔"]);
+        assert_eq!(words("か\u{3099}き"), ["か", "かき", "き"]);
+    }
+
+    #[test]
+    fn emoji_are_words() {
+        assert_eq!(words("ok🔥🔥 👩\u{200d}🚀 ❤\u{fe0f} 👍🏽"), ["ok", "🔥", "🔥", "👩", "🚀", "❤", "👍"]);
+    }
+
+    #[test]
+    fn phrases_prefer_pairs() {
+        let check = |text: &str, expected: &[(usize, &str)]| {
+            let found = phrase(text);
+            assert_eq!(found.iter().map(|(at, word)| (*at, word.as_str())).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("塔", &[(0, "塔")]);
+        check("灯塔", &[(0, "灯塔")]);
+        check("守灯人", &[(0, "守灯"), (1, "灯人")]);
+        check("守灯人 hp 低", &[(0, "守灯"), (1, "灯人"), (3, "hp"), (4, "低")]);
+        check("灯 塔", &[(0, "灯"), (1, "塔")]);
+        check("灯塔 灯塔", &[(0, "灯塔"), (2, "灯塔")]);
+        check("don't", &[(0, "don"), (1, "t")]);
+        check("?!", &[]);
+    }
+}

@@ -1,0 +1,148 @@
+//! Opening an index, checking it, and throwing it away. Only files that tantivy or this file made are ever removed, and
+//! only directly in the index's own folder.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use tantivy::directory::MmapDirectory;
+use tantivy::{IndexReader, ReloadPolicy};
+
+use super::schema::{FIELDS, FORMAT};
+use super::{SearchError, analyse};
+
+/// Says that the last one to write closed the index in peace; without it every file is checked.
+const CLEAN: &str = "clean";
+
+/// Where an index lives.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    Folder(PathBuf),
+    Memory,
+}
+
+/// An open index.
+pub(super) struct Open {
+    pub index: tantivy::Index,
+    pub reader: IndexReader,
+    /// The cursor of its last commit; 0 if it is new.
+    pub cursor: i64,
+    /// Whether its files should be checked before they are trusted.
+    pub is_suspect: bool,
+}
+
+impl Place {
+    /// Opens the index that is there, or makes an empty one in the place of a missing, damaged or foreign one.
+    pub fn open(&self) -> Result<Open, SearchError> {
+        let Self::Folder(folder) = self else { return self.create() };
+        fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
+        let was_clean = folder.join(CLEAN).exists();
+        match existing(folder) {
+            Ok(Some(open)) => {
+                remove(&folder.join(CLEAN)).map_err(|cause| self.unusable(cause))?;
+                Ok(Open { is_suspect: !was_clean, ..open })
+            }
+            Ok(None) => self.create(),
+            Err(reason) => {
+                tracing::warn!(folder = %folder.display(), reason, "the search index is made anew");
+                self.create()
+            }
+        }
+    }
+
+    /// Makes an empty index, after throwing away what is there.
+    pub fn create(&self) -> Result<Open, SearchError> {
+        let schema = FIELDS.schema.clone();
+        let index = match self {
+            Self::Memory => tantivy::Index::create_in_ram(schema),
+            Self::Folder(folder) => {
+                fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
+                throw_away(folder).map_err(|cause| self.unusable(cause))?;
+                tantivy::Index::create_in_dir(folder, schema)?
+            }
+        };
+        let reader = reader(&index)?;
+        Ok(Open { index, reader, cursor: 0, is_suspect: false })
+    }
+
+    /// Says that everything is on disk and nobody writes any more.
+    pub fn mark_clean(&self) {
+        let Self::Folder(folder) = self else { return };
+        if let Err(error) = fs::write(folder.join(CLEAN), "") {
+            tracing::debug!(%error, "the search index will be checked at the next start");
+        }
+    }
+
+    fn unusable(&self, cause: io::Error) -> SearchError {
+        let folder = match self {
+            Self::Folder(folder) => folder.display().to_string(),
+            Self::Memory => "memory".to_owned(),
+        };
+        SearchError::Folder { folder, cause }
+    }
+}
+
+/// Whether every file of the index is as it was written.
+pub(super) fn is_intact(index: &tantivy::Index) -> bool {
+    matches!(index.validate_checksum(), Ok(damaged) if damaged.is_empty())
+}
+
+/// What a commit says about itself.
+pub(super) fn payload(cursor: i64) -> String {
+    format!("clotho {FORMAT} {cursor}")
+}
+
+fn existing(folder: &Path) -> Result<Option<Open>, String> {
+    let directory = MmapDirectory::open(folder).map_err(|error| error.to_string())?;
+    if !tantivy::Index::exists(&directory).map_err(|error| error.to_string())? {
+        return Ok(None);
+    }
+    let index = tantivy::Index::open(directory).map_err(|error| error.to_string())?;
+    let metas = index.load_metas().map_err(|error| error.to_string())?;
+    if metas.schema != FIELDS.schema {
+        return Err("its fields are others".to_owned());
+    }
+    let cursor = match metas.payload.as_deref() {
+        None if metas.segments.is_empty() => 0,
+        None => return Err("its last commit has no cursor".to_owned()),
+        Some(payload) => cursor_of(payload).ok_or("it has another format")?,
+    };
+    let reader = reader(&index).map_err(|error| error.to_string())?;
+    Ok(Some(Open { index, reader, cursor, is_suspect: true }))
+}
+
+fn cursor_of(text: &str) -> Option<i64> {
+    let cursor = text.split(' ').nth(2)?.parse().ok()?;
+    (payload(cursor) == text).then_some(cursor)
+}
+
+fn reader(index: &tantivy::Index) -> tantivy::Result<IndexReader> {
+    index.tokenizers().register(analyse::NAME, analyse::analyser());
+    index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(16).try_into()
+}
+
+/// The list of segments goes first: an index that is half gone is then a missing one.
+fn throw_away(folder: &Path) -> io::Result<()> {
+    remove(&folder.join("meta.json"))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if entry.file_type()?.is_file() && name.to_str().is_some_and(is_ours) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn is_ours(name: &str) -> bool {
+    let is_segment = |stem: &str| stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    matches!(name, "meta.json" | ".managed.json" | ".tantivy-writer.lock" | ".tantivy-meta.lock" | CLEAN)
+        || name.starts_with(".tmp")
+        || name.split_once('.').is_some_and(|(stem, _)| is_segment(stem))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,164 @@
+//! The index as others hold it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+
+use tantivy::IndexReader;
+
+use super::disk::{Open, Place};
+use super::find::{Found, Request};
+use super::queue::{Queue, SendError};
+use super::writer::Worker;
+use super::{Change, SearchError};
+use crate::config;
+
+/// The search index. Searching never waits for writing.
+pub struct Index {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// How far the index got, as cursors of the operation log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Everything up to here was sent.
+    pub fed: i64,
+    /// Everything up to here can be found.
+    pub visible: i64,
+    /// Everything up to here survives a crash.
+    pub committed: i64,
+    /// The last commit failed; the index rests before it tries again.
+    pub is_down: bool,
+}
+
+/// What those who search and the thread that writes have in common.
+pub(super) struct Shared {
+    pub queue: Queue,
+    current: RwLock<(tantivy::Index, IndexReader)>,
+}
+
+impl Index {
+    /// Opens the index in `folder`, which is made if missing and belongs to the index alone. A missing, damaged or
+    /// foreign index is replaced by an empty one. After a crash all files are checked in the background; if that finds
+    /// damage, the cursor goes back to 0.
+    ///
+    /// # Errors
+    /// The folder cannot be read or written, or the system gives no thread.
+    pub fn open(folder: &Path, settings: config::Search) -> Result<Self, SearchError> {
+        Self::start(Place::Folder(folder.to_owned()), settings)
+    }
+
+    /// An empty index that lives in memory, for tests.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn in_memory(settings: config::Search) -> Result<Self, SearchError> {
+        Self::start(Place::Memory, settings)
+    }
+
+    fn start(place: Place, settings: config::Search) -> Result<Self, SearchError> {
+        let open = place.open()?;
+        let queue = Queue::new(open.cursor, open.is_suspect);
+        let shared = Arc::new(Shared { queue, current: RwLock::new((open.index, open.reader)) });
+        let worker = Worker::new(place, settings, Arc::clone(&shared));
+        let thread = thread::Builder::new().name("search".to_owned()).spawn(|| worker.run());
+        Ok(Self { shared, thread: Mutex::new(Some(thread.map_err(SearchError::Thread)?)) })
+    }
+
+    /// The cursor after which the next changes are wanted; 0 means from the beginning. It may go back: ask each time.
+    pub fn cursor(&self) -> i64 {
+        self.shared.queue.state().fed
+    }
+
+    /// Takes the changes that lead from the cursor `after` to `cursor`; they can be found within the commit interval.
+    /// Blocks while thousands of changes wait. The same changes may be sent again: a node has one document.
+    ///
+    /// # Errors
+    /// The index stands elsewhere than `after` (ask for its cursor and read the log from there), or it takes nothing now.
+    pub fn send(&self, after: i64, changes: Vec<Change>, cursor: i64) -> Result<(), SendError> {
+        self.shared.queue.send(after, changes, cursor)
+    }
+
+    /// Waits until everything that was sent is durable and can be found. Blocks.
+    ///
+    /// # Errors
+    /// The commit failed, or the index is closed.
+    pub fn flush(&self) -> Result<(), SearchError> {
+        self.shared.queue.flush()
+    }
+
+    /// How far the index got. It is stale while `visible` is behind the newest operation of the log.
+    pub fn progress(&self) -> Progress {
+        let state = self.shared.queue.state();
+        let (fed, visible, committed) = (state.fed, state.visible, state.committed);
+        Progress { fed, visible, committed, is_down: state.is_down }
+    }
+
+    /// How many nodes can be found, whoever owns them.
+    pub fn len(&self) -> u64 {
+        self.shared.reader().searcher().num_docs()
+    }
+
+    /// Whether nothing can be found.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What matches, as the index is at this moment; its hits are fetched page by page. Blocks for the time of a search.
+    pub fn find(&self, request: &Request) -> Found {
+        Found::new(Arc::clone(&self.shared), self.shared.reader().searcher(), request)
+    }
+
+    /// Makes everything durable and stops the thread. Blocks; later changes are refused, searches go on.
+    ///
+    /// # Errors
+    /// The last commit failed; the next start resumes from the one before.
+    pub fn close(&self) -> Result<(), SearchError> {
+        let flushed = self.flush();
+        self.stop();
+        flushed
+    }
+
+    fn stop(&self) {
+        self.shared.queue.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the thread of the search index panicked");
+        }
+    }
+}
+
+/// What was not committed is left to the next start; [`Index::close`] commits it.
+impl Drop for Index {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    pub fn index(&self) -> tantivy::Index {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    pub fn reader(&self) -> IndexReader {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    pub fn replace(&self, open: Open) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = (open.index, open.reader);
+    }
+
+    /// Reads the index. A failure, also a panic over damaged files, has the files checked.
+    pub fn read<T>(&self, read: impl FnOnce() -> tantivy::Result<T>) -> Result<T, SearchError> {
+        let outcome = match catch_unwind(AssertUnwindSafe(read)) {
+            Ok(outcome) => outcome.map_err(SearchError::from),
+            Err(_) => Err(SearchError::Unreadable("reading it panicked".to_owned())),
+        };
+        if outcome.is_err() {
+            self.queue.suspect();
+        }
+        outcome
+    }
+}

@@ -1,0 +1,100 @@
+//! Full-text search over every complete node of every branch: a tantivy index that is derived from the store and knows
+//! how far it got.
+//!
+//! The index lives in its own folder, which may be deleted at any time. Each of its commits carries the cursor of the
+//! operation log up to which it is complete. Whoever feeds it *pulls*: it asks [`Index::cursor`] what comes next, reads
+//! the log from there and calls [`Index::send`]. A missing, damaged or foreign index is made anew and its cursor goes
+//! back to 0; an index whose disk failed goes back to its last commit. So there is one way for a start, a rebuild and a
+//! recovery.
+//!
+//! - [`analyse`]: from text to terms; words, and pairs of characters for scripts without spaces
+//! - [`query`]: what a person typed, as clauses
+//! - [`find`]: clauses and filters to hits; the owner is always one of the filters
+//! - [`snippet`]: the piece of a text that shows why it was found
+//! - [`schema`], [`disk`]: the fields; opening, checking and throwing away
+//! - [`queue`], [`writer`]: what waits to be indexed; the one thread that writes and commits
+//!
+//! To add a field: `schema.rs` (field, writing, reading) and [`schema::FORMAT`] one higher, so that old indexes are
+//! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query.rs`.
+
+mod analyse;
+mod disk;
+mod find;
+mod index;
+mod query;
+mod queue;
+mod schema;
+mod snippet;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, SessionId, UserId};
+use crate::tree::Role;
+
+pub use find::{Found, Hit, Page, Request};
+pub use index::{Index, Progress};
+pub use query::{Query, QueryError};
+pub use queue::SendError;
+pub use snippet::Snippet;
+
+/// One node as the index knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The node; a second document of the same node replaces the first.
+    pub node: NodeId,
+    /// Its session.
+    pub session: SessionId,
+    /// The session's owner: nobody else finds it.
+    pub owner: UserId,
+    /// The character that speaks.
+    pub character: Option<CharacterId>,
+    /// Who it speaks as.
+    pub role: Role,
+    /// The speaker's name.
+    pub name: String,
+    /// What is said.
+    pub text: String,
+    /// When it was said.
+    pub time: Time,
+}
+
+/// One change of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A node came, or is different now.
+    Put(Document),
+    /// A node must not be found any more.
+    Remove(NodeId),
+    /// Nothing of a session must be found any more.
+    RemoveSession(SessionId),
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The folder cannot be used.
+    #[error("the search index in {folder} cannot be used: {cause}")]
+    Folder {
+        /// Which.
+        folder: String,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The system gives no thread.
+    #[error("the search index got no thread: {0}")]
+    Thread(std::io::Error),
+    /// The index could not be read; it is being checked and will be rebuilt if it is damaged.
+    #[error("the search index could not be read: {0}")]
+    Unreadable(String),
+    /// The last commit failed, or the index is closed.
+    #[error("the search index cannot be written now")]
+    Down,
+}
+
+impl From<tantivy::TantivyError> for SearchError {
+    fn from(error: tantivy::TantivyError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}

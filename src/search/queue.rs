@@ -1,0 +1,186 @@
+//! What waits to be indexed, and how far the index got: one small state behind one lock, between those who feed and
+//! the thread that writes.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Change, SearchError};
+
+/// So many changes may wait; who feeds faster waits too.
+const CHANGES_MAX: usize = 4_096;
+
+/// Changes that bring the index to a cursor.
+pub(super) struct Batch {
+    pub changes: Vec<Change>,
+    pub cursor: i64,
+}
+
+/// What the writing thread is to do next.
+pub(super) enum Task {
+    Apply(Batch),
+    Commit,
+    Check,
+    Stop,
+}
+
+/// Why changes were not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The index went back, or somebody else fed it: it wants what comes after this cursor.
+    #[error("the search index wants what comes after {0}")]
+    Elsewhere(i64),
+    /// The disk failed, or the index is closed: try again later, from [`super::Index::cursor`].
+    #[error("the search index takes nothing now")]
+    Down,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    queue: VecDeque<Batch>,
+    waiting: usize,
+    /// Everything up to here was sent.
+    pub fed: i64,
+    /// Everything up to here can be found.
+    pub visible: i64,
+    /// Everything up to here survives a crash.
+    pub committed: i64,
+    pub is_down: bool,
+    is_closing: bool,
+    is_suspect: bool,
+    flushes: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// There is something to do.
+    work: Condvar,
+    /// Something was done.
+    done: Condvar,
+}
+
+impl Queue {
+    /// A queue whose index stands at `cursor`; `is_suspect`: the first task is to check it.
+    pub fn new(cursor: i64, is_suspect: bool) -> Self {
+        let state = State { fed: cursor, visible: cursor, committed: cursor, is_suspect, ..State::default() };
+        Self { state: Mutex::new(state), ..Self::default() }
+    }
+
+    /// The state, to look at.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes changes that follow `after`; waits while too many wait.
+    pub fn send(&self, after: i64, changes: Vec<Change>, cursor: i64) -> Result<(), SendError> {
+        let mut state = self.state();
+        loop {
+            if state.is_down || state.is_closing {
+                return Err(SendError::Down);
+            }
+            if state.fed != after {
+                return Err(SendError::Elsewhere(state.fed));
+            }
+            if state.waiting == 0 || state.waiting + changes.len() <= CHANGES_MAX {
+                break;
+            }
+            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.waiting += changes.len();
+        state.fed = cursor;
+        state.queue.push_back(Batch { changes, cursor });
+        self.work.notify_all();
+        Ok(())
+    }
+
+    /// Waits until everything that was sent is durable and can be found.
+    pub fn flush(&self) -> Result<(), SearchError> {
+        let mut state = self.state();
+        let target = state.fed;
+        while state.committed < target || state.visible < target {
+            // Going back below the target means that what was sent is lost and must be sent again.
+            if state.is_down || state.is_closing || state.fed < target {
+                return Err(SearchError::Down);
+            }
+            state.flushes = true;
+            self.work.notify_all();
+            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// The files may be damaged: the thread is to check them.
+    pub fn suspect(&self) {
+        self.state().is_suspect = true;
+        self.work.notify_all();
+    }
+
+    /// Nothing is taken any more, and the thread is to stop; what waits is left to the next start.
+    pub fn close(&self) {
+        self.state().is_closing = true;
+        self.work.notify_all();
+        self.done.notify_all();
+    }
+
+    /// What to do next; `deadline`: when to commit at the latest.
+    pub fn next(&self, deadline: Option<Instant>) -> Task {
+        let mut state = self.state();
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if state.is_closing {
+                return Task::Stop;
+            }
+            if std::mem::take(&mut state.is_suspect) {
+                return Task::Check;
+            }
+            if left == Some(Duration::ZERO) {
+                return Task::Commit;
+            }
+            if let Some(batch) = state.queue.pop_front() {
+                state.waiting -= batch.changes.len();
+                self.done.notify_all();
+                return Task::Apply(batch);
+            }
+            if std::mem::take(&mut state.flushes) {
+                return Task::Commit;
+            }
+            state = match left {
+                None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
+        }
+    }
+
+    /// Everything up to `cursor` can be found, because nothing of it was to be indexed.
+    pub fn advance(&self, cursor: i64) {
+        self.state().visible = cursor;
+        self.done.notify_all();
+    }
+
+    /// Everything up to `cursor` is durable and can be found.
+    pub fn commit(&self, cursor: i64) {
+        let mut state = self.state();
+        (state.visible, state.committed) = (cursor, cursor);
+        self.done.notify_all();
+    }
+
+    /// The index stands at `cursor` again; what waits is dropped, since it must be sent again from there.
+    pub fn go_back(&self, cursor: i64, is_down: bool) {
+        let mut state = self.state();
+        state.queue.clear();
+        state.waiting = 0;
+        (state.fed, state.visible, state.committed) = (cursor, cursor, cursor);
+        state.is_down = is_down;
+        self.done.notify_all();
+    }
+
+    /// Rests after a failure; `false` if the index was closed meanwhile.
+    pub fn rest(&self, how_long: Duration) -> bool {
+        let state = self.state();
+        let waits = self.work.wait_timeout_while(state, how_long, |state| !state.is_closing);
+        let mut state = waits.unwrap_or_else(PoisonError::into_inner).0;
+        state.is_down = false;
+        !state.is_closing
+    }
+}

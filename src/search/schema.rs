@@ -1,0 +1,118 @@
+//! The fields of the index, and how a document goes in and comes out.
+
+use std::sync::LazyLock;
+
+use tantivy::schema::{
+    BytesOptions, FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing,
+    TextOptions, Value,
+};
+use tantivy::{TantivyDocument, Term};
+
+use super::{Document, analyse};
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, SessionId, UserId};
+use crate::tree::Role;
+
+/// Rises when fields or terms change their meaning: an index of another format is rebuilt.
+pub(super) const FORMAT: u32 = 1;
+
+/// The name of the field of times, by which equal hits are ordered.
+pub(super) const TIME: &str = "time";
+
+/// The fields.
+pub(super) struct Fields {
+    pub schema: Schema,
+    pub node: Field,
+    pub session: Field,
+    pub owner: Field,
+    pub character: Field,
+    pub role: Field,
+    pub name: Field,
+    pub text: Field,
+    pub time: Field,
+}
+
+/// The fields of this format.
+pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
+    let mut builder = Schema::builder();
+    let id = BytesOptions::default().set_indexed();
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(analyse::NAME)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let words = TextOptions::default().set_indexing_options(indexing).set_stored();
+    Fields {
+        node: builder.add_bytes_field("node", id.clone().set_stored()),
+        session: builder.add_bytes_field("session", id.clone().set_stored()),
+        owner: builder.add_bytes_field("owner", id.clone()),
+        character: builder.add_bytes_field("character", id.set_stored()),
+        role: builder.add_text_field("role", STRING | STORED),
+        name: builder.add_text_field("name", words.clone()),
+        text: builder.add_text_field("text", words),
+        time: builder.add_i64_field(TIME, NumericOptions::default() | INDEXED | STORED | FAST),
+        schema: builder.build(),
+    }
+});
+
+impl Fields {
+    /// The term by which a node is found and replaced.
+    pub fn node_term(&self, node: NodeId) -> Term {
+        Term::from_field_bytes(self.node, node.as_bytes())
+    }
+
+    /// The term of everything in a session.
+    pub fn session_term(&self, session: SessionId) -> Term {
+        Term::from_field_bytes(self.session, session.as_bytes())
+    }
+
+    /// The term of everything a user owns.
+    pub fn owner_term(&self, owner: UserId) -> Term {
+        Term::from_field_bytes(self.owner, owner.as_bytes())
+    }
+
+    /// The term of everything a character says.
+    pub fn character_term(&self, character: CharacterId) -> Term {
+        Term::from_field_bytes(self.character, character.as_bytes())
+    }
+
+    /// A document as tantivy takes it.
+    pub fn write(&self, document: &Document) -> TantivyDocument {
+        let mut doc = TantivyDocument::default();
+        doc.add_bytes(self.node, document.node.as_bytes());
+        doc.add_bytes(self.session, document.session.as_bytes());
+        doc.add_bytes(self.owner, document.owner.as_bytes());
+        if let Some(character) = document.character {
+            doc.add_bytes(self.character, character.as_bytes());
+        }
+        doc.add_text(self.role, document.role.word());
+        doc.add_text(self.name, &document.name);
+        doc.add_text(self.text, &document.text);
+        doc.add_i64(self.time, document.time.0);
+        doc
+    }
+
+    /// What is stored of a document; `None` if something that must be there is not.
+    pub fn read(&self, doc: &TantivyDocument) -> Option<Stored> {
+        let bytes = |field| doc.get_first(field).and_then(|value| value.as_bytes());
+        let text = |field| doc.get_first(field).and_then(|value| value.as_str()).map(str::to_owned);
+        Some(Stored {
+            node: NodeId::from_slice(bytes(self.node)?)?,
+            session: SessionId::from_slice(bytes(self.session)?)?,
+            character: bytes(self.character).and_then(CharacterId::from_slice),
+            role: Role::from_word(&text(self.role)?)?,
+            name: text(self.name)?,
+            text: text(self.text)?,
+            time: Time(doc.get_first(self.time)?.as_i64()?),
+        })
+    }
+}
+
+/// What is stored of a document.
+pub(super) struct Stored {
+    pub node: NodeId,
+    pub session: SessionId,
+    pub character: Option<CharacterId>,
+    pub role: Role,
+    pub name: String,
+    pub text: String,
+    pub time: Time,
+}

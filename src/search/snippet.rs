@@ -1,0 +1,179 @@
+//! The piece of a text that shows why it was found, with the places to mark: ranges, never markup.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::analyse::{self, may_cut_before};
+
+/// How long a snippet is, in characters.
+const LENGTH: usize = 200;
+/// How much of it may stand before the first mark.
+const LEAD: usize = 40;
+/// Hits of single terms that are looked at in one text.
+const TERMS_MAX: usize = 10_000;
+/// Places that are weighed as the beginning.
+const PLACES_MAX: usize = 200;
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Snippet {
+    /// One line; `…` where the text goes on.
+    pub text: String,
+    /// What matched: ranges `[start, end)` in UTF-16 code units of `text`, in order, not touching one another.
+    pub marks: Vec<(usize, usize)>,
+}
+
+/// Where something matched, in bytes, and which phrase it was.
+struct Place {
+    start: usize,
+    end: usize,
+    phrase: usize,
+}
+
+/// Cuts the best piece out of `text`: where most of the phrases come together, the earliest of these.
+pub(super) fn snippet(text: &str, phrases: &[&[(usize, String)]]) -> Snippet {
+    let places = places(text, phrases);
+    let first = best(&places);
+    let start = back(text, first, LEAD);
+    let end = forward(text, start, LENGTH);
+    let mut snippet = Snippet::default();
+    if start > 0 {
+        snippet.text.push('…');
+    }
+    let shift = snippet.text.chars().count();
+    let piece = text.get(start..end).unwrap_or_default();
+    snippet.text.extend(piece.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    if end < text.len() {
+        snippet.text.push('…');
+    }
+    let units = |at: usize| shift + piece.get(..at - start).unwrap_or_default().encode_utf16().count();
+    for place in places.iter().filter(|place| place.start >= start && place.start < end) {
+        let mark = (units(place.start), units(place.end.min(end)));
+        match snippet.marks.last_mut() {
+            Some(last) if mark.0 <= last.1 => last.1 = last.1.max(mark.1),
+            _ => snippet.marks.push(mark),
+        }
+    }
+    snippet
+}
+
+/// Where the phrases occur, ordered by place.
+fn places(text: &str, phrases: &[&[(usize, String)]]) -> Vec<Place> {
+    let mut ids: HashMap<&str, usize> = HashMap::new();
+    for (_, term) in phrases.iter().copied().flatten() {
+        let next = ids.len();
+        ids.entry(term).or_insert(next);
+    }
+    let mut hits: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
+    analyse::analyser().token_stream(text).process(&mut |token| {
+        if let Some(&id) = ids.get(token.text.as_str())
+            && hits.len() < TERMS_MAX
+        {
+            hits.insert((token.position, id), (token.offset_from, token.offset_to));
+        }
+    });
+    let mut places = Vec::new();
+    for (&(position, id), &(start, _)) in &hits {
+        for (phrase, terms) in phrases.iter().enumerate() {
+            let begins = terms.first().is_some_and(|(_, term)| ids.get(term.as_str()) == Some(&id));
+            let first = terms.first().map_or(0, |(offset, _)| *offset);
+            let ends = terms.iter().map(|(offset, term)| {
+                let id = ids.get(term.as_str())?;
+                hits.get(&(position + offset - first, *id)).map(|&(_, end)| end)
+            });
+            if let (true, Some(ends)) = (begins, ends.collect::<Option<Vec<usize>>>()) {
+                places.push(Place { start, end: ends.into_iter().max().unwrap_or(start), phrase });
+            }
+        }
+    }
+    places.sort_by_key(|place| (place.start, place.end));
+    places
+}
+
+/// The beginning of the stretch that shows most different phrases.
+fn best(places: &[Place]) -> usize {
+    let variety = |from: usize, start: usize| {
+        let near = places.iter().skip(from).take_while(|place| place.end <= start + LENGTH).take(PLACES_MAX);
+        let mut phrases: Vec<usize> = near.map(|place| place.phrase).collect();
+        phrases.sort_unstable();
+        phrases.dedup();
+        phrases.len()
+    };
+    let weighed =
+        places.iter().take(PLACES_MAX).enumerate().map(|(from, place)| (variety(from, place.start), place.start));
+    weighed.reduce(|best, next| if next.0 > best.0 { next } else { best }).map_or(0, |(_, start)| start)
+}
+
+/// Up to `count` characters before `at`, from the beginning of a word if one is near.
+fn back(text: &str, at: usize, count: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    let mut start = at;
+    let mut word = None;
+    for (place, c) in before.char_indices().rev().take(count) {
+        if c.is_whitespace() {
+            word = Some(place + c.len_utf8());
+        }
+        if may_cut_before(c) {
+            start = place;
+        }
+    }
+    if start == 0 { 0 } else { word.unwrap_or(start) }
+}
+
+/// `count` characters after `start`, to the end of a word if one is near.
+fn forward(text: &str, start: usize, count: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let Some((limit, _)) = rest.char_indices().skip(count).find(|(_, c)| may_cut_before(*c)) else { return text.len() };
+    let piece = rest.get(..limit).unwrap_or_default();
+    let word = piece.char_indices().rev().take(LEAD / 2).find(|(_, c)| c.is_whitespace());
+    start + word.map_or(limit, |(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn marked(text: &str, phrases: &[&str]) -> String {
+        let phrases: Vec<Vec<(usize, String)>> = phrases.iter().map(|phrase| analyse::phrase(phrase)).collect();
+        let phrases: Vec<&[(usize, String)]> = phrases.iter().map(Vec::as_slice).collect();
+        let snippet = snippet(text, &phrases);
+        let units: Vec<u16> = snippet.text.encode_utf16().collect();
+        let mut shown = String::new();
+        let mut at = 0;
+        for (start, end) in snippet.marks {
+            assert!(start >= at && end > start && end <= units.len());
+            shown += &String::from_utf16(&units[at..start]).unwrap();
+            shown += &format!("[{}]", String::from_utf16(&units[start..end]).unwrap());
+            at = end;
+        }
+        shown + &String::from_utf16(&units[at..]).unwrap()
+    }
+
+    #[test]
+    fn marks_stand_where_the_words_are() {
+        assert_eq!(marked("The Red lantern.\nRed fog", &["red"]), "The [Red] lantern. [Red] fog");
+        assert_eq!(marked("red fog, red lantern", &["red lantern"]), "red fog, [red lantern]");
+        assert_eq!(marked("🔥🔥 守灯人点亮了灯塔", &["守灯人", "灯塔"]), "🔥🔥 [守灯人]点亮了[灯塔]");
+        assert_eq!(marked("🔥 <b>café</b>", &["cafe"]), "🔥 <b>[café]</b>");
+        assert_eq!(marked("点亮了灯塔", &["亮了", "灯"]), "点[亮了灯]塔");
+        assert_eq!(marked("nothing here", &["name"]), "nothing here");
+        assert_eq!(marked("", &["x"]), "");
+    }
+
+    #[test]
+    fn the_piece_shows_most_phrases() {
+        let text = format!("red {} red lantern {}", "fog ".repeat(100), "sea ".repeat(100));
+        let shown = marked(&text, &["red", "lantern"]);
+        assert!(shown.contains("[red] [lantern]"), "{shown}");
+        assert!(shown.starts_with("…fog") && shown.ends_with("sea…"), "{shown}");
+        assert!(shown.chars().count() < LENGTH + 10);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_it(text in "[a-c 灯塔🔥\u{301}\u{200d}\n]{0,600}", phrase in "[a-c 灯塔🔥]{0,6}") {
+            let shown = marked(&text, &[&phrase, "a b"]);
+            prop_assert!(shown.chars().filter(|&c| c == '…').count() <= 2);
+        }
+    }
+}

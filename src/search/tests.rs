@@ -1,0 +1,411 @@
+//! What is found, by whom, and what becomes of the index when something breaks.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+use crate::config;
+
+/// Commits only when asked to.
+fn patient() -> config::Search {
+    config::Search { commit_interval: Duration::from_secs(3_600), ..config::Search::default() }
+}
+
+fn user(n: u128) -> UserId {
+    UserId::new(Uuid::from_u128(n))
+}
+
+fn node(n: u128) -> NodeId {
+    NodeId::new(Uuid::from_u128(n))
+}
+
+fn session(n: u128) -> SessionId {
+    SessionId::new(Uuid::from_u128(n))
+}
+
+fn document(n: u128, text: &str) -> Document {
+    Document {
+        node: node(n),
+        session: session(1),
+        owner: user(1),
+        character: None,
+        role: Role::User,
+        name: "Rin".to_owned(),
+        text: text.to_owned(),
+        time: Time(i64::try_from(n).unwrap()),
+    }
+}
+
+fn put(index: &Index, documents: &[Document]) {
+    let from = index.cursor();
+    index.send(from, documents.iter().cloned().map(Change::Put).collect(), from + 1).unwrap();
+    index.flush().unwrap();
+}
+
+fn holding(texts: &[&str]) -> Index {
+    let index = Index::in_memory(patient()).unwrap();
+    let documents: Vec<Document> = (1..).zip(texts).map(|(n, text)| document(n, text)).collect();
+    put(&index, &documents);
+    index
+}
+
+fn request(text: &str) -> Request {
+    Request::new(user(1), Query::parse(text).unwrap())
+}
+
+fn nodes(index: &Index, request: &Request) -> Vec<u128> {
+    let page = index.find(request).page(0, 100).unwrap();
+    assert_eq!(page.total, page.hits.len() as u64);
+    page.hits.iter().map(|hit| hit.node.uuid().as_u128()).collect()
+}
+
+/// The nodes that are found, in order of their numbers.
+fn found(index: &Index, text: &str) -> Vec<u128> {
+    let mut nodes = nodes(index, &request(text));
+    nodes.sort_unstable();
+    nodes
+}
+
+/// Feeds as the one who follows the log does: pulls from wherever the index stands until it stands at the end.
+fn feed(index: &Index, log: &[Document]) {
+    loop {
+        let from = index.cursor();
+        let rest = &log[usize::try_from(from).unwrap()..];
+        let sent = match rest.first() {
+            Some(next) => index.send(from, vec![Change::Put(next.clone())], from + 1).is_ok(),
+            None => index.flush().is_ok() && index.cursor() == i64::try_from(log.len()).unwrap(),
+        };
+        match (sent, rest.is_empty()) {
+            (true, true) => return,
+            (true, false) => {}
+            (false, _) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+fn log(count: u128) -> Vec<Document> {
+    (1..=count).map(|n| document(n, &format!("lantern number {n} 灯塔"))).collect()
+}
+
+#[test]
+fn english_words_and_phrases() {
+    let index = holding(&["The red lantern burns.", "A lantern, red as rust", "Fog on the water; the Keeper's café"]);
+    assert_eq!(found(&index, "RED lantern"), [1, 2]);
+    assert_eq!(found(&index, "\"red lantern\""), [1]);
+    assert_eq!(found(&index, "lantern -rust"), [1]);
+    assert_eq!(found(&index, "lantern -\"red lantern\""), [2]);
+    assert_eq!(found(&index, "keeper cafe"), [3]);
+    assert_eq!(found(&index, "lan"), [] as [u128; 0]);
+}
+
+/// Chinese and Japanese text can be found: any stretch of it, one character too.
+#[test]
+fn chinese_and_japanese() {
+    let index = holding(&["守灯人点亮了灯塔，HP只剩三点。", "灯下的塔", "カフェで灯台を見た", "등대지기"]);
+    assert_eq!(found(&index, "灯塔"), [1]);
+    assert_eq!(found(&index, "灯"), [1, 2, 3]);
+    assert_eq!(found(&index, "灯人点亮"), [1]);
+    assert_eq!(found(&index, "人灯"), [] as [u128; 0]);
+    assert_eq!(found(&index, "塔 HP"), [1]);
+    assert_eq!(found(&index, "灯 -塔"), [3]);
+    assert_eq!(found(&index, "“灯塔，HP”"), [1]);
+    assert_eq!(found(&index, "カフェ"), [3]);
+    assert_eq!(found(&index, "台を"), [3]);
+    assert_eq!(found(&index, "등대"), [4]);
+}
+
+#[test]
+fn emoji_can_be_found() {
+    let index = holding(&["fire 🔥🔥", "rocket 👩\u{200d}🚀", "❤\u{fe0f}"]);
+    assert_eq!(found(&index, "🔥"), [1]);
+    assert_eq!(found(&index, "👩\u{200d}🚀"), [2]);
+    assert_eq!(found(&index, "❤"), [3]);
+}
+
+/// Security promise 2: no one finds what they may not read, also not by a negative or by counting.
+#[test]
+fn owners_find_only_their_own() {
+    let index = Index::in_memory(patient()).unwrap();
+    let foreign = Document { owner: user(2), session: session(2), ..document(2, "the secret lantern") };
+    put(&index, &[document(1, "the lantern"), foreign]);
+    for text in ["lantern", "the -fog", "role:user", "name:Rin"] {
+        assert_eq!(found(&index, text), [1], "{text}");
+    }
+    assert_eq!(found(&index, "secret"), [] as [u128; 0]);
+    let elsewhere = Request { session: Some(session(2)), ..request("lantern") };
+    assert_eq!(index.find(&elsewhere).page(0, 0).unwrap().total, 0);
+    assert_eq!(nodes(&index, &Request::new(user(2), Query::parse("lantern").unwrap())), [2]);
+    assert_eq!(nodes(&index, &Request::new(user(3), Query::parse("lantern").unwrap())), [] as [u128; 0]);
+}
+
+#[test]
+fn filters() {
+    let character = CharacterId::new(Uuid::from_u128(7));
+    let index = Index::in_memory(patient()).unwrap();
+    let spoken = Document {
+        role: Role::Assistant,
+        character: Some(character),
+        name: "Old Keeper 老守灯人".to_owned(),
+        session: session(2),
+        ..document(2, "fog")
+    };
+    put(&index, &[document(1, "fog"), spoken, document(3, "fog")]);
+    let check = |request: Request, expected: &[u128]| assert_eq!(nodes(&index, &request), expected);
+    check(request("fog"), &[3, 2, 1]);
+    check(Request { session: Some(session(2)), ..request("fog") }, &[2]);
+    check(Request { character: Some(character), ..request("fog") }, &[2]);
+    check(Request { role: Some(Role::User), ..request("fog") }, &[3, 1]);
+    check(Request { after: Some(Time(2)), ..request("fog") }, &[3, 2]);
+    check(Request { before: Some(Time(2)), ..request("fog") }, &[1]);
+    check(Request { after: Some(Time(2)), before: Some(Time(3)), ..request("fog") }, &[2]);
+    check(request("fog role:assistant"), &[2]);
+    check(request("-role:assistant fog"), &[3, 1]);
+    check(request("name:keeper"), &[2]);
+    check(request("name:守灯 fog"), &[2]);
+    check(request("name:\"keeper old\""), &[]);
+    let hit = index.find(&request("name:keeper")).page(0, 1).unwrap().hits.remove(0);
+    assert_eq!((hit.node, hit.session, hit.character), (node(2), session(2), Some(character)));
+    assert_eq!((hit.role, hit.name.as_str(), hit.time), (Role::Assistant, "Old Keeper 老守灯人", Time(2)));
+}
+
+#[test]
+fn the_better_match_comes_first_then_the_newer() {
+    let index = holding(&["fog", "fog and a very long tale of other things entirely", "fog"]);
+    assert_eq!(nodes(&index, &request("fog")), [3, 1, 2]);
+}
+
+#[test]
+fn hits_carry_ranges_not_markup() {
+    let index = holding(&["🔥 <b>守灯人</b> took the red lantern"]);
+    let found = index.find(&request("守灯人 \"red lantern\" -fog name:rin"));
+    let hit = found.page(0, 1).unwrap().hits.remove(0);
+    let snippet = found.snippet(&hit);
+    assert_eq!(snippet.text, "🔥 <b>守灯人</b> took the red lantern");
+    assert_eq!(snippet.marks, [(6, 9), (23, 34)]);
+}
+
+#[test]
+fn pages_and_the_iterator_agree() {
+    let index = Index::in_memory(patient()).unwrap();
+    put(&index, &log(150));
+    let found = index.find(&request("lantern"));
+    let all: Vec<NodeId> = found.iter().map(|hit| hit.unwrap().node).collect();
+    assert_eq!(all, (1..=150).rev().map(node).collect::<Vec<_>>());
+    let page = found.page(40, 7).unwrap();
+    assert_eq!((page.total, page.hits.len(), page.hits[0].node), (150, 7, all[40]));
+    for (offset, limit) in [(150, 5), (usize::MAX, usize::MAX), (0, 0)] {
+        let page = found.page(offset, limit).unwrap();
+        assert_eq!((page.total, page.hits.len()), (150, 0));
+    }
+    put(&index, &[document(200, "lantern")]);
+    assert_eq!(found.page(0, 1).unwrap().total, 150, "a search sees one moment");
+}
+
+#[test]
+fn a_node_has_one_document_and_goes_when_removed() {
+    let index = holding(&["old words", "other"]);
+    put(&index, &[document(1, "new words")]);
+    put(&index, &[document(1, "new words"), document(1, "newest words")]);
+    assert_eq!(found(&index, "words"), [1]);
+    assert_eq!(found(&index, "old"), [] as [u128; 0]);
+    assert_eq!(found(&index, "newest"), [1]);
+    let from = index.cursor();
+    let elsewhere = Document { session: session(2), ..document(3, "other") };
+    let changes = vec![Change::Remove(node(1)), Change::Put(elsewhere), Change::RemoveSession(session(1))];
+    index.send(from, changes, from + 1).unwrap();
+    index.flush().unwrap();
+    assert_eq!(found(&index, "words"), [] as [u128; 0]);
+    assert_eq!(found(&index, "other"), [3]);
+    assert_eq!(index.len(), 1);
+}
+
+#[test]
+fn changes_are_committed_without_being_asked() {
+    let index = Index::in_memory(config::Search::default()).unwrap();
+    index.send(0, vec![Change::Put(document(1, "fog"))], 5).unwrap();
+    while index.progress().visible < 5 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(found(&index, "fog"), [1]);
+    let by_count = Index::in_memory(config::Search { commit_docs: 3, ..patient() }).unwrap();
+    by_count.send(0, (1..=3).map(|n| Change::Put(document(n, "fog"))).collect(), 3).unwrap();
+    while by_count.progress().committed < 3 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Steps without changes are visible at once and make no commit of their own.
+    by_count.send(3, Vec::new(), 9).unwrap();
+    while by_count.progress().visible < 9 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(by_count.progress(), Progress { fed: 9, visible: 9, committed: 3, is_down: false });
+}
+
+#[test]
+fn who_feeds_must_know_where_it_stands() {
+    let index = Index::in_memory(patient()).unwrap();
+    index.send(0, Vec::new(), 4).unwrap();
+    assert_eq!(index.send(0, vec![Change::Put(document(1, "fog"))], 5), Err(SendError::Elsewhere(4)));
+    assert_eq!(index.cursor(), 4);
+    index.close().unwrap();
+    assert_eq!(index.send(4, Vec::new(), 5), Err(SendError::Down));
+    assert_eq!(found(&index, "fog"), [] as [u128; 0]);
+}
+
+/// The cursor of the last commit survives; what came later is wanted again.
+#[test]
+fn a_crash_resumes_at_the_last_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(10);
+    {
+        let index = Index::open(dir.path(), patient()).unwrap();
+        assert_eq!(index.cursor(), 0);
+        feed(&index, &log[..6]);
+        index.send(6, vec![Change::Put(log[6].clone())], 7).unwrap();
+        assert_eq!((index.cursor(), index.progress().committed), (7, 6));
+    }
+    let index = Index::open(dir.path(), patient()).unwrap();
+    assert_eq!(index.cursor(), 6);
+    assert_eq!(found(&index, "lantern").len(), 6);
+    feed(&index, &log);
+    assert_eq!(found(&index, "灯塔").len(), 10);
+    index.close().unwrap();
+    drop(index);
+    let index = Index::open(dir.path(), patient()).unwrap();
+    assert_eq!((index.cursor(), index.len()), (10, 10));
+}
+
+/// Whatever happens to a file, after feeding everything is found once, and other files are left alone.
+#[test]
+fn damaged_files_are_noticed_and_the_index_is_rebuilt() {
+    let log = log(30);
+    let damages: [(&str, fn(&Path)); 3] = [
+        ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..3]).unwrap()),
+        ("flipped", |path| {
+            let mut bytes = fs::read(path).unwrap();
+            let middle = bytes.len() / 3;
+            bytes[middle] ^= 0x55;
+            fs::write(path, bytes).unwrap();
+        }),
+        ("gone", |path| fs::remove_file(path).unwrap()),
+    ];
+    let names = {
+        let dir = tempfile::tempdir().unwrap();
+        filled(dir.path(), &log);
+        segment_extensions(dir.path())
+    };
+    assert!(names.len() > 4, "{names:?}");
+    for (how, damage) in damages {
+        for name in &names {
+            let dir = tempfile::tempdir().unwrap();
+            filled(dir.path(), &log);
+            fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+            let target = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+            let target = target.into_iter().find(|path| path.to_str().unwrap().ends_with(name.as_str())).unwrap();
+            damage(&target);
+            let index = Index::open(dir.path(), patient()).unwrap();
+            let _whatever = index.find(&request("lantern -fog 灯塔")).page(0, 50);
+            feed(&index, &log);
+            assert_eq!(found(&index, "lantern"), (1..=30).collect::<Vec<_>>(), "{name} {how}");
+            assert_eq!(found(&index, "\"number 7\""), [7], "{name} {how}");
+            assert_eq!(fs::read_to_string(dir.path().join("notes.txt")).unwrap(), "mine");
+        }
+    }
+}
+
+/// Fills an index and leaves it as a crash does.
+fn filled(folder: &Path, log: &[Document]) {
+    feed(&Index::open(folder, patient()).unwrap(), log);
+    let _ = fs::remove_file(folder.join("clean"));
+}
+
+/// The ends of the names of the files that matter: `.idx`, `meta.json` …
+fn segment_extensions(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut ends: Vec<String> = names
+        .filter(|name| !name.ends_with(".lock") && name != ".managed.json")
+        .map(|name| if name == "meta.json" { name } else { name[name.find('.').unwrap()..].to_owned() })
+        .collect();
+    ends.sort();
+    ends.dedup();
+    ends
+}
+
+#[test]
+fn foreign_indexes_are_replaced() {
+    let log = log(3);
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("sub")).unwrap();
+    let mut builder = tantivy::schema::Schema::builder();
+    builder.add_text_field("body", tantivy::schema::TEXT);
+    tantivy::Index::create_in_dir(dir.path(), builder.build()).unwrap();
+    let index = Index::open(dir.path(), patient()).unwrap();
+    assert_eq!(index.cursor(), 0);
+    feed(&index, &log);
+    index.close().unwrap();
+    drop(index);
+
+    let meta = dir.path().join("meta.json");
+    let text = fs::read_to_string(&meta).unwrap();
+    for payload in ["clotho 0 3", "clotho 1 3 4", "3", "clotho 1 03"] {
+        let other = text.replace("clotho 1 3", payload);
+        assert_ne!(text, other);
+        fs::write(&meta, other).unwrap();
+        let index = Index::open(dir.path(), patient()).unwrap();
+        assert_eq!((index.cursor(), index.len()), (0, 0), "{payload}");
+        feed(&index, &log);
+    }
+    assert!(dir.path().join("sub").is_dir());
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("file"), "x").unwrap();
+    let error = Index::open(&dir.path().join("file"), patient()).err().unwrap();
+    assert!(matches!(error, SearchError::Folder { .. }), "{error}");
+}
+
+/// The folder goes away while the server runs: after its rest the index is made anew and fed again.
+#[test]
+fn a_lost_folder_is_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("search");
+    let log = log(8);
+    let index = Index::open(&folder, patient()).unwrap();
+    feed(&index, &log[..5]);
+    fs::remove_dir_all(&folder).unwrap();
+    feed(&index, &log);
+    assert_eq!(found(&index, "lantern").len(), 8);
+    assert!(folder.join("meta.json").exists());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is typed, the answer is hits of one's own or a sentence.
+    #[test]
+    fn no_search_breaks_it(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
+        let index = Index::in_memory(patient()).unwrap();
+        put(&index, &[document(1, &text), Document { owner: user(2), ..document(2, &text) }]);
+        if let Ok(query) = Query::parse(&text) {
+            let found = index.find(&Request::new(user(1), query));
+            for hit in found.iter() {
+                let hit = hit.unwrap();
+                prop_assert_eq!(hit.node, node(1));
+                found.snippet(&hit);
+            }
+        }
+    }
+
+    /// Every stretch of a Chinese text finds it.
+    #[test]
+    fn any_stretch_is_found(text in "[一-十丁七万丈三上下]{1,40}", from in 0_usize..40, count in 1_usize..40) {
+        let stretch: String = text.chars().skip(from % text.chars().count()).take(count).collect();
+        let index = holding(&[&text]);
+        prop_assert_eq!(found(&index, &stretch), [1]);
+    }
+}

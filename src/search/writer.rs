@@ -1,0 +1,160 @@
+//! The one thread that writes the index. Commits cost tens of milliseconds, so they are made for many changes at once:
+//! after `commit_docs` changes, or when the oldest has waited `commit_interval`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tantivy::indexer::IndexWriterOptions;
+use tantivy::{IndexWriter, TantivyError};
+
+use super::disk::{self, Place};
+use super::index::Shared;
+use super::queue::{Batch, Task};
+use super::schema::FIELDS;
+use super::{Change, SearchError};
+use crate::config;
+
+/// A cursor that moves without changes is committed after so many steps: that only shortens a restart.
+const QUIET_MAX: usize = 1_000;
+/// The first and the longest rest after a failure.
+const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+pub(super) struct Worker {
+    place: Place,
+    settings: config::Search,
+    shared: Arc<Shared>,
+    /// Made for the first change, so that a server that is only read carries no writer.
+    writer: Option<IndexWriter>,
+    /// How far the changes given to the writer go.
+    cursor: i64,
+    /// Changes given to the writer since the last commit.
+    changes: usize,
+    /// Batches without changes since the last commit.
+    quiet: usize,
+    /// When the oldest of the changes came.
+    oldest: Option<Instant>,
+    rest: Duration,
+}
+
+impl Worker {
+    pub fn new(place: Place, settings: config::Search, shared: Arc<Shared>) -> Self {
+        let cursor = shared.queue.state().committed;
+        Self { place, settings, shared, writer: None, cursor, changes: 0, quiet: 0, oldest: None, rest: REST.0 }
+    }
+
+    /// Works until the queue is closed.
+    pub fn run(mut self) {
+        loop {
+            let deadline = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
+            let outcome = match self.shared.queue.next(deadline) {
+                Task::Stop => break,
+                Task::Apply(batch) => self.apply(batch),
+                Task::Commit => self.commit(),
+                Task::Check => self.check(),
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(error) if !self.recover(&error) => break,
+                Err(_) => {}
+            }
+        }
+        let is_committed = self.changes == 0 && self.quiet == 0;
+        let merged = self.writer.take().map_or(Ok(()), IndexWriter::wait_merging_threads);
+        if is_committed && merged.is_ok() {
+            self.place.mark_clean();
+        }
+    }
+
+    fn apply(&mut self, batch: Batch) -> Result<(), SearchError> {
+        if !batch.changes.is_empty() {
+            let writer = self.writer()?;
+            for change in &batch.changes {
+                write(writer, change)?;
+            }
+            self.oldest.get_or_insert_with(Instant::now);
+        }
+        self.changes += batch.changes.len();
+        self.quiet += usize::from(batch.changes.is_empty());
+        self.cursor = batch.cursor;
+        if self.changes == 0 {
+            self.shared.queue.advance(self.cursor);
+        }
+        if self.changes >= self.settings.commit_docs || self.quiet >= QUIET_MAX { self.commit() } else { Ok(()) }
+    }
+
+    fn commit(&mut self) -> Result<(), SearchError> {
+        let cursor = self.cursor;
+        if self.changes > 0 || self.quiet > 0 {
+            let mut prepared = self.writer()?.prepare_commit()?;
+            prepared.set_payload(&disk::payload(cursor));
+            prepared.commit()?;
+            self.shared.reader().reload()?;
+        }
+        (self.changes, self.quiet, self.oldest, self.rest) = (0, 0, None, REST.0);
+        self.shared.queue.commit(cursor);
+        Ok(())
+    }
+
+    /// Makes a damaged index anew; whoever feeds it then begins at the beginning.
+    fn check(&mut self) -> Result<(), SearchError> {
+        if disk::is_intact(&self.shared.index()) {
+            return Ok(());
+        }
+        tracing::warn!("the search index is damaged and is made anew");
+        self.forget();
+        let open = self.place.create()?;
+        self.shared.replace(open);
+        self.cursor = 0;
+        self.shared.queue.go_back(0, false);
+        Ok(())
+    }
+
+    /// Goes back to the last commit and rests; `false` if the index was closed meanwhile.
+    fn recover(&mut self, error: &SearchError) -> bool {
+        tracing::error!(%error, rest = ?self.rest, "the search index could not be written; it goes back to its last commit");
+        self.forget();
+        self.cursor = self.shared.queue.state().committed;
+        self.shared.queue.go_back(self.cursor, true);
+        let goes_on = self.shared.queue.rest(self.rest);
+        // The folder may be gone or half written: writing on would fail for ever.
+        self.shared.queue.suspect();
+        self.rest = (self.rest * 2).min(REST.1);
+        goes_on
+    }
+
+    /// Drops the writer with everything that is not committed.
+    fn forget(&mut self) {
+        self.writer = None;
+        (self.changes, self.quiet, self.oldest) = (0, 0, None);
+    }
+
+    fn writer(&mut self) -> Result<&mut IndexWriter, TantivyError> {
+        match &mut self.writer {
+            Some(writer) => Ok(writer),
+            none => {
+                let options = IndexWriterOptions::builder()
+                    .num_worker_threads(1)
+                    .num_merge_threads(1)
+                    .memory_budget_per_thread(self.settings.heap_bytes)
+                    .build();
+                Ok(none.insert(self.shared.index().writer_with_options(options)?))
+            }
+        }
+    }
+}
+
+fn write(writer: &IndexWriter, change: &Change) -> Result<(), TantivyError> {
+    match change {
+        Change::Put(document) => {
+            writer.delete_term(FIELDS.node_term(document.node));
+            writer.add_document(FIELDS.write(document))?;
+        }
+        Change::Remove(node) => {
+            writer.delete_term(FIELDS.node_term(*node));
+        }
+        Change::RemoveSession(session) => {
+            writer.delete_term(FIELDS.session_term(*session));
+        }
+    }
+    Ok(())
+}
