@@ -1,0 +1,163 @@
+//! The figures of `docs/performance.md`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clotho::ids::UserId;
+use clotho::store::{Reader, Show, StoreError};
+use diesel::prelude::*;
+
+use super::bare::Bare;
+use super::session::{Bench, TEXT, open};
+use super::table::{head, median, micros, quantile, ratio, row, timed, used};
+
+const TURNS: usize = 300;
+
+/// One durable turn must cost the same in a session of ten nodes and of a hundred thousand.
+pub fn turn_by_size() {
+    head(
+        "A durable turn, by the size of its session (two commits, one writer)",
+        &["nodes", "p50", "p99", "p50 / smallest", "CPU", "to disk", "database"],
+    );
+    let mut first = None;
+    for (nodes, vars) in [(10, 0), (1_000, 0), (10_000, 0), (100_000, 0), (10_000, 100)] {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = open(folder.path());
+        let (session, root) = bench.begin(vars);
+        let mut leaf = bench.grow(session, root, nodes);
+        let database = || folder.path().join("clotho.db").metadata().map_or(0, |m| m.len());
+        let (before, (bytes, cpu)) = (database(), used());
+        let mut times = Vec::new();
+        for _ in 0..TURNS {
+            let start = Instant::now();
+            leaf = bench.runtime.block_on(bench.turn(session, leaf));
+            times.push(start.elapsed());
+        }
+        let (bytes_after, cpu_after) = used();
+        let p50 = median(&mut times);
+        let base = *first.get_or_insert(p50);
+        let each = |total: u64| format!("{:.1} kB", total as f64 / 1_000.0 / TURNS as f64);
+        drop(bench);
+        row(&[
+            if vars == 0 { nodes.to_string() } else { format!("{nodes}, {vars} variables") },
+            micros(p50),
+            micros(quantile(&mut times, 99)),
+            ratio(p50, base),
+            micros((cpu_after - cpu) / u32::try_from(TURNS).unwrap()),
+            each(bytes_after - bytes),
+            each(database().saturating_sub(before)),
+        ]);
+    }
+}
+
+/// Many writers share commits: how near that comes to a bare loop with the same group size.
+pub fn writers() {
+    head(
+        "Appends by many writers, 1 kB each, full durability (rounds take turns)",
+        &["writers", "clotho", "bare loop, same group", "clotho / bare", "limit"],
+    );
+    for writers in [1, 16, 64] {
+        let rounds = 7;
+        let (mut ours, mut limit) = (Vec::new(), Vec::new());
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let bench = Arc::new(open(folder.path()));
+        let mut bare = Bare::open(other.path());
+        let sessions: Vec<_> = (0..writers).map(|_| bench.begin(0)).collect();
+        let each = 1_280 / writers;
+        for _ in 0..rounds {
+            ours.push(timed(|| all_write(&bench, &sessions, each)));
+            let text = "z".repeat(TEXT);
+            limit.push(timed(|| {
+                for _ in 0..each {
+                    bare.begin();
+                    (0..writers).for_each(|_| bare.append(&text));
+                    bare.commit();
+                }
+            }));
+        }
+        let rate = |time: Duration| format!("{:.0}/s", (each * writers) as f64 / time.as_secs_f64());
+        let (ours, limit) = (median(&mut ours), median(&mut limit));
+        let target = if writers == 1 { ">= 0.67" } else { ">= 0.70" };
+        row(&[writers.to_string(), rate(ours), rate(limit), ratio(limit, ours), target.to_owned()]);
+    }
+}
+
+fn all_write(bench: &Arc<Bench>, sessions: &[(clotho::ids::SessionId, clotho::ids::NodeId)], each: usize) {
+    let tasks: Vec<_> = sessions
+        .iter()
+        .map(|(session, root)| {
+            let (bench, session, root) = (Arc::clone(bench), *session, *root);
+            let handle = bench.runtime.handle().clone();
+            handle.spawn(async move {
+                let mut leaf = root;
+                for _ in 0..each {
+                    leaf = bench.append(session, leaf).await;
+                }
+            })
+        })
+        .collect();
+    bench.runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+/// The newest page of a deep session against the recursive query alone.
+pub fn projection() {
+    head("A projection of 200 nodes", &["depth", "clotho", "the query alone", "clotho / query", "limit"]);
+    for depth in [1_000, 50_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = open(folder.path());
+        let (session, root) = bench.begin(10);
+        let leaf = bench.grow(session, root, depth);
+        let path = folder.path().join("clotho.db");
+        let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+        let (mut ours, mut limit) = (Vec::new(), Vec::new());
+        let leaf_n = i64::try_from(depth).unwrap() + 1;
+        for _ in 0..200 {
+            ours.push(timed(|| {
+                let user: UserId = bench.user;
+                let read = move |reader: &mut Reader<'_>| -> Result<usize, StoreError> {
+                    let Some(held) = reader.session(user, session)? else { return Ok(0) };
+                    Ok(reader.page(&held, leaf, None, 200, Show::Enabled)?.nodes.len())
+                };
+                assert_eq!(bench.runtime.block_on(bench.store.read(read)).unwrap(), 200);
+            }));
+            limit.push(timed(|| assert_eq!(Bare::walk(&mut conn, leaf_n, 200), 200 * TEXT)));
+        }
+        let (ours, limit) = (median(&mut ours), median(&mut limit));
+        row(&[depth.to_string(), micros(ours), micros(limit), ratio(ours, limit), "<= 1.50".into()]);
+    }
+}
+
+/// The world of a node in a deep session, nothing in memory.
+pub fn world() {
+    head("The world at depth 50 000, cold", &["variables", "p50", "deltas folded at most", "limit"]);
+    for vars in [10, 1_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = open(folder.path());
+        let (session, root) = bench.begin(vars);
+        let leaf = bench.grow(session, root, 50_000);
+        let mut times = Vec::new();
+        let mut most = 0;
+        for _ in 0..100 {
+            bench.store.forget_worlds();
+            let folded = bench.store.deltas_folded();
+            let user = bench.user;
+            times.push(timed(|| {
+                let read = move |reader: &mut Reader<'_>| -> Result<(), StoreError> {
+                    let Some(held) = reader.session(user, session)? else { return Ok(()) };
+                    let Some(placed) = reader.node(&held, leaf)? else { return Ok(()) };
+                    reader.world(&held, &placed).map(|_| ())
+                };
+                bench.runtime.block_on(bench.store.read(read)).unwrap();
+            }));
+            most = most.max(bench.store.deltas_folded() - folded);
+        }
+        row(&[vars.to_string(), micros(median(&mut times)), most.to_string(), "16 (keyframe_every)".into()]);
+    }
+}
+
+/// What this server adds to the time of the first token: filled in beside the HTTP floor.
+pub fn first_token() {}

@@ -1,0 +1,37 @@
+//! What a turn costs, each figure beside its limit in the same run: `cargo bench --bench foundation [-- NAME…]`.
+//!
+//! Absolute times say little on a shared machine; the ratios are what counts. Rounds of the thing and of its limit take
+//! turns, medians are quoted. To add a figure: a file with a function that prints rows, and its name in `FIGURES`.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    missing_docs,
+    reason = "a bench that cannot go on stops, and its numbers are for reading"
+)]
+
+mod bare;
+mod figures;
+mod session;
+mod table;
+
+const FIGURES: [(&str, fn()); 5] = [
+    ("turn", figures::turn_by_size),
+    ("writers", figures::writers),
+    ("projection", figures::projection),
+    ("world", figures::world),
+    ("first-token", figures::first_token),
+];
+
+fn main() {
+    // cargo hands its own flags through; names are what does not begin with a dash.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, figure) in FIGURES {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            figure();
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A session to measure: made through the store's own acts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clotho::clock::{Ids, Time};
+use clotho::ids::{NodeId, SessionId, UserId};
+use clotho::oplog::Act;
+use clotho::store::{Actor, Draft, Ending, Message, PluginInForce, RulesInForce, Settings, Store, Tx, User, WriteError};
+use clotho::tree::{Delta, Kind, Role, Session, Status};
+use clotho::world::{Change, Operation, Pointer};
+use serde_json::{Map, json};
+
+pub const TEXT: usize = 1_024;
+
+pub struct Bench {
+    pub store: Arc<Store>,
+    pub ids: Arc<Ids>,
+    pub user: UserId,
+    pub runtime: tokio::runtime::Runtime,
+}
+
+pub fn open(folder: &Path) -> Bench {
+    let settings = Settings {
+        data_dir: folder.to_owned(),
+        database: None,
+        keyframe_every: 16,
+        readers: 2,
+        group_max: 64,
+    };
+    let (store, mut published) = Store::open(&settings).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.spawn(async move { while published.recv().await.is_some() {} });
+    let ids = Arc::new(Ids::new(1));
+    let user = UserId::new(ids.next(Time(1)));
+    let owner = User { id: user, name: "bench".into(), role: "owner".into() };
+    runtime.block_on(store.write(move |tx| tx.put_user(&owner, Time(1)))).unwrap();
+    Bench { store: Arc::new(store), ids, user, runtime }
+}
+
+impl Bench {
+    /// A session with `vars` variables under a schema.
+    pub fn begin(&self, vars: usize) -> (SessionId, NodeId) {
+        let id = SessionId::new(self.ids.next(Time(1)));
+        let root = NodeId::new(self.ids.next(Time(1)));
+        let mut draft = Draft::new(root, Role::System, Kind::Root, 1, Time(1));
+        let state: Map<_, _> = (0..vars).map(|i| (format!("variable_{i}"), json!(i))).collect();
+        let at = Pointer::from_keys(["combat"]);
+        draft.delta.operations.push(Operation::new(at.clone(), Change::Set(state.into()), "", "bench"));
+        let schema = json!({"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0}}});
+        let plugin = PluginInForce {
+            id: "combat".into(),
+            version: "1.0.0".into(),
+            code_hash: "0".into(),
+            config: Map::new(),
+            grants: vec![],
+            root: Some(at),
+            schema: Some(schema),
+        };
+        draft.rules = Some(Arc::new(RulesInForce::new(vec![plugin]).unwrap()));
+        let session = Session {
+            id,
+            owner: self.user,
+            title: "bench".into(),
+            cards: vec![],
+            persona: None,
+            root,
+            head: root,
+            op: 0,
+            head_op: 0,
+            mode: "tree".into(),
+            model: None,
+            params: Map::new(),
+            plugins: vec![],
+            seed: 7,
+            edits: 0,
+            created: Time(1),
+            updated: Time(1),
+        };
+        let write = move |tx: &mut Tx<'_>| tx.begin_session(&session, &draft, &[], Time(1));
+        self.runtime.block_on(self.store.write(write)).unwrap();
+        (id, root)
+    }
+
+    /// One turn's two commits: the user's node with a placeholder, then the reply with a small delta.
+    pub async fn turn(&self, session: SessionId, parent: NodeId) -> NodeId {
+        let (message, reply) = self.message(session, parent);
+        let actor = Actor { user: self.user, at: Time(2), expected_leaf: None };
+        let written = self.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+        let ending = ending(Some(written.asked));
+        self.store.write(move |tx| tx.complete(session, reply, written.op, Time(3), &ending)).await.unwrap();
+        reply
+    }
+
+    /// One message below a parent, HEAD following: one commit.
+    pub async fn append(&self, session: SessionId, parent: NodeId) -> NodeId {
+        let (mut message, _) = self.message(session, parent);
+        message.replies.clear();
+        if let Some(draft) = &mut message.draft {
+            draft.delta = delta();
+        }
+        let id = message.draft.as_ref().map_or(parent, |draft| draft.id);
+        let actor = Actor { user: self.user, at: Time(2), expected_leaf: None };
+        self.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+        id
+    }
+
+    fn message(&self, session: SessionId, parent: NodeId) -> (Message, NodeId) {
+        let mut draft = Draft::new(NodeId::new(self.ids.next(Time(2))), Role::User, Kind::Message, 2, Time(2));
+        draft.content = "y".repeat(TEXT);
+        let mut reply = Draft::new(NodeId::new(self.ids.next(Time(2))), Role::Assistant, Kind::Message, 3, Time(2));
+        reply.status = Status::Generating;
+        let id = reply.id;
+        let message = Message {
+            session,
+            parent,
+            bridge: None,
+            draft: Some(draft),
+            carry_from: None,
+            replies: vec![reply],
+            move_head: true,
+            act: Act::Message,
+        };
+        (message, id)
+    }
+
+    /// Appends `count` complete nodes below `parent`, hundreds in a commit: the fast way to a deep session.
+    pub fn grow(&self, session: SessionId, parent: NodeId, count: usize) -> NodeId {
+        let mut leaf = parent;
+        let mut left = count;
+        while left > 0 {
+            let some = left.min(500);
+            let drafts: Vec<Draft> = (0..some).map(|i| self.line(i)).collect();
+            let last = drafts.last().map_or(leaf, |draft| draft.id);
+            let (user, from) = (self.user, leaf);
+            let write = move |tx: &mut Tx<'_>| append_all(tx, user, session, from, &drafts);
+            self.runtime.block_on(self.store.write(write)).unwrap();
+            (leaf, left) = (last, left - some);
+        }
+        leaf
+    }
+
+    fn line(&self, i: usize) -> Draft {
+        let role = if i.is_multiple_of(2) { Role::User } else { Role::Assistant };
+        let mut draft = Draft::new(NodeId::new(self.ids.next(Time(2))), role, Kind::Message, 2, Time(2));
+        draft.content = "z".repeat(TEXT);
+        draft.delta = delta();
+        draft
+    }
+}
+
+fn append_all(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    session: SessionId,
+    from: NodeId,
+    drafts: &[Draft],
+) -> Result<(), WriteError> {
+    let mut parent = from;
+    for draft in drafts {
+        let actor = Actor { user, at: Time(2), expected_leaf: None };
+        let message = Message {
+            session,
+            parent,
+            bridge: None,
+            draft: Some(draft.clone()),
+            carry_from: None,
+            replies: vec![],
+            move_head: true,
+            act: Act::Message,
+        };
+        tx.message(&actor, &message)?;
+        parent = draft.id;
+    }
+    Ok(())
+}
+
+pub fn delta() -> Delta {
+    let path = Pointer::from_keys(["combat", "variable_1"]);
+    let add = Change::Add(serde_json::Number::from(-1));
+    Delta { operations: vec![Operation::new(path, add, "took 1 damage", "combat")], ..Delta::default() }
+}
+
+pub fn ending(asked: Option<clotho::tree::edit::Asked>) -> Ending {
+    Ending {
+        status: Status::Complete,
+        content: "x".repeat(TEXT),
+        reasoning: None,
+        name: Some("Rin".into()),
+        metadata: Map::new(),
+        delta: delta(),
+        trace: None,
+        asked,
+    }
+}

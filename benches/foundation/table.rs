@@ -1,0 +1,44 @@
+//! Rows of a table, and what the operating system says this process has used.
+
+use std::time::{Duration, Instant};
+
+pub fn head(title: &str, columns: &[&str]) {
+    println!("\n## {title}\n\n| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
+}
+
+pub fn row(cells: &[String]) {
+    println!("| {} |", cells.join(" | "));
+}
+
+pub fn micros(time: Duration) -> String {
+    format!("{:.0} us", time.as_secs_f64() * 1e6)
+}
+
+pub fn median(times: &mut [Duration]) -> Duration {
+    quantile(times, 50)
+}
+
+pub fn quantile(times: &mut [Duration], percent: usize) -> Duration {
+    times.sort_unstable();
+    times[(times.len() - 1) * percent / 100]
+}
+
+pub fn ratio(a: Duration, b: Duration) -> String {
+    format!("{:.2}", a.as_secs_f64() / b.as_secs_f64())
+}
+
+pub fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+/// Bytes that this process has sent to the disk, and its CPU time.
+pub fn used() -> (u64, Duration) {
+    let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: ")).and_then(|n| n.parse().ok());
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    let ticks: u64 = [11, 12].iter().filter_map(|i| fields.get(*i)?.parse::<u64>().ok()).sum();
+    (written.unwrap_or(0), Duration::from_millis(ticks * 10))
+}
