@@ -1,6 +1,5 @@
 //! Puts the page (`static/`) and the bundled plugins (`plugins/`) into the program: writes a table of their files, which
 //! `src/assets.rs` includes, and has cargo build again when a file comes, changes or goes.
-#![expect(clippy::print_stdout, reason = "cargo takes its instructions from standard output")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -239,7 +239,7 @@ impl Search {
             commit_interval: Duration::from_millis(
                 table.number("commit_ms", 200, 10..=900, "milliseconds", reader).into(),
             ),
-            commit_docs: size(table.number("commit_docs", 1000, 1..=100_000, "documents", reader)),
+            commit_docs: size(table.number("commit_docs", 10_000, 1..=100_000, "documents", reader)),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Opening an index, checking it, and throwing it away. Only files that tantivy or this file made are ever removed, and
 //! only directly in the index's own folder.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tantivy::directory::MmapDirectory;
-use tantivy::{IndexReader, ReloadPolicy};
+use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
 use super::schema::{FIELDS, FORMAT};
 use super::{SearchError, analyse};
@@ -36,14 +37,14 @@ impl Place {
         let Self::Folder(folder) = self else { return self.create() };
         fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
         let was_clean = folder.join(CLEAN).exists();
-        match existing(folder) {
+        match guarded(|| existing(folder)) {
             Ok(Some(open)) => {
                 remove(&folder.join(CLEAN)).map_err(|cause| self.unusable(cause))?;
                 Ok(Open { is_suspect: !was_clean, ..open })
             }
             Ok(None) => self.create(),
             Err(reason) => {
-                tracing::warn!(folder = %folder.display(), reason, "the search index is made anew");
+                tracing::warn!(folder = %folder.display(), %reason, "the search index is made anew");
                 self.create()
             }
         }
@@ -83,7 +84,7 @@ impl Place {
 
 /// Whether every file of the index is as it was written.
 pub(super) fn is_intact(index: &tantivy::Index) -> bool {
-    matches!(index.validate_checksum(), Ok(damaged) if damaged.is_empty())
+    guarded(|| Ok(index.validate_checksum()?)).is_ok_and(|damaged| damaged.is_empty())
 }
 
 /// What a commit says about itself.
@@ -91,22 +92,29 @@ pub(super) fn payload(cursor: i64) -> String {
     format!("clotho {FORMAT} {cursor}")
 }
 
-fn existing(folder: &Path) -> Result<Option<Open>, String> {
-    let directory = MmapDirectory::open(folder).map_err(|error| error.to_string())?;
-    if !tantivy::Index::exists(&directory).map_err(|error| error.to_string())? {
+/// Does something with the index; tantivy panics over some damages, which is then an error as any other.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
+    let panicked = |_| Err(SearchError::Unreadable("tantivy panicked".to_owned()));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
+}
+
+fn existing(folder: &Path) -> Result<Option<Open>, SearchError> {
+    let other = |why: &str| SearchError::Unreadable(why.to_owned());
+    let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
+    if !tantivy::Index::exists(&directory).map_err(TantivyError::from)? {
         return Ok(None);
     }
-    let index = tantivy::Index::open(directory).map_err(|error| error.to_string())?;
-    let metas = index.load_metas().map_err(|error| error.to_string())?;
+    let index = tantivy::Index::open(directory)?;
+    let metas = index.load_metas()?;
     if metas.schema != FIELDS.schema {
-        return Err("its fields are others".to_owned());
+        return Err(other("its fields are others"));
     }
     let cursor = match metas.payload.as_deref() {
         None if metas.segments.is_empty() => 0,
-        None => return Err("its last commit has no cursor".to_owned()),
-        Some(payload) => cursor_of(payload).ok_or("it has another format")?,
+        None => return Err(other("its last commit has no cursor")),
+        Some(payload) => cursor_of(payload).ok_or_else(|| other("it has another format"))?,
     };
-    let reader = reader(&index).map_err(|error| error.to_string())?;
+    let reader = reader(&index)?;
     Ok(Some(Open { index, reader, cursor, is_suspect: true }))
 }
 

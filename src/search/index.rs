@@ -1,13 +1,12 @@
 //! The index as others hold it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use tantivy::IndexReader;
 
-use super::disk::{Open, Place};
+use super::disk::{Open, Place, guarded};
 use super::find::{Found, Request};
 use super::queue::{Queue, SendError};
 use super::writer::Worker;
@@ -31,6 +30,8 @@ pub struct Progress {
     pub committed: i64,
     /// The last commit failed; the index rests before it tries again.
     pub is_down: bool,
+    /// The files are being checked, after a crash or a failure: hits may be missing until that is done.
+    pub is_suspect: bool,
 }
 
 /// What those who search and the thread that writes have in common.
@@ -81,7 +82,8 @@ impl Index {
         self.shared.queue.send(after, changes, cursor)
     }
 
-    /// Waits until everything that was sent is durable and can be found. Blocks.
+    /// Waits until the files are checked, if they had to be, and everything that was sent is durable and can be found.
+    /// Blocks.
     ///
     /// # Errors
     /// The commit failed, or the index is closed.
@@ -89,11 +91,12 @@ impl Index {
         self.shared.queue.flush()
     }
 
-    /// How far the index got. It is stale while `visible` is behind the newest operation of the log.
+    /// How far the index got. It is stale while `visible` is behind the newest operation of the log
+    /// or the files are suspect.
     pub fn progress(&self) -> Progress {
         let state = self.shared.queue.state();
         let (fed, visible, committed) = (state.fed, state.visible, state.committed);
-        Progress { fed, visible, committed, is_down: state.is_down }
+        Progress { fed, visible, committed, is_down: state.is_down, is_suspect: state.is_suspect }
     }
 
     /// How many nodes can be found, whoever owns them.
@@ -152,10 +155,7 @@ impl Shared {
 
     /// Reads the index. A failure, also a panic over damaged files, has the files checked.
     pub fn read<T>(&self, read: impl FnOnce() -> tantivy::Result<T>) -> Result<T, SearchError> {
-        let outcome = match catch_unwind(AssertUnwindSafe(read)) {
-            Ok(outcome) => outcome.map_err(SearchError::from),
-            Err(_) => Err(SearchError::Unreadable("reading it panicked".to_owned())),
-        };
+        let outcome = guarded(|| read().map_err(SearchError::from));
         if outcome.is_err() {
             self.queue.suspect();
         }

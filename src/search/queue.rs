@@ -47,7 +47,8 @@ pub(super) struct State {
     pub committed: i64,
     pub is_down: bool,
     is_closing: bool,
-    is_suspect: bool,
+    /// The files may be damaged and are to be checked.
+    pub is_suspect: bool,
     flushes: bool,
 }
 
@@ -94,11 +95,11 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until everything that was sent is durable and can be found.
+    /// Waits until the files are checked and everything that was sent is durable and can be found.
     pub fn flush(&self) -> Result<(), SearchError> {
         let mut state = self.state();
         let target = state.fed;
-        while state.committed < target || state.visible < target {
+        while state.is_suspect || state.committed < target || state.visible < target {
             // Going back below the target means that what was sent is lost and must be sent again.
             if state.is_down || state.is_closing || state.fed < target {
                 return Err(SearchError::Down);
@@ -116,6 +117,12 @@ impl Queue {
         self.work.notify_all();
     }
 
+    /// The files are sound.
+    pub fn trust(&self) {
+        self.state().is_suspect = false;
+        self.done.notify_all();
+    }
+
     /// Nothing is taken any more, and the thread is to stop; what waits is left to the next start.
     pub fn close(&self) {
         self.state().is_closing = true;
@@ -131,7 +138,7 @@ impl Queue {
             if state.is_closing {
                 return Task::Stop;
             }
-            if std::mem::take(&mut state.is_suspect) {
+            if state.is_suspect {
                 return Task::Check;
             }
             if left == Some(Duration::ZERO) {

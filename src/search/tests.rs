@@ -241,7 +241,7 @@ fn changes_are_committed_without_being_asked() {
     while by_count.progress().visible < 9 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(by_count.progress(), Progress { fed: 9, visible: 9, committed: 3, is_down: false });
+    assert_eq!(by_count.progress(), Progress { fed: 9, visible: 9, committed: 3, is_down: false, is_suspect: false });
 }
 
 #[test]

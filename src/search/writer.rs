@@ -46,16 +46,15 @@ impl Worker {
     pub fn run(mut self) {
         loop {
             let deadline = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
-            let outcome = match self.shared.queue.next(deadline) {
-                Task::Stop => break,
-                Task::Apply(batch) => self.apply(batch),
-                Task::Commit => self.commit(),
-                Task::Check => self.check(),
-            };
-            match outcome {
-                Ok(()) => {}
-                Err(error) if !self.recover(&error) => break,
-                Err(_) => {}
+            let task = self.shared.queue.next(deadline);
+            let outcome = disk::guarded(|| match task {
+                Task::Stop => Ok(false),
+                Task::Apply(batch) => self.apply(batch).map(|()| true),
+                Task::Commit => self.commit().map(|()| true),
+                Task::Check => self.check().map(|()| true),
+            });
+            if !outcome.unwrap_or_else(|error| self.recover(&error)) {
+                break;
             }
         }
         let is_committed = self.changes == 0 && self.quiet == 0;
@@ -98,6 +97,7 @@ impl Worker {
     /// Makes a damaged index anew; whoever feeds it then begins at the beginning.
     fn check(&mut self) -> Result<(), SearchError> {
         if disk::is_intact(&self.shared.index()) {
+            self.shared.queue.trust();
             return Ok(());
         }
         tracing::warn!("the search index is damaged and is made anew");
@@ -106,6 +106,7 @@ impl Worker {
         self.shared.replace(open);
         self.cursor = 0;
         self.shared.queue.go_back(0, false);
+        self.shared.queue.trust();
         Ok(())
     }
 
@@ -140,6 +141,13 @@ impl Worker {
                 Ok(none.insert(self.shared.index().writer_with_options(options)?))
             }
         }
+    }
+}
+
+/// However the thread ends, nobody waits for it in vain.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.shared.queue.close();
     }
 }
 
