@@ -174,7 +174,7 @@ pub struct Usage {
     pub operations: u64,
     /// Microseconds of CPU.
     pub micros: u64,
-    /// The most bytes of memory held at once, as seen between operations.
+    /// The most bytes of memory held at once.
     pub heap_peak: u64,
 }
 

@@ -1,16 +1,19 @@
 //! The script engine as this program sets it up: one per call, cheap because the library modules and the compiled
 //! scripts are shared.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rhai::{AST, Dynamic, Engine, ParseError};
+use rhai::{AST, Dynamic, Engine, ParseError, ParseErrorType, Position};
 
 use super::ctx::Running;
+use super::interpolate::{self, Widened};
 use super::limits::Limits;
 use super::modules::Modules;
 use super::standard;
 
-/// An engine with the library and every limit that the engine itself knows. Compiling and running use the same one.
+/// An engine with the library and every limit that the engine itself knows; operations, time and memory are the watch's.
+/// Compiling and running use the same one.
 pub(super) fn base(limits: &Limits) -> Engine {
     let mut engine = Engine::new_raw();
     for module in standard::modules() {
@@ -21,7 +24,6 @@ pub(super) fn base(limits: &Limits) -> Engine {
         .set_strict_variables(true)
         .set_fail_on_invalid_map_property(true)
         .set_max_strings_interned(0)
-        .set_max_operations(limits.operations)
         .set_max_call_levels(limits.call_levels)
         .set_max_expr_depths(limits.expr_depth, limits.function_expr_depth)
         .set_max_string_size(limits.string)
@@ -47,8 +49,28 @@ pub(super) fn for_call(running: &Arc<Running>, modules: Modules) -> Engine {
 }
 
 /// Compiles one file of a plugin.
-pub(super) fn compile(engine: &Engine, path: &str, source: &str) -> Result<AST, ParseError> {
-    let mut ast = engine.compile(source)?;
+pub(super) fn compile(engine: &Engine, path: &str, script: &Script) -> Result<AST, ParseError> {
+    let mut ast = engine.compile(&script.widened.text)?;
     ast.set_source(path);
+    let taken = ast.iter_functions().any(|function| function.name == interpolate::FUNCTION);
+    if taken {
+        return Err(ParseError(ParseErrorType::Reserved(interpolate::FUNCTION.to_owned()).into(), Position::NONE));
+    }
     Ok(ast)
+}
+
+/// The script files of a plugin by path.
+pub(super) type Scripts = BTreeMap<String, Arc<Script>>;
+
+/// One script file: as its author wrote it and as it is compiled.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) text: String,
+    pub(super) widened: Widened,
+}
+
+impl Script {
+    pub(super) fn new(engine: &Engine, text: &str) -> Self {
+        Self { text: text.to_owned(), widened: interpolate::widen(engine, text) }
+    }
 }

@@ -1,13 +1,11 @@
 //! From the engine's errors to what a modder can use: the place in his own file, the calls that led there, and where
 //! possible what to write instead.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use rhai::{Dynamic, EvalAltResult, ParseError, ParseErrorType, Position};
 
 use super::call::Call;
 use super::convert;
+use super::engine::Scripts;
 use super::error::{ErrorKind, Frame, ScriptError};
 use super::fault::Fault;
 use super::limits::{Limit, Limits, Stop};
@@ -18,7 +16,7 @@ use super::suggest::did_you_mean;
 /// What is needed to explain an error of one plugin.
 pub(super) struct Explain<'a> {
     pub(super) manifest: &'a Manifest,
-    pub(super) scripts: &'a BTreeMap<String, Arc<str>>,
+    pub(super) scripts: &'a Scripts,
 }
 
 /// What an innermost error says.
@@ -66,7 +64,7 @@ impl Explain<'_> {
 
     /// Something about a function as a whole.
     pub(super) fn at_function(&self, name: &str, message: String) -> Box<ScriptError> {
-        let text = self.scripts.get(&self.manifest.entry).map(AsRef::as_ref).unwrap_or("");
+        let text = self.scripts.get(&self.manifest.entry).map_or("", |script| script.text.as_str());
         let wanted = format!("fn {name}");
         let line = text.lines().position(|line| line.trim_start().starts_with(&wanted));
         let line = line.and_then(|at| u32::try_from(at + 1).ok());
@@ -84,11 +82,27 @@ impl Explain<'_> {
     }
 
     fn located(&self, cause: Cause, path: &str, position: Position) -> ScriptError {
-        let number = |n: Option<usize>| n.and_then(|n| u32::try_from(n).ok());
         let mut said = self.plain(cause.kind, cause.message);
         said.limit = cause.limit;
-        let source = self.scripts.get(path).map(AsRef::as_ref);
-        said.at(path, number(position.line()), number(position.position()), source)
+        let source = self.scripts.get(path).map(|script| script.text.as_str());
+        let (line, column) = self.author_place(path, position);
+        said.at(path, line, column, source)
+    }
+
+    /// Line and column in the text as its author wrote it.
+    fn author_place(&self, path: &str, position: Position) -> (Option<u32>, Option<u32>) {
+        let (line, column) = (position.line(), position.position());
+        let column = match (self.scripts.get(path), line, column) {
+            (Some(script), Some(line), Some(column)) => Some(script.widened.shifts.original(line, column)),
+            _ => column,
+        };
+        let number = |n: Option<usize>| n.and_then(|n| u32::try_from(n).ok());
+        (number(line), number(column))
+    }
+
+    fn frame(&self, function: &str, file: &str, position: Position) -> Frame {
+        let (line, column) = self.author_place(file, position);
+        Frame { function: function.to_owned(), file: file.to_owned(), line, column }
     }
 
     /// Walks from the outermost error to its cause, noting each call on the way.
@@ -101,7 +115,7 @@ impl Explain<'_> {
             match inner {
                 EvalAltResult::ErrorInFunctionCall(name, source, cause, position) => {
                     if !function.is_empty() {
-                        stack.push(frame(&function, &file, *position));
+                        stack.push(self.frame(&function, &file, *position));
                     }
                     function.clone_from(name);
                     if !source.is_empty() {
@@ -150,6 +164,7 @@ impl Explain<'_> {
             EvalAltResult::ErrorPropertyNotFound(name, _) => {
                 runtime(format!("the map has no \"{name}\" (has it? \"{name}\" in map)"))
             }
+            EvalAltResult::ErrorIndexNotFound(..) => runtime("there is no such index".to_owned()),
             EvalAltResult::ErrorDotExpr(text, _) => runtime(dot(text)),
             EvalAltResult::ErrorModuleNotFound(path, _) => {
                 let files = self.scripts.keys().map(|file| file.trim_end_matches(".rhai"));
@@ -181,22 +196,12 @@ impl Explain<'_> {
 
     /// The functions that the plugin's files seem to define.
     fn functions(&self) -> Vec<&str> {
-        let lines = self.scripts.values().flat_map(|text| text.lines());
+        let lines = self.scripts.values().flat_map(|script| script.text.lines());
         let names = lines.filter_map(|line| {
             let rest = line.trim_start().trim_start_matches("private ").strip_prefix("fn ")?;
             rest.split('(').next().map(str::trim)
         });
         names.collect()
-    }
-}
-
-fn frame(function: &str, file: &str, position: Position) -> Frame {
-    let number = |n: Option<usize>| n.and_then(|n| u32::try_from(n).ok());
-    Frame {
-        function: function.to_owned(),
-        file: file.to_owned(),
-        line: number(position.line()),
-        column: number(position.position()),
     }
 }
 

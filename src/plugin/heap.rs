@@ -7,6 +7,7 @@ use std::cell::Cell;
 
 thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
+    static PEAK: Cell<i64> = const { Cell::new(0) };
 }
 
 /// Bytes that this thread has allocated and not freed again. Only differences mean something: what one thread
@@ -15,9 +16,23 @@ pub fn live_bytes() -> i64 {
     LIVE.try_with(Cell::get).unwrap_or(0)
 }
 
+/// The most that [`live_bytes`] was on this thread since [`reset_peak`], also for a moment inside one native call.
+pub fn peak_bytes() -> i64 {
+    PEAK.try_with(Cell::get).unwrap_or(0)
+}
+
+/// Begins a new peak at what is live now.
+pub fn reset_peak() {
+    let _ = PEAK.try_with(|peak| peak.set(live_bytes()));
+}
+
 fn count(change: i64) {
-    // While a thread ends its counter may be gone already; nobody reads it then.
-    let _ = LIVE.try_with(|live| live.set(live.get().wrapping_add(change)));
+    // While a thread ends its counters may be gone already; nobody reads them then.
+    let _ = LIVE.try_with(|live| {
+        let now = live.get().wrapping_add(change);
+        live.set(now);
+        PEAK.try_with(|peak| peak.set(peak.get().max(now)))
+    });
 }
 
 fn bytes(size: usize) -> i64 {
@@ -67,6 +82,9 @@ mod tests {
         assert!(live_bytes() - before >= 1 << 20);
         drop(held);
         assert!(live_bytes() - before < 1 << 10);
+        assert!(peak_bytes() - before >= 1 << 20);
+        reset_peak();
+        assert!(peak_bytes() - before < 1 << 10);
         std::thread::spawn(|| std::mem::forget(vec![7_u8; 1 << 20])).join().unwrap();
         assert!(live_bytes() - before < 1 << 16, "another thread's memory is not ours");
     }

@@ -1,7 +1,8 @@
 //! What one call of a script may use (`plugins.md` 5.4). The engine's own limits bound neither time nor memory, so every
 //! row stands here, and [`Watch`] holds the three that are looked at while a script runs.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -149,8 +150,8 @@ pub(super) struct Watch {
     started: Instant,
     cpu_at_start: Option<Duration>,
     heap_at_start: i64,
-    heap_peak: AtomicI64,
     operations: AtomicU64,
+    tripped: OnceLock<Limit>,
 }
 
 /// The clock is looked at once in so many operations (a power of two).
@@ -159,6 +160,7 @@ const LOOK_EVERY: u64 = 16;
 impl Watch {
     /// Begins to count now, on this thread.
     pub(super) fn start(limits: &Limits) -> Self {
+        heap::reset_peak();
         Self {
             max_operations: limits.operations,
             deadline: limits.deadline,
@@ -166,8 +168,8 @@ impl Watch {
             started: Instant::now(),
             cpu_at_start: thread_cpu_time(),
             heap_at_start: heap::live_bytes(),
-            heap_peak: AtomicI64::new(0),
             operations: AtomicU64::new(0),
+            tripped: OnceLock::new(),
         }
     }
 
@@ -175,18 +177,21 @@ impl Watch {
     pub(super) fn progress(&self, operations: u64) -> Option<Stop> {
         self.operations.store(operations, Ordering::Relaxed);
         let held = heap::live_bytes().wrapping_sub(self.heap_at_start);
-        if held > self.heap_peak.load(Ordering::Relaxed) {
-            self.heap_peak.store(held, Ordering::Relaxed);
-        }
-        if operations > self.max_operations {
-            Some(Stop::Limit(Limit::Operations))
+        let limit = if operations > self.max_operations {
+            Limit::Operations
         } else if held > self.max_heap {
-            Some(Stop::Limit(Limit::Heap))
+            Limit::Heap
         } else if operations.is_multiple_of(LOOK_EVERY) && self.late() {
-            Some(Stop::Limit(Limit::Deadline))
+            Limit::Deadline
         } else {
-            None
-        }
+            return None;
+        };
+        Some(Stop::Limit(*self.tripped.get_or_init(|| limit)))
+    }
+
+    /// The limit that was reached, also when a native function of the library (sorting, say) swallowed the news.
+    pub(super) fn tripped(&self) -> Option<Limit> {
+        self.tripped.get().copied()
     }
 
     /// Whether the script has used up its time. Wall time is asked first because it is cheap; only when that has run out
@@ -214,8 +219,9 @@ impl Watch {
         u64::try_from(spent.as_micros()).unwrap_or(u64::MAX)
     }
 
+    /// The most bytes held at once since the start.
     pub(super) fn heap_peak(&self) -> u64 {
-        u64::try_from(self.heap_peak.load(Ordering::Relaxed)).unwrap_or(0)
+        u64::try_from(heap::peak_bytes().wrapping_sub(self.heap_at_start)).unwrap_or(0)
     }
 }
 

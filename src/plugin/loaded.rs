@@ -1,15 +1,16 @@
 //! A plugin that is ready to run: everything that can be checked without running a hook has been.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rhai::{AST, Engine};
 
 use super::call::Hook;
 use super::check;
-use super::engine;
+use super::engine::{self, Script, Scripts};
 use super::error::{ErrorKind, ScriptError};
 use super::explain;
+use super::host::on_script_thread;
 use super::limits::Limits;
 use super::manifest::{self, Manifest};
 use super::modules::Modules;
@@ -27,7 +28,7 @@ pub struct Loaded {
     hooks: BTreeSet<Hook>,
     ast: AST,
     modules: Modules,
-    scripts: BTreeMap<String, Arc<str>>,
+    scripts: Scripts,
     source: Source,
     regexes: Regexes,
     warnings: Vec<ScriptError>,
@@ -46,6 +47,14 @@ impl Loaded {
     /// The first thing that keeps it from running: the manifest, the schema, a script that does not parse, a hook with
     /// the wrong parameters, a file over its size.
     pub fn load(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
+        let name = source.name.clone();
+        // Parsing goes as deep as a script does, and a parser that fails on strange text must not take the server along.
+        on_script_thread(|| Self::load_here(source, server)).unwrap_or_else(|error| {
+            Err(Box::new(ScriptError::new(&name, "", ErrorKind::Host, format!("the plugin could not be read: {error}"))))
+        })
+    }
+
+    fn load_here(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
         let manifest = read_manifest(&source, server)?;
         let scripts = scripts(&source, &manifest)?;
         let (schema, schema_hash) = schema(&source, &manifest)?;
@@ -53,8 +62,8 @@ impl Loaded {
         let engine = loading_engine(&manifest.limits, &modules);
         let explain = explain::Explain { manifest: &manifest, scripts: &scripts };
         modules.load_all(&engine, &manifest.entry).map_err(|(path, error)| explain.load_error(&path, &error))?;
-        let text = scripts.get(&manifest.entry).map(AsRef::as_ref).unwrap_or_default();
-        let ast = engine::compile(&engine, &manifest.entry, text)
+        let entry = scripts.get(&manifest.entry).ok_or_else(|| missing(&manifest))?;
+        let ast = engine::compile(&engine, &manifest.entry, entry)
             .map_err(|error| explain.parse_error(&manifest.entry, &error))?;
         let hooks = hooks(&ast, &explain)?;
         let mut loaded = Self {
@@ -158,13 +167,14 @@ fn read_manifest(source: &Source, server: &Limits) -> Result<Manifest, Box<Scrip
 }
 
 /// The script files, within their sizes. Those under `tests/` are not scripts of the plugin.
-fn scripts(source: &Source, manifest: &Manifest) -> Result<BTreeMap<String, Arc<str>>, Box<ScriptError>> {
+fn scripts(source: &Source, manifest: &Manifest) -> Result<Scripts, Box<ScriptError>> {
     let limits = &manifest.limits;
     let fault = |path: &str, kind, message: String| {
         let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), kind, message);
         Box::new(error.at(path, None, None, None))
     };
-    let mut scripts = BTreeMap::new();
+    let mut scripts = Scripts::new();
+    let engine = engine::base(limits);
     let mut total = 0;
     for (path, bytes) in source.files.iter().filter(|(path, _)| path.ends_with(".rhai") && !path.starts_with("tests/"))
     {
@@ -176,13 +186,15 @@ fn scripts(source: &Source, manifest: &Manifest) -> Result<BTreeMap<String, Arc<
         }
         let text =
             source.text(path).ok_or_else(|| fault(path, ErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
-        scripts.insert(path.clone(), Arc::from(text));
+        scripts.insert(path.clone(), Arc::new(Script::new(&engine, text)));
     }
-    if scripts.contains_key(&manifest.entry) {
-        Ok(scripts)
-    } else {
-        Err(fault(&manifest.entry, ErrorKind::Parse, "the file is missing".to_owned()))
-    }
+    Ok(scripts)
+}
+
+fn missing(manifest: &Manifest) -> Box<ScriptError> {
+    let version = manifest.version.to_string();
+    let error = ScriptError::new(&manifest.id, &version, ErrorKind::Parse, "the file is missing");
+    Box::new(error.at(&manifest.entry, None, None, None))
 }
 
 type SchemaAndHash = (Option<Arc<Schema>>, Option<String>);

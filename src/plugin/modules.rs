@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rhai::{Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
 
-use super::engine;
+use super::engine::{self, Script, Scripts};
 use super::error::ErrorKind;
 use super::fault::{Throw, throw};
 use super::source::is_inside;
@@ -16,8 +16,8 @@ use super::source::is_inside;
 pub(super) struct Modules(Arc<Mutex<BTreeMap<String, State>>>);
 
 enum State {
-    /// Its text; nobody has imported it yet.
-    Source(Arc<str>),
+    /// Nobody has imported it yet.
+    Source(Arc<Script>),
     /// Being evaluated: importing it now would be a circle.
     Busy,
     Ready(Shared<Module>),
@@ -25,8 +25,8 @@ enum State {
 
 impl Modules {
     /// Modules from the script files of a plugin.
-    pub(super) fn new(sources: &BTreeMap<String, Arc<str>>) -> Self {
-        let states = sources.iter().map(|(path, text)| (path.clone(), State::Source(Arc::clone(text))));
+    pub(super) fn new(scripts: &Scripts) -> Self {
+        let states = scripts.iter().map(|(path, script)| (path.clone(), State::Source(Arc::clone(script))));
         Self(Arc::new(Mutex::new(states.collect())))
     }
 
@@ -44,32 +44,29 @@ impl Modules {
     }
 
     fn find(&self, engine: &Engine, path: &str) -> Result<Shared<Module>, Throw> {
-        let text = match self.states().get_mut(path) {
-            None => return Err(EvalAltResult::ErrorModuleNotFound(path.to_owned(), Position::NONE).into()),
-            Some(State::Ready(module)) => return Ok(Shared::clone(module)),
-            Some(State::Busy) => {
-                return Err(throw(
-                    ErrorKind::Runtime,
-                    format!("import \"{path}\": the files import each other in a circle"),
-                ));
-            }
-            Some(state) => match std::mem::replace(state, State::Busy) {
-                State::Source(text) => text,
-                State::Busy | State::Ready(_) => Arc::from(""),
-            },
+        let script = {
+            let mut states = self.states();
+            let script = match states.get(path) {
+                None => return Err(EvalAltResult::ErrorModuleNotFound(path.to_owned(), Position::NONE).into()),
+                Some(State::Ready(module)) => return Ok(Shared::clone(module)),
+                Some(State::Busy) => return Err(circle(path)),
+                Some(State::Source(script)) => Arc::clone(script),
+            };
+            states.insert(path.to_owned(), State::Busy);
+            script
         };
-        let made = make(engine, path, &text);
+        let made = make(engine, path, &script);
         let state = match &made {
             Ok(module) => State::Ready(Shared::clone(module)),
-            Err(_) => State::Source(text),
+            Err(_) => State::Source(script),
         };
         self.states().insert(path.to_owned(), state);
         made
     }
 }
 
-fn make(engine: &Engine, path: &str, text: &str) -> Result<Shared<Module>, Throw> {
-    let ast = engine::compile(engine, path, text)?;
+fn make(engine: &Engine, path: &str, script: &Script) -> Result<Shared<Module>, Throw> {
+    let ast = engine::compile(engine, path, script)?;
     Module::eval_ast_as_new(Scope::new(), &ast, engine).map(Shared::from)
 }
 
@@ -91,6 +88,10 @@ impl ModuleResolver for Modules {
             other => EvalAltResult::ErrorInModule(file, other.into(), position).into(),
         })
     }
+}
+
+fn circle(path: &str) -> Throw {
+    throw(ErrorKind::Runtime, format!("import \"{path}\": the files import each other in a circle"))
 }
 
 fn outside(path: &str) -> Throw {

@@ -11,11 +11,13 @@ use super::call::{Answer, Call, Outcome, Usage};
 use super::ctx::{Ctx, Running};
 use super::engine;
 use super::error::{ErrorKind, ScriptError};
-use super::fault::{Fault, Throw};
+use super::fault::{Fault, Throw, stop};
+use super::limits::Stop;
 use super::loaded::Loaded;
 
-/// Runs a hook. Whatever the script does, this returns: a panic on our side becomes an error of kind `host`.
-pub(super) fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
+/// Runs a hook on this thread, which must have a stack of [`super::STACK`]. Whatever the script does, this returns: a
+/// panic on our side becomes an error of kind `host`.
+pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
     if !plugin.has(call.hook) {
         return Outcome::nothing(call.world);
     }
@@ -59,7 +61,8 @@ fn evaluate(plugin: &Loaded, running: &Arc<Running>) -> Result<Dynamic, Throw> {
     let engine = engine::for_call(running, plugin.modules());
     let mut scope = Scope::new();
     let ctx = Ctx(Arc::clone(running));
-    engine.call_fn::<Dynamic>(&mut scope, plugin.ast(), running.call.hook.name(), (ctx,))
+    let value = engine.call_fn::<Dynamic>(&mut scope, plugin.ast(), running.call.hook.name(), (ctx,))?;
+    running.watch.tripped().map_or(Ok(value), |limit| Err(stop(Stop::Limit(limit))))
 }
 
 /// A call that failed or refused proposes nothing. Rolls stay: what has been rolled has been rolled.

@@ -18,6 +18,7 @@ use super::convert::{self, Bytes};
 use super::ctx;
 use super::error::ErrorKind;
 use super::fault::{Fault, Throw, throw};
+use super::interpolate::FUNCTION;
 use super::limits::Limits;
 
 /// The shared modules, in the order of registration: the later ones win.
@@ -109,11 +110,13 @@ fn pad(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, length: i64, wit
     if with.is_empty() || wanted <= have {
         return Ok(());
     }
-    if wanted > most {
+    if wanted > most || with.len() > most {
         return Err(too_large("Length of string"));
     }
+    let (lack, each) = (wanted - have, with.chars().count());
     let mut out = text.to_string();
-    out.extend(with.chars().cycle().take(wanted - have));
+    out.push_str(&with.repeat(lack / each));
+    out.extend(with.chars().take(lack % each));
     keep(text, out, most)
 }
 
@@ -141,17 +144,57 @@ fn too_large(what: &str) -> Throw {
 
 fn containers(module: &mut Module) {
     for name in ["print", "to_string", "debug", "to_debug"] {
-        put!(module, name, |ctx: NativeCallContext, map: &mut Map| {
-            let mut out = Bounded::new(ctx.engine().max_string_size());
-            out.map(map, 64).map(|()| ImmutableString::from(out.text)).map_err(|_| too_large("Length of string"))
+        put!(module, name, |ctx: NativeCallContext, map: &mut Map| printed(&ctx, &map.clone().into()));
+        put!(module, name, |ctx: NativeCallContext, list: &mut Array| printed(&ctx, &list.clone().into()));
+    }
+    put!(module, FUNCTION, |ctx: NativeCallContext, value: Dynamic| printed(&ctx, &value));
+    for name in ["+", "+=", "append"] {
+        put!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, map: Map| {
+            appended(&ctx, name, text, &map.into())
         });
-        put!(module, name, |ctx: NativeCallContext, list: &mut Array| {
-            let mut out = Bounded::new(ctx.engine().max_string_size());
-            out.list(list, 64).map(|()| ImmutableString::from(out.text)).map_err(|_| too_large("Length of string"))
+        put!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, list: Array| {
+            appended(&ctx, name, text, &list.into())
         });
     }
+    put!(module, "+", |ctx: NativeCallContext, map: Map, text: &str| prepended(&ctx, &map.into(), text));
+    put!(module, "+", |ctx: NativeCallContext, list: Array, text: &str| prepended(&ctx, &list.into(), text));
     put!(module, "==", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b));
     put!(module, "!=", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b).map(|equal| !equal));
+}
+
+/// A value as text. Never through the engine's own printing of containers, which has no bound.
+fn printed(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<ImmutableString, Throw> {
+    let most = ctx.engine().max_string_size();
+    if let Ok(text) = value.as_immutable_string_ref() {
+        return Ok(text.clone());
+    }
+    if value.is_map() || value.is_array() {
+        return Bounded::write(most, |out| out.value(value, 64));
+    }
+    if value.is_unit() {
+        return Ok(ImmutableString::new());
+    }
+    let text = ctx.call_native_fn_raw("to_string", false, &mut [&mut value.clone()])?;
+    text.into_immutable_string().map_err(|_| too_large("Length of string"))
+}
+
+/// `text + value`, and `text += value`, which changes the text.
+fn appended(
+    ctx: &NativeCallContext<'_>,
+    name: &str,
+    text: &mut ImmutableString,
+    value: &Dynamic,
+) -> Result<Dynamic, Throw> {
+    let sum: ImmutableString = format!("{text}{}", printed(ctx, value)?).into();
+    if name == "+" {
+        return Ok(sum.into());
+    }
+    *text = sum;
+    Ok(Dynamic::UNIT)
+}
+
+fn prepended(ctx: &NativeCallContext<'_>, value: &Dynamic, text: &str) -> Result<ImmutableString, Throw> {
+    Ok(format!("{}{text}", printed(ctx, value)?).into())
 }
 
 /// Maps are compared only while they are within the size that maps may have.
@@ -218,8 +261,9 @@ struct Bounded {
 }
 
 impl Bounded {
-    fn new(most: usize) -> Self {
-        Self { text: String::new(), most }
+    fn write(most: usize, fill: impl FnOnce(&mut Self) -> std::fmt::Result) -> Result<ImmutableString, Throw> {
+        let mut out = Self { text: String::new(), most };
+        fill(&mut out).map(|()| out.text.into()).map_err(|_| too_large("Length of string"))
     }
 
     fn map(&mut self, map: &Map, depth: usize) -> std::fmt::Result {

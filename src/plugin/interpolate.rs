@@ -1,0 +1,160 @@
+//! `` `${value}` `` made safe.
+//!
+//! The engine prints an interpolated value by itself, and when a print function fails, because the value is too large or
+//! the script out of time, it falls back to an unbounded way of printing: one step of a script could make gigabytes of
+//! text. So before a script is compiled, each `${…}` is written as a call, `${clotho_text({…})}`, whose failure is an
+//! ordinary error. Where the text was widened is remembered, so that errors still name the columns of the author's file.
+
+use rhai::{Engine, Token};
+
+/// The function that interpolation calls. A script may not define it.
+pub(super) const FUNCTION: &str = "clotho_text";
+
+/// A script as it is compiled, and where it is wider than its author wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Widened {
+    pub(super) text: String,
+    pub(super) shifts: Shifts,
+}
+
+/// Where a text was widened: (line, column in the author's text, characters), in order; all from 1.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Shifts(Vec<(usize, usize, usize)>);
+
+impl Shifts {
+    /// The author's column for a column of the compiled text.
+    pub(super) fn original(&self, line: usize, column: usize) -> usize {
+        let mut before = 0;
+        for (_, at, width) in self.0.iter().filter(|(on, ..)| *on == line) {
+            // Inside an insertion means at the place where it was made.
+            if column < at + before {
+                break;
+            }
+            if column < at + before + width {
+                return *at;
+            }
+            before += width;
+        }
+        column - before
+    }
+}
+
+/// Writes each interpolation as a call. What the tokenizer does not understand is left for the parser to complain about.
+pub(super) fn widen(engine: &Engine, source: &str) -> Widened {
+    let places = places(engine, source);
+    let mut text = String::with_capacity(source.len() + places.len() * 16);
+    let mut shifts = Vec::new();
+    let mut places = places.into_iter().peekable();
+    for (number, line) in (1..).zip(source.split('\n')) {
+        if number > 1 {
+            text.push('\n');
+        }
+        let mut column = 1;
+        let mut put = |text: &mut String, column: usize| {
+            while let Some(place) = places.next_if(|place| (place.line, place.column) <= (number, column)) {
+                text.push_str(&place.text);
+                shifts.push((number, column, place.text.chars().count()));
+            }
+        };
+        for c in line.chars() {
+            put(&mut text, column);
+            text.push(c);
+            column += 1;
+        }
+        put(&mut text, column);
+    }
+    Widened { text, shifts: Shifts(shifts) }
+}
+
+/// An insertion before a column.
+struct Place {
+    line: usize,
+    column: usize,
+    text: String,
+}
+
+fn places(engine: &Engine, source: &str) -> Vec<Place> {
+    let inputs = [source];
+    let (tokens, control) = engine.lex(&inputs);
+    let mut places = Vec::new();
+    // For each interpolation we are inside of: how many braces are open in it.
+    let mut open: Vec<usize> = Vec::new();
+    let mut begins = false;
+    for (token, position) in tokens {
+        let at = position.line().zip(position.position());
+        let mut place = |text: String, after: usize| {
+            if let Some((line, column)) = at {
+                places.push(Place { line, column: column + after, text });
+            }
+        };
+        match token {
+            Token::InterpolatedString(_) => begins = true,
+            Token::LeftBrace if begins => {
+                begins = false;
+                open.push(0);
+                place(format!("{FUNCTION}({{"), 1);
+            }
+            Token::LeftBrace | Token::MapStart => {
+                if let Some(braces) = open.last_mut() {
+                    *braces += 1;
+                }
+            }
+            Token::RightBrace => match open.last_mut() {
+                Some(0) => {
+                    open.pop();
+                    place("})".to_owned(), 0);
+                    control.borrow_mut().is_within_text = true;
+                }
+                Some(braces) => *braces -= 1,
+                None => {}
+            },
+            Token::LexError(_) | Token::EOF => break,
+            _ => {}
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn widened(source: &str) -> Widened {
+        widen(&Engine::new_raw(), source)
+    }
+
+    #[test]
+    fn every_interpolation_becomes_a_call() {
+        let check = |source: &str, expected: &str| assert_eq!(widened(source).text, expected);
+        check("let a = 1;\n", "let a = 1;\n");
+        check("`a ${b} c`", "`a ${clotho_text({b})} c`");
+        check("`${a}${b}`", "`${clotho_text({a})}${clotho_text({b})}`");
+        check("`${#{x: `in ${y}`}}`;", "`${clotho_text({#{x: `in ${clotho_text({y})}`}})}`;");
+        check("`${ if a { b } else { c } }`", "`${clotho_text({ if a { b } else { c } })}`");
+        check("\"${a}\" // `${b}`\n/* `${c}` */ 'x'", "\"${a}\" // `${b}`\n/* `${c}` */ 'x'");
+        check("`猫${\na\n}犬`\n`${z}`", "`猫${clotho_text({\na\n})}犬`\n`${clotho_text({z})}`");
+        check("`${a", "`${clotho_text({a");
+        check("`${a}${}`\r\nlet b = `${a}`;", "`${clotho_text({a})}${clotho_text({})}`\r\nlet b = `${clotho_text({a})}`;");
+    }
+
+    #[test]
+    fn columns_are_those_of_the_author() {
+        let source = "let s = `猫${abc} and ${d}`; boom";
+        let Widened { text, shifts } = widened(source);
+        let column = |text: &str, word: &str| text.split(word).next().unwrap().chars().count() + 1;
+        for word in ["let", "abc", " and ", "d}", "boom"] {
+            assert_eq!(shifts.original(1, column(&text, word)), column(source, word), "{word}");
+        }
+        assert_eq!(shifts.original(2, 40), 40);
+    }
+
+    #[test]
+    fn what_was_widened_still_means_the_same() {
+        let mut engine = Engine::new();
+        engine.register_fn(FUNCTION, |value: rhai::Dynamic| value.to_string());
+        let source = "let a = 5; let m = #{n: [1, 2]}; `${a} ${ let b = a + 1; b * 2 } ${m.n[1]} ${`<${a}>`}`";
+        let plain: String = engine.eval(source).unwrap();
+        assert_eq!(engine.eval::<String>(&widened(source).text).unwrap(), plain);
+        assert_eq!(plain, "5 12 2 <5>");
+    }
+}
