@@ -20,7 +20,6 @@
 
 pub mod app;
 pub mod assets;
-pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod follow;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Integer, Text};
+use diesel::sql_types::{BigInt, Text};
 
 const SCHEMA: &str = include_str!("../../migrations/sqlite/2026-11-21-000001_foundation/up.sql");
 
