@@ -1,0 +1,64 @@
+// The page's words. English is always here, other languages load when chosen; a key missing in one is a type error.
+import { signal } from "../../vendor/preact.js";
+import en from "./strings/en.js";
+
+/** @typedef {keyof typeof en} Key */
+/** @typedef {"en" | "zh"} Locale */
+
+export const LOCALES = /** @type {const} */ ({ en: "English", zh: "中文" });
+
+/** The language on screen. Reading it in a view makes the view follow the switch. */
+export const locale = signal(/** @type {Locale} */ ("en"));
+
+/** @type {Record<Key, string>} */
+let words = en;
+
+/** @param {Locale} next */
+export async function setLocale(next) {
+  words = next === "zh" ? (await import("./strings/zh.js")).default : en;
+  locale.value = next;
+  document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
+}
+
+/** @param {readonly string[]} wanted languages in the reader's order @returns {Locale} */
+export function chooseLocale(wanted) {
+  const first = wanted.find((tag) => /^(zh|en)\b/i.test(tag));
+  return first && /^zh\b/i.test(first) ? "zh" : "en";
+}
+
+/**
+ * The text of a key. `{name}` is filled from `vars`; "one|many" picks a form by `vars.n`.
+ * @param {Key} key
+ * @param {Record<string, string | number>} [vars]
+ */
+export function t(key, vars = {}) {
+  const forms = locale.value && words[key].split("|");
+  const plural = forms.length > 1 && new Intl.PluralRules(locale.value).select(Number(vars.n)) !== "one";
+  const form = (plural ? forms[1] : forms[0]) ?? key;
+  return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
+}
+
+/** @param {string} iso @returns {string} HH:mm */
+export function clock(iso) {
+  return new Intl.DateTimeFormat(locale.value, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(
+    new Date(iso),
+  );
+}
+
+/** @param {string} iso the full moment, for titles and the library */
+export function moment(iso) {
+  return new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+}
+
+const STEPS = /** @type {const} */ ([
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+]);
+
+/** "3 hours ago" @param {string} iso @param {number} now milliseconds */
+export function ago(iso, now) {
+  const away = new Date(iso).getTime() - now;
+  const [unit, size] = STEPS.find(([, step]) => Math.abs(away) >= step) ?? ["minute", 60_000];
+  return new Intl.RelativeTimeFormat(locale.value, { numeric: "auto" }).format(Math.round(away / size), unit);
+}

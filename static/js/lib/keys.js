@@ -1,0 +1,43 @@
+// Keyboard shortcuts written as "mod+k", "alt+ArrowLeft", "e". `mod` is Cmd on Apple machines and Ctrl elsewhere.
+
+const APPLE = /Mac|iP(hone|ad)/.test(navigator.platform);
+
+/** @param {KeyboardEvent} event @param {string} shortcut */
+export function pressed(event, shortcut) {
+  const parts = shortcut.split("+");
+  const key = parts.pop() ?? "";
+  const mod = APPLE ? event.metaKey : event.ctrlKey;
+  const other = APPLE ? event.ctrlKey : event.metaKey;
+  return (
+    event.key.toLowerCase() === key.toLowerCase() &&
+    mod === parts.includes("mod") &&
+    event.altKey === parts.includes("alt") &&
+    !other &&
+    (event.shiftKey === parts.includes("shift") || /^[^a-z0-9]$/i.test(key))
+  );
+}
+
+/** For labels. @param {string} shortcut */
+export function spelled(shortcut) {
+  return shortcut
+    .split("+")
+    .map((part) => NAMES[part] ?? part.toUpperCase())
+    .join(APPLE ? "" : "+");
+}
+
+/** @type {Record<string, string>} */
+const NAMES = {
+  mod: APPLE ? "⌘" : "Ctrl",
+  alt: APPLE ? "⌥" : "Alt",
+  shift: APPLE ? "⇧" : "Shift",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+};
+
+/** Where typing belongs to the field, not to shortcuts. @param {EventTarget | null} target */
+export function isTyping(target) {
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+}

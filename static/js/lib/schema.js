@@ -1,0 +1,142 @@
+// From a plugin's state schema and a world to rows that can be drawn. Pure.
+import { escapeStep, humanise, steps } from "./text.js";
+
+/** @import { Change, Delta, Json, Schema, StateSchema, WorldAt } from "./wire.d.ts" */
+
+/**
+ * @typedef {"bar" | "number" | "choice" | "flag" | "list" | "map" | "text" | "group"} Kind
+ * @typedef {object} Row
+ * @property {string} path JSON Pointer from `vars`
+ * @property {string} label
+ * @property {string} about
+ * @property {Kind} kind
+ * @property {Schema} schema
+ * @property {Json | undefined} value
+ * @property {Row[]} rows of a group
+ * @typedef {{plugin: string, title: string, rows: Row[]}} Group
+ * @typedef {{path: string, before: Json | undefined, after: Json | undefined, why: string}} Turn
+ */
+
+/** @param {WorldAt} at @param {string} locale @returns {Group[]} */
+export function groupsOf(at, locale) {
+  const vars = at.world.vars ?? {};
+  const governed = new Set();
+  const groups = (at.schemas ?? []).map(({ plugin, root, schema, title }) => {
+    const path = root.startsWith("/") ? root : `/${escapeStep(root)}`;
+    const name = steps(path)[0] ?? root;
+    governed.add(name);
+    const row = rowOf(schema, schema, vars[name], path, name, locale);
+    return { plugin, title: title || worded(schema, locale) || humanise(plugin), rows: row ? row.rows : [] };
+  });
+  const free = Object.entries(vars).filter(([name]) => !governed.has(name));
+  const rows = free.map(([name, value]) => rowOf({}, {}, value, `/${escapeStep(name)}`, name, locale));
+  if (free.length) groups.push({ plugin: "", title: "", rows: rows.filter((row) => row !== null) });
+  return groups.filter((group) => group.rows.length > 0);
+}
+
+/**
+ * @param {Schema} whole the schema that `$ref` points into
+ * @param {Schema} part
+ * @param {Json | undefined} value
+ * @param {string} path
+ * @param {string} key
+ * @param {string} locale
+ * @returns {Row | null} null where the schema hides it
+ */
+function rowOf(whole, part, value, path, key, locale) {
+  const schema = resolved(whole, part);
+  if (schema["x-visible"] === false || schema["x-ui"] === "hidden") return null;
+  const label = worded(schema, locale) || humanise(key);
+  const kind = kindOf(schema, value);
+  const rows = kind === "group" ? inner(whole, schema, value, path, locale) : [];
+  return { path, label, about: schema.description ?? "", kind, schema, value, rows };
+}
+
+/** @param {Schema} whole @param {Schema} schema @param {Json | undefined} value @param {string} path @param {string} locale */
+function inner(whole, schema, value, path, locale) {
+  const object = value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
+  const declared = schema.properties ?? {};
+  const extra = typeof schema.additionalProperties === "object" ? schema.additionalProperties : {};
+  const names = new Set([...Object.keys(declared), ...Object.keys(object)]);
+  return [...names]
+    .map((name) => rowOf(whole, declared[name] ?? extra, object[name], `${path}/${escapeStep(name)}`, name, locale))
+    .filter((row) => row !== null);
+}
+
+/** @param {Schema} whole @param {Schema} part @returns {Schema} */
+function resolved(whole, part) {
+  const name = /^#\/\$defs\/(.+)$/.exec(part.$ref ?? "")?.[1];
+  const target = name ? whole.$defs?.[name] : undefined;
+  return target ? { ...target, ...part } : part;
+}
+
+/** The schema's own title, in the reader's language where it has one. @param {Schema} schema @param {string} locale */
+function worded(schema, locale) {
+  const local = schema["x-labels"]?.[locale];
+  return (typeof local === "string" ? local : "") || schema.title || "";
+}
+
+/** @param {Schema} schema @param {Json | undefined} value @returns {Kind} */
+function kindOf(schema, value) {
+  const type = Array.isArray(schema.type) ? schema.type.find((t) => t !== "null") : schema.type;
+  const hint = schema["x-ui"];
+  if (hint === "list") return Array.isArray(value) || type === "array" ? "list" : "map";
+  if (hint === "text") return "text";
+  if (schema.enum) return "choice";
+  if (type === "boolean" || typeof value === "boolean") return "flag";
+  if (type === "number" || type === "integer" || typeof value === "number") {
+    return hint !== "chip" && isRange(schema) ? "bar" : "number";
+  }
+  if (type === "array" || Array.isArray(value)) return "list";
+  if (type === "object" || (value !== null && typeof value === "object")) return schema.properties ? "group" : "map";
+  return "text";
+}
+
+/** @param {Schema} schema */
+const isRange = (schema) => schema.minimum !== undefined && schema.maximum !== undefined && schema.maximum > schema.minimum;
+
+/** How full a bar is, 0 to 1. @param {Row} row */
+export function fullness(row) {
+  const { minimum = 0, maximum = 1 } = row.schema;
+  return Math.min(1, Math.max(0, (Number(row.value ?? minimum) - minimum) / (maximum - minimum)));
+}
+
+/**
+ * What a turn changed: before, after and the reasons given, by path.
+ * @param {Delta[]} deltas in order
+ * @returns {Map<string, Turn>}
+ */
+export function changesOf(deltas) {
+  /** @type {Map<string, Turn>} */
+  const turns = new Map();
+  for (const delta of deltas) {
+    for (const change of delta.changes ?? []) {
+      const earlier = turns.get(change.path);
+      const why = reasons(delta, change);
+      turns.set(change.path, {
+        path: change.path,
+        before: earlier ? earlier.before : change.before,
+        after: change.after,
+        why: [earlier?.why, why].filter(Boolean).join("; "),
+      });
+    }
+  }
+  for (const [path, turn] of turns) if (JSON.stringify(turn.before) === JSON.stringify(turn.after)) turns.delete(path);
+  return turns;
+}
+
+/** @param {Delta} delta @param {Change} change */
+function reasons(delta, change) {
+  const touching = (delta.operations ?? []).filter(
+    (o) => (o.in ?? "vars") === "vars" && (o.path === change.path || `${o.path}/`.startsWith(`${change.path}/`) || change.path.startsWith(`${o.path}/`)),
+  );
+  return [...new Set(touching.map((o) => o.why).filter(Boolean))].join("; ");
+}
+
+/** A change at the row itself or below it. @param {Map<string, Turn>} turns @param {string} path */
+export function changeAt(turns, path) {
+  const own = turns.get(path);
+  if (own) return own;
+  const below = [...turns.values()].filter((turn) => turn.path.startsWith(`${path}/`));
+  return below.length ? { path, before: undefined, after: undefined, why: below.map((turn) => turn.why).filter(Boolean).join("; ") } : null;
+}

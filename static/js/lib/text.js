@@ -1,0 +1,74 @@
+// Small pure functions over text and JSON.
+
+/** @import { Json } from "./wire.d.ts" */
+
+/** The first letter a name is known by. @param {string | null | undefined} name */
+export function initial(name) {
+  const first = [...new Intl.Segmenter().segment(name?.trim() || "?")][0];
+  return (first?.segment ?? "?").toLocaleUpperCase();
+}
+
+/**
+ * Cuts a text at mark ranges. Ranges are [start, end) in UTF-16 code units and may overlap or lie outside.
+ * @param {string} text
+ * @param {[number, number][]} marks
+ * @returns {{text: string, marked: boolean}[]}
+ */
+export function cutAtMarks(text, marks) {
+  const parts = [];
+  let at = 0;
+  for (const [start, end] of [...marks].sort((a, b) => a[0] - b[0])) {
+    const from = Math.max(at, start);
+    if (end <= from) continue;
+    parts.push({ text: text.slice(at, from), marked: false }, { text: text.slice(from, end), marked: true });
+    at = end;
+  }
+  parts.push({ text: text.slice(at), marked: false });
+  return parts.filter((part) => part.text !== "");
+}
+
+/** One step of a JSON Pointer. @param {string} key */
+export function escapeStep(key) {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** @param {string} pointer @returns {string[]} */
+export function steps(pointer) {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** @param {Json | undefined} value @param {string} pointer @returns {Json | undefined} */
+export function valueAt(value, pointer) {
+  /** @type {Json | undefined} */
+  let at = value;
+  for (const step of steps(pointer)) {
+    if (at === null || typeof at !== "object") return undefined;
+    at = Array.isArray(at) ? at[Number(step)] : at[step];
+  }
+  return at;
+}
+
+/** "hit_points" and "hitPoints" -> "Hit points" @param {string} key */
+export function humanise(key) {
+  const words = key.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim().toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A JSON value on one line for a reader. @param {Json | undefined} value @returns {string} */
+export function brief(value) {
+  if (value === undefined || value === null) return "–";
+  if (Array.isArray(value)) return value.map(brief).join(", ") || "–";
+  if (typeof value === "object") {
+    return Object.entries(value).map(([key, inner]) => `${humanise(key)}: ${brief(inner)}`).join(", ") || "–";
+  }
+  return String(value);
+}
+
+/** A number with its sign, with a true minus. @param {number} n */
+export function signed(n) {
+  const rounded = Number(n.toPrecision(12));
+  return rounded < 0 ? `−${-rounded}` : `+${rounded}`;
+}

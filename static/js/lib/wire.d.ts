@@ -1,0 +1,247 @@
+/** What travels between page and server: the shapes of the HTTP contract, as far as the page reads them. */
+export type Id = string;
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Siblings {
+  index: number;
+  count: number;
+  ids: Id[];
+}
+
+export interface ChatNode {
+  id: Id;
+  parentId: Id | null;
+  childrenIds?: Id[];
+  role: "system" | "user" | "assistant";
+  kind: "root" | "message" | "greeting" | "change" | "summary" | "merge";
+  name: string | null;
+  characterId?: Id | null;
+  content: string;
+  display?: string | null;
+  reasoning?: string | null;
+  status: "generating" | "complete" | "error";
+  isEnabled?: boolean;
+  notes?: { plugin: string; text: string }[];
+  problems?: { code: string; message: string; plugin?: string }[];
+  timestamp: string;
+  metadata?: NodeMetadata;
+  siblings?: Siblings;
+}
+
+export interface NodeMetadata {
+  model?: string | null;
+  phase?: "queued" | "waiting" | "thinking" | "streaming" | null;
+  queuePosition?: number | null;
+  isTruncated?: boolean | null;
+  finishReason?: string | null;
+  error?: { code: string; message: string; hint?: string | null } | string | null;
+}
+
+export interface QuickReply {
+  plugin: string;
+  label: string;
+  send: string;
+}
+
+export interface Projection {
+  items: ChatNode[];
+  next: string | null;
+  leafId: Id;
+  op: number;
+  quickReplies?: QuickReply[];
+}
+
+export interface Session {
+  id: Id;
+  title: string;
+  characterIds: Id[];
+  rootNodeId: Id;
+  activeLeafId: Id;
+  op: number;
+  model?: string | null;
+  counts?: { nodes: number; branches: number; turns: number };
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface PluginChoice {
+  id: string;
+  config?: { [key: string]: Json };
+}
+
+export interface Character {
+  id: Id;
+  name: string;
+  description?: string;
+  scenario?: string;
+  firstMessage?: string;
+  creatorNotes?: string;
+  tags?: string[];
+  avatar?: string | null;
+  metadata?: { clotho?: { plugins?: PluginChoice[]; model?: string | null } };
+}
+
+export interface NewCharacter {
+  name: string;
+  description: string;
+  firstMessage: string;
+}
+
+export interface ModelInfo {
+  id: string;
+  provider?: string;
+  name?: string | null;
+  contextLength?: number | null;
+}
+
+export interface PluginInfo {
+  id: string;
+  title?: string;
+  description?: string;
+  hooks?: string[];
+}
+
+export interface Page<T> {
+  items: T[];
+  next: string | null;
+}
+
+export interface NewSession {
+  characterIds: Id[];
+  title?: string;
+  plugins?: PluginChoice[];
+  model?: string;
+}
+
+export interface Started {
+  node?: ChatNode;
+  generations?: ChatNode[];
+  op?: number;
+}
+
+export interface Operation {
+  in?: string;
+  op: string;
+  path: string;
+  value?: Json;
+  key?: string;
+  from?: string;
+  why?: string;
+  by?: string;
+}
+
+export interface Roll {
+  plugin: string;
+  hook: string;
+  spec: string;
+  total: number;
+  dice: number[];
+}
+
+export interface Change {
+  path: string;
+  before?: Json;
+  after?: Json;
+}
+
+export interface Delta {
+  operations?: Operation[];
+  rolls?: Roll[];
+  problems?: { code: string; message: string }[];
+  changes?: Change[];
+}
+
+/** The part of JSON Schema that the world panel draws. */
+export interface Schema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  enum?: Json[];
+  minimum?: number;
+  maximum?: number;
+  properties?: { [key: string]: Schema };
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  $ref?: string;
+  $defs?: { [key: string]: Schema };
+  "x-ui"?: string;
+  "x-visible"?: boolean;
+  "x-labels"?: { [locale: string]: Json };
+}
+
+export interface StateSchema {
+  plugin: string;
+  root: string;
+  schema: Schema;
+  title?: string | null;
+}
+
+export interface WorldAt {
+  world: { vars: { [key: string]: Json }; lore?: Json; summary?: string; events?: Json[] };
+  schemas?: StateSchema[];
+}
+
+export interface Block {
+  slot?: string;
+  role?: string;
+  tokens?: number;
+  source?: string;
+  text?: string;
+  kept?: boolean;
+  dropped?: boolean | string | null;
+  why?: string | null;
+}
+
+export interface Trace {
+  blueprint?: Block[];
+  messages?: { role: string; name?: string; content: string }[];
+  params?: { [key: string]: Json };
+  model?: string | null;
+  rules?: { plugin: string; hook: string; ops?: Json; rolls?: Json; warnings?: Json[]; micros?: number }[];
+  timings?: { queued?: number; firstToken?: number; total?: number };
+  usage?: { [key: string]: Json } | null;
+}
+
+export interface Hit {
+  sessionId: Id;
+  sessionTitle: string;
+  nodeId: Id;
+  role: string;
+  name: string | null;
+  snippet: { text: string; marks: [number, number][] };
+  onTrunk?: boolean;
+  timestamp?: string;
+}
+
+export interface SearchAnswer {
+  items: Hit[];
+  total?: { value: number; exact: boolean };
+  stale?: boolean;
+}
+
+export interface Me {
+  user: { id: Id; name: string; role?: string };
+  mode: string;
+  csrf?: string | null;
+}
+
+/** Frames of the WebSocket. */
+export type Frame =
+  | { type: "hello"; op: number; leafId: Id }
+  | { type: "node.created"; op?: number; node: ChatNode }
+  | {
+      type: "node.content.updated";
+      id: Id;
+      contentChunk?: string;
+      offset?: number;
+      reasoningChunk?: string;
+      reasoningOffset?: number;
+    }
+  | { type: "node.progress"; id: Id; phase: NodeMetadata["phase"]; queuePosition?: number }
+  | { type: "node.completed"; op?: number; node: ChatNode }
+  | { type: "node.state.updated"; op?: number; id?: Id; ids?: Id[]; isEnabled?: boolean }
+  | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
+  | { type: "tree.changed"; op?: number }
+  | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }
+  | { type: "pong" | "presence"; op?: number }
+  | { type: "error"; error: { code: string; message: string; hint?: string } };

@@ -1,0 +1,36 @@
+// Sessions, characters, models and plugins as the server last listed them.
+import { signal } from "../../vendor/preact.js";
+
+/** @import { Character, Id, ModelInfo, PluginInfo, Session } from "../lib/wire.d.ts" */
+/** @import { ApiError } from "../net/api.js" */
+
+/** @typedef {{state: "idle" | "loading" | "ready"} | {state: "failed", error: ApiError}} Loading */
+
+export const loading = signal(/** @type {Loading} */ ({ state: "idle" }));
+export const sessions = signal(/** @type {Session[]} */ ([]));
+/** Leads to older sessions, if there are more. */
+export const moreSessions = signal(/** @type {string | null} */ (null));
+export const characters = signal(/** @type {Character[]} */ ([]));
+/** null: the server did not say. */
+export const models = signal(/** @type {ModelInfo[] | null} */ (null));
+export const plugins = signal(/** @type {PluginInfo[]} */ ([]));
+
+/** @param {Id} id */
+export const characterById = (id) => characters.value.find((c) => c.id === id) ?? null;
+
+/** @param {Session[]} page @param {string | null} next */
+export function addSessions(page, next) {
+  const known = new Set(sessions.value.map((s) => s.id));
+  sessions.value = [...sessions.value, ...page.filter((s) => !known.has(s.id))];
+  moreSessions.value = next;
+}
+
+/** @param {Session} changed */
+export function putSession(changed) {
+  sessions.value = sessions.value.map((s) => (s.id === changed.id ? { ...s, ...changed } : s));
+}
+
+/** @param {Id} sid */
+export function dropSession(sid) {
+  sessions.value = sessions.value.filter((s) => s.id !== sid);
+}

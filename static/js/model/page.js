@@ -1,0 +1,86 @@
+// What the page itself remembers: where it stands, how it looks, what it has to say. Nothing of a story.
+import { signal } from "../../vendor/preact.js";
+import { recall, remember } from "../lib/storage.js";
+
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { Id } from "../lib/wire.d.ts" */
+
+/** @typedef {{page: "library"} | {page: "story", sid: Id, nid: Id | null}} Route */
+/** @typedef {"chat" | "world"} Pane */
+/** @typedef {"auto" | "light" | "dark"} Theme */
+
+/** @param {string} path @returns {Route} */
+export function routeOf(path) {
+  const [, kind, sid, nid] = path.split("/");
+  return kind === "s" && sid ? { page: "story", sid, nid: nid || null } : { page: "library" };
+}
+
+export const route = signal(routeOf(location.pathname));
+
+/** On a narrow screen one pane is shown at a time. */
+export const pane = signal(/** @type {Pane} */ ("chat"));
+
+/** Whether the world stands beside the story on a wide screen. */
+export const worldBeside = signal(recall("world") !== "closed");
+
+/** @param {boolean} open */
+export function showWorldBeside(open) {
+  worldBeside.value = open;
+  remember("world", open ? null : "closed");
+}
+
+export const theme = signal(/** @type {Theme} */ (recall("theme") ?? "auto"));
+
+/** @param {Theme} next */
+export function setTheme(next) {
+  theme.value = next;
+  document.documentElement.dataset["theme"] = next;
+  remember("theme", next === "auto" ? null : next);
+}
+
+/** The dialog on screen. @type {import("../../vendor/preact.js").Signal<Dialog | null>} */
+export const dialog = signal(null);
+
+/**
+ * @typedef {{kind: "search", text: string} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string}
+ *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}} Dialog
+ */
+
+/**
+ * A word to the reader. `error` ones say what the server said.
+ * @typedef {{id: number, tone: "quiet" | "error", text: string, hint: string, act?: {label: Key, run: () => void}}} Notice
+ */
+export const notices = signal(/** @type {Notice[]} */ ([]));
+
+let counted = 0;
+
+/** @param {Omit<Notice, "id" | "hint"> & {hint?: string}} notice */
+export function tell(notice) {
+  const id = ++counted;
+  const others = notices.value.filter((n) => n.text !== notice.text);
+  notices.value = [...others.slice(-2), { hint: "", ...notice, id }];
+}
+
+/** @param {number} id */
+export function dismiss(id) {
+  notices.value = notices.value.filter((n) => n.id !== id);
+}
+
+/** The line that a screen reader speaks when it changes. */
+export const spoken = signal("");
+
+// Hints that show the point once
+
+/** @typedef {"hint.goBack" | "hint.timelines"} Hint */
+
+export const hint = signal(/** @type {Hint | null} */ (null));
+
+/** @param {Hint} which */
+export function offerHint(which) {
+  if (recall(which) !== "seen") hint.value = which;
+}
+
+export function hintSeen() {
+  if (hint.value) remember(hint.value, "seen");
+  hint.value = null;
+}

@@ -1,0 +1,248 @@
+// The open session: its nodes, the line on screen, HEAD. Operations and events change it, through the functions here.
+import { batch, signal } from "../../vendor/preact.js";
+import { addPiece, endAllStreams, endStream, streamOf } from "./stream.js";
+
+/** @import { ChatNode, Frame, Id, Projection, QuickReply, Session } from "../lib/wire.d.ts" */
+/** @import { Signal } from "../../vendor/preact.js" */
+/** @import { Loading } from "./library.js" */
+
+export const session = signal(/** @type {Session | null} */ (null));
+export const loading = signal(/** @type {Loading} */ ({ state: "idle" }));
+export const online = signal(true);
+
+/** Node ids of the loaded part of the line, oldest first. */
+export const line = signal(/** @type {Id[]} */ ([]));
+/** Cursor to the page before the line; null at the beginning of the story. */
+export const older = signal(/** @type {string | null} */ (null));
+export const loadingOlder = signal(false);
+
+export const head = signal(/** @type {Id | null} */ (null));
+/** The leaf that is looked at without standing there. */
+export const peek = signal(/** @type {Id | null} */ (null));
+/** A generation shown at the end of the line although HEAD is not there: it is being written, or it failed. */
+export const watched = signal(/** @type {Id | null} */ (null));
+/** The node to bring into view and mark, after a jump. */
+export const target = signal(/** @type {Id | null} */ (null));
+/** The message that is being edited in place. */
+export const editing = signal(/** @type {Id | null} */ (null));
+export const quickReplies = signal(/** @type {QuickReply[]} */ ([]));
+export const draft = signal("");
+
+/** The last operation the page knows of: where a new socket starts. */
+export let op = 0;
+
+/** @type {Map<Id, Signal<ChatNode>>} */
+const nodes = new Map();
+/** Siblings in creation order, by parent and role. @type {Map<string, Signal<Id[]>>} */
+const families = new Map();
+
+/** @param {Id | null} id */
+export const nodeOf = (id) => (id === null ? undefined : nodes.get(id))?.value ?? null;
+
+/** Reading it does not subscribe. @param {Id | null} id */
+export const peekNode = (id) => (id === null ? undefined : nodes.get(id))?.peek() ?? null;
+
+/** @param {ChatNode} node @returns {Signal<Id[]>} */
+export function familyOf(node) {
+  const key = `${node.parentId}/${node.role}`;
+  let family = families.get(key);
+  if (!family) families.set(key, (family = signal([node.id])));
+  return family;
+}
+
+// Opening
+
+/** @param {Id} sid */
+export function beginStory(sid) {
+  batch(() => {
+    nodes.clear();
+    families.clear();
+    endAllStreams();
+    op = 0;
+    session.value = null;
+    loading.value = sid ? { state: "loading" } : { state: "idle" };
+    line.value = [];
+    older.value = head.value = peek.value = watched.value = target.value = editing.value = null;
+    loadingOlder.value = false;
+    quickReplies.value = [];
+    online.value = true;
+  });
+}
+
+/** @param {Partial<Session>} changes */
+export function putSession(changes) {
+  session.value = /** @type {Session} */ ({ ...session.peek(), ...changes });
+}
+
+// Nodes
+
+/** @param {ChatNode} node */
+export function putNode(node) {
+  const known = nodes.get(node.id);
+  if (known) known.value = { ...known.peek(), ...node };
+  else nodes.set(node.id, signal(node));
+  if (node.kind === "change" || node.kind === "root") return;
+  const family = familyOf(node);
+  const ids = node.siblings?.ids ?? family.peek();
+  const all = ids.includes(node.id) ? ids : [...ids, node.id];
+  if (all.join() !== family.peek().join()) family.value = all;
+}
+
+// The line
+
+/**
+ * Takes over what the server says the line is. The part above that is already loaded stays.
+ * @param {Projection} page
+ */
+export function applyProjection(page) {
+  batch(() => {
+    const ids = page.items.map((node) => node.id);
+    page.items.forEach(putNode);
+    const join = line.peek().indexOf(ids[0] ?? "");
+    if (join < 0) older.value = page.next;
+    setLine(join < 0 ? ids : [...line.peek().slice(0, join), ...ids]);
+    quickReplies.value = page.quickReplies ?? [];
+    if (peek.peek() === null) head.value = page.leafId;
+    op = Math.max(op, page.op);
+    dropWatched();
+  });
+}
+
+/** @param {Projection} page */
+export function prependPage(page) {
+  batch(() => {
+    page.items.forEach(putNode);
+    const known = new Set(line.peek());
+    setLine([...page.items.map((n) => n.id).filter((id) => !known.has(id)), ...line.peek()]);
+    older.value = page.next;
+  });
+}
+
+/** @param {Id[]} next */
+function setLine(next) {
+  const now = line.peek();
+  if (next.length !== now.length || next.some((id, i) => id !== now[i])) line.value = next;
+}
+
+/** What was watched has become part of the line, or the line has gone elsewhere. */
+function dropWatched() {
+  const id = watched.peek();
+  const node = peekNode(id);
+  const settled = node?.status === "complete";
+  if (id && (settled || line.peek().includes(id) || !follows(node))) watched.value = null;
+}
+
+/** Whether a generation would continue or replace the end of the line. @param {ChatNode | null} node */
+function follows(node) {
+  if (!node) return false;
+  const tail = peekNode(line.peek().at(-1) ?? null);
+  return node.parentId === head.peek() || node.parentId === tail?.id || node.parentId === tail?.parentId;
+}
+
+/** @param {Id} id */
+export function watch(id) {
+  watched.value = id;
+}
+
+/**
+ * The caller's own message is in: it ends the line, and its first reply is watched.
+ * @param {ChatNode | undefined} node the new message; none after a reroll
+ * @param {ChatNode[]} generations
+ */
+export function applyStarted(node, generations) {
+  batch(() => {
+    generations.forEach(putNode);
+    if (node) {
+      putNode(node);
+      const at = line.peek().findIndex((id) => id === node.id || peekNode(id)?.parentId === node.parentId);
+      setLine([...(at < 0 ? line.peek() : line.peek().slice(0, at)), node.id]);
+      head.value = node.id;
+    }
+    quickReplies.value = [];
+    // A quick reply may already be complete when the answer to the request arrives.
+    const first = generations[0];
+    if (first && peekNode(first.id)?.status !== "complete") watched.value = first.id;
+  });
+}
+
+// Events
+
+/**
+ * What the page should do after an event: fetch the line anew, ask for missing text, say something.
+ * @typedef {{refresh?: true, resume?: {id: Id, offset: number, reasoningOffset: number}, finished?: ChatNode}} Wish
+ */
+
+/** @param {Frame} frame @returns {Wish} */
+export function applyFrame(frame) {
+  if ("op" in frame && frame.op) op = Math.max(op, frame.op);
+  switch (frame.type) {
+    case "node.created":
+      return created(frame.node);
+    case "node.content.updated":
+      return grown(frame);
+    case "node.progress":
+      return progressed(frame);
+    case "node.completed":
+      endStream(frame.node.id);
+      putNode(frame.node);
+      return { refresh: true, finished: frame.node };
+    case "node.state.updated":
+      for (const id of frame.ids ?? [frame.id ?? ""]) setEnabled(id, frame.isEnabled);
+      return {};
+    case "hello":
+    case "head.moved":
+      return frame.leafId === head.peek() ? {} : { refresh: true };
+    case "tree.changed":
+      return { refresh: true };
+    case "session.updated":
+      putSession(frame.session ?? (frame.title === undefined ? {} : { title: frame.title }));
+      return {};
+    default:
+      return {};
+  }
+}
+
+/** @param {ChatNode} node @returns {Wish} */
+function created(node) {
+  const known = peekNode(node.id);
+  if (known && known.status !== "generating") return {};
+  putNode(node);
+  const busy = peekNode(watched.peek())?.status === "generating";
+  if (node.status === "generating" && !busy && peek.peek() === null && follows(node)) watch(node.id);
+  return {};
+}
+
+/** @param {Extract<Frame, {type: "node.content.updated"}>} frame @returns {Wish} */
+function grown(frame) {
+  const node = peekNode(frame.id);
+  if (!node || node.status !== "generating") return {};
+  const stream = streamOf(node);
+  const whole =
+    addPiece(stream, "reasoning", frame.reasoningChunk ?? "", frame.reasoningOffset ?? 0) &&
+    addPiece(stream, "text", frame.contentChunk ?? "", frame.offset ?? 0);
+  return whole ? {} : { resume: resumeOf(node) };
+}
+
+/** @param {ChatNode} node */
+export function resumeOf(node) {
+  const stream = streamOf(node);
+  return { id: node.id, offset: stream.text.length, reasoningOffset: stream.reasoning.length };
+}
+
+/** @param {Extract<Frame, {type: "node.progress"}>} frame @returns {Wish} */
+function progressed(frame) {
+  const node = peekNode(frame.id);
+  if (node?.status !== "generating") return {};
+  const metadata = { ...node.metadata, phase: frame.phase ?? null, queuePosition: frame.queuePosition ?? null };
+  putNode({ ...node, metadata });
+  return {};
+}
+
+/** @param {Id} id @param {boolean | undefined} isEnabled */
+function setEnabled(id, isEnabled) {
+  const node = peekNode(id);
+  if (node && isEnabled !== undefined) putNode({ ...node, isEnabled });
+}
+
+/** Nodes that are being written, as far as the page knows. @returns {ChatNode[]} */
+export const generating = () => [...nodes.values()].map((n) => n.peek()).filter((n) => n.status === "generating");

@@ -1,0 +1,160 @@
+// Every HTTP call of the page, one function a route. An answer that is no success becomes an ApiError.
+
+/** @import * as Wire from "../lib/wire.d.ts" */
+
+/** What the server said when it refused, in its own words. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status 0 when no answer came
+   * @param {{code?: string, message?: string, hint?: string | null, details?: any, incident?: string | null}} body
+   */
+  constructor(status, body) {
+    super(body.message ?? "");
+    this.status = status;
+    this.code = body.code ?? (status === 0 ? "offline" : "unknown");
+    this.hint = body.hint ?? "";
+    this.details = body.details ?? {};
+    this.incident = body.incident ?? null;
+  }
+}
+
+/** @type {string | null} */
+let csrf = null;
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {{signal?: AbortSignal, key?: string}} [options] `key`: Idempotency-Key
+ * @returns {Promise<any>}
+ */
+async function call(method, path, body, { signal, key } = {}) {
+  /** @type {Record<string, string>} */
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (csrf && method !== "GET") headers["X-CSRF-Token"] = csrf;
+  if (key) headers["Idempotency-Key"] = key;
+  /** @type {RequestInit} */
+  const init = { method, headers };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (signal) init.signal = signal;
+  const response = await fetch(path, init).catch((cause) => {
+    if (cause?.name === "AbortError") throw cause;
+    throw new ApiError(0, {});
+  });
+  const text = await response.text();
+  const json = parse(text);
+  if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
+  return json;
+}
+
+/** @param {string} text */
+function parse(text) {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Record<string, string | number | undefined>} pairs */
+function query(pairs) {
+  const set = Object.entries(pairs).filter(([, value]) => value !== undefined && value !== "");
+  return set.length ? `?${new URLSearchParams(set.map(([name, value]) => [name, String(value)]))}` : "";
+}
+
+/** Lists answer `{items, next}`; a plain array is understood as a last page. @param {any} answer */
+const items = (answer) => (Array.isArray(answer) ? answer : (answer?.items ?? []));
+
+const chat = (/** @type {Wire.Id} */ sid) => `/api/chat/${sid}`;
+const node = (/** @type {Wire.Id} */ sid, /** @type {Wire.Id} */ nid) => `/api/chat/${sid}/node/${nid}`;
+
+/** @returns {Promise<Wire.Me>} */
+export async function me() {
+  const answer = await call("GET", "/api/auth/me");
+  csrf = answer?.csrf ?? null;
+  return answer;
+}
+
+// Library
+
+/** @returns {Promise<Wire.Character[]>} */
+export const characters = async () => items(await call("GET", "/api/characters?limit=200"));
+
+/** @param {Wire.NewCharacter} character @returns {Promise<Wire.Character>} */
+export const createCharacter = (character) => call("POST", "/api/characters", character);
+
+/** @returns {Promise<Wire.ModelInfo[]>} */
+export const models = async () =>
+  items(await call("GET", "/api/models")).map((/** @type {any} */ m) => (typeof m === "string" ? { id: m } : m));
+
+/** @returns {Promise<Wire.PluginInfo[]>} */
+export const plugins = async () => items(await call("GET", "/api/plugins"));
+
+/** @param {string} [cursor] @returns {Promise<Wire.Page<Wire.Session>>} */
+export async function sessions(cursor) {
+  const answer = await call("GET", `/api/sessions${query({ cursor })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+/** @param {Wire.Id} sid @returns {Promise<Wire.Session>} */
+export const session = (sid) => call("GET", `/api/sessions/${sid}`);
+
+/** @param {Wire.NewSession} wanted @returns {Promise<Wire.Session>} */
+export const createSession = (wanted) => call("POST", "/api/sessions", wanted);
+
+/** @param {Wire.Id} sid @param {{title?: string, model?: string}} changes @returns {Promise<Wire.Session>} */
+export const changeSession = (sid, changes) => call("PATCH", `/api/sessions/${sid}`, changes);
+
+/** @param {Wire.Id} sid */
+export const deleteSession = (sid) => call("DELETE", `/api/sessions/${sid}`);
+
+// The tree
+
+/** @param {Wire.Id} sid @param {{leaf?: Wire.Id, before?: string, limit?: number}} [range] @returns {Promise<Wire.Projection>} */
+export const projection = (sid, range = {}) => call("GET", `${chat(sid)}/projection${query(range)}`);
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.ChatNode>} */
+export async function oneNode(sid, nid) {
+  const answer = await call("GET", node(sid, nid));
+  return answer?.node ?? answer;
+}
+
+/**
+ * @param {Wire.Id} sid
+ * @param {{parentId: Wire.Id, content: string, generate: true, expectedLeafId?: Wire.Id}} message
+ * @param {string} key the same key twice acts once
+ * @returns {Promise<Wire.Started>}
+ */
+export const send = (sid, message, key) => call("POST", `${chat(sid)}/message`, message, { key });
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Started>} */
+export const reroll = (sid, nid) => call("POST", `${node(sid, nid)}/reroll`, {});
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {{content: string, carry: boolean}} edit @returns {Promise<Wire.Started>} */
+export const edit = (sid, nid, edit) => call("POST", `${node(sid, nid)}/edit`, edit);
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid */
+export const cancel = (sid, nid) => call("POST", `${node(sid, nid)}/cancel`, {});
+
+/** @param {Wire.Id} sid @param {Wire.Id} nodeId @param {boolean} exact stand on this node, not on the leaf last visited below it */
+export const checkout = (sid, nodeId, exact) => call("PUT", `${chat(sid)}/active_leaf`, { nodeId, exact });
+
+// The world
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.WorldAt>} */
+export const world = (sid, nid) => call("GET", `${node(sid, nid)}/world`);
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Delta>} */
+export const delta = (sid, nid) => call("GET", `${node(sid, nid)}/delta`);
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Trace>} */
+export const trace = (sid, nid) => call("GET", `${node(sid, nid)}/trace`);
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {Wire.Operation[]} operations */
+export const changeWorld = (sid, nid, operations) => call("POST", `${node(sid, nid)}/world`, { operations });
+
+// Search
+
+/** @param {string} q @param {AbortSignal} signal @returns {Promise<Wire.SearchAnswer>} */
+export const search = (q, signal) => call("GET", `/api/search${query({ q, limit: 30 })}`, undefined, { signal });

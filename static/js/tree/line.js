@@ -1,0 +1,36 @@
+// Readings of the tree that the views need: what is on screen, who stands beside whom. Nothing here changes anything.
+import { computed } from "../../vendor/preact.js";
+import { familyOf, head, line, nodeOf, peek, peekNode, watched } from "../model/story.js";
+
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+
+/** The ids on screen: the line, with the watched generation after its parent or in the place of its sibling. */
+export const shown = computed(() => {
+  const ids = line.value;
+  const extra = nodeOf(watched.value);
+  if (!extra || peek.value !== null || ids.includes(extra.id)) return ids;
+  const beside = ids.findIndex((id) => peekNode(id)?.parentId === extra.parentId);
+  if (beside >= 0) return [...ids.slice(0, beside), extra.id];
+  const above = extra.parentId ? ids.indexOf(extra.parentId) : -1;
+  if (above >= 0) return [...ids.slice(0, above + 1), extra.id];
+  return extra.parentId === head.value ? [...ids, extra.id] : ids;
+});
+
+/** The last message on screen. */
+export const tail = computed(() => nodeOf(shown.value.at(-1) ?? null));
+
+/** The generation that is being written on screen, which the stop button stops. */
+export const writing = computed(() => {
+  const last = tail.value;
+  return last?.status === "generating" ? last : null;
+});
+
+/** @param {ChatNode} node @returns {{index: number, count: number, previous: Id | null, next: Id | null}} */
+export function placeAmongSiblings(node) {
+  const ids = familyOf(node).value;
+  const index = ids.indexOf(node.id);
+  return { index, count: ids.length, previous: ids[index - 1] ?? null, next: ids[index + 1] ?? null };
+}
+
+/** Whether something follows this message on screen. @param {Id} id */
+export const isTail = (id) => shown.value.at(-1) === id;

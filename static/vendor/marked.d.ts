@@ -1,0 +1,2 @@
+export { Marked } from "marked";
+export type { Token, Tokens, TokensList } from "marked";

@@ -1,0 +1,112 @@
+// Builds static/vendor/*.js, static/vendor/LICENSES.txt and static/icons.svg from the packages pinned in
+// package-lock.json. `node build.mjs` writes them; `node build.mjs --check` compares byte for byte with what is
+// committed and fails on a difference. Nothing here runs when the server runs.
+import { build } from "esbuild";
+import { readFile, writeFile, mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const target = join(here, "../../static");
+
+/** Output file -> the packages inside it, for its head line and the licence file. */
+const bundles = {
+  "preact.js": ["preact", "@preact/signals", "@preact/signals-core", "htm"],
+  "marked.js": ["marked"],
+  "purify.js": ["dompurify"],
+};
+
+/** The symbols of icons.svg: our name -> lucide's name. To add one, add a line and run `npm run build`. */
+const icons = {
+  back: "arrow-left",
+  book: "book-open",
+  branch: "git-fork",
+  chat: "message-circle",
+  check: "check",
+  close: "x",
+  copy: "copy",
+  dice: "dices",
+  down: "arrow-down",
+  edit: "pencil",
+  help: "circle-help",
+  language: "languages",
+  left: "chevron-left",
+  menu: "ellipsis-vertical",
+  moon: "moon",
+  play: "play",
+  plug: "plug",
+  plus: "plus",
+  reroll: "refresh-cw",
+  right: "chevron-right",
+  rewind: "history",
+  search: "search",
+  send: "arrow-up",
+  stop: "square",
+  sun: "sun",
+  trash: "trash-2",
+  user: "user-round",
+  warning: "triangle-alert",
+  why: "message-circle-question-mark",
+  world: "globe",
+};
+
+const read = (/** @type {string} */ path) => readFile(join(here, "node_modules", path), "utf8");
+const about = async (/** @type {string} */ name) => JSON.parse(await read(`${name}/package.json`));
+
+async function bundle(/** @type {string} */ file) {
+  const parts = await Promise.all(bundles[file].map(about));
+  const names = parts.map((p) => `${p.name} ${p.version}`).join(", ");
+  const result = await build({
+    entryPoints: [join(here, "entry", file)],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "none",
+    banner: { js: `/* ${names}. Licences: LICENSES.txt. Built by tools/vendor, do not edit. */` },
+    write: false,
+  });
+  return result.outputFiles[0].text;
+}
+
+/** Apache-2.0 is chosen where a package offers a choice; the packages' own files carry every text. */
+async function licences() {
+  const sections = [];
+  for (const name of [...Object.values(bundles).flat(), "lucide-static"]) {
+    const { version, license } = await about(name);
+    const text = (await read(`${name}/LICENSE`)).trim();
+    sections.push(`${name} ${version} (${license})\n${"=".repeat(72)}\n\n${text}\n`);
+  }
+  return `Software in this folder and in icons.svg, and its licences.\n\n${sections.join("\n\n")}`;
+}
+
+async function sprite() {
+  const symbols = [];
+  for (const [name, source] of Object.entries(icons).sort()) {
+    const svg = await read(`lucide-static/icons/${source}.svg`);
+    const shapes = svg.replace(/^[\s\S]*?<svg[^>]*>|<\/svg>\s*$/g, "").replace(/\s*\n\s*/g, "");
+    symbols.push(`<symbol id="${name}" viewBox="0 0 24 24">${shapes}</symbol>`);
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg">\n${symbols.join("\n")}\n</svg>\n`;
+}
+
+/** @type {Record<string, string>} */
+const outputs = { "icons.svg": await sprite(), "vendor/LICENSES.txt": await licences() };
+for (const file of Object.keys(bundles)) outputs[`vendor/${file}`] = await bundle(file);
+
+const differing = [];
+for (const [file, text] of Object.entries(outputs)) {
+  const path = join(target, file);
+  if (process.argv.includes("--check")) {
+    if ((await readFile(path, "utf8").catch(() => "")) !== text) differing.push(file);
+  } else {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+}
+if (differing.length > 0) {
+  console.error(`static/ differs from a fresh build in: ${differing.join(", ")}. Run: npm run build`);
+  process.exit(1);
+}
+console.log(`${Object.keys(outputs).length} files ${process.argv.includes("--check") ? "match" : "written"}`);
