@@ -1,9 +1,50 @@
-import { html, h, signal } from "../vendor/preact.js";
-import { Marked } from "../vendor/marked.js";
-import DOMPurify from "../vendor/purify.js";
-/** @param {{n: number}} p */
-const A = (p) => html`<b>${p.n}</b>`;
-h(A, { n: "3" });
-const s = signal(1); s.value = "x";
-new Marked().parse(4);
-DOMPurify.sanitize("x", {RETURN_TRUSTED_TYPE: true}).foo;
+// Begins the page: language, looks, keys, the route; then draws it.
+import { effect, h, render, untracked } from "../vendor/preact.js";
+import { runKeys } from "./actions/commands.js";
+import { readLibrary } from "./actions/library.js";
+import { arrive } from "./actions/travel.js";
+import { here, readWorld } from "./actions/world.js";
+import { chooseLocale, setLocale, t } from "./lib/i18n.js";
+import { recall } from "./lib/storage.js";
+import { route, setTheme, theme } from "./model/page.js";
+import { line, peekNode, session } from "./model/story.js";
+import { me } from "./net/api.js";
+import { App } from "./views/app.js";
+
+setTheme(theme.peek());
+await setLocale(chooseLocale([recall("language") ?? "", ...navigator.languages]));
+
+addEventListener("keydown", (event) => {
+  const article = event.target instanceof Element ? event.target.closest("[data-node]") : null;
+  const id = article instanceof HTMLElement ? (article.dataset["node"] ?? null) : null;
+  runKeys(event, peekNode(id));
+});
+
+// A failed first question is told by the reading of the library or the story that follows it.
+await me().catch(() => null);
+
+effect(() => {
+  const to = route.value;
+  untracked(() => {
+    void arrive(to);
+    void readLibrary();
+  });
+});
+
+effect(() => {
+  const nid = here();
+  // A line that changed may carry another world to the same place.
+  void line.value;
+  untracked(() => void readWorld(nid));
+});
+
+effect(() => {
+  const title = route.value.page === "story" ? session.value?.title : null;
+  document.title = title ? `${title} · Clotho` : t("title");
+});
+
+const root = document.getElementById("app");
+if (root) {
+  root.replaceChildren();
+  render(h(App, {}), root);
+}

@@ -32,9 +32,9 @@ export function chooseLocale(wanted) {
  * @param {Record<string, string | number>} [vars]
  */
 export function t(key, vars = {}) {
-  const forms = locale.value && words[key].split("|");
-  const plural = forms.length > 1 && new Intl.PluralRules(locale.value).select(Number(vars.n)) !== "one";
-  const form = (plural ? forms[1] : forms[0]) ?? key;
+  const language = locale.value;
+  const [one = key, many] = words[key].split("|");
+  const form = many && new Intl.PluralRules(language).select(Number(vars["n"])) !== "one" ? many : one;
   return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }
 

@@ -1,7 +1,7 @@
 // From a plugin's state schema and a world to rows that can be drawn. Pure.
 import { escapeStep, humanise, steps } from "./text.js";
 
-/** @import { Change, Delta, Json, Schema, StateSchema, WorldAt } from "./wire.d.ts" */
+/** @import { Change, Delta, Json, Schema, WorldAt } from "./wire.d.ts" */
 
 /**
  * @typedef {"bar" | "number" | "choice" | "flag" | "list" | "map" | "text" | "group"} Kind

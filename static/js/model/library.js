@@ -4,7 +4,7 @@ import { signal } from "../../vendor/preact.js";
 /** @import { Character, Id, ModelInfo, PluginInfo, Session } from "../lib/wire.d.ts" */
 /** @import { ApiError } from "../net/api.js" */
 
-/** @typedef {{state: "idle" | "loading" | "ready"} | {state: "failed", error: ApiError}} Loading */
+/** @typedef {{state: "idle"} | {state: "loading"} | {state: "ready"} | {state: "failed", error: ApiError}} Loading */
 
 export const loading = signal(/** @type {Loading} */ ({ state: "idle" }));
 export const sessions = signal(/** @type {Session[]} */ ([]));
@@ -14,6 +14,24 @@ export const characters = signal(/** @type {Character[]} */ ([]));
 /** null: the server did not say. */
 export const models = signal(/** @type {ModelInfo[] | null} */ (null));
 export const plugins = signal(/** @type {PluginInfo[]} */ ([]));
+
+/** @param {Loading} next */
+export function setLoading(next) {
+  loading.value = next;
+}
+
+/** @param {{characters: Character[], models: ModelInfo[] | null, plugins: PluginInfo[]}} lists */
+export function putLists(lists) {
+  characters.value = lists.characters;
+  models.value = lists.models;
+  plugins.value = lists.plugins;
+}
+
+/** @param {Session[]} page the newest sessions @param {string | null} next */
+export function putSessions(page, next) {
+  sessions.value = page;
+  moreSessions.value = next;
+}
 
 /** @param {Id} id */
 export const characterById = (id) => characters.value.find((c) => c.id === id) ?? null;

@@ -17,8 +17,18 @@ export function routeOf(path) {
 
 export const route = signal(routeOf(location.pathname));
 
+/** @param {string} path */
+export function setRoute(path) {
+  route.value = routeOf(path);
+}
+
 /** On a narrow screen one pane is shown at a time. */
 export const pane = signal(/** @type {Pane} */ ("chat"));
+
+/** @param {Pane} next */
+export function showPane(next) {
+  pane.value = next;
+}
 
 /** Whether the world stands beside the story on a wide screen. */
 export const worldBeside = signal(recall("world") !== "closed");
@@ -46,6 +56,11 @@ export const dialog = signal(null);
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}} Dialog
  */
 
+/** @param {Dialog | null} next */
+export function openDialog(next) {
+  dialog.value = next;
+}
+
 /**
  * A word to the reader. `error` ones say what the server said.
  * @typedef {{id: number, tone: "quiet" | "error", text: string, hint: string, act?: {label: Key, run: () => void}}} Notice
@@ -68,6 +83,11 @@ export function dismiss(id) {
 
 /** The line that a screen reader speaks when it changes. */
 export const spoken = signal("");
+
+/** @param {string} text */
+export function speak(text) {
+  spoken.value = text;
+}
 
 // Hints that show the point once
 

@@ -2,9 +2,10 @@
 import { batch, signal } from "../../vendor/preact.js";
 import { addPiece, endAllStreams, endStream, streamOf } from "./stream.js";
 
-/** @import { ChatNode, Frame, Id, Projection, QuickReply, Session } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame, Id, Projection, QuickReply, Session, Started } from "../lib/wire.d.ts" */
 /** @import { Signal } from "../../vendor/preact.js" */
 /** @import { Loading } from "./library.js" */
+/** @import { ApiError } from "../net/api.js" */
 
 export const session = signal(/** @type {Session | null} */ (null));
 export const loading = signal(/** @type {Loading} */ ({ state: "idle" }));
@@ -25,8 +26,11 @@ export const watched = signal(/** @type {Id | null} */ (null));
 export const target = signal(/** @type {Id | null} */ (null));
 /** The message that is being edited in place. */
 export const editing = signal(/** @type {Id | null} */ (null));
+/** The message that takes the keyboard focus when it is on screen. */
+export const focusNext = signal(/** @type {Id | null} */ (null));
 export const quickReplies = signal(/** @type {QuickReply[]} */ ([]));
 export const draft = signal("");
+export const sending = signal(false);
 
 /** The last operation the page knows of: where a new socket starts. */
 export let op = 0;
@@ -52,18 +56,19 @@ export function familyOf(node) {
 
 // Opening
 
-/** @param {Id} sid */
-export function beginStory(sid) {
+/** Empties everything. @param {boolean} opening whether a story is about to be read */
+export function beginStory(opening) {
   batch(() => {
     nodes.clear();
     families.clear();
     endAllStreams();
     op = 0;
     session.value = null;
-    loading.value = sid ? { state: "loading" } : { state: "idle" };
+    loading.value = { state: opening ? "loading" : "idle" };
     line.value = [];
-    older.value = head.value = peek.value = watched.value = target.value = editing.value = null;
-    loadingOlder.value = false;
+    older.value = head.value = peek.value = watched.value = null;
+    target.value = editing.value = focusNext.value = null;
+    loadingOlder.value = sending.value = false;
     quickReplies.value = [];
     online.value = true;
   });
@@ -74,11 +79,54 @@ export function putSession(changes) {
   session.value = /** @type {Session} */ ({ ...session.peek(), ...changes });
 }
 
+export function storyReady() {
+  loading.value = { state: "ready" };
+}
+
+/** @param {ApiError} error */
+export function storyFailed(error) {
+  loading.value = { state: "failed", error };
+}
+
+/** @param {boolean} is */
+export function setOnline(is) {
+  online.value = is;
+}
+
+// The reader's place
+
+/** @param {Id | null} nid brought into view and marked */
+export function pointAt(nid) {
+  target.value = nid;
+}
+
+/** @param {Id | null} nid */
+export function focusOn(nid) {
+  focusNext.value = nid;
+}
+
+/** @param {Id | null} nid */
+export function editInPlace(nid) {
+  editing.value = nid;
+}
+
+/** @param {string} text */
+export function setDraft(text) {
+  draft.value = text;
+}
+
+/** @param {boolean} is */
+export function setSending(is) {
+  sending.value = is;
+}
+
 // Nodes
 
 /** @param {ChatNode} node */
 export function putNode(node) {
   const known = nodes.get(node.id);
+  // An answer to a request may arrive after the events that followed it: what is complete stays complete.
+  if (known && known.peek().status !== "generating" && node.status === "generating") return;
   if (known) known.value = { ...known.peek(), ...node };
   else nodes.set(node.id, signal(node));
   if (node.kind === "change" || node.kind === "root") return;
@@ -93,8 +141,10 @@ export function putNode(node) {
 /**
  * Takes over what the server says the line is. The part above that is already loaded stays.
  * @param {Projection} page
+ * @returns {boolean} false: the page is older than what is known here, ask again
  */
 export function applyProjection(page) {
+  if (page.op < op) return false;
   batch(() => {
     const ids = page.items.map((node) => node.id);
     page.items.forEach(putNode);
@@ -103,9 +153,10 @@ export function applyProjection(page) {
     setLine(join < 0 ? ids : [...line.peek().slice(0, join), ...ids]);
     quickReplies.value = page.quickReplies ?? [];
     if (peek.peek() === null) head.value = page.leafId;
-    op = Math.max(op, page.op);
+    op = page.op;
     dropWatched();
   });
+  return true;
 }
 
 /** @param {Projection} page */
@@ -116,6 +167,25 @@ export function prependPage(page) {
     setLine([...page.items.map((n) => n.id).filter((id) => !known.has(id)), ...line.peek()]);
     older.value = page.next;
   });
+}
+
+/** @param {boolean} is */
+export function setLoadingOlder(is) {
+  loadingOlder.value = is;
+}
+
+/** Looks at the line of another node. HEAD stays where it is. @param {Id} leaf @param {Projection} page */
+export function enterPeek(leaf, page) {
+  batch(() => {
+    peek.value = leaf;
+    line.value = [];
+    applyProjection({ ...page, op: Math.max(op, page.op) });
+    quickReplies.value = [];
+  });
+}
+
+export function leavePeek() {
+  peek.value = null;
 }
 
 /** @param {Id[]} next */
@@ -146,20 +216,19 @@ export function watch(id) {
 
 /**
  * The caller's own message is in: it ends the line, and its first reply is watched.
- * @param {ChatNode | undefined} node the new message; none after a reroll
- * @param {ChatNode[]} generations
+ * @param {Started} started without a node after a reroll
  */
-export function applyStarted(node, generations) {
+export function applyStarted({ node, generations = [], op: at = 0 }) {
+  op = Math.max(op, at);
   batch(() => {
     generations.forEach(putNode);
-    if (node) {
-      putNode(node);
+    if (node) putNode(node);
+    if (node && !line.peek().includes(node.id)) {
       const at = line.peek().findIndex((id) => id === node.id || peekNode(id)?.parentId === node.parentId);
       setLine([...(at < 0 ? line.peek() : line.peek().slice(0, at)), node.id]);
       head.value = node.id;
     }
     quickReplies.value = [];
-    // A quick reply may already be complete when the answer to the request arrives.
     const first = generations[0];
     if (first && peekNode(first.id)?.status !== "complete") watched.value = first.id;
   });
@@ -191,7 +260,7 @@ export function applyFrame(frame) {
       return {};
     case "hello":
     case "head.moved":
-      return frame.leafId === head.peek() ? {} : { refresh: true };
+      return arrived(frame.leafId) ? {} : { refresh: true };
     case "tree.changed":
       return { refresh: true };
     case "session.updated":
@@ -210,6 +279,19 @@ function created(node) {
   const busy = peekNode(watched.peek())?.status === "generating";
   if (node.status === "generating" && !busy && peek.peek() === null && follows(node)) watch(node.id);
   return {};
+}
+
+/** Whether HEAD is, or by one step comes, where the line ends. @param {Id} leafId */
+function arrived(leafId) {
+  if (peek.peek() !== null || leafId === head.peek()) return true;
+  const node = peekNode(leafId);
+  if (!node || node.kind === "change" || node.status !== "complete" || node.parentId !== head.peek()) return false;
+  batch(() => {
+    setLine([...line.peek(), leafId]);
+    head.value = leafId;
+    dropWatched();
+  });
+  return true;
 }
 
 /** @param {Extract<Frame, {type: "node.content.updated"}>} frame @returns {Wish} */

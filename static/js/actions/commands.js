@@ -1,0 +1,65 @@
+// Every command of the page, registered once: what it is called, which keys run it, when it can run.
+import { isTyping, pressed } from "../lib/keys.js";
+
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { ChatNode } from "../lib/wire.d.ts" */
+
+/**
+ * @typedef {object} Context
+ * @property {ChatNode | null} node the message the command is for: the focused one, or the one whose button was used
+ *
+ * @typedef {object} Command
+ * @property {string} id
+ * @property {Key} label
+ * @property {string} icon a symbol of icons.svg
+ * @property {string[]} [keys]
+ * @property {"page" | "message"} scope keys of message commands work while a message is focused
+ * @property {(context: Context) => boolean} [enabled]
+ * @property {(context: Context) => unknown} run
+ */
+
+/** @type {Map<string, Command>} */
+const commands = new Map();
+
+/** @param {Command} command */
+export function register(command) {
+  commands.set(command.id, command);
+}
+
+/** @param {Command["scope"]} scope */
+export const commandsOf = (scope) => [...commands.values()].filter((command) => command.scope === scope);
+
+/** @param {string} id @returns {Command} */
+export function command(id) {
+  const found = commands.get(id);
+  if (!found) throw new Error(`no such command: ${id}`);
+  return found;
+}
+
+/** @param {string} id @param {ChatNode | null} [node] */
+export function canRun(id, node = null) {
+  return command(id).enabled?.({ node }) ?? true;
+}
+
+/** @param {string} id @param {ChatNode | null} [node] */
+export function run(id, node = null) {
+  if (canRun(id, node)) command(id).run({ node });
+}
+
+/**
+ * Runs the command whose keys were pressed, if any.
+ * @param {KeyboardEvent} event
+ * @param {ChatNode | null} node the focused message
+ */
+export function runKeys(event, node) {
+  if (event.isComposing) return;
+  for (const { id, keys = [], scope } of commands.values()) {
+    const hit = keys.find((shortcut) => pressed(event, shortcut));
+    if (!hit || (scope === "message" && !node)) continue;
+    if (isTyping(event.target) && !hit.startsWith("mod+")) continue;
+    if (!canRun(id, node)) continue;
+    event.preventDefault();
+    command(id).run({ node });
+    return;
+  }
+}

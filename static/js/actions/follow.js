@@ -1,0 +1,158 @@
+// Keeps the open story in step with the server: the first reading, the live line, catching up.
+import { t } from "../lib/i18n.js";
+import { speak, tell } from "../model/page.js";
+import * as library from "../model/library.js";
+import * as story from "../model/story.js";
+import * as api from "../net/api.js";
+import { ApiError } from "../net/api.js";
+import { SessionSocket } from "../net/socket.js";
+import { attempt } from "./failure.js";
+
+/** @import { ChatNode, Frame, Id } from "../lib/wire.d.ts" */
+
+export const PAGE = 60;
+
+/** @type {SessionSocket | null} */
+let socket = null;
+/** @type {Id | null} */
+let openSid = null;
+
+/** The open session. Throws where none is, which only a command without its `enabled` could reach. */
+export function sid() {
+  if (openSid === null) throw new Error("no session is open");
+  return openSid;
+}
+
+export function closeStory() {
+  socket?.close();
+  socket = null;
+  openSid = null;
+  story.beginStory(false);
+}
+
+/** @param {Id} id @returns {Promise<boolean>} false: it could not be read, or another story was opened meanwhile */
+export async function openStory(id) {
+  closeStory();
+  openSid = id;
+  story.beginStory(true);
+  try {
+    const [session, page] = await Promise.all([api.session(id), api.projection(id, { limit: PAGE })]);
+    if (openSid !== id) return false;
+    story.putSession(session);
+    story.applyProjection(page);
+    story.storyReady();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (openSid === id) story.storyFailed(error);
+    return false;
+  }
+  await findUnfinished();
+  if (openSid === id) listen(id);
+  return openSid === id;
+}
+
+/** @param {Id} id */
+function listen(id) {
+  socket = new SessionSocket(id, {
+    since: () => story.op,
+    frame: (frame) => openSid === id && heard(frame),
+    state: (online) => {
+      if (openSid !== id) return;
+      const back = online && !story.online.peek();
+      story.setOnline(online);
+      if (online) for (const node of story.generating()) resume(story.resumeOf(node));
+      if (back) void refresh();
+    },
+  });
+}
+
+/** @param {Frame} frame */
+function heard(frame) {
+  const wish = story.applyFrame(frame);
+  if (wish.resume) resume(wish.resume);
+  if (frame.type === "session.updated" && story.session.peek()) library.putSession(/** @type {any} */ (story.session.peek()));
+  if (wish.refresh) void refresh().then(() => wish.finished && announce(wish.finished));
+}
+
+/** @param {{id: Id, offset: number, reasoningOffset: number}} from */
+function resume(from) {
+  socket?.send({ type: "resume", ...from });
+}
+
+/** @type {Promise<void> | null} */
+let refreshing = null;
+let again = false;
+
+/** Reads the line anew. Calls during a reading lead to one more reading, not to many. */
+export function refresh() {
+  again = true;
+  refreshing ??= readLine().finally(() => (refreshing = null));
+  return refreshing;
+}
+
+async function readLine() {
+  for (let turns = 0; again && turns < 5; turns += 1) {
+    again = false;
+    const id = openSid;
+    if (id === null) return;
+    const leaf = story.peek.peek();
+    const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
+    if (page && openSid === id && leaf === story.peek.peek() && !story.applyProjection(page)) again = true;
+  }
+}
+
+/** After a reload: a reply that is being written, or that failed, is in nobody's line. Look for it at the end. */
+async function findUnfinished() {
+  const tail = story.peekNode(story.line.peek().at(-1) ?? null);
+  if (!tail) return;
+  const last = tail.role === "assistant" ? tail.siblings?.ids.at(-1) : tail.childrenIds?.at(-1);
+  if (!last || last === tail.id) return;
+  const node = await api.oneNode(sid(), last).catch(() => null);
+  if (!node || node.role !== "assistant" || node.status === "complete") return;
+  if (node.status === "error" && tail.role === "assistant") return;
+  story.putNode(node);
+  story.watch(node.id);
+}
+
+/** @param {ChatNode} node */
+function announce(node) {
+  if (node.role !== "assistant" || openSid === null) return;
+  if (story.line.peek().includes(node.id)) {
+    speak(`${node.name ?? ""}: ${(node.display ?? node.content).slice(0, 1500)}`);
+  } else if (story.watched.peek() === node.id) {
+    speak(t("message.failed"));
+  } else if (node.status === "complete") {
+    const act = { label: /** @type {const} */ ("notice.show"), run: () => void visit(node.id) };
+    tell({ tone: "quiet", text: t("notice.finishedElsewhere", { name: node.name ?? "" }), act });
+  }
+}
+
+/**
+ * Moves HEAD and shows the line that leads there.
+ * @param {Id} nid
+ * @param {boolean} [exact] stand on this very node
+ */
+export async function visit(nid, exact = false) {
+  const id = sid();
+  const moved = await attempt(async () => {
+    await api.checkout(id, nid, exact);
+    return true;
+  });
+  if (!moved || openSid !== id) return false;
+  story.leavePeek();
+  await refresh();
+  await findUnfinished();
+  return openSid === id;
+}
+
+/** Loads the page above. @param {number} [limit] */
+export async function loadOlder(limit = PAGE) {
+  const before = story.older.peek();
+  const id = openSid;
+  if (before === null || id === null || story.loadingOlder.peek()) return;
+  story.setLoadingOlder(true);
+  const leaf = story.peek.peek() ?? story.head.peek();
+  const page = await attempt(() => api.projection(id, { before, limit, ...(leaf ? { leaf } : {}) }));
+  if (page && openSid === id && story.older.peek() === before) story.prependPage(page);
+  story.setLoadingOlder(false);
+}

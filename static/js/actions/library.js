@@ -1,0 +1,106 @@
+// Sessions and characters: list, create, open, rename, delete.
+import { locale } from "../lib/i18n.js";
+import { openDialog } from "../model/page.js";
+import * as model from "../model/library.js";
+import * as story from "../model/story.js";
+import * as api from "../net/api.js";
+import { ApiError } from "../net/api.js";
+import { register } from "./commands.js";
+import { attempt } from "./failure.js";
+import { navigate } from "./travel.js";
+
+/** @import { Character, Id, NewCharacter, NewSession, PluginChoice, Session } from "../lib/wire.d.ts" */
+
+/** Reads everything the first page shows. */
+export async function readLibrary() {
+  if (model.loading.peek().state === "idle") model.setLoading({ state: "loading" });
+  try {
+    const [page, characters, models, plugins] = await Promise.all([
+      api.sessions(),
+      api.characters(),
+      api.models().catch(() => null),
+      api.plugins().catch(() => []),
+    ]);
+    model.putSessions(page.items, page.next);
+    model.putLists({ characters, models, plugins });
+    model.setLoading({ state: "ready" });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    model.setLoading({ state: "failed", error });
+  }
+}
+
+export async function readMoreSessions() {
+  const cursor = model.moreSessions.peek();
+  const page = cursor && (await attempt(() => api.sessions(cursor)));
+  if (page) model.addSessions(page.items, page.next);
+}
+
+/** Whether a character says by itself what its session is made of. @param {Character} character */
+export const isReady = (character) => Boolean(character.metadata?.clotho?.model);
+
+/**
+ * Starts a story with a character and opens it.
+ * @param {Character} character
+ * @param {{model?: string, plugins?: PluginChoice[]}} [choice] over what the character asks for
+ */
+export async function begin(character, choice = {}) {
+  const wish = character.metadata?.clotho ?? {};
+  /** @type {NewSession} */
+  const wanted = { characterIds: [character.id], plugins: (choice.plugins ?? wish.plugins ?? []).map(inLanguage) };
+  const chosen = choice.model || wish.model;
+  if (chosen) wanted.model = chosen;
+  const session = await attempt(() => api.createSession(wanted));
+  if (session) navigate(`/s/${session.id}`);
+}
+
+/** A plugin that declares a language is told the reader's. @param {PluginChoice} choice @returns {PluginChoice} */
+function inLanguage({ id, config = {} }) {
+  return { id, config: "language" in config ? { ...config, language: locale.peek() } : config };
+}
+
+/** @param {NewCharacter} character */
+export async function createCharacter(character) {
+  const created = await attempt(() => api.createCharacter(character));
+  if (!created) return false;
+  await readLibrary();
+  openDialog({ kind: "start", characterId: created.id });
+  return true;
+}
+
+/** @param {Id} sid @param {string} title */
+export async function rename(sid, title) {
+  const changed = await attempt(() => api.changeSession(sid, { title }));
+  if (!changed) return;
+  openDialog(null);
+  model.putSession({ ...changed, title });
+  if (story.session.peek()?.id === sid) story.putSession({ title });
+}
+
+/** @param {Id} sid */
+export async function remove(sid) {
+  const gone = await attempt(async () => {
+    await api.deleteSession(sid);
+    return true;
+  });
+  if (!gone) return;
+  model.dropSession(sid);
+  openDialog(null);
+  if (story.session.peek()?.id === sid) navigate("/");
+}
+
+/** @param {Session | null} session @param {"rename" | "delete"} kind */
+export function ask(session, kind) {
+  if (session) openDialog({ kind, sid: session.id, title: session.title });
+}
+
+for (const kind of /** @type {const} */ (["rename", "delete"])) {
+  register({
+    id: `session.${kind}`,
+    label: `command.${kind}`,
+    icon: kind === "rename" ? "edit" : "trash",
+    scope: "page",
+    enabled: () => story.session.value !== null,
+    run: () => ask(story.session.peek(), kind),
+  });
+}

@@ -1,0 +1,67 @@
+// Commands of the page itself: search, language, looks.
+import { locale, setLocale } from "../lib/i18n.js";
+import { remember } from "../lib/storage.js";
+import { openDialog, setTheme, theme } from "../model/page.js";
+import * as api from "../net/api.js";
+import { register } from "./commands.js";
+
+/** @import { Locale } from "../lib/i18n.js" */
+
+/** @param {Locale} next */
+export async function speakIn(next) {
+  await setLocale(next);
+  remember("language", next);
+}
+
+/** @param {string} q @param {AbortSignal} signal */
+export const search = (q, signal) => api.search(q, signal);
+
+register({
+  id: "page.search",
+  label: "command.search",
+  icon: "search",
+  scope: "page",
+  keys: ["mod+k", "/"],
+  run: () => openDialog({ kind: "search", text: "" }),
+});
+
+register({
+  id: "page.palette",
+  label: "command.palette",
+  icon: "help",
+  scope: "page",
+  keys: ["mod+shift+p", "?"],
+  run: () => openDialog({ kind: "search", text: ">" }),
+});
+
+register({
+  id: "page.theme",
+  label: "command.theme",
+  icon: "moon",
+  scope: "page",
+  run: () => setTheme(theme.peek() === "auto" ? "dark" : theme.peek() === "dark" ? "light" : "auto"),
+});
+
+register({
+  id: "page.language",
+  label: "command.language",
+  icon: "language",
+  scope: "page",
+  run: () => speakIn(locale.peek() === "en" ? "zh" : "en"),
+});
+
+register({
+  id: "message.why",
+  label: "command.why",
+  icon: "why",
+  scope: "message",
+  keys: ["w"],
+  enabled: ({ node }) => node !== null && node.status !== "generating",
+  run: ({ node }) => node && openDialog({ kind: "why", nid: node.id }),
+});
+
+/** Everything the server recorded about how a node came to be. @param {string} sid @param {string} nid */
+export async function readWhy(sid, nid) {
+  const [trace, delta] = await Promise.all([api.trace(sid, nid), api.delta(sid, nid)]);
+  return { trace, delta };
+}

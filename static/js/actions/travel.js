@@ -1,0 +1,135 @@
+// Moving through the tree and between pages: siblings, going back, jumps, deep links.
+import { t } from "../lib/i18n.js";
+import { hintSeen, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
+import * as story from "../model/story.js";
+import * as api from "../net/api.js";
+import { placeAmongSiblings } from "../tree/line.js";
+import { register } from "./commands.js";
+import { attempt, wordsFor } from "./failure.js";
+import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.js";
+
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+/** @import { Route } from "../model/page.js" */
+
+/** @param {string} path @param {boolean} [replace] */
+export function navigate(path, replace = false) {
+  if (path !== location.pathname) history[replace ? "replaceState" : "pushState"](null, "", path);
+  showPane("chat");
+  openDialog(null);
+  setRoute(path);
+}
+
+addEventListener("popstate", () => {
+  openDialog(null);
+  setRoute(location.pathname);
+});
+
+/** Follows the address: opens the story it names, shows the message it names. @param {Route} to */
+export async function arrive(to) {
+  if (to.page === "library") return closeStory();
+  if (story.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
+  if (to.nid) await lookAt(to.nid);
+  else if (story.peek.peek() !== null) await leaveLook();
+}
+
+/** Shows the line of a node without moving HEAD; a node of the line itself is only brought into view. @param {Id} nid */
+async function lookAt(nid) {
+  if (!story.line.peek().includes(nid)) {
+    try {
+      const page = await api.projection(sid(), { leaf: nid, limit: PAGE });
+      story.enterPeek(nid, page);
+    } catch (error) {
+      tell({ tone: "error", ...wordsFor(/** @type {api.ApiError} */ (error)) });
+      return navigate(`/s/${sid()}`, true);
+    }
+  }
+  story.pointAt(nid);
+}
+
+async function leaveLook() {
+  story.leavePeek();
+  await refresh();
+}
+
+/** Opens the branch of a node, as a search hit does, and marks the node there. @param {Id} sessionId @param {Id} nid */
+export async function jump(sessionId, nid) {
+  navigate(`/s/${sessionId}`);
+  if (story.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;
+  if (!(await visit(nid))) return;
+  while (!story.line.peek().includes(nid) && story.older.peek() !== null) {
+    const before = story.older.peek();
+    await loadOlder(500);
+    if (story.older.peek() === before) return;
+  }
+  story.pointAt(nid);
+}
+
+/** @param {ChatNode} node @param {"previous" | "next"} which */
+export async function toSibling(node, which) {
+  const id = placeAmongSiblings(node)[which];
+  if (!id) return;
+  const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
+  if (!sibling) return;
+  if (sibling.status === "complete") {
+    if (await visit(id)) story.focusOn(id);
+    return;
+  }
+  // A reply that is being written or that failed cannot hold HEAD, but it can be looked at.
+  story.putNode(sibling);
+  const above = node.parentId;
+  if (above && story.line.peek().includes(above) && !(await visit(above, true))) return;
+  story.watch(id);
+  story.focusOn(id);
+}
+
+/** Steps out of a look at another line, by going to live there. */
+export async function settleHere() {
+  const nid = story.peek.peek();
+  if (nid && (await visit(nid))) navigate(`/s/${sid()}`, true);
+}
+
+/** @param {ChatNode | null} node */
+const inLine = (node) => node !== null && node.status === "complete" && story.peek.peek() === null;
+
+register({
+  id: "message.previous",
+  label: "command.previous",
+  icon: "left",
+  scope: "message",
+  keys: ["alt+ArrowLeft"],
+  enabled: ({ node }) => node !== null && placeAmongSiblings(node).previous !== null,
+  run: ({ node }) => node && toSibling(node, "previous"),
+});
+
+register({
+  id: "message.next",
+  label: "command.next",
+  icon: "right",
+  scope: "message",
+  keys: ["alt+ArrowRight"],
+  enabled: ({ node }) => node !== null && placeAmongSiblings(node).next !== null,
+  run: ({ node }) => node && toSibling(node, "next"),
+});
+
+register({
+  id: "message.goBack",
+  label: "command.goBack",
+  icon: "rewind",
+  scope: "message",
+  keys: ["b"],
+  enabled: ({ node }) => inLine(node) && story.head.peek() !== node?.id,
+  run: async ({ node }) => {
+    if (!node || !(await visit(node.id, true))) return;
+    hintSeen();
+    offerHint("hint.timelines");
+    tell({ tone: "quiet", text: t("notice.wentBack") });
+  },
+});
+
+register({
+  id: "page.library",
+  label: "command.library",
+  icon: "book",
+  scope: "page",
+  run: () => navigate("/"),
+});

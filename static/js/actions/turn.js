@@ -1,0 +1,155 @@
+// A turn: send, stop, roll again, retry, edit.
+import { t } from "../lib/i18n.js";
+import { copyText } from "../lib/clipboard.js";
+import { recall, remember } from "../lib/storage.js";
+import { offerHint, tell } from "../model/page.js";
+import * as story from "../model/story.js";
+import * as api from "../net/api.js";
+import { tail, writing } from "../tree/line.js";
+import { register } from "./commands.js";
+import { attempt } from "./failure.js";
+import { refresh, sid, visit } from "./follow.js";
+
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+
+// Drafts
+
+/** @param {Id} id */
+export function recallDraft(id) {
+  story.setDraft(recall(`draft.${id}`) ?? "");
+}
+
+/** @param {string} text */
+export function writeDraft(text) {
+  story.setDraft(text);
+  remember(`draft.${sid()}`, text || null);
+}
+
+// Sending
+
+/** A message that was tried and may have arrived although no answer did: the same key makes a second try harmless. */
+let tried = { content: "", parentId: "", key: "" };
+
+/** @param {string} content @param {Id} parentId */
+function keyFor(content, parentId) {
+  if (tried.content !== content || tried.parentId !== parentId) {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    tried = { content, parentId, key: Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("") };
+  }
+  return tried.key;
+}
+
+/** @param {string} text @returns {Promise<void>} */
+export async function send(text) {
+  const parentId = story.head.peek();
+  const content = text.trim();
+  if (!parentId || !content || story.sending.peek() || writing.peek()) return;
+  story.setSending(true);
+  try {
+    const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: parentId };
+    const started = await attempt(() => sendOrCatchUp(message));
+    if (!started) return;
+    tried = { content: "", parentId: "", key: "" };
+    if (story.draft.peek().trim() === content) writeDraft("");
+    story.applyStarted(started);
+    offerHint("hint.goBack");
+    await refresh();
+  } finally {
+    story.setSending(false);
+  }
+}
+
+/** @param {Parameters<typeof api.send>[1]} message */
+async function sendOrCatchUp(message) {
+  try {
+    return await api.send(sid(), message, keyFor(message.content, message.parentId));
+  } catch (error) {
+    if (error instanceof api.ApiError && error.code === "head_moved") {
+      await refresh();
+      tell({ tone: "quiet", text: t("notice.headMoved") });
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+// Replies
+
+/** Another reply beside this one, or a reply to this message. @param {ChatNode} node */
+async function reroll(node) {
+  if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return;
+  const started = await attempt(() => api.reroll(sid(), node.id));
+  if (!started) return;
+  story.applyStarted({ generations: started.generations ?? [], op: started.op ?? 0 });
+  offerHint("hint.timelines");
+  await refresh();
+}
+
+/** @param {ChatNode} node @param {string} content @param {boolean} carry what follows moves below the new text */
+export async function edit(node, content, carry) {
+  const started = await attempt(() => api.edit(sid(), node.id, { content, carry }));
+  if (!started) return false;
+  story.editInPlace(null);
+  if (!carry) story.applyStarted(started);
+  await refresh();
+  if (started.node) story.focusOn(started.node.id);
+  offerHint("hint.timelines");
+  return true;
+}
+
+/** @param {ChatNode | null} node */
+const free = (node) => node !== null && story.peek.peek() === null && !writing.value;
+
+register({
+  id: "message.reroll",
+  label: "command.reroll",
+  icon: "reroll",
+  scope: "message",
+  keys: ["r"],
+  enabled: ({ node }) => free(node) && node?.role === "assistant",
+  run: ({ node }) => node && reroll(node),
+});
+
+register({
+  id: "message.answer",
+  label: "command.answer",
+  icon: "play",
+  scope: "message",
+  enabled: ({ node }) => free(node) && node?.role === "user" && tail.value?.id === node.id,
+  run: ({ node }) => node && reroll(node),
+});
+
+register({
+  id: "message.edit",
+  label: "command.edit",
+  icon: "edit",
+  scope: "message",
+  keys: ["e"],
+  enabled: ({ node }) => free(node) && node?.status === "complete",
+  run: ({ node }) => story.editInPlace(node?.id ?? null),
+});
+
+register({
+  id: "message.copy",
+  label: "command.copy",
+  icon: "copy",
+  scope: "message",
+  keys: ["c"],
+  enabled: ({ node }) => Boolean(node?.content),
+  run: async ({ node }) => {
+    if (await copyText(node?.display ?? node?.content ?? "")) tell({ tone: "quiet", text: t("notice.copied") });
+  },
+});
+
+register({
+  id: "turn.stop",
+  label: "command.stop",
+  icon: "stop",
+  scope: "page",
+  keys: ["mod+."],
+  enabled: () => writing.value !== null,
+  run: () => {
+    const node = writing.peek();
+    if (node) void attempt(() => api.cancel(sid(), node.id));
+  },
+});

@@ -1,0 +1,17 @@
+// Copying text. On plain http away from this machine the browser hides its clipboard, so the old way stays as a second.
+
+/** @param {string} text @returns {Promise<boolean>} */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = document.createElement("textarea");
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    const copied = document.execCommand("copy");
+    field.remove();
+    return copied;
+  }
+}

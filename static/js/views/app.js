@@ -1,0 +1,68 @@
+// The frame: header, the panes, the bar of narrow screens, notices, dialogs.
+import { h, html } from "../../vendor/preact.js";
+import { run } from "../actions/commands.js";
+import { speakIn } from "../actions/page.js";
+import { navigate } from "../actions/travel.js";
+import { LOCALES, locale, t } from "../lib/i18n.js";
+import { dismiss, dialog, notices, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
+import { loading, online, session } from "../model/story.js";
+import { Chat } from "./chat.js";
+import { Dialogs } from "./dialogs.js";
+import { Library } from "./library.js";
+import { CommandButton, Menu, icon } from "./parts.js";
+import { World } from "./world.js";
+
+/** @import { Key, Locale } from "../lib/i18n.js" */
+/** @import { Theme } from "../model/page.js" */
+
+export function App() {
+  const inStory = route.value.page === "story";
+  const look = `app ${inStory ? "in-story" : "in-library"} ${worldBeside.value ? "world-beside" : ""} pane-${pane.value}`;
+  return html`<div class=${look}>${h(Header, {})}
+    ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
+    <main>${inStory ? html`${h(Chat, {})}${h(World, {})}` : h(Library, {})}</main>
+    ${h(BottomBar, {})}${h(Notices, {})}${h(Dialogs, {})}
+    <p class="hidden" aria-live="polite">${spoken.value}</p></div>`;
+}
+
+function Header() {
+  const inStory = route.value.page === "story";
+  const home = (/** @type {Event} */ event) => (event.preventDefault(), navigate("/"));
+  return html`<header class="bar">
+    <a class="brand" href="/" onClick=${home} aria-label=${t("command.library")}><span class="thread" aria-hidden="true"></span><span>Clotho</span></a>
+    ${inStory && session.value ? html`<p class="title">${session.value.title}</p>` : html`<span class="title"></span>`}
+    <button type="button" class="search-button" onClick=${() => run("page.search")} aria-label=${t("command.search")}>${icon("search")}<span>${t("search.short")}</span><kbd>/</kbd></button>
+    ${inStory && html`<span class="wide-only">${h(CommandButton, { id: "page.world" })}</span>`}
+    ${h(Menu, { label: t("menu") }, h(MenuItems, {}))}</header>`;
+}
+
+function MenuItems() {
+  const inStory = route.value.page === "story" && session.value !== null;
+  const choice = (/** @type {boolean} */ on, /** @type {string} */ label, /** @type {() => unknown} */ act) =>
+    html`<button type="button" aria-pressed=${on} onClick=${act}>${icon("check")}${label}</button>`;
+  return html`${inStory && html`${h(CommandButton, { id: "session.rename", wide: true })}${h(CommandButton, { id: "session.delete", wide: true })}<hr />`}
+    ${/** @type {Locale[]} */ (Object.keys(LOCALES)).map((l) => choice(locale.value === l, LOCALES[l], () => speakIn(l)))}<hr />
+    ${/** @type {Theme[]} */ (["auto", "light", "dark"]).map((look) => choice(theme.value === look, t(/** @type {Key} */ (`theme.${look}`)), () => setTheme(look)))}<hr />
+    ${h(CommandButton, { id: "page.palette", wide: true })}`;
+}
+
+/** Narrow screens show one pane at a time; swiping belongs to siblings. */
+function BottomBar() {
+  const inStory = route.value.page === "story";
+  const tab = (/** @type {boolean} */ on, /** @type {string} */ symbol, /** @type {string} */ label, /** @type {() => unknown} */ act) =>
+    html`<button type="button" aria-current=${on ? "page" : null} onClick=${act}>${icon(symbol)}<span>${label}</span></button>`;
+  return html`<nav class="bottom" aria-label=${t("panes")}>
+    ${tab(!inStory, "book", t("command.library"), () => navigate("/"))}
+    ${inStory && tab(pane.value === "chat", "chat", t("pane.chat"), () => showPane("chat"))}
+    ${inStory && tab(pane.value === "world", "world", t("world.title"), () => showPane("world"))}
+    ${tab(dialog.value?.kind === "search", "search", t("search.short"), () => run("page.search"))}</nav>`;
+}
+
+function Notices() {
+  return html`<div class="notices" role="log" aria-label=${t("notices")}>${notices.value.map(
+    ({ id, tone, text, hint, act }) => html`<div key=${id} class=${`notice ${tone}`} role=${tone === "error" ? "alert" : "status"} onAnimationEnd=${() => tone === "quiet" && dismiss(id)}>
+      <div><p>${text}</p>${hint && html`<p class="hint">${hint}</p>`}</div>
+      ${act && html`<button type="button" onClick=${() => (act.run(), dismiss(id))}>${t(act.label)}</button>`}
+      <button type="button" class="round" aria-label=${t("close")} onClick=${() => dismiss(id)}>${icon("close")}</button></div>`,
+  )}</div>`;
+}

@@ -1,0 +1,177 @@
+// The story: a window over the line, the composer, and what stands between them.
+import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { canRun } from "../actions/commands.js";
+import { loadOlder } from "../actions/follow.js";
+import { openStory } from "../actions/follow.js";
+import { wordsFor } from "../actions/failure.js";
+import { arrive, navigate, settleHere } from "../actions/travel.js";
+import { t } from "../lib/i18n.js";
+import { hint, hintSeen, route } from "../model/page.js";
+import { focusNext, focusOn, loading, loadingOlder, older, peek, pointAt, session, target } from "../model/story.js";
+import { shown, tail } from "../tree/line.js";
+import { Composer } from "./composer.js";
+import { Message } from "./message.js";
+import { Blank, CommandButton, Waiting, icon } from "./parts.js";
+
+/** @import { Id } from "../lib/wire.d.ts" */
+
+/** At most this many messages are in the page; the window moves by STEP when its end comes near. */
+const MOST = 80;
+const STEP = 30;
+const NEAR = 900;
+const AT_END = 40;
+
+export function Chat() {
+  const state = loading.value;
+  const at = session.value;
+  if (state.state === "failed") return h(Unreadable, { error: state.error });
+  if (state.state !== "ready" || !at) return html`<section class="chat"><div class="scroller"><div class="column">${h(Waiting, { rows: 6 })}</div></div></section>`;
+  return html`<section class="chat" aria-label=${at.title}>${h(Line, { key: at.id })}
+    ${peek.value === null ? h(Composer, { key: at.id }) : h(PeekBar, {})}</section>`;
+}
+
+/** @param {{error: import("../net/api.js").ApiError}} props */
+function Unreadable({ error }) {
+  const words = error.status === 404 ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : wordsFor(error);
+  const retry = () => route.value.page === "story" && void openStory(route.value.sid).then(() => arrive(route.value));
+  return html`<section class="chat">${h(Blank, { symbol: "warning", title: words.text, hint: words.hint }, html`<div class="actions">
+    <button type="button" onClick=${() => navigate("/")}>${t("command.library")}</button>
+    <button type="button" class="primary" onClick=${retry}>${t("retry")}</button></div>`)}</section>`;
+}
+
+/** The part of the line that is in the page begins here; null: it ends with the line. @param {Id[]} ids @param {Id | null} first */
+function windowOf(ids, first) {
+  const last = Math.max(0, ids.length - MOST);
+  const found = first === null ? -1 : ids.indexOf(first);
+  const start = found < 0 ? last : Math.min(found, last);
+  return { start, end: Math.min(ids.length, start + MOST) };
+}
+
+function Line() {
+  const ids = shown.value;
+  const scroller = useRef(/** @type {HTMLElement | null} */ (null));
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const [first, setFirst] = useState(/** @type {Id | null} */ (null));
+  const [away, setAway] = useState(false);
+  // `held` is the message that must not move while things above it change; null: the end of the line is followed.
+  const held = useRef(/** @type {{id: string, top: number} | null} */ (null));
+  const { start, end } = windowOf(ids, first);
+  const beginning = start === 0 && older.value === null;
+
+  const settle = () => {
+    const box = scroller.current;
+    if (!box) return;
+    const hold = held.current;
+    const element = hold && box.querySelector(`[data-node="${CSS.escape(hold.id)}"]`);
+    if (!hold || !element) box.scrollTop = box.scrollHeight;
+    else box.scrollTop += element.getBoundingClientRect().top - hold.top;
+  };
+
+  const look = () => {
+    const box = scroller.current;
+    if (!box) return;
+    const below = box.scrollHeight - box.scrollTop - box.clientHeight;
+    const atEnd = end === ids.length && below < AT_END;
+    held.current = atEnd ? null : firstVisible(box);
+    setAway(end < ids.length || below > NEAR / 2);
+    if (box.scrollTop < NEAR && start > 0) setFirst(ids[Math.max(0, start - STEP)] ?? null);
+    else if (box.scrollTop < NEAR && older.peek() !== null) void loadOlder();
+    else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MOST)] ?? null);
+  };
+
+  useLayoutEffect(settle, [ids, start, end]);
+  useEffect(() => {
+    const observer = new ResizeObserver(settle);
+    if (list.current) observer.observe(list.current);
+    if (scroller.current) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    // A page above arrived while its edge is in view: show it.
+    if (held.current && start > 0 && (scroller.current?.scrollTop ?? NEAR) < NEAR) look();
+  }, [ids.length]);
+
+  const wanted = target.value;
+  useLayoutEffect(() => {
+    const at = wanted === null ? -1 : ids.indexOf(wanted);
+    if (at < 0) return;
+    if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MOST / 2)] ?? null);
+    const article = articleOf(scroller.current, wanted);
+    if (!article) return;
+    pointAt(null);
+    article.scrollIntoView({ block: "center" });
+    article.focus({ preventScroll: true });
+    article.classList.add("found");
+    article.addEventListener("animationend", () => article.classList.remove("found"), { once: true });
+    held.current = firstVisible(/** @type {HTMLElement} */ (scroller.current));
+  }, [wanted, ids, start]);
+  const focus = focusNext.value;
+  useLayoutEffect(() => {
+    const article = articleOf(scroller.current, focus);
+    if (!article) return;
+    focusOn(null);
+    article.focus({ preventScroll: true });
+  }, [focus, ids]);
+
+  const toEnd = () => {
+    held.current = null;
+    setFirst(null);
+    settle();
+  };
+  const last = ids.length - 1;
+  return html`<div class="scroller" ref=${scroller} onScroll=${look} onKeyDown=${walk}>
+    <div class="column" ref=${list}>
+      ${beginning ? html`<header class="opening"><h1>${session.value?.title}</h1></header>` : html`<p class="aside top">${loadingOlder.value && t("loading")}</p>`}
+      <ol class="line" aria-label=${t("story.line")}>${ids.slice(start, end).map((id, i) => h(Message, { key: id, id, last: start + i === last }))}</ol>
+      ${ids.length === 0 && h(Blank, { symbol: "chat", title: t("story.empty"), hint: t("story.emptyHint") })}
+      ${end === ids.length && h(Unanswered, {})}
+    </div></div>
+    ${away && html`<button type="button" class="to-end" onClick=${toEnd} aria-label=${t("story.toEnd")} title=${t("story.toEnd")}>${icon("down")}</button>`}
+    ${h(HintLine, {})}`;
+}
+
+/** @param {HTMLElement | null} box @param {Id | null} id */
+function articleOf(box, id) {
+  return id === null ? null : /** @type {HTMLElement | null} */ (box?.querySelector(`[data-node="${CSS.escape(id)}"]`));
+}
+
+/** The first message whose lower edge is in view. @param {HTMLElement} box */
+function firstVisible(box) {
+  const edge = box.getBoundingClientRect().top;
+  for (const element of box.querySelectorAll("[data-node]")) {
+    const { top, bottom } = element.getBoundingClientRect();
+    if (bottom > edge + 1) return { id: /** @type {HTMLElement} */ (element).dataset["node"] ?? "", top };
+  }
+  return null;
+}
+
+/** Arrow keys walk from message to message. @param {KeyboardEvent} event */
+function walk(event) {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  const from = event.target instanceof HTMLElement && event.target.matches("[data-node]") ? event.target : null;
+  if (!step || !from || event.altKey) return;
+  const all = [.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll("[data-node]")];
+  const to = /** @type {HTMLElement | undefined} */ (all[all.indexOf(from) + step]);
+  if (!to) return;
+  event.preventDefault();
+  to.focus();
+}
+
+/** The line ends with the reader's own words: offer a reply, or the ones that exist. */
+function Unanswered() {
+  const node = tail.value;
+  if (!node || !canRun("message.answer", node)) return null;
+  return html`<div class="actions unanswered"><span>${t("story.unanswered")}</span>${h(CommandButton, { id: "message.answer", node, wide: true, class: "primary" })}</div>`;
+}
+
+function PeekBar() {
+  return html`<div class="dock"><div class="peek" role="status">${icon("branch")}<p>${t("peek.text")}</p>
+    <button type="button" onClick=${() => session.value && navigate(`/s/${session.value.id}`)}>${t("peek.back")}</button>
+    <button type="button" class="primary" onClick=${settleHere}>${t("peek.settle")}</button></div></div>`;
+}
+
+function HintLine() {
+  if (hint.value === null) return null;
+  return html`<div class="hint-line" role="note">${icon(hint.value === "hint.goBack" ? "rewind" : "branch")}<p>${t(hint.value)}</p>
+    <button type="button" class="round" aria-label=${t("close")} onClick=${hintSeen}>${icon("close")}</button></div>`;
+}

@@ -1,0 +1,56 @@
+// Where the reader writes: the field, quick replies, send and stop.
+import { html, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
+import { run } from "../actions/commands.js";
+import { recallDraft, send, writeDraft } from "../actions/turn.js";
+import { t } from "../lib/i18n.js";
+import { draft, online, quickReplies, sending, session } from "../model/story.js";
+import { writing } from "../tree/line.js";
+import { icon } from "./parts.js";
+
+/** On touch screens Enter is a new line, because there is no Shift beside it. */
+const TOUCH = matchMedia("(pointer: coarse)");
+
+export function Composer() {
+  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const sid = session.value?.id ?? "";
+  useEffect(() => {
+    recallDraft(sid);
+    if (!TOUCH.matches) field.current?.focus({ preventScroll: true });
+  }, [sid]);
+  useLayoutEffect(() => {
+    const box = field.current;
+    if (!box || CSS.supports("field-sizing", "content")) return;
+    box.style.height = "auto";
+    box.style.height = `${box.scrollHeight + 2}px`;
+  }, [draft.value]);
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void send(draft.peek());
+  };
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    // 229: the Enter that only confirms an input method's choice
+    if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
+    if (event.shiftKey || event.altKey || (TOUCH.matches && !event.ctrlKey)) return;
+    submit(event);
+  };
+  const busy = writing.value !== null;
+  return html`<div class="dock">${h(QuickReplies, {})}
+    <form class="composer" onSubmit=${submit}>
+      <textarea ref=${field} rows="1" aria-label=${t("composer.label")} placeholder=${t("composer.placeholder")} value=${draft.value}
+        onInput=${(/** @type {Event} */ event) => writeDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)} onKeyDown=${keys}></textarea>
+      ${busy
+        ? html`<button key="stop" type="button" class="send stop" aria-label=${t("command.stop")} title=${t("command.stop")} onClick=${() => run("turn.stop")}>${icon("stop")}</button>`
+        : html`<button key="send" class="send" aria-label=${t("composer.send")} title=${t("composer.send")} disabled=${sending.value || !online.value || !draft.value.trim()}>${icon("send")}</button>`}
+    </form></div>`;
+}
+
+function QuickReplies() {
+  if (writing.value || sending.value || quickReplies.value.length === 0) return null;
+  const choose = (/** @type {string} */ text) => {
+    writeDraft(text);
+    void send(text);
+  };
+  return html`<ul class="replies" aria-label=${t("composer.replies")}>${quickReplies.value.map(
+    (reply) => html`<li key=${reply.label}><button type="button" onClick=${() => choose(reply.send)}>${reply.label}</button></li>`,
+  )}</ul>`;
+}

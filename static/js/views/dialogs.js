@@ -1,0 +1,102 @@
+// The dialogs that need only a field or a question; search and "why?" have their own files.
+import { h, html, useRef, useSignal } from "../../vendor/preact.js";
+import { begin, createCharacter, remove, rename } from "../actions/library.js";
+import { t } from "../lib/i18n.js";
+import { characterById, models, plugins } from "../model/library.js";
+import { dialog, openDialog } from "../model/page.js";
+import { Search } from "./search.js";
+import { Models } from "./library.js";
+import { Modal, Waiting } from "./parts.js";
+
+/** @import { Dialog } from "../model/page.js" */
+/** @import { ComponentType } from "../../vendor/preact.js" */
+
+export function Dialogs() {
+  const open = dialog.value;
+  switch (open?.kind) {
+    case "search":
+      return h(Search, { key: open.text, text: open.text });
+    case "why":
+      return h(Later, { key: open.nid, nid: open.nid });
+    case "rename":
+      return h(Rename, { open });
+    case "delete":
+      return h(Delete, { open });
+    case "start":
+      return h(Start, { characterId: open.characterId });
+    case "character":
+      return h(NewCharacter, {});
+    default:
+      return null;
+  }
+}
+
+/** "Why?" is loaded when it is first asked. @param {{nid: string}} props */
+function Later({ nid }) {
+  const view = useSignal(/** @type {{Why: ComponentType<{nid: string}>} | null} */ (null));
+  if (!view.value) void import("./why.js").then((loaded) => (view.value = loaded));
+  return view.value ? h(view.value.Why, { nid }) : h(Modal, { title: t("command.why") }, h(Waiting, { rows: 3 }));
+}
+
+/** @param {Event} event @returns {FormData} */
+function submitted(event) {
+  event.preventDefault();
+  return new FormData(/** @type {HTMLFormElement} */ (event.target));
+}
+
+/** @param {FormData} form @param {string} name */
+const text = (form, name) => String(form.get(name) ?? "").trim();
+
+const Actions = (/** @type {{label: string, danger?: boolean}} */ { label, danger = false }) =>
+  html`<div class="actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button>
+    <button class=${danger ? "primary danger" : "primary"}>${label}</button></div>`;
+
+/** @param {{open: Extract<Dialog, {kind: "rename"}>}} props */
+function Rename({ open }) {
+  const save = (/** @type {Event} */ event) => {
+    const title = text(submitted(event), "title");
+    if (title) void rename(open.sid, title);
+  };
+  return h(Modal, { title: t("command.rename") }, html`<form onSubmit=${save}>
+    <label>${t("rename.label")}<input name="title" required maxlength="200" autofocus defaultValue=${open.title} /></label>${h(Actions, { label: t("save") })}</form>`);
+}
+
+/** @param {{open: Extract<Dialog, {kind: "delete"}>}} props */
+function Delete({ open }) {
+  return h(Modal, { title: t("command.delete") }, html`<form onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void remove(open.sid))}>
+    <p>${t("delete.text", { name: open.title })}</p>${h(Actions, { label: t("command.delete"), danger: true })}</form>`);
+}
+
+/** @param {{characterId: string}} props */
+function Start({ characterId }) {
+  const character = characterById(characterId);
+  const busy = useRef(false);
+  if (!character) return null;
+  const list = (models.value ?? []).filter((model) => !model.id.startsWith("plugin:"));
+  const rules = plugins.value.filter((plugin) => !plugin.hooks?.includes("narrate"));
+  const start = async (/** @type {Event} */ event) => {
+    const form = submitted(event);
+    if (busy.current) return;
+    busy.current = true;
+    const chosen = form.getAll("plugin").map((id) => ({ id: String(id) }));
+    await begin(character, { model: text(form, "model"), ...(rules.length ? { plugins: chosen } : {}) });
+    busy.current = false;
+  };
+  if (list.length === 0) return h(Modal, { title: character.name }, html`<p>${t("start.noModel")}</p>${h(Models, {})}`);
+  return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
+    <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id}>${model.id}</option>`)}</select></label>
+    ${rules.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${rules.map(
+      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title ?? plugin.id}<small>${plugin.description}</small></span></label>`,
+    )}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);
+}
+
+function NewCharacter() {
+  const save = (/** @type {Event} */ event) => {
+    const form = submitted(event);
+    void createCharacter({ name: text(form, "name"), description: text(form, "description"), firstMessage: text(form, "firstMessage") });
+  };
+  return h(Modal, { title: t("library.create") }, html`<form onSubmit=${save}>
+    <label>${t("character.name")}<input name="name" required maxlength="100" autofocus /></label>
+    <label>${t("character.description")}<textarea name="description" rows="6"></textarea><small>${t("character.descriptionHint")}</small></label>
+    <label>${t("character.firstMessage")}<textarea name="firstMessage" rows="4"></textarea></label>${h(Actions, { label: t("save") })}</form>`);
+}

@@ -1,0 +1,99 @@
+// The first page: what to do at the start, stories to go on with, characters, models.
+import { h, html } from "../../vendor/preact.js";
+import { ask, begin, isReady, readLibrary, readMoreSessions } from "../actions/library.js";
+import { wordsFor } from "../actions/failure.js";
+import { navigate } from "../actions/travel.js";
+import { ago, t } from "../lib/i18n.js";
+import { characterById, characters, loading, models, moreSessions, sessions } from "../model/library.js";
+import { openDialog } from "../model/page.js";
+import { Avatar, Blank, Menu, Waiting, icon } from "./parts.js";
+
+/** @import { Character, Session } from "../lib/wire.d.ts" */
+
+export function Library() {
+  return html`<div class="library"><div class="library-inner">${h(Contents, {})}</div></div>`;
+}
+
+function Contents() {
+  const state = loading.value;
+  if (state.state === "failed") {
+    const words = wordsFor(state.error);
+    return h(Blank, { symbol: "warning", title: words.text, hint: words.hint }, html`<button type="button" class="primary" onClick=${readLibrary}>${t("retry")}</button>`);
+  }
+  if (state.state !== "ready") return h(Waiting, { rows: 4 });
+  const adventure = characters.value.find(isReady);
+  const others = characters.value.filter((character) => character !== adventure);
+  const first = sessions.value.length === 0;
+  return html`${first ? h(Welcome, { adventure }) : html`<h1 class="hidden">${t("command.library")}</h1>`}
+    ${!first && h(Sessions, {})}
+    <section aria-labelledby="begin"><h2 id="begin">${t(first ? "library.or" : "library.new")}</h2><ul class="cards">
+      ${!first && adventure && html`<li>${h(CharacterCard, { character: adventure })}</li>`}
+      ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}</li>`)}
+      <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
+    </ul></section>
+    ${h(Models, {})}`;
+}
+
+/** @param {{adventure: Character | undefined}} props */
+function Welcome({ adventure }) {
+  return html`<section class="welcome"><p class="brandline">Clotho</p><h1>${t("welcome.title")}</h1><p class="lead">${t("welcome.lead")}</p>
+    ${adventure && html`<div class="hero"><div class="glow" aria-hidden="true"></div><div>
+      <h2>${adventure.name}</h2><p>${adventure.description || adventure.scenario}</p>
+      <button type="button" class="primary big" onClick=${() => begin(adventure)}>${icon("play")}<span>${t("welcome.play")}</span></button>
+      <p class="small">${t("welcome.playHint")}</p></div></div>`}</section>`;
+}
+
+function Sessions() {
+  const now = Date.now();
+  return html`<section aria-labelledby="stories"><h2 id="stories">${t("library.continue")}</h2><ul class="sessions">
+    ${sessions.value.map((session) => h(SessionRow, { key: session.id, session, now }))}</ul>
+    ${moreSessions.value && html`<button type="button" onClick=${readMoreSessions}>${t("library.more")}</button>`}</section>`;
+}
+
+/** @param {{session: Session, now: number}} props */
+function SessionRow({ session, now }) {
+  const character = characterById(session.characterIds[0] ?? "");
+  const path = `/s/${session.id}`;
+  const open = (/** @type {MouseEvent} */ event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    navigate(path);
+  };
+  const counts = session.counts;
+  return html`<li class="session"><a href=${path} onClick=${open}>${h(Avatar, { name: character?.name ?? session.title, src: character?.avatar })}
+      <span class="session-text"><strong>${session.title}</strong><small>${[
+        character && character.name !== session.title ? character.name : "",
+        counts && t("library.turns", { n: counts.turns }),
+        counts && counts.branches > 1 ? t("library.branches", { n: counts.branches }) : "",
+        ago(session.updatedAt, now),
+      ].filter(Boolean).join(" · ")}</small></span></a>
+    ${h(Menu, { label: t("library.manage", { name: session.title }) }, html`<button type="button" onClick=${() => ask(session, "rename")}>${icon("edit")}${t("command.rename")}</button>
+      <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;
+}
+
+/** @param {{character: Character}} props */
+function CharacterCard({ character }) {
+  const start = () => (isReady(character) ? begin(character) : openDialog({ kind: "start", characterId: character.id }));
+  return html`<button type="button" class="card" onClick=${start}>${h(Avatar, { name: character.name, src: character.avatar ?? null })}
+    <strong>${character.name}</strong><span>${character.description || character.scenario || character.creatorNotes}</span></button>`;
+}
+
+export function Models() {
+  const list = (models.value ?? []).filter((model) => !model.id.startsWith("plugin:"));
+  return html`<section aria-labelledby="models" class="models"><h2 id="models">${icon("plug")}${t("models.title")}</h2>
+    ${list.length > 0
+      ? html`<p>${t("models.have", { n: list.length })}</p><ul class="model-list">${list.slice(0, 12).map((model) => html`<li key=${model.id} class="chip">${model.id}</li>`)}</ul>`
+      : html`<p>${t("models.none")}</p>`}
+    <details open=${list.length === 0}><summary>${t("models.how")}</summary><p>${t("models.howText")}</p>
+      <pre tabindex="0"><code>${EXAMPLE}</code></pre><p>${t("models.howAfter")}</p></details></section>`;
+}
+
+const EXAMPLE = `[generation]
+model = "home/my-model"
+
+[[providers]]
+id = "home"
+kind = "openai"
+base_url = "http://127.0.0.1:8080/v1"
+api_key_env = "MY_KEY"       # leave out where none is needed
+models = ["my-model"]`;

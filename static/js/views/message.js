@@ -1,0 +1,151 @@
+// One message: who, when, the text, its siblings, what one can do with it.
+import { h, html, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
+import { run } from "../actions/commands.js";
+import { edit } from "../actions/turn.js";
+import { toSibling } from "../actions/travel.js";
+import { clock, moment, t } from "../lib/i18n.js";
+import { LiveProse } from "../lib/markdown.js";
+import { characterById } from "../model/library.js";
+import { editInPlace, editing, nodeOf } from "../model/story.js";
+import { streamOf } from "../model/stream.js";
+import { placeAmongSiblings } from "../tree/line.js";
+import { TurnChanges } from "./changes.js";
+import { Avatar, CommandButton, Prose, icon } from "./parts.js";
+
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+
+/** @param {{id: Id, last: boolean}} props */
+export function Message({ id, last }) {
+  const node = nodeOf(id);
+  const swipe = useRef({ x: 0, y: 0 });
+  if (!node) return null;
+  const name = nameOf(node);
+  const touched = (/** @type {TouchEvent} */ event) => swiped(node, swipe.current, event);
+  return html`<li class=${`message ${node.role} ${node.status} ${node.isEnabled === false ? "disabled" : ""} ${last ? "last" : ""}`}>
+    <article data-node=${id} tabindex=${last ? 0 : -1} aria-label=${t("message.by", { name, time: clock(node.timestamp) })}
+      aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
+      ${h(Avatar, { name, src: characterById(node.characterId ?? "")?.avatar })}
+      <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time></header>
+      ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
+      ${last && node.status === "complete" && h(TurnChanges, { nid: id })}
+      <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
+        ${TOOLS.map((command) => h(CommandButton, { key: command, id: command, node }))}</div></footer>
+    </article></li>`;
+}
+
+const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy", "message.why"];
+
+/** @param {ChatNode} node */
+const nameOf = (node) => node.name || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
+
+// The text
+
+/** @param {{node: ChatNode}} props */
+function Body({ node }) {
+  if (node.status === "generating") return h(LiveBody, { key: node.id, node });
+  const text = node.display ?? node.content;
+  return html`${node.reasoning && h(Thinking, { text: node.reasoning, live: false })}
+    ${text && h(Prose, { text })}
+    ${node.status === "error" && h(Failure, { node })}
+    ${node.metadata?.isTruncated && node.status === "complete" && html`<p class="aside">${t("message.cut")}</p>`}
+    ${node.notes?.map((note, i) => html`<p key=${i} class="aside note" title=${note.plugin}>${note.text}</p>`)}
+    ${node.problems?.length ? h(Problems, { node }) : null}`;
+}
+
+/** A reply that is being written. @param {{node: ChatNode}} props */
+function LiveBody({ node }) {
+  const stream = streamOf(node);
+  const host = useRef(/** @type {HTMLElement | null} */ (null));
+  const begun = useSignal(stream.text !== "");
+  const thoughts = useSignal(stream.reasoning);
+  const live = useRef(/** @type {LiveProse | null} */ (null));
+  useSignalEffect(() => {
+    void stream.shown.value;
+    begun.value = stream.text !== "";
+    thoughts.value = stream.reasoning;
+    if (host.current && stream.text) (live.current ??= new LiveProse(host.current)).show(stream.text);
+  });
+  return html`${thoughts.value && h(Thinking, { text: thoughts.value, live: !begun.value })}
+    <div class="prose live" ref=${host}></div>
+    ${!begun.value && html`<p class="aside phase">${phaseOf(node)}</p>`}`;
+}
+
+/** @param {ChatNode} node */
+function phaseOf(node) {
+  const { phase, queuePosition } = node.metadata ?? {};
+  if (phase === "queued") return t("phase.queued", { n: queuePosition ?? 1 });
+  return t(phase === "thinking" ? "phase.thinking" : "phase.waiting");
+}
+
+/** @param {{text: string, live: boolean}} props */
+const Thinking = ({ text, live }) =>
+  html`<details class="thinking"><summary>${t(live ? "phase.thinking" : "message.thinking")}</summary><div>${text}</div></details>`;
+
+/** @param {{node: ChatNode}} props */
+function Failure({ node }) {
+  const given = node.metadata?.error;
+  const error = typeof given === "string" ? { code: given, message: given } : given;
+  return html`<div class="failure">${icon("warning")}<div><p><strong>${t("message.failed")}</strong> ${error?.message}</p>
+    ${error?.hint && html`<p class="hint">${error.hint}</p>`}
+    <button type="button" class="primary" onClick=${() => run("message.reroll", node)}>${icon("reroll")}<span>${t("retry")}</span></button></div></div>`;
+}
+
+/** @param {{node: ChatNode}} props */
+const Problems = ({ node }) =>
+  html`<details class="aside problems"><summary>${t("message.problems", { n: node.problems?.length ?? 0 })}</summary>
+    <ul>${node.problems?.map((p, i) => html`<li key=${i}>${p.plugin && html`<b>${p.plugin}</b> `}${p.message}</li>`)}</ul></details>`;
+
+// Siblings
+
+/** @param {{node: ChatNode}} props */
+function SiblingSwitch({ node }) {
+  const { index, count } = placeAmongSiblings(node);
+  if (count < 2) return null;
+  const place = t("siblings.place", { i: index + 1, n: count });
+  const arrow = (/** @type {"previous" | "next"} */ which, /** @type {string} */ symbol, /** @type {boolean} */ can) =>
+    html`<button type="button" aria-label=${t(`command.${which}`)} aria-disabled=${!can} onClick=${() => can && toSibling(node, which)}>${icon(symbol)}</button>`;
+  return html`<div class="siblings" role="group" aria-label=${place}>
+    ${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}</div>`;
+}
+
+const SWIPE = 56;
+
+/** @param {ChatNode} node @param {{x: number, y: number}} from @param {TouchEvent} event */
+function swiped(node, from, event) {
+  const touch = event.changedTouches[0];
+  if (!touch) return;
+  const [dx, dy] = [touch.clientX - from.x, touch.clientY - from.y];
+  if (event.type === "touchstart") Object.assign(from, { x: touch.clientX, y: touch.clientY });
+  else if (Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy)) void toSibling(node, dx > 0 ? "previous" : "next");
+}
+
+// Editing
+
+/** @param {{node: ChatNode, last: boolean}} props */
+function EditForm({ node, last }) {
+  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const carry = useSignal(false);
+  const busy = useSignal(false);
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(node.content.length, node.content.length);
+  }, []);
+  const save = async () => {
+    const text = field.current?.value ?? "";
+    if (busy.peek() || !text.trim()) return;
+    busy.value = true;
+    await edit(node, text, carry.peek());
+    busy.value = false;
+  };
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Escape") editInPlace(null);
+    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void save();
+  };
+  const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
+  return html`<form class="edit" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void save())}>
+    <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} defaultValue=${node.content}></textarea>
+    ${!last && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
+      <span>${t("edit.carry")}<small>${t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small></span></label>`}
+    <div class="actions"><button type="button" onClick=${() => editInPlace(null)}>${t("cancel")}</button>
+      <button class="primary" disabled=${busy.value}>${t(saves)}</button></div></form>`;
+}

@@ -1,0 +1,91 @@
+// Small pieces that every view uses: icons, buttons of commands, avatars, menus, dialogs.
+import { h, html, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
+import { canRun, command, run } from "../actions/commands.js";
+import { t } from "../lib/i18n.js";
+import { spelled } from "../lib/keys.js";
+import { prose } from "../lib/markdown.js";
+import { initial } from "../lib/text.js";
+import { openDialog } from "../model/page.js";
+
+/** @import { ComponentChildren, VNode } from "../../vendor/preact.js" */
+/** @import { ChatNode } from "../lib/wire.d.ts" */
+
+const SPRITE = new URL("../../icons.svg", import.meta.url).pathname;
+
+/** @param {{name: string}} props a symbol of icons.svg */
+export function Icon({ name }) {
+  return html`<svg class="icon" aria-hidden="true"><use href=${`${SPRITE}#${name}`} /></svg>`;
+}
+
+/** @param {string} name */
+export const icon = (name) => h(Icon, { name });
+
+/**
+ * The button of a command. Shows its icon, its label too when `wide`; hidden while the command cannot run.
+ * @param {{id: string, node?: ChatNode | null, wide?: boolean, class?: string}} props
+ */
+export function CommandButton({ id, node = null, wide = false, class: look = "" }) {
+  if (!canRun(id, node)) return null;
+  const { label, icon: symbol, keys } = command(id);
+  const name = t(label);
+  const title = keys?.[0] ? `${name} (${spelled(keys[0])})` : name;
+  return html`<button type="button" class=${`${wide ? "" : "round"} ${look}`} title=${title} aria-label=${wide ? null : name}
+    data-command=${id} onClick=${() => run(id, node)}>${icon(symbol)}${wide && html`<span>${name}</span>`}</button>`;
+}
+
+/** A picture of our own origin, or the first letter. @param {{name: string | null | undefined, src?: string | null | undefined}} props */
+export function Avatar({ name, src = null }) {
+  const own = src?.startsWith("/") && !src.startsWith("//");
+  return html`<span class="avatar" aria-hidden="true">${own ? html`<img src=${src} alt="" />` : initial(name)}</span>`;
+}
+
+/** Rendered Markdown. @param {{text: string}} props */
+export function Prose({ text }) {
+  const ref = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => ref.current?.replaceChildren(prose(text)), [text]);
+  return html`<div class="prose" ref=${ref}></div>`;
+}
+
+let menus = 0;
+
+/** A button that opens a small menu. @param {{label: string, children?: ComponentChildren}} props */
+export function Menu({ label, children }) {
+  const id = useRef(`menu-${++menus}`).current;
+  const ref = useRef(/** @type {HTMLElement | null} */ (null));
+  const place = (/** @type {MouseEvent} */ event) => {
+    const button = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
+    const style = /** @type {HTMLElement} */ (ref.current).style;
+    style.top = `${button.bottom + 4}px`;
+    style.right = `${Math.max(8, innerWidth - button.right)}px`;
+  };
+  const close = () => ref.current?.hidePopover();
+  return html`<button type="button" class="round" aria-label=${label} title=${label} popovertarget=${id} onClick=${place}>${icon("menu")}</button>
+    <div id=${id} ref=${ref} class="menu" popover="auto" onClick=${close}>${children}</div>`;
+}
+
+/** A modal dialog; Escape, the cross and a click beside it close it. @param {{title: string, class?: string, children?: ComponentChildren}} props */
+export function Modal({ title, class: look = "", children }) {
+  const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    ref.current?.showModal();
+    return () => ref.current?.close();
+  }, []);
+  const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && openDialog(null);
+  return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${() => openDialog(null)} onMouseDown=${beside}>
+    <div class="sheet"><header><h2>${title}</h2>
+      <button type="button" class="round" aria-label=${t("close")} onClick=${() => openDialog(null)}>${icon("close")}</button></header>
+      ${children}</div></dialog>`;
+}
+
+/** The designed answer to nothing-there, waiting and failing. @param {{symbol: string, title: string, hint?: string, children?: ComponentChildren}} props */
+export function Blank({ symbol, title, hint = "", children = null }) {
+  return html`<div class="blank">${icon(symbol)}<p class="blank-title">${title}</p>${hint && html`<p>${hint}</p>`}${children}</div>`;
+}
+
+/** @param {{rows: number}} props */
+export function Waiting({ rows }) {
+  return html`<div class="waiting" role="status"><span class="hidden">${t("loading")}</span>
+    ${Array.from({ length: rows }, (_, i) => html`<span key=${i}></span>`)}</div>`;
+}
+
+/** @typedef {VNode | null} Node */

@@ -1,0 +1,96 @@
+// One box: words find messages in every story and branch; a leading ">" finds commands.
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { canRun, commandsOf, run } from "../actions/commands.js";
+import { wordsFor } from "../actions/failure.js";
+import { search } from "../actions/page.js";
+import { jump } from "../actions/travel.js";
+import { moment, t } from "../lib/i18n.js";
+import { spelled } from "../lib/keys.js";
+import { cutAtMarks } from "../lib/text.js";
+import { openDialog } from "../model/page.js";
+import { ApiError } from "../net/api.js";
+import { Blank, Modal, icon } from "./parts.js";
+
+/** @import { Hit } from "../lib/wire.d.ts" */
+/** @typedef {{state: "idle"} | {state: "busy"} | {state: "failed", error: ApiError} | {state: "done", hits: Hit[], total: string}} Answer */
+
+const PAUSE = 160;
+
+/** @param {{text: string}} props */
+export function Search({ text }) {
+  const query = useSignal(text);
+  const answer = useSignal(/** @type {Answer} */ ({ state: "idle" }));
+  const chosen = useSignal(0);
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const wanted = query.value.trim();
+  const forCommands = wanted.startsWith(">");
+  useEffect(() => {
+    chosen.value = 0;
+    if (!wanted || forCommands) return void (answer.value = { state: "idle" });
+    const abort = new AbortController();
+    const timer = setTimeout(() => void look(wanted, abort.signal).then((found) => found && (answer.value = found)), PAUSE);
+    answer.value = answer.peek().state === "done" ? answer.peek() : { state: "busy" };
+    return () => (clearTimeout(timer), abort.abort());
+  }, [wanted]);
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    const options = [...(list.current?.querySelectorAll("[role=option]") ?? [])];
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      const next = chosen.peek() + (event.key === "ArrowDown" ? 1 : -1);
+      chosen.value = Math.max(0, Math.min(options.length - 1, next));
+      options[chosen.peek()]?.scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter" && !event.isComposing) {
+      event.preventDefault();
+      /** @type {HTMLElement | undefined} */ (options[chosen.peek()])?.click();
+    }
+  };
+  return h(Modal, { title: t(forCommands ? "command.palette" : "command.search"), class: "search" }, html`<search>
+    <div class="search-field">${icon("search")}<input type="search" role="combobox" aria-expanded="true" aria-controls="hits" aria-activedescendant=${`hit-${chosen.value}`}
+      aria-label=${t("command.search")} placeholder=${t("search.placeholder")} autofocus value=${query.value} onInput=${(/** @type {Event} */ e) => (query.value = /** @type {HTMLInputElement} */ (e.target).value)} onKeyDown=${keys} /></div>
+    <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
+}
+
+/** @param {string} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
+async function look(wanted, signal) {
+  try {
+    const found = await search(wanted, signal);
+    const n = found.total?.value ?? found.items.length;
+    return { state: "done", hits: found.items, total: t("search.total", { n }) };
+  } catch (error) {
+    if (signal.aborted) return null;
+    if (!(error instanceof ApiError)) throw error;
+    return { state: "failed", error };
+  }
+}
+
+/** @param {{answer: Answer, chosen: number}} props */
+function Hits({ answer, chosen }) {
+  if (answer.state === "idle") return html`<div id="hits" role="listbox" aria-label=${t("search.hits")}></div><p class="aside">${t("search.help")}</p>`;
+  if (answer.state === "busy") return html`<div id="hits" role="listbox" aria-label=${t("search.hits")}></div><p class="aside" role="status">${t("loading")}</p>`;
+  if (answer.state === "failed") return h(Blank, { symbol: "warning", title: wordsFor(answer.error).text, hint: wordsFor(answer.error).hint });
+  if (answer.hits.length === 0) return h(Blank, { symbol: "search", title: t("search.none"), hint: t("search.noneHint") });
+  return html`<p class="aside" role="status">${answer.total}</p><ul id="hits" role="listbox" aria-label=${t("search.hits")}>${answer.hits.map(
+    (hit, i) => html`<li key=${hit.nodeId} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} onClick=${() => void jump(hit.sessionId, hit.nodeId)}>
+      <small><b>${hit.sessionTitle}</b> · ${hit.name ?? hit.role}${hit.timestamp && ` · ${moment(hit.timestamp)}`}${hit.onTrunk === false && html` <span class="chip">${icon("branch")}${t("search.otherBranch")}</span>`}</small>
+      <span>${cutAtMarks(hit.snippet.text, hit.snippet.marks).map((part, j) => (part.marked ? html`<mark key=${j}>${part.text}</mark>` : part.text))}</span></li>`,
+  )}</ul>`;
+}
+
+/** @param {{filter: string, chosen: number}} props */
+function Commands({ filter, chosen }) {
+  const all = commandsOf("page").filter(({ id, label }) => canRun(id) && t(label).toLowerCase().includes(filter.toLowerCase()));
+  const choose = (/** @type {string} */ id) => {
+    openDialog(null);
+    run(id);
+  };
+  return html`<ul id="hits" role="listbox" aria-label=${t("command.palette")}>${all.map(
+    ({ id, label, keys, icon: symbol }, i) => html`<li key=${id} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} class="command" onClick=${() => choose(id)}>
+      ${icon(symbol)}<span>${t(label)}</span>${keys?.[0] && html`<kbd>${spelled(keys[0])}</kbd>`}</li>`,
+  )}</ul>${!filter && h(MessageKeys, {})}`;
+}
+
+/** What can be done with a focused message, for the keyboard. */
+const MessageKeys = () =>
+  html`<h3>${t("search.messageKeys")}</h3><ul class="keys">${commandsOf("message").filter(({ keys }) => keys?.length).map(
+    ({ id, label, keys }) => html`<li key=${id}><span>${t(label)}</span><kbd>${spelled(keys?.[0] ?? "")}</kbd></li>`,
+  )}</ul>`;

@@ -1,0 +1,158 @@
+// The world panel: every variable drawn from its schema, this turn's changes marked, each value editable by hand.
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { setValue } from "../actions/world.js";
+import { wordsFor } from "../actions/failure.js";
+import { t } from "../lib/i18n.js";
+import { changeAt, fullness } from "../lib/schema.js";
+import { brief, humanise } from "../lib/text.js";
+import { peek } from "../model/story.js";
+import { failed, groups, known, rolls, turn } from "../model/world.js";
+import { writing } from "../tree/line.js";
+import { RollChip, differenceOf, toneOf } from "./changes.js";
+import { Blank, Waiting, icon } from "./parts.js";
+
+/** @import { Row, Turn } from "../lib/schema.js" */
+/** @import { Json } from "../lib/wire.d.ts" */
+
+export function World() {
+  return html`<aside class="world" aria-label=${t("world.title")}><div class="world-inner"><h2>${t("world.title")}</h2>${h(Contents, {})}</div></aside>`;
+}
+
+function Contents() {
+  if (failed.value) return h(Blank, { symbol: "warning", title: wordsFor(failed.value).text, hint: wordsFor(failed.value).hint });
+  if (!known.value) return h(Waiting, { rows: 5 });
+  if (groups.value.length === 0) return h(Blank, { symbol: "world", title: t("world.empty"), hint: t("world.emptyHint") });
+  return html`${groups.value.map(
+    (group) => html`<section key=${group.plugin}>${groups.value.length > 1 && html`<h3>${group.title || t("world.free")}</h3>`}
+      <ul class="variables">${group.rows.map((row) => h(Variable, { key: row.path, row }))}</ul></section>`,
+  )}
+  ${rolls.value.length > 0 && html`<section><h3>${t("world.dice")}</h3><ul class="changes">${rolls.value.map((roll, i) => h(RollChip, { key: i, roll }))}</ul></section>`}`;
+}
+
+/** @param {{row: Row}} props */
+function Variable({ row }) {
+  const editing = useSignal(false);
+  const change = changeAt(turn.value, row.path);
+  if (row.kind === "group") {
+    if (row.rows.length === 0) return null;
+    return html`<li class="group"><h4 title=${row.about}>${row.label}</h4><ul class="variables">${row.rows.map((inner) => h(Variable, { key: inner.path, row: inner }))}</ul></li>`;
+  }
+  const edit = t("world.edit", { name: row.label });
+  return html`<li class=${`variable ${row.kind} ${change ? "changed" : ""}`} data-path=${row.path}>
+    <div class="variable-head"><span class="label" title=${row.about}>${row.label}</span>
+      ${change && h(Mark, { change })}
+      ${!editing.value && h(Short, { row })}
+      ${peek.value === null && !writing.value && html`<button type="button" class="round small" aria-label=${edit} title=${edit} aria-expanded=${editing.value} onClick=${() => (editing.value = !editing.value)}>${icon("edit")}</button>`}</div>
+    ${editing.value ? h(EditValue, { row, close: () => (editing.value = false) }) : h(Long, { row, change })}
+    ${change?.why && html`<p class="why">${change.why}</p>`}</li>`;
+}
+
+/** @param {{change: Turn}} props */
+const Mark = ({ change }) => {
+  const compound = typeof change.after === "object" || change.after === undefined;
+  return html`<b class=${`mark ${toneOf(change)}`}>${compound ? t("change.changed") : differenceOf(change)}</b>`;
+};
+
+// Values
+
+/** The part beside the label. @param {{row: Row}} props */
+function Short({ row }) {
+  const { kind, value, schema } = row;
+  if (kind === "bar") return html`<span class="value"><b>${brief(value)}</b><small> / ${schema.maximum}</small></span>`;
+  if (kind === "number") return html`<span class="value"><b>${brief(value)}</b></span>`;
+  if (kind === "choice") return html`<span class="value chip">${worded(row, value)}</span>`;
+  if (kind === "flag") return html`<span class=${`value chip ${value ? "on" : ""}`}>${t(value ? "yes" : "no")}</span>`;
+  if (kind === "text" && !isLong(value)) return html`<span class="value">${worded(row, value)}</span>`;
+  return null;
+}
+
+/** The part below it. @param {{row: Row, change: Turn | null}} props */
+function Long({ row, change }) {
+  const { kind, value } = row;
+  if (kind === "bar") return h(Bar, { row, change });
+  if (kind === "list") return h(Items, { items: Array.isArray(value) ? value.map((item) => worded(row, item)) : [] });
+  if (kind === "map") return h(Items, { items: Object.entries(isObject(value) ? value : {}).map(([key, inner]) => pair(key, inner)) });
+  if (kind === "text" && isLong(value)) return html`<p class="long">${brief(value)}</p>`;
+  return null;
+}
+
+/** @param {Json | undefined} value */
+const isLong = (value) => brief(value).length > 24;
+/** @param {Json | undefined} value @returns {value is {[key: string]: Json}} */
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** "Rope × 2", "Affinity: 5" @param {string} key @param {Json} value */
+function pair(key, value) {
+  if (value === true || value === 1) return humanise(key);
+  return typeof value === "number" ? `${humanise(key)} × ${value}` : `${humanise(key)}: ${brief(value)}`;
+}
+
+/** A value in the schema's words for the reader's language, where it has some. @param {Row} row @param {Json | undefined} value */
+function worded(row, value) {
+  const own = /** @type {any} */ (row.schema["x-values"] ?? row.schema.items?.["x-values"])?.[String(value)];
+  if (typeof own === "string") return own;
+  return typeof value === "string" && /^[a-z]+([_-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
+}
+
+/** A bar drains at once and its loss fades after it. @param {{row: Row, change: Turn | null}} props */
+function Bar({ row, change }) {
+  const full = fullness(row);
+  const before = typeof change?.before === "number" ? fullness({ ...row, value: change.before }) : full;
+  return html`<div class=${`bar ${full <= 0.25 ? "low" : ""}`} role="meter" aria-label=${row.label} aria-valuenow=${Number(row.value ?? 0)}
+    aria-valuemin=${row.schema.minimum} aria-valuemax=${row.schema.maximum} style=${{ "--full": full, "--before": Math.max(full, before) }}><span class="lost"></span><span class="fill"></span></div>`;
+}
+
+/** @param {{items: string[]}} props */
+function Items({ items }) {
+  if (items.length === 0) return html`<p class="nothing">${t("world.nothing")}</p>`;
+  return html`<ul class="items">${items.map((item, i) => html`<li key=${i}>${item}</li>`)}</ul>`;
+}
+
+// Editing
+
+/** @param {{row: Row, close: () => void}} props */
+function EditValue({ row, close }) {
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const wrong = useSignal("");
+  const { kind, value, schema } = row;
+  useEffect(() => /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea"))?.focus(), []);
+  const save = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const field = /** @type {HTMLInputElement} */ (form.current?.elements.namedItem("value"));
+    try {
+      if (await setValue(row.path, read(kind, field))) close();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      wrong.value = t("world.notJson");
+    }
+  };
+  return html`<form ref=${form} class="edit-value" onSubmit=${save} onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && close()}>
+    ${fieldFor(row, value, schema)}
+    ${wrong.value && html`<p class="hint" role="alert">${wrong.value}</p>`}
+    <div class="actions"><button type="button" onClick=${close}>${t("cancel")}</button><button class="primary">${t("world.set")}</button></div></form>`;
+}
+
+/** @param {Row} row @param {Json | undefined} value @param {import("../lib/wire.d.ts").Schema} schema */
+function fieldFor(row, value, schema) {
+  const name = row.label;
+  switch (row.kind) {
+    case "bar":
+    case "number":
+      return html`<input name="value" type="number" step=${schema.type === "integer" ? 1 : "any"} required min=${schema.minimum} max=${schema.maximum} defaultValue=${String(value ?? 0)} aria-label=${name} />`;
+    case "choice":
+      return html`<select name="value" aria-label=${name}>${schema.enum?.map((choice, i) => html`<option key=${i} value=${JSON.stringify(choice)} selected=${choice === value}>${worded(row, choice)}</option>`)}</select>`;
+    case "flag":
+      return html`<label class="check"><input name="value" type="checkbox" defaultChecked=${value === true} /><span>${name}</span></label>`;
+    case "text":
+      return html`<input name="value" type="text" defaultValue=${typeof value === "string" ? value : ""} aria-label=${name} />`;
+    default:
+      return html`<textarea name="value" rows="5" class="code" aria-label=${name} defaultValue=${JSON.stringify(value ?? null, null, 1)}></textarea>`;
+  }
+}
+
+/** @param {Row["kind"]} kind @param {HTMLInputElement} field @returns {Json} */
+function read(kind, field) {
+  if (kind === "bar" || kind === "number") return field.valueAsNumber;
+  if (kind === "flag") return field.checked;
+  return kind === "text" ? field.value : JSON.parse(field.value);
+}
