@@ -39,6 +39,25 @@ export async function readMoreSessions() {
 /** Whether a character says by itself what its session is made of. @param {Character} character */
 export const isReady = (character) => Boolean(character.metadata?.clotho?.model);
 
+/** The language a ready character is written in, where it says so. @param {Character} character */
+const languageOf = (character) =>
+  character.metadata?.clotho?.plugins?.map((plugin) => plugin.config?.["language"]).find((language) => language !== undefined);
+
+/** The same story may be there in several languages: the one for this reader, if there is one. @param {Character} character */
+function isForReader(character) {
+  const language = languageOf(character);
+  return language === undefined || language === locale.value || !hasTwin(character);
+}
+
+/** Whether the story of this character exists in the reader's language. @param {Character} character */
+function hasTwin(character) {
+  const same = (/** @type {Character} */ other) => other.metadata?.clotho?.model === character.metadata?.clotho?.model;
+  return isReady(character) && model.characters.value.some((other) => same(other) && languageOf(other) === locale.value);
+}
+
+/** What the first page offers: no story twice in two languages. */
+export const offered = () => model.characters.value.filter(isForReader);
+
 /**
  * Starts a story with a character and opens it.
  * @param {Character} character
@@ -47,12 +66,15 @@ export const isReady = (character) => Boolean(character.metadata?.clotho?.model)
 export async function begin(character, choice = {}) {
   const wish = character.metadata?.clotho ?? {};
   /** @type {NewSession} */
-  const wanted = { characterIds: [character.id], plugins: (choice.plugins ?? wish.plugins ?? []).map(inLanguage) };
+  const wanted = { characterIds: [character.id], plugins: choice.plugins ?? (wish.plugins ?? []).map(hasTwin(character) ? asIs : inLanguage) };
   const chosen = choice.model || wish.model;
   if (chosen) wanted.model = chosen;
   const session = await attempt(() => api.createSession(wanted));
   if (session) navigate(`/s/${session.id}`);
 }
+
+/** @param {PluginChoice} choice @returns {PluginChoice} */
+const asIs = ({ id, config = {} }) => ({ id, config });
 
 /** A plugin that declares a language is told the reader's. @param {PluginChoice} choice @returns {PluginChoice} */
 function inLanguage({ id, config = {} }) {

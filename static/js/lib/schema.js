@@ -1,7 +1,7 @@
 // From a plugin's state schema and a world to rows that can be drawn. Pure.
 import { escapeStep, humanise, steps } from "./text.js";
 
-/** @import { Change, Delta, Json, Schema, WorldAt } from "./wire.d.ts" */
+/** @import { Change, Delta, Json, Schema, UiHint, WorldAt } from "./wire.d.ts" */
 
 /**
  * @typedef {"bar" | "number" | "choice" | "flag" | "list" | "map" | "text" | "group"} Kind
@@ -45,7 +45,7 @@ export function groupsOf(at, locale) {
  */
 function rowOf(whole, part, value, path, key, locale) {
   const schema = resolved(whole, part);
-  if (schema["x-visible"] === false || schema["x-ui"] === "hidden") return null;
+  if (schema["x-visible"] === false || hintOf(schema).as === "hidden") return null;
   const label = worded(schema, locale) || humanise(key);
   const kind = kindOf(schema, value);
   const rows = kind === "group" ? inner(whole, schema, value, path, locale) : [];
@@ -70,16 +70,27 @@ function resolved(whole, part) {
   return target ? { ...target, ...part } : part;
 }
 
+/** @param {Schema} schema @returns {UiHint} */
+function hintOf(schema) {
+  const hint = schema["x-ui"];
+  return typeof hint === "string" ? { as: hint } : (hint ?? {});
+}
+
 /** The schema's own title, in the reader's language where it has one. @param {Schema} schema @param {string} locale */
 function worded(schema, locale) {
-  const local = schema["x-labels"]?.[locale];
-  return (typeof local === "string" ? local : "") || schema.title || "";
+  return hintOf(schema).title?.[locale] || schema.title || "";
+}
+
+/** What the schema calls a value in the reader's language, or "". @param {Schema} schema @param {Json | undefined} value @param {string} locale */
+export function valueName(schema, value, locale) {
+  const named = hintOf(schema).values ?? hintOf(schema.items ?? {}).values;
+  return (named?.[locale] ?? named?.["en"])?.[String(value)] ?? "";
 }
 
 /** @param {Schema} schema @param {Json | undefined} value @returns {Kind} */
 function kindOf(schema, value) {
   const type = Array.isArray(schema.type) ? schema.type.find((t) => t !== "null") : schema.type;
-  const hint = schema["x-ui"];
+  const hint = hintOf(schema).as;
   if (hint === "list") return Array.isArray(value) || type === "array" ? "list" : "map";
   if (hint === "text") return "text";
   if (schema.enum) return "choice";

@@ -164,9 +164,17 @@ export interface Schema {
   items?: Schema;
   $ref?: string;
   $defs?: { [key: string]: Schema };
-  "x-ui"?: string;
+  /** How to draw it: a word, or a map with that word and names in other languages. */
+  "x-ui"?: string | UiHint;
   "x-visible"?: boolean;
-  "x-labels"?: { [locale: string]: Json };
+}
+
+export interface UiHint {
+  as?: string;
+  /** Locale to title. */
+  title?: { [locale: string]: string };
+  /** Locale to names of values. */
+  values?: { [locale: string]: { [value: string]: string } };
 }
 
 export interface StateSchema {

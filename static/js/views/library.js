@@ -1,10 +1,10 @@
 // The first page: what to do at the start, stories to go on with, characters, models.
 import { h, html } from "../../vendor/preact.js";
-import { ask, begin, isReady, readLibrary, readMoreSessions } from "../actions/library.js";
+import { ask, begin, isReady, offered, readLibrary, readMoreSessions } from "../actions/library.js";
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { ago, t } from "../lib/i18n.js";
-import { characterById, characters, loading, models, moreSessions, sessions } from "../model/library.js";
+import { characterById, loading, models, moreSessions, sessions } from "../model/library.js";
 import { openDialog } from "../model/page.js";
 import { Avatar, Blank, Menu, Waiting, icon } from "./parts.js";
 
@@ -21,8 +21,9 @@ function Contents() {
     return h(Blank, { symbol: "warning", title: words.text, hint: words.hint }, html`<button type="button" class="primary" onClick=${readLibrary}>${t("retry")}</button>`);
   }
   if (state.state !== "ready") return h(Waiting, { rows: 4 });
-  const adventure = characters.value.find(isReady);
-  const others = characters.value.filter((character) => character !== adventure);
+  const all = offered();
+  const adventure = all.find(isReady);
+  const others = all.filter((character) => character !== adventure);
   const first = sessions.value.length === 0;
   return html`${first ? h(Welcome, { adventure }) : html`<h1 class="hidden">${t("command.library")}</h1>`}
     ${!first && h(Sessions, {})}

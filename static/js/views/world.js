@@ -2,8 +2,8 @@
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { setValue } from "../actions/world.js";
 import { wordsFor } from "../actions/failure.js";
-import { t } from "../lib/i18n.js";
-import { changeAt, fullness } from "../lib/schema.js";
+import { locale, t } from "../lib/i18n.js";
+import { changeAt, fullness, valueName } from "../lib/schema.js";
 import { brief, humanise } from "../lib/text.js";
 import { peek } from "../model/story.js";
 import { failed, groups, known, rolls, turn } from "../model/world.js";
@@ -89,8 +89,8 @@ function pair(key, value) {
 
 /** A value in the schema's words for the reader's language, where it has some. @param {Row} row @param {Json | undefined} value */
 function worded(row, value) {
-  const own = /** @type {any} */ (row.schema["x-values"] ?? row.schema.items?.["x-values"])?.[String(value)];
-  if (typeof own === "string") return own;
+  const own = valueName(row.schema, value, locale.value);
+  if (own) return own;
   return typeof value === "string" && /^[a-z]+([_-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
 }
 
