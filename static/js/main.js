@@ -9,7 +9,7 @@ import { recall } from "./lib/storage.js";
 import { route, setTheme, theme } from "./model/page.js";
 import { line, peekNode, session } from "./model/story.js";
 import { me } from "./net/api.js";
-import { App } from "./views/app.js";
+import { App, loadAhead } from "./views/app.js";
 
 setTheme(theme.peek());
 await setLocale(chooseLocale([recall("language") ?? "", ...navigator.languages]));
@@ -47,4 +47,5 @@ const root = document.getElementById("app");
 if (root) {
   root.replaceChildren();
   render(h(App, {}), root);
+  setTimeout(loadAhead, 300);
 }

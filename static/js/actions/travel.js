@@ -127,6 +127,15 @@ register({
 });
 
 register({
+  id: "message.follow",
+  label: "command.follow",
+  icon: "right",
+  scope: "message",
+  enabled: ({ node }) => inLine(node) && story.head.value === node?.id && (node?.childrenIds?.length ?? 0) > 0,
+  run: ({ node }) => node && visit(node.id),
+});
+
+register({
   id: "page.library",
   label: "command.library",
   icon: "book",

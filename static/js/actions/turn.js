@@ -52,7 +52,6 @@ export async function send(text) {
     tried = { content: "", parentId: "", key: "" };
     if (story.draft.peek().trim() === content) writeDraft("");
     story.applyStarted(started);
-    offerHint("hint.goBack");
     await refresh();
   } finally {
     story.setSending(false);
@@ -106,7 +105,7 @@ register({
   icon: "reroll",
   scope: "message",
   keys: ["r"],
-  enabled: ({ node }) => free(node) && node?.role === "assistant",
+  enabled: ({ node }) => free(node) && node?.role === "assistant" && node.kind !== "greeting",
   run: ({ node }) => node && reroll(node),
 });
 

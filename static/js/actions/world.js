@@ -27,7 +27,9 @@ export async function readWorld(nid) {
       api.world(session.id, nid),
       ...turn.map((id) => api.delta(session.id, id)),
     ]);
-    if (here() === nid) model.putWorld({ nid, at, deltas });
+    if (here() !== nid) return;
+    model.putWorld({ nid, at, deltas });
+    if (node?.role === "assistant" && model.lostSomething()) offerHint("hint.goBack");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (here() === nid) model.worldFailed(error);
@@ -47,7 +49,6 @@ export async function setValue(path, value) {
   });
   if (!done) return false;
   await refresh();
-  offerHint("hint.goBack");
   return true;
 }
 

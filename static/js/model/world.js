@@ -25,3 +25,7 @@ export function worldFailed(error) {
 export const groups = computed(() => (known.value ? groupsOf(known.value.at, locale.value) : []));
 export const turn = computed(() => changesOf(known.value?.deltas ?? []));
 export const rolls = computed(() => (known.value?.deltas ?? []).flatMap((delta) => delta.rolls ?? []));
+
+/** Whether a number went down this turn: the moment to learn that one can go back. */
+export const lostSomething = () =>
+  [...turn.peek().values()].some(({ before, after }) => typeof before === "number" && typeof after === "number" && after < before);

@@ -6,29 +6,35 @@ import { navigate } from "../actions/travel.js";
 import { LOCALES, locale, t } from "../lib/i18n.js";
 import { dismiss, dialog, notices, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
-import { Chat } from "./chat.js";
-import { Dialogs } from "./dialogs.js";
 import { Library } from "./library.js";
-import { CommandButton, Menu, icon } from "./parts.js";
-import { World } from "./world.js";
+import { CommandButton, Menu, icon, later } from "./parts.js";
 
 /** @import { Key, Locale } from "../lib/i18n.js" */
 /** @import { Theme } from "../model/page.js" */
+
+// The first page weighs little; the story and its Markdown follow while the reader looks at it.
+const story = () => import("./story.js");
+const dialogs = () => import("./dialogs.js");
+const Story = later(() => story().then((module) => module.Story), 6);
+const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
+
+/** Loads what the next click needs. */
+export const loadAhead = () => Promise.all([story(), dialogs()]);
 
 export function App() {
   const inStory = route.value.page === "story";
   const look = `app ${inStory ? "in-story" : "in-library"} ${worldBeside.value ? "world-beside" : ""} pane-${pane.value}`;
   return html`<div class=${look}>${h(Header, {})}
     ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
-    <main>${inStory ? html`${h(Chat, {})}${h(World, {})}` : h(Library, {})}</main>
-    ${h(BottomBar, {})}${h(Notices, {})}${h(Dialogs, {})}
+    <main>${inStory ? h(Story, {}) : h(Library, {})}</main>
+    ${h(BottomBar, {})}${h(Notices, {})}${dialog.value && h(OpenDialog, { open: dialog.value })}
     <p class="hidden" aria-live="polite">${spoken.value}</p></div>`;
 }
 
 function Header() {
   const inStory = route.value.page === "story";
   const home = (/** @type {Event} */ event) => (event.preventDefault(), navigate("/"));
-  return html`<header class="bar">
+  return html`<header class="topbar">
     <a class="brand" href="/" onClick=${home} aria-label=${t("command.library")}><span class="thread" aria-hidden="true"></span><span>Clotho</span></a>
     ${inStory && session.value ? html`<p class="title">${session.value.title}</p>` : html`<span class="title"></span>`}
     <button type="button" class="search-button" onClick=${() => run("page.search")} aria-label=${t("command.search")}>${icon("search")}<span>${t("search.short")}</span><kbd>/</kbd></button>

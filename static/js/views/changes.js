@@ -1,7 +1,8 @@
 // What a turn changed, as chips: "Hit points −12 the rat bites", and the dice it threw.
 import { computed, h, html } from "../../vendor/preact.js";
 import { locale, t } from "../lib/i18n.js";
-import { brief, humanise, signed, steps } from "../lib/text.js";
+import { valueName } from "../lib/schema.js";
+import { brief, escapeStep, humanise, signed, steps } from "../lib/text.js";
 import { head, peek } from "../model/story.js";
 import { groups, known, rolls, turn } from "../model/world.js";
 import { icon } from "./parts.js";
@@ -9,13 +10,13 @@ import { icon } from "./parts.js";
 /** @import { Row, Turn } from "../lib/schema.js" */
 /** @import { Id, Json, Roll } from "../lib/wire.d.ts" */
 
-const labels = computed(() => {
-  /** @type {Map<string, string>} */
+const drawn = computed(() => {
+  /** @type {Map<string, Row>} */
   const map = new Map();
   /** @param {Row[]} rows */
   const walk = (rows) => {
     for (const row of rows) {
-      map.set(row.path, row.label);
+      map.set(row.path, row);
       walk(row.rows);
     }
   };
@@ -27,19 +28,27 @@ const labels = computed(() => {
 export function labelOf(path) {
   const parts = steps(path);
   for (let n = parts.length; n > 0; n -= 1) {
-    const label = labels.value.get(`/${parts.slice(0, n).join("/")}`);
-    if (label !== undefined) return [label, ...parts.slice(n).map(humanise)].join(" · ");
+    const row = drawn.value.get(`/${parts.slice(0, n).map(escapeStep).join("/")}`);
+    if (row) return [row.label, ...parts.slice(n).map(humanise)].join(" · ");
   }
   return null;
 }
 
+/** A value in the schema's words for the reader's language, where it has some. @param {Row | undefined} row @param {Json | undefined} value */
+export function nameOf(row, value) {
+  const own = row && valueName(row.schema, value, locale.value);
+  if (own) return own;
+  return typeof value === "string" && /^[a-z]+([_-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
+}
+
 /** "−12" for numbers, else the new value; the old one in front where it is short. @param {Turn} change */
-export function differenceOf({ before, after }) {
+export function differenceOf({ path, before, after }) {
+  const row = drawn.value.get(path);
   if (typeof before === "number" && typeof after === "number") return signed(after - before);
   if (Array.isArray(before) && Array.isArray(after)) return listDifference(before, after);
   if (after === undefined || after === null) return t("change.gone");
   if (typeof after === "boolean") return t(after ? "yes" : "no");
-  const [was, is] = [brief(before), brief(after)];
+  const [was, is] = [nameOf(row, before), nameOf(row, after)];
   return before === undefined || before === null || was.length + is.length > 40 ? is : `${was} → ${is}`;
 }
 

@@ -124,7 +124,7 @@ function Line() {
       ${beginning ? html`<header class="opening"><h1>${session.value?.title}</h1></header>` : html`<p class="aside top">${loadingOlder.value && t("loading")}</p>`}
       <ol class="line" aria-label=${t("story.line")}>${ids.slice(start, end).map((id, i) => h(Message, { key: id, id, last: start + i === last }))}</ol>
       ${ids.length === 0 && h(Blank, { symbol: "chat", title: t("story.empty"), hint: t("story.emptyHint") })}
-      ${end === ids.length && h(Unanswered, {})}
+      ${end === ids.length && h(Onward, {})}
     </div></div>
     ${away && html`<button type="button" class="to-end" onClick=${toEnd} aria-label=${t("story.toEnd")} title=${t("story.toEnd")}>${icon("down")}</button>`}
     ${h(HintLine, {})}`;
@@ -157,11 +157,15 @@ function walk(event) {
   to.focus();
 }
 
-/** The line ends with the reader's own words: offer a reply, or the ones that exist. */
-function Unanswered() {
+/** The line ends here, but the story may have gone on from here before, or waits for a reply. */
+function Onward() {
   const node = tail.value;
-  if (!node || !canRun("message.answer", node)) return null;
-  return html`<div class="actions unanswered"><span>${t("story.unanswered")}</span>${h(CommandButton, { id: "message.answer", node, wide: true, class: "primary" })}</div>`;
+  if (!node || node.status !== "complete" || peek.value !== null) return null;
+  const answer = canRun("message.answer", node);
+  const follow = canRun("message.follow", node);
+  if (!answer && !follow) return null;
+  return html`<div class="actions onward">${icon("branch")}<span>${t(follow ? "story.onward" : "story.unanswered")}</span>
+    ${h(CommandButton, { id: "message.follow", node, wide: true })}${h(CommandButton, { id: "message.answer", node, wide: true })}</div>`;
 }
 
 function PeekBar() {

@@ -1,23 +1,22 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
-import { h, html, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useRef } from "../../vendor/preact.js";
 import { begin, createCharacter, remove, rename } from "../actions/library.js";
 import { t } from "../lib/i18n.js";
 import { characterById, models, plugins } from "../model/library.js";
-import { dialog, openDialog } from "../model/page.js";
+import { openDialog } from "../model/page.js";
 import { Search } from "./search.js";
 import { Models } from "./library.js";
-import { Modal, Waiting } from "./parts.js";
+import { Modal, later } from "./parts.js";
 
 /** @import { Dialog } from "../model/page.js" */
-/** @import { ComponentType } from "../../vendor/preact.js" */
 
-export function Dialogs() {
-  const open = dialog.value;
-  switch (open?.kind) {
+/** @param {{open: Dialog}} props */
+export function OpenDialog({ open }) {
+  switch (open.kind) {
     case "search":
       return h(Search, { key: open.text, text: open.text });
     case "why":
-      return h(Later, { key: open.nid, nid: open.nid });
+      return h(Why, { key: open.nid, nid: open.nid });
     case "rename":
       return h(Rename, { open });
     case "delete":
@@ -26,17 +25,10 @@ export function Dialogs() {
       return h(Start, { characterId: open.characterId });
     case "character":
       return h(NewCharacter, {});
-    default:
-      return null;
   }
 }
 
-/** "Why?" is loaded when it is first asked. @param {{nid: string}} props */
-function Later({ nid }) {
-  const view = useSignal(/** @type {{Why: ComponentType<{nid: string}>} | null} */ (null));
-  if (!view.value) void import("./why.js").then((loaded) => (view.value = loaded));
-  return view.value ? h(view.value.Why, { nid }) : h(Modal, { title: t("command.why") }, h(Waiting, { rows: 3 }));
-}
+const Why = later(() => import("./why.js").then((module) => module.Why));
 
 /** @param {Event} event @returns {FormData} */
 function submitted(event) {

@@ -31,13 +31,14 @@ function Contents() {
       ${!first && adventure && html`<li>${h(CharacterCard, { character: adventure })}</li>`}
       ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}</li>`)}
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
+      ${first && html`<li><button type="button" class="card new" onClick=${() => document.getElementById("models")?.scrollIntoView()}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul></section>
     ${h(Models, {})}`;
 }
 
 /** @param {{adventure: Character | undefined}} props */
 function Welcome({ adventure }) {
-  return html`<section class="welcome"><p class="brandline">Clotho</p><h1>${t("welcome.title")}</h1><p class="lead">${t("welcome.lead")}</p>
+  return html`<section class="welcome"><h1>${t("welcome.title")}</h1><p class="lead">${t("welcome.lead")}</p>
     ${adventure && html`<div class="hero"><div class="glow" aria-hidden="true"></div><div>
       <h2>${adventure.name}</h2><p>${adventure.description || adventure.scenario}</p>
       <button type="button" class="primary big" onClick=${() => begin(adventure)}>${icon("play")}<span>${t("welcome.play")}</span></button>

@@ -4,13 +4,13 @@ import { run } from "../actions/commands.js";
 import { edit } from "../actions/turn.js";
 import { toSibling } from "../actions/travel.js";
 import { clock, moment, t } from "../lib/i18n.js";
-import { LiveProse } from "../lib/markdown.js";
+import { LiveProse, prose } from "../lib/markdown.js";
 import { characterById } from "../model/library.js";
 import { editInPlace, editing, nodeOf } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { placeAmongSiblings } from "../tree/line.js";
 import { TurnChanges } from "./changes.js";
-import { Avatar, CommandButton, Prose, icon } from "./parts.js";
+import { Avatar, CommandButton, icon } from "./parts.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -68,6 +68,13 @@ function LiveBody({ node }) {
   return html`${thoughts.value && h(Thinking, { text: thoughts.value, live: !begun.value })}
     <div class="prose live" ref=${host}></div>
     ${!begun.value && html`<p class="aside phase">${phaseOf(node)}</p>`}`;
+}
+
+/** Rendered Markdown. @param {{text: string}} props */
+function Prose({ text }) {
+  const ref = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => ref.current?.replaceChildren(prose(text)), [text]);
+  return html`<div class="prose" ref=${ref}></div>`;
 }
 
 /** @param {ChatNode} node */

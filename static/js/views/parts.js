@@ -1,13 +1,12 @@
 // Small pieces that every view uses: icons, buttons of commands, avatars, menus, dialogs.
-import { h, html, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
+import { h, html, signal, useEffect, useRef } from "../../vendor/preact.js";
 import { canRun, command, run } from "../actions/commands.js";
 import { t } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
-import { prose } from "../lib/markdown.js";
 import { initial } from "../lib/text.js";
-import { openDialog } from "../model/page.js";
+import { dialog, openDialog } from "../model/page.js";
 
-/** @import { ComponentChildren, VNode } from "../../vendor/preact.js" */
+/** @import { ComponentChildren, ComponentType, VNode } from "../../vendor/preact.js" */
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 
 const SPRITE = new URL("../../icons.svg", import.meta.url).pathname;
@@ -39,13 +38,6 @@ export function Avatar({ name, src = null }) {
   return html`<span class="avatar" aria-hidden="true">${own ? html`<img src=${src} alt="" />` : initial(name)}</span>`;
 }
 
-/** Rendered Markdown. @param {{text: string}} props */
-export function Prose({ text }) {
-  const ref = useRef(/** @type {HTMLElement | null} */ (null));
-  useLayoutEffect(() => ref.current?.replaceChildren(prose(text)), [text]);
-  return html`<div class="prose" ref=${ref}></div>`;
-}
-
 let menus = 0;
 
 /** A button that opens a small menu. @param {{label: string, children?: ComponentChildren}} props */
@@ -66,14 +58,17 @@ export function Menu({ label, children }) {
 /** A modal dialog; Escape, the cross and a click beside it close it. @param {{title: string, class?: string, children?: ComponentChildren}} props */
 export function Modal({ title, class: look = "", children }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  // The browser tells of a closing later: another dialog may be open by then.
+  const mine = useRef(dialog.peek()).current;
+  const close = () => dialog.peek() === mine && openDialog(null);
   useEffect(() => {
     ref.current?.showModal();
     return () => ref.current?.close();
   }, []);
-  const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && openDialog(null);
-  return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${() => openDialog(null)} onMouseDown=${beside}>
+  const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && close();
+  return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside}>
     <div class="sheet"><header><h2>${title}</h2>
-      <button type="button" class="round" aria-label=${t("close")} onClick=${() => openDialog(null)}>${icon("close")}</button></header>
+      <button type="button" class="round" aria-label=${t("close")} onClick=${close}>${icon("close")}</button></header>
       ${children}</div></dialog>`;
 }
 
@@ -88,4 +83,20 @@ export function Waiting({ rows }) {
     ${Array.from({ length: rows }, (_, i) => html`<span key=${i}></span>`)}</div>`;
 }
 
-/** @typedef {VNode | null} Node */
+/**
+ * A view that is loaded when it is first shown, so that it weighs nothing before.
+ * @template P
+ * @param {() => Promise<ComponentType<P>>} load
+ * @param {number} [rows] of the placeholder
+ * @returns {(props: P) => VNode}
+ */
+export function later(load, rows = 4) {
+  const view = signal(/** @type {ComponentType<P> | null} */ (null));
+  /** @type {Promise<unknown> | null} */
+  let coming = null;
+  return (props) => {
+    if (view.value) return h(/** @type {ComponentType<any>} */ (view.value), /** @type {any} */ (props));
+    coming ??= load().then((loaded) => (view.value = loaded));
+    return rows > 0 ? h(Waiting, { rows }) : html`<span hidden></span>`;
+  };
+}

@@ -45,7 +45,7 @@ export function Search({ text }) {
     }
   };
   return h(Modal, { title: t(forCommands ? "command.palette" : "command.search"), class: "search" }, html`<search>
-    <div class="search-field">${icon("search")}<input type="search" role="combobox" aria-expanded="true" aria-controls="hits" aria-activedescendant=${`hit-${chosen.value}`}
+    <div class="search-field">${icon("search")}<input type="text" enterkeyhint="search" role="combobox" aria-expanded="true" aria-controls="hits" aria-activedescendant=${`hit-${chosen.value}`}
       aria-label=${t("command.search")} placeholder=${t("search.placeholder")} autofocus value=${query.value} onInput=${(/** @type {Event} */ e) => (query.value = /** @type {HTMLInputElement} */ (e.target).value)} onKeyDown=${keys} /></div>
     <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }

@@ -2,13 +2,13 @@
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { setValue } from "../actions/world.js";
 import { wordsFor } from "../actions/failure.js";
-import { locale, t } from "../lib/i18n.js";
-import { changeAt, fullness, valueName } from "../lib/schema.js";
+import { t } from "../lib/i18n.js";
+import { changeAt, fullness } from "../lib/schema.js";
 import { brief, humanise } from "../lib/text.js";
 import { peek } from "../model/story.js";
 import { failed, groups, known, rolls, turn } from "../model/world.js";
 import { writing } from "../tree/line.js";
-import { RollChip, differenceOf, toneOf } from "./changes.js";
+import { RollChip, differenceOf, nameOf, toneOf } from "./changes.js";
 import { Blank, Waiting, icon } from "./parts.js";
 
 /** @import { Row, Turn } from "../lib/schema.js" */
@@ -38,20 +38,23 @@ function Variable({ row }) {
     return html`<li class="group"><h4 title=${row.about}>${row.label}</h4><ul class="variables">${row.rows.map((inner) => h(Variable, { key: inner.path, row: inner }))}</ul></li>`;
   }
   const edit = t("world.edit", { name: row.label });
-  return html`<li class=${`variable ${row.kind} ${change ? "changed" : ""}`} data-path=${row.path}>
+  return html`<li class=${`variable ${change ? "changed" : ""}`} data-path=${row.path}>
     <div class="variable-head"><span class="label" title=${row.about}>${row.label}</span>
-      ${change && h(Mark, { change })}
-      ${!editing.value && h(Short, { row })}
-      ${peek.value === null && !writing.value && html`<button type="button" class="round small" aria-label=${edit} title=${edit} aria-expanded=${editing.value} onClick=${() => (editing.value = !editing.value)}>${icon("edit")}</button>`}</div>
+      ${peek.value === null && !writing.value && html`<button type="button" class="round small" aria-label=${edit} title=${edit} aria-expanded=${editing.value} onClick=${() => (editing.value = !editing.value)}>${icon("edit")}</button>`}
+      <span class="now">${change && h(Mark, { row, change })}${!editing.value && h(Short, { row })}</span></div>
     ${editing.value ? h(EditValue, { row, close: () => (editing.value = false) }) : h(Long, { row, change })}
     ${change?.why && html`<p class="why">${change.why}</p>`}</li>`;
 }
 
-/** @param {{change: Turn}} props */
-const Mark = ({ change }) => {
-  const compound = typeof change.after === "object" || change.after === undefined;
-  return html`<b class=${`mark ${toneOf(change)}`}>${compound ? t("change.changed") : differenceOf(change)}</b>`;
-};
+/** @param {{row: Row, change: Turn}} props */
+const Mark = ({ row, change }) => html`<b class=${`mark ${toneOf(change)}`}>${markOf(row, change)}</b>`;
+
+/** @param {Row} row @param {Turn} change */
+function markOf(row, change) {
+  if (typeof change.before === "number" || Array.isArray(change.before)) return differenceOf(change);
+  const named = row.kind === "choice" && change.before !== undefined;
+  return named ? t("change.was", { value: nameOf(row, change.before) }) : t("change.changed");
+}
 
 // Values
 
@@ -60,9 +63,9 @@ function Short({ row }) {
   const { kind, value, schema } = row;
   if (kind === "bar") return html`<span class="value"><b>${brief(value)}</b><small> / ${schema.maximum}</small></span>`;
   if (kind === "number") return html`<span class="value"><b>${brief(value)}</b></span>`;
-  if (kind === "choice") return html`<span class="value chip">${worded(row, value)}</span>`;
+  if (kind === "choice") return html`<span class="value chip">${nameOf(row, value)}</span>`;
   if (kind === "flag") return html`<span class=${`value chip ${value ? "on" : ""}`}>${t(value ? "yes" : "no")}</span>`;
-  if (kind === "text" && !isLong(value)) return html`<span class="value">${worded(row, value)}</span>`;
+  if (kind === "text" && !isLong(value)) return html`<span class="value">${nameOf(row, value)}</span>`;
   return null;
 }
 
@@ -70,7 +73,7 @@ function Short({ row }) {
 function Long({ row, change }) {
   const { kind, value } = row;
   if (kind === "bar") return h(Bar, { row, change });
-  if (kind === "list") return h(Items, { items: Array.isArray(value) ? value.map((item) => worded(row, item)) : [] });
+  if (kind === "list") return h(Items, { items: Array.isArray(value) ? value.map((item) => nameOf(row, item)) : [] });
   if (kind === "map") return h(Items, { items: Object.entries(isObject(value) ? value : {}).map(([key, inner]) => pair(key, inner)) });
   if (kind === "text" && isLong(value)) return html`<p class="long">${brief(value)}</p>`;
   return null;
@@ -87,18 +90,11 @@ function pair(key, value) {
   return typeof value === "number" ? `${humanise(key)} × ${value}` : `${humanise(key)}: ${brief(value)}`;
 }
 
-/** A value in the schema's words for the reader's language, where it has some. @param {Row} row @param {Json | undefined} value */
-function worded(row, value) {
-  const own = valueName(row.schema, value, locale.value);
-  if (own) return own;
-  return typeof value === "string" && /^[a-z]+([_-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
-}
-
 /** A bar drains at once and its loss fades after it. @param {{row: Row, change: Turn | null}} props */
 function Bar({ row, change }) {
   const full = fullness(row);
   const before = typeof change?.before === "number" ? fullness({ ...row, value: change.before }) : full;
-  return html`<div class=${`bar ${full <= 0.25 ? "low" : ""}`} role="meter" aria-label=${row.label} aria-valuenow=${Number(row.value ?? 0)}
+  return html`<div class=${`meter ${full <= 0.25 ? "low" : ""}`} role="meter" aria-label=${row.label} aria-valuenow=${Number(row.value ?? 0)}
     aria-valuemin=${row.schema.minimum} aria-valuemax=${row.schema.maximum} style=${{ "--full": full, "--before": Math.max(full, before) }}><span class="lost"></span><span class="fill"></span></div>`;
 }
 
@@ -140,7 +136,7 @@ function fieldFor(row, value, schema) {
     case "number":
       return html`<input name="value" type="number" step=${schema.type === "integer" ? 1 : "any"} required min=${schema.minimum} max=${schema.maximum} defaultValue=${String(value ?? 0)} aria-label=${name} />`;
     case "choice":
-      return html`<select name="value" aria-label=${name}>${schema.enum?.map((choice, i) => html`<option key=${i} value=${JSON.stringify(choice)} selected=${choice === value}>${worded(row, choice)}</option>`)}</select>`;
+      return html`<select name="value" aria-label=${name}>${schema.enum?.map((choice, i) => html`<option key=${i} value=${JSON.stringify(choice)} selected=${choice === value}>${nameOf(row, choice)}</option>`)}</select>`;
     case "flag":
       return html`<label class="check"><input name="value" type="checkbox" defaultChecked=${value === true} /><span>${name}</span></label>`;
     case "text":

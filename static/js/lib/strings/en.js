@@ -32,6 +32,7 @@ export default {
   "command.previous": "Previous version",
   "command.next": "Next version",
   "command.goBack": "Go back here",
+  "command.follow": "Follow it again",
   "command.reroll": "Roll again",
   "command.answer": "Get a reply",
   "command.edit": "Edit",
@@ -56,6 +57,7 @@ export default {
   "library.branches": "{n} timeline|{n} timelines",
 
   "models.title": "Connect a model",
+  "models.short": "Any server that speaks the OpenAI protocol, here or far away.",
   "models.have": "One model is connected.|{n} models are connected.",
   "models.none": "No model is connected yet. The adventure plays without one; characters need one to speak.",
   "models.how": "How to connect one",
@@ -80,6 +82,7 @@ export default {
   "story.toEnd": "To the newest message",
   "story.empty": "Nothing has happened yet.",
   "story.emptyHint": "Write the first line below.",
+  "story.onward": "The story went on from here once.",
   "story.unanswered": "This message has no reply on this timeline.",
   "story.notFound": "There is no such story here.",
   "story.notFoundHint": "It may have been deleted, or the link is not complete.",
@@ -109,6 +112,7 @@ export default {
   "turn.changes": "What this turn changed",
   "change.gone": "gone",
   "change.changed": "changed",
+  "change.was": "was {value}",
 
   "world.title": "World",
   "world.free": "Other values",

@@ -33,6 +33,7 @@ export default {
   "command.previous": "上一个版本",
   "command.next": "下一个版本",
   "command.goBack": "回到这里",
+  "command.follow": "再次跟随",
   "command.reroll": "重新生成",
   "command.answer": "生成回复",
   "command.edit": "编辑",
@@ -56,6 +57,7 @@ export default {
   "library.branches": "{n} 条时间线",
 
   "models.title": "连接模型",
+  "models.short": "任何兼容 OpenAI 协议的服务，本机或远程。",
   "models.have": "已连接 {n} 个模型。",
   "models.none": "还没有连接模型。冒险不需要模型；角色要有模型才能开口。",
   "models.how": "如何连接",
@@ -80,6 +82,7 @@ export default {
   "story.toEnd": "到最新消息",
   "story.empty": "还什么都没有发生。",
   "story.emptyHint": "在下面写下第一句话。",
+  "story.onward": "故事曾从这里继续。",
   "story.unanswered": "在这条时间线上，这条消息还没有回复。",
   "story.notFound": "这里没有这个故事。",
   "story.notFoundHint": "它可能已被删除，或者链接不完整。",
@@ -109,6 +112,7 @@ export default {
   "turn.changes": "这一回合的变化",
   "change.gone": "已失去",
   "change.changed": "有变化",
+  "change.was": "原为{value}",
 
   "world.title": "世界",
   "world.free": "其他数值",
