@@ -6,6 +6,7 @@ import * as api from "../net/api.js";
 import { register } from "./commands.js";
 
 /** @import { Locale } from "../lib/i18n.js" */
+/** @import { Trace } from "../lib/wire.d.ts" */
 
 /** @param {Locale} next */
 export async function speakIn(next) {
@@ -62,6 +63,12 @@ register({
 
 /** Everything the server recorded about how a node came to be. @param {string} sid @param {string} nid */
 export async function readWhy(sid, nid) {
-  const [trace, delta] = await Promise.all([api.trace(sid, nid), api.delta(sid, nid)]);
+  const [trace, delta] = await Promise.all([api.trace(sid, nid).catch(noTrace), api.delta(sid, nid)]);
   return { trace, delta };
+}
+
+/** A message that nobody generated has no trace. @param {unknown} error @returns {Trace} */
+function noTrace(error) {
+  if (error instanceof api.ApiError && error.status === 404) return {};
+  throw error;
 }

@@ -94,10 +94,13 @@ export interface ModelInfo {
   contextLength?: number | null;
 }
 
+/** A text, or one for each language. */
+export type Text = string | { [locale: string]: string };
+
 export interface PluginInfo {
   id: string;
-  title?: string;
-  description?: string;
+  title?: Text;
+  description?: Text;
   hooks?: string[];
 }
 
@@ -205,7 +208,7 @@ export interface Trace {
   messages?: { role: string; name?: string; content: string }[];
   params?: { [key: string]: Json };
   model?: string | null;
-  rules?: { plugin: string; hook: string; ops?: Json; rolls?: Json; warnings?: Json[]; micros?: number }[];
+  rules?: { plugin: string; hook: string; ops?: Json; warnings?: Json[]; micros?: number; error?: { message: string } | null }[];
   timings?: { queued?: number; firstToken?: number; total?: number };
   usage?: { [key: string]: Json } | null;
 }

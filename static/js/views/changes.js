@@ -38,7 +38,7 @@ export function labelOf(path) {
 export function nameOf(row, value) {
   const own = row && valueName(row.schema, value, locale.value);
   if (own) return own;
-  return typeof value === "string" && /^[a-z]+([_-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
+  return typeof value === "string" && /^[a-z]+([_ '-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
 }
 
 /** "−12" for numbers, else the new value; the old one in front where it is short. @param {Turn} change */

@@ -1,7 +1,7 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
 import { h, html, useRef } from "../../vendor/preact.js";
 import { begin, createCharacter, remove, rename } from "../actions/library.js";
-import { t } from "../lib/i18n.js";
+import { inWords, t } from "../lib/i18n.js";
 import { characterById, models, plugins } from "../model/library.js";
 import { openDialog } from "../model/page.js";
 import { Search } from "./search.js";
@@ -78,7 +78,7 @@ function Start({ characterId }) {
   return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
     <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id}>${model.id}</option>`)}</select></label>
     ${rules.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${rules.map(
-      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title ?? plugin.id}<small>${plugin.description}</small></span></label>`,
+      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${inWords(plugin.title) || plugin.id}<small>${inWords(plugin.description)}</small></span></label>`,
     )}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);
 }
 

@@ -39,7 +39,7 @@ function Contents({ trace, delta }) {
       ${operations.length > 0 && h(Operations, { operations })}
       ${delta.problems?.map((problem, i) => html`<p key=${i} class="aside problems">${problem.message}</p>`)}</section>
     ${rules.length > 0 && html`<section><h3>${t("why.rules")}</h3><table><thead><tr><th>${t("why.rule")}</th><th>${t("why.operations")}</th><th>${t("why.time")}</th></tr></thead><tbody>
-      ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin} · <code>${rule.hook}</code>${rule.warnings?.map((w, j) => html`<p key=${j} class="aside">${brief(w)}</p>`)}</td>
+      ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin} · <code>${rule.hook}</code>${rule.error && html`<p class="aside">${rule.error.message}</p>`}${rule.warnings?.map((w, j) => html`<p key=${j} class="aside">${brief(w)}</p>`)}</td>
         <td>${count(rule.ops)}</td><td>${rule.micros === undefined ? "–" : `${(rule.micros / 1000).toFixed(1)} ms`}</td></tr>`)}</tbody></table></section>`}
     ${h(Prompt, { trace })}`;
 }

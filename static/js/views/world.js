@@ -4,7 +4,7 @@ import { setValue } from "../actions/world.js";
 import { wordsFor } from "../actions/failure.js";
 import { t } from "../lib/i18n.js";
 import { changeAt, fullness } from "../lib/schema.js";
-import { brief, humanise } from "../lib/text.js";
+import { brief } from "../lib/text.js";
 import { peek } from "../model/story.js";
 import { failed, groups, known, rolls, turn } from "../model/world.js";
 import { writing } from "../tree/line.js";
@@ -74,7 +74,7 @@ function Long({ row, change }) {
   const { kind, value } = row;
   if (kind === "bar") return h(Bar, { row, change });
   if (kind === "list") return h(Items, { items: Array.isArray(value) ? value.map((item) => nameOf(row, item)) : [] });
-  if (kind === "map") return h(Items, { items: Object.entries(isObject(value) ? value : {}).map(([key, inner]) => pair(key, inner)) });
+  if (kind === "map") return h(Items, { items: Object.entries(isObject(value) ? value : {}).map(([key, inner]) => pair(nameOf(row, key), inner)) });
   if (kind === "text" && isLong(value)) return html`<p class="long">${brief(value)}</p>`;
   return null;
 }
@@ -84,10 +84,10 @@ const isLong = (value) => brief(value).length > 24;
 /** @param {Json | undefined} value @returns {value is {[key: string]: Json}} */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** "Rope × 2", "Affinity: 5" @param {string} key @param {Json} value */
-function pair(key, value) {
-  if (value === true || value === 1) return humanise(key);
-  return typeof value === "number" ? `${humanise(key)} × ${value}` : `${humanise(key)}: ${brief(value)}`;
+/** "Rope × 2", "Affinity: 5" @param {string} name @param {Json} value */
+function pair(name, value) {
+  if (value === true || value === 1) return name;
+  return typeof value === "number" ? `${name} × ${value}` : `${name}: ${brief(value)}`;
 }
 
 /** A bar drains at once and its loss fades after it. @param {{row: Row, change: Turn | null}} props */
