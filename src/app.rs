@@ -14,7 +14,7 @@ use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
-use crate::search::{Index, SearchError};
+use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
 use crate::turn::{Models, Needs, TurnError, Turns};
 
@@ -83,7 +83,6 @@ impl App {
         let catalogue = Arc::new(catalogue(&config));
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
         let live = Arc::new(Live::default());
-        let search = Arc::new(Index::open(&config.storage.search_path(), config.search.clone())?);
         let needs = Needs {
             config: Arc::clone(&config),
             store: Arc::clone(&store),
@@ -100,6 +99,9 @@ impl App {
             other => StartError::System(other.to_string()),
         })?;
         turns.keep();
+        let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
+        let upstream = Upstream { id: owner.uuid(), newest: newest.map_err(|error| explain(&config, &error))? };
+        let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         follow::follow(runtime.handle(), &store, &live, &search, published);
         let csrf = token()?;
         Ok(Self {

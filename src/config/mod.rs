@@ -5,8 +5,8 @@
 //! of the program gets the section it asks for.
 //!
 //! - [`problem`]: what a wrong setting is and how it is said
-//! - [`source`]: TOML text and environment variables become one tree in which every value knows its place
-//! - [`reader`]: takes typed values out of that tree, notes what is wrong, and finds keys nobody asked for
+//! - `source`: TOML text and environment variables become one tree in which every value knows its place
+//! - `reader`: takes typed values out of that tree, notes what is wrong, and finds keys nobody asked for
 //! - [`sections`], [`provider`]: the sections, their keys, defaults and bounds
 //!
 //! To add a key: a field with its doc comment and one line in `read` of its section, and a commented line in

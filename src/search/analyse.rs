@@ -200,7 +200,8 @@ mod tests {
     fn tokens(text: &str) -> Vec<(usize, String, &str)> {
         let mut found = Vec::new();
         analyser().token_stream(text).process(&mut |token| {
-            found.push((token.position, token.text.clone(), &text[token.offset_from..token.offset_to]));
+            let shown = text.get(token.offset_from..token.offset_to).unwrap();
+            found.push((token.position, token.text.clone(), shown));
         });
         found
     }

@@ -9,7 +9,7 @@ use tantivy::directory::MmapDirectory;
 use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
 use super::schema::{FIELDS, FORMAT};
-use super::{SearchError, analyse};
+use super::{SearchError, Upstream, analyse};
 
 /// Says that the last one to write closed the index in peace; without it every file is checked.
 const CLEAN: &str = "clean";
@@ -33,11 +33,11 @@ pub(super) struct Open {
 
 impl Place {
     /// Opens the index that is there, or makes an empty one in the place of a missing, damaged or foreign one.
-    pub fn open(&self) -> Result<Open, SearchError> {
+    pub fn open(&self, upstream: Upstream) -> Result<Open, SearchError> {
         let Self::Folder(folder) = self else { return self.create() };
         fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
         let was_clean = folder.join(CLEAN).exists();
-        match guarded(|| existing(folder)) {
+        match guarded(|| existing(folder, upstream)) {
             Ok(Some(open)) => {
                 remove(&folder.join(CLEAN)).map_err(|cause| self.unusable(cause))?;
                 Ok(Open { is_suspect: !was_clean, ..open })
@@ -88,8 +88,8 @@ pub(super) fn is_intact(index: &tantivy::Index) -> bool {
 }
 
 /// What a commit says about itself.
-pub(super) fn payload(cursor: i64) -> String {
-    format!("clotho {FORMAT} {cursor}")
+pub(super) fn payload(upstream: Upstream, cursor: i64) -> String {
+    format!("clotho {FORMAT} {} {cursor}", upstream.id)
 }
 
 /// Does something with the index; tantivy panics over some damages, which is then an error as any other.
@@ -98,7 +98,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Resul
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
 }
 
-fn existing(folder: &Path) -> Result<Option<Open>, SearchError> {
+fn existing(folder: &Path, upstream: Upstream) -> Result<Option<Open>, SearchError> {
     let other = |why: &str| SearchError::Unreadable(why.to_owned());
     let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
     if !tantivy::Index::exists(&directory).map_err(TantivyError::from)? {
@@ -112,15 +112,15 @@ fn existing(folder: &Path) -> Result<Option<Open>, SearchError> {
     let cursor = match metas.payload.as_deref() {
         None if metas.segments.is_empty() => 0,
         None => return Err(other("its last commit has no cursor")),
-        Some(payload) => cursor_of(payload).ok_or_else(|| other("it has another format"))?,
+        Some(payload) => cursor_of(payload, upstream).ok_or_else(|| other("it is of another format or database"))?,
     };
     let reader = reader(&index)?;
     Ok(Some(Open { index, reader, cursor, is_suspect: true }))
 }
 
-fn cursor_of(text: &str) -> Option<i64> {
-    let cursor = text.split(' ').nth(2)?.parse().ok()?;
-    (payload(cursor) == text).then_some(cursor)
+fn cursor_of(text: &str, upstream: Upstream) -> Option<i64> {
+    let cursor = text.split(' ').nth(3)?.parse().ok()?;
+    (payload(upstream, cursor) == text && cursor <= upstream.newest).then_some(cursor)
 }
 
 fn reader(index: &tantivy::Index) -> tantivy::Result<IndexReader> {

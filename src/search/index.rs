@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use tantivy::IndexReader;
+use uuid::Uuid;
 
 use super::disk::{Open, Place, guarded};
 use super::find::{Found, Request};
 use super::queue::{Queue, SendError};
 use super::writer::Worker;
-use super::{Change, SearchError};
+use super::{Change, SearchError, Upstream};
 use crate::config;
 
 /// The search index. Searching never waits for writing.
@@ -41,14 +42,14 @@ pub(super) struct Shared {
 }
 
 impl Index {
-    /// Opens the index in `folder`, which is made if missing and belongs to the index alone. A missing, damaged or
-    /// foreign index is replaced by an empty one. After a crash all files are checked in the background; if that finds
+    /// Opens the index in `folder`, which is made if missing and belongs to the index alone. A missing or damaged index, or
+    /// one of another format or [`Upstream`], is replaced by an empty one. After a crash all files are checked in the background; if that finds
     /// damage, the cursor goes back to 0.
     ///
     /// # Errors
     /// The folder cannot be read or written, or the system gives no thread.
-    pub fn open(folder: &Path, settings: config::Search) -> Result<Self, SearchError> {
-        Self::start(Place::Folder(folder.to_owned()), settings)
+    pub fn open(folder: &Path, upstream: Upstream, settings: config::Search) -> Result<Self, SearchError> {
+        Self::start(Place::Folder(folder.to_owned()), upstream, settings)
     }
 
     /// An empty index that lives in memory, for tests.
@@ -56,14 +57,14 @@ impl Index {
     /// # Errors
     /// The system gives no thread.
     pub fn in_memory(settings: config::Search) -> Result<Self, SearchError> {
-        Self::start(Place::Memory, settings)
+        Self::start(Place::Memory, Upstream { id: Uuid::nil(), newest: 0 }, settings)
     }
 
-    fn start(place: Place, settings: config::Search) -> Result<Self, SearchError> {
-        let open = place.open()?;
+    fn start(place: Place, upstream: Upstream, settings: config::Search) -> Result<Self, SearchError> {
+        let open = place.open(upstream)?;
         let queue = Queue::new(open.cursor, open.is_suspect);
         let shared = Arc::new(Shared { queue, current: RwLock::new((open.index, open.reader)) });
-        let worker = Worker::new(place, settings, Arc::clone(&shared));
+        let worker = Worker::new(place, upstream, settings, Arc::clone(&shared));
         let thread = thread::Builder::new().name("search".to_owned()).spawn(|| worker.run());
         Ok(Self { shared, thread: Mutex::new(Some(thread.map_err(SearchError::Thread)?)) })
     }

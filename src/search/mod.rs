@@ -7,14 +7,14 @@
 //! back to 0; an index whose disk failed goes back to its last commit. So there is one way for a start, a rebuild and a
 //! recovery.
 //!
-//! - [`analyse`]: from text to terms; words, and pairs of characters for scripts without spaces
-//! - [`query`]: what a person typed, as clauses
-//! - [`find`]: clauses and filters to hits; the owner is always one of the filters
-//! - [`snippet`]: the piece of a text that shows why it was found
-//! - [`schema`], [`disk`]: the fields; opening, checking and throwing away
-//! - [`queue`], [`writer`]: what waits to be indexed; the one thread that writes and commits
+//! - `analyse`: from text to terms; words, and pairs of characters for scripts without spaces
+//! - `query`: what a person typed, as clauses
+//! - `find`: clauses and filters to hits; the owner is always one of the filters
+//! - `snippet`: the piece of a text that shows why it was found
+//! - `schema`, `disk`: the fields; opening, checking and throwing away
+//! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
 //!
-//! To add a field: `schema.rs` (field, writing, reading) and [`schema::FORMAT`] one higher, so that old indexes are
+//! To add a field: `schema.rs` (field, writing, reading) and `schema::FORMAT` one higher, so that old indexes are
 //! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query.rs`.
 
 mod analyse;
@@ -29,6 +29,8 @@ mod snippet;
 mod tests;
 mod writer;
 
+use uuid::Uuid;
+
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
@@ -38,6 +40,16 @@ pub use index::{Index, Progress};
 pub use query::{Query, QueryError};
 pub use queue::SendError;
 pub use snippet::Snippet;
+
+/// The operation log that an index is fed from. An index that was fed from another one is made anew: somebody replaced
+/// the database, or put back an older copy of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Upstream {
+    /// What tells this database from others: any id that it keeps for ever.
+    pub id: Uuid,
+    /// The newest cursor of the log; an index that stands further was fed from a log that is gone.
+    pub newest: i64,
+}
 
 /// One node as the index knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

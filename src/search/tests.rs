@@ -10,6 +10,8 @@ use uuid::Uuid;
 use super::*;
 use crate::config;
 
+const UPSTREAM: Upstream = Upstream { id: Uuid::from_u128(99), newest: 1_000 };
+
 /// Commits only when asked to.
 fn patient() -> config::Search {
     config::Search { commit_interval: Duration::from_secs(3_600), ..config::Search::default() }
@@ -261,20 +263,20 @@ fn a_crash_resumes_at_the_last_commit() {
     let dir = tempfile::tempdir().unwrap();
     let log = log(10);
     {
-        let index = Index::open(dir.path(), patient()).unwrap();
+        let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
         assert_eq!(index.cursor(), 0);
         feed(&index, &log[..6]);
         index.send(6, vec![Change::Put(log[6].clone())], 7).unwrap();
         assert_eq!((index.cursor(), index.progress().committed), (7, 6));
     }
-    let index = Index::open(dir.path(), patient()).unwrap();
+    let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
     assert_eq!(index.cursor(), 6);
     assert_eq!(found(&index, "lantern").len(), 6);
     feed(&index, &log);
     assert_eq!(found(&index, "灯塔").len(), 10);
     index.close().unwrap();
     drop(index);
-    let index = Index::open(dir.path(), patient()).unwrap();
+    let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
     assert_eq!((index.cursor(), index.len()), (10, 10));
 }
 
@@ -282,7 +284,8 @@ fn a_crash_resumes_at_the_last_commit() {
 #[test]
 fn damaged_files_are_noticed_and_the_index_is_rebuilt() {
     let log = log(30);
-    let damages: [(&str, fn(&Path)); 3] = [
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 3] = [
         ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..3]).unwrap()),
         ("flipped", |path| {
             let mut bytes = fs::read(path).unwrap();
@@ -306,7 +309,7 @@ fn damaged_files_are_noticed_and_the_index_is_rebuilt() {
             let target = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
             let target = target.into_iter().find(|path| path.to_str().unwrap().ends_with(name.as_str())).unwrap();
             damage(&target);
-            let index = Index::open(dir.path(), patient()).unwrap();
+            let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
             let _whatever = index.find(&request("lantern -fog 灯塔")).page(0, 50);
             feed(&index, &log);
             assert_eq!(found(&index, "lantern"), (1..=30).collect::<Vec<_>>(), "{name} {how}");
@@ -318,16 +321,16 @@ fn damaged_files_are_noticed_and_the_index_is_rebuilt() {
 
 /// Fills an index and leaves it as a crash does.
 fn filled(folder: &Path, log: &[Document]) {
-    feed(&Index::open(folder, patient()).unwrap(), log);
+    feed(&Index::open(folder, UPSTREAM, patient()).unwrap(), log);
     let _ = fs::remove_file(folder.join("clean"));
 }
 
-/// The ends of the names of the files that matter: `.idx`, `meta.json` …
+/// The ends of the names of the files that matter: `idx`, `meta.json` …
 fn segment_extensions(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut ends: Vec<String> = names
         .filter(|name| !name.ends_with(".lock") && name != ".managed.json")
-        .map(|name| if name == "meta.json" { name } else { name[name.find('.').unwrap()..].to_owned() })
+        .map(|name| if name == "meta.json" { name } else { name.split_once('.').unwrap().1.to_owned() })
         .collect();
     ends.sort();
     ends.dedup();
@@ -342,7 +345,7 @@ fn foreign_indexes_are_replaced() {
     let mut builder = tantivy::schema::Schema::builder();
     builder.add_text_field("body", tantivy::schema::TEXT);
     tantivy::Index::create_in_dir(dir.path(), builder.build()).unwrap();
-    let index = Index::open(dir.path(), patient()).unwrap();
+    let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
     assert_eq!(index.cursor(), 0);
     feed(&index, &log);
     index.close().unwrap();
@@ -350,22 +353,37 @@ fn foreign_indexes_are_replaced() {
 
     let meta = dir.path().join("meta.json");
     let text = fs::read_to_string(&meta).unwrap();
-    for payload in ["clotho 0 3", "clotho 1 3 4", "3", "clotho 1 03"] {
-        let other = text.replace("clotho 1 3", payload);
+    let payload = format!("clotho 1 {} 3", UPSTREAM.id);
+    for foreign in [payload.replace('1', "0"), format!("{payload} 4"), "3".to_owned(), payload.replace(" 3", " 03")] {
+        let other = text.replace(&payload, &foreign);
         assert_ne!(text, other);
         fs::write(&meta, other).unwrap();
-        let index = Index::open(dir.path(), patient()).unwrap();
-        assert_eq!((index.cursor(), index.len()), (0, 0), "{payload}");
+        let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
+        assert_eq!((index.cursor(), index.len()), (0, 0), "{foreign}");
         feed(&index, &log);
     }
     assert!(dir.path().join("sub").is_dir());
+}
+
+/// A database that was replaced, or an older copy that was put back, must not be searched by what another one held.
+#[test]
+fn the_index_of_another_log_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(3);
+    let cursor = |upstream: Upstream| Index::open(dir.path(), upstream, patient()).unwrap().cursor();
+    let fill = || feed(&Index::open(dir.path(), UPSTREAM, patient()).unwrap(), &log);
+    fill();
+    assert_eq!(cursor(Upstream { newest: 3, ..UPSTREAM }), 3);
+    assert_eq!(cursor(Upstream { newest: 2, ..UPSTREAM }), 0);
+    fill();
+    assert_eq!(cursor(Upstream { id: Uuid::from_u128(98), ..UPSTREAM }), 0);
 }
 
 #[test]
 fn a_folder_that_cannot_be_used_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "x").unwrap();
-    let error = Index::open(&dir.path().join("file"), patient()).err().unwrap();
+    let error = Index::open(&dir.path().join("file"), UPSTREAM, patient()).err().unwrap();
     assert!(matches!(error, SearchError::Folder { .. }), "{error}");
 }
 
@@ -375,7 +393,7 @@ fn a_lost_folder_is_made_anew() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("search");
     let log = log(8);
-    let index = Index::open(&folder, patient()).unwrap();
+    let index = Index::open(&folder, UPSTREAM, patient()).unwrap();
     feed(&index, &log[..5]);
     fs::remove_dir_all(&folder).unwrap();
     feed(&index, &log);

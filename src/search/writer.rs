@@ -11,7 +11,7 @@ use super::disk::{self, Place};
 use super::index::Shared;
 use super::queue::{Batch, Task};
 use super::schema::FIELDS;
-use super::{Change, SearchError};
+use super::{Change, SearchError, Upstream};
 use crate::config;
 
 /// A cursor that moves without changes is committed after so many steps: that only shortens a restart.
@@ -21,6 +21,7 @@ const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
 
 pub(super) struct Worker {
     place: Place,
+    upstream: Upstream,
     settings: config::Search,
     shared: Arc<Shared>,
     /// Made for the first change, so that a server that is only read carries no writer.
@@ -37,9 +38,20 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub fn new(place: Place, settings: config::Search, shared: Arc<Shared>) -> Self {
+    pub fn new(place: Place, upstream: Upstream, settings: config::Search, shared: Arc<Shared>) -> Self {
         let cursor = shared.queue.state().committed;
-        Self { place, settings, shared, writer: None, cursor, changes: 0, quiet: 0, oldest: None, rest: REST.0 }
+        Self {
+            place,
+            upstream,
+            settings,
+            shared,
+            writer: None,
+            cursor,
+            changes: 0,
+            quiet: 0,
+            oldest: None,
+            rest: REST.0,
+        }
     }
 
     /// Works until the queue is closed.
@@ -82,10 +94,10 @@ impl Worker {
     }
 
     fn commit(&mut self) -> Result<(), SearchError> {
-        let cursor = self.cursor;
+        let (upstream, cursor) = (self.upstream, self.cursor);
         if self.changes > 0 || self.quiet > 0 {
             let mut prepared = self.writer()?.prepare_commit()?;
-            prepared.set_payload(&disk::payload(cursor));
+            prepared.set_payload(&disk::payload(upstream, cursor));
             prepared.commit()?;
             self.shared.reader().reload()?;
         }
