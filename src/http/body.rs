@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
@@ -13,6 +14,11 @@ use serde::de::DeserializeOwned;
 use super::error::{ApiError, Code};
 use super::scan;
 use crate::app::App;
+
+/// How long the next piece of a body may take.
+const PIECE_WITHIN: Duration = Duration::from_secs(15);
+/// How long a whole body may take.
+const BODY_WITHIN: Duration = Duration::from_secs(120);
 
 /// A JSON body of the shape `T`. An empty body counts as `{}`.
 pub struct Body<T>(pub T);
@@ -40,14 +46,19 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
 /// The server was built without it, which is our own fault.
 pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
     let app = request.app_data::<web::Data<App>>();
-    app.map(AsRef::as_ref).ok_or_else(|| ApiError::internal("a route without the program"))
+    app.map(|data| data.get_ref()).ok_or_else(|| ApiError::internal("a route without the program"))
 }
 
 /// The bytes of a body, at most `limit`.
 ///
 /// # Errors
 /// It is larger, or the connection broke.
-pub async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+pub async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+    let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
+    tokio::time::timeout(BODY_WITHIN, gather(request, payload, limit)).await.map_err(late)?
+}
+
+async fn gather(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
     let too_large = || {
         let message = format!("the body is larger than {limit} bytes");
         ApiError::new(Code::TooLarge, message).detail("limit", limit)
@@ -56,8 +67,9 @@ pub async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> 
     if announced.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
         return Err(too_large());
     }
+    let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
     let mut bytes = Vec::new();
-    while let Some(piece) = payload.next().await {
+    while let Some(piece) = tokio::time::timeout(PIECE_WITHIN, payload.next()).await.map_err(late)? {
         let piece = piece.map_err(|_| ApiError::new(Code::Malformed, "the body broke off or is not what it says"))?;
         if bytes.len() + piece.len() > limit {
             return Err(too_large());

@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 use crate::provider::Failure;
 use crate::store::{StoreError, WriteError};
 use crate::tree::edit::Refusal;
+use crate::turn::TurnError;
 
 macro_rules! codes {
     ($($variant:ident = $word:literal $status:literal $hint:literal;)*) => {
@@ -242,6 +243,24 @@ impl From<WriteError> for ApiError {
         match error {
             WriteError::Refused(refusal) => refusal.into(),
             WriteError::Failed(error) => error.into(),
+        }
+    }
+}
+
+impl From<TurnError> for ApiError {
+    fn from(error: TurnError) -> Self {
+        let message = error.to_string();
+        match error {
+            TurnError::Refused(refusal) => refusal.into(),
+            TurnError::Store(error) => error.into(),
+            TurnError::InputRefused { plugin, .. } => Self::new(Code::InputRefused, message).detail("plugin", plugin),
+            TurnError::TooMany => {
+                let mut error = Self::new(Code::TooManyGenerating, message);
+                error.retry_after_s = Some(5);
+                error
+            }
+            TurnError::Invalid { field, .. } => Self::invalid(field, message),
+            TurnError::Stopped => Self::new(Code::Unavailable, message),
         }
     }
 }
