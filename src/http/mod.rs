@@ -12,3 +12,4 @@ pub mod seal;
 pub mod shared;
 pub mod table;
 pub mod wire;
+pub mod ws;
