@@ -23,6 +23,7 @@ pub mod assets;
 pub mod clock;
 pub mod config;
 pub mod follow;
+pub mod http;
 pub mod ids;
 pub mod live;
 pub mod oplog;

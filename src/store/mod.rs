@@ -4,7 +4,8 @@
 //!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot.
 //! - `conn.rs` is the one room that knows the dialect; `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `worlds.rs` the fold along a path, `traces.rs` why a reply exists, `people.rs` users and cards.
+//!   `worlds.rs` the fold along a path, `shape.rs` the reading of many nodes at once, `traces.rs` why a reply exists,
+//!   `people.rs` users and cards.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
@@ -20,6 +21,7 @@ mod read;
 mod readers;
 mod rows;
 mod rules;
+mod shape;
 mod tables;
 mod traces;
 mod tx;
@@ -37,6 +39,7 @@ pub use error::{StoreError, WriteError};
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
 pub use read::{Held, Page, Placed, Reader, Show};
 pub use rules::{PluginInForce, RulesInForce};
+pub use shape::{Counts, Dressed, Sketch};
 pub use traces::Trace;
 pub use tx::{Draft, Published, Tx};
 

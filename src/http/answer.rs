@@ -1,0 +1,160 @@
+//! Answers that are no refusals: JSON with a status, and with a tag where a client may ask "still the same?".
+
+use actix_web::body::BoxBody;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderMap};
+use actix_web::{HttpRequest, HttpResponse, Responder};
+use serde::Serialize;
+use std::marker::PhantomData;
+
+use super::error::ApiError;
+
+/// What a handler answers.
+pub type Answer<T> = Result<Reply<T>, ApiError>;
+
+/// JSON of the shape `T`, or nothing new.
+pub struct Reply<T> {
+    status: StatusCode,
+    content: Content,
+    tag: Option<String>,
+    next: Option<String>,
+    shape: PhantomData<fn() -> T>,
+}
+
+enum Content {
+    Json(Vec<u8>),
+    Nothing,
+}
+
+/// The shape of an answer without a body.
+pub struct Nothing;
+
+impl<T> Reply<T> {
+    /// JSON that has been written already: large answers are written where they are read, off the threads that serve.
+    pub fn written(json: Vec<u8>) -> Self {
+        Self { status: StatusCode::OK, content: Content::Json(json), tag: None, next: None, shape: PhantomData }
+    }
+
+    fn empty(status: StatusCode) -> Self {
+        Self { status, content: Content::Nothing, tag: None, next: None, shape: PhantomData }
+    }
+
+    /// The client has it already.
+    pub fn unchanged(tag: &str) -> Self {
+        Self { tag: Some(tag.to_owned()), ..Self::empty(StatusCode::NOT_MODIFIED) }
+    }
+
+    /// The same with a tag for `If-None-Match`.
+    #[must_use]
+    pub fn tagged(mut self, tag: &str) -> Self {
+        self.tag = Some(tag.to_owned());
+        self
+    }
+
+    /// The same with the address of the next page, for lists that are bare arrays.
+    #[must_use]
+    pub fn next(mut self, address: Option<String>) -> Self {
+        self.next = address;
+        self
+    }
+}
+
+impl<T: Serialize> Reply<T> {
+    /// 200 with a body.
+    ///
+    /// # Errors
+    /// The body cannot be written as JSON, which is our own fault.
+    pub fn ok(body: &T) -> Result<Self, ApiError> {
+        Ok(Self::written(write(body)?))
+    }
+
+    /// 201: something new is there.
+    ///
+    /// # Errors
+    /// As [`Reply::ok`].
+    pub fn created(body: &T) -> Result<Self, ApiError> {
+        Ok(Self { status: StatusCode::CREATED, ..Self::ok(body)? })
+    }
+
+    /// 202: it has begun, the end is an event.
+    ///
+    /// # Errors
+    /// As [`Reply::ok`].
+    pub fn begun(body: &T) -> Result<Self, ApiError> {
+        Ok(Self { status: StatusCode::ACCEPTED, ..Self::ok(body)? })
+    }
+}
+
+impl Reply<Nothing> {
+    /// 204: done, and nothing to say.
+    pub fn done() -> Self {
+        Self::empty(StatusCode::NO_CONTENT)
+    }
+}
+
+/// A shape as JSON.
+///
+/// # Errors
+/// It cannot be written, which is our own fault.
+pub fn write<T: Serialize>(body: &T) -> Result<Vec<u8>, ApiError> {
+    serde_json::to_vec(body).map_err(ApiError::internal)
+}
+
+impl<T> Responder for Reply<T> {
+    type Body = BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse<BoxBody> {
+        let mut answer = HttpResponse::build(self.status);
+        match &self.tag {
+            Some(tag) => {
+                answer.insert_header((header::ETAG, tag.as_str()));
+                answer.insert_header((header::CACHE_CONTROL, "private, no-cache"));
+            }
+            None => _ = answer.insert_header((header::CACHE_CONTROL, "no-store")),
+        }
+        if let Some(next) = self.next {
+            answer.insert_header((header::LINK, format!("<{next}>; rel=\"next\"")));
+        }
+        match self.content {
+            Content::Json(bytes) => answer.content_type("application/json").body(bytes),
+            Content::Nothing => answer.finish(),
+        }
+    }
+}
+
+/// A weak tag over everything that an answer depends on. Weak, because the bytes differ when they are compressed.
+pub fn tag(parts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [env!("CARGO_PKG_VERSION")].iter().chain(parts) {
+        hasher.update(&part.len().to_le_bytes()).update(part.as_bytes());
+    }
+    let hash: String = hasher.finalize().to_hex().chars().take(24).collect();
+    format!("W/\"{hash}\"")
+}
+
+/// Whether the client says that it has the answer with this tag.
+pub fn has(headers: &HeaderMap, tag: &str) -> bool {
+    let bare = |tag: &str| tag.trim().strip_prefix("W/").unwrap_or(tag.trim()).to_owned();
+    let lists = headers.get_all(header::IF_NONE_MATCH).filter_map(|list| list.to_str().ok());
+    lists.flat_map(|list| list.split(',')).any(|one| one.trim() == "*" || bare(one) == bare(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_web::test::TestRequest;
+
+    #[test]
+    fn tags_are_found_in_lists() {
+        let check = |header: &str, expected: bool| {
+            let request = TestRequest::default().insert_header((header::IF_NONE_MATCH, header)).to_http_request();
+            assert_eq!(has(request.headers(), "W/\"abc\""), expected, "{header}");
+        };
+        check("W/\"abc\"", true);
+        check("\"abc\"", true);
+        check("\"x\", W/\"abc\"", true);
+        check("*", true);
+        check("\"ab\"", false);
+        assert_ne!(tag(&["a", "b"]), tag(&["ab", ""]));
+    }
+}

@@ -1,0 +1,197 @@
+//! The body of a request: bounded bytes, UTF-8, JSON that is not too deep, then the shape that the handler wants. Every
+//! refusal names the field.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use actix_web::dev::Payload;
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpRequest, web};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+
+use super::error::{ApiError, Code};
+use super::scan;
+use crate::app::App;
+
+/// How long the next piece of a body may take.
+const PIECE_WITHIN: Duration = Duration::from_secs(15);
+/// How long a whole body may take.
+const BODY_WITHIN: Duration = Duration::from_secs(120);
+
+/// A JSON body of the shape `T`. An empty body counts as `{}`.
+pub struct Body<T>(pub T);
+
+impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let limits = &app(&request)?.config.limits;
+            let bytes = read(&request, payload, limits.body_bytes).await?;
+            if !bytes.is_empty() {
+                is_json(&request)?;
+            }
+            parse(&bytes, limits.json_depth).map(Self)
+        })
+    }
+}
+
+/// The program, from any extractor.
+///
+/// # Errors
+/// The server was built without it, which is our own fault.
+pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
+    let app = request.app_data::<web::Data<App>>();
+    app.map(|data| data.get_ref()).ok_or_else(|| ApiError::internal("a route without the program"))
+}
+
+/// The bytes of a body, at most `limit`.
+///
+/// # Errors
+/// It is larger, or the connection broke.
+pub async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+    let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
+    tokio::time::timeout(BODY_WITHIN, gather(request, payload, limit)).await.map_err(late)?
+}
+
+async fn gather(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+    let too_large = || {
+        let message = format!("the body is larger than {limit} bytes");
+        ApiError::new(Code::TooLarge, message).detail("limit", limit)
+    };
+    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    if announced.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
+    let mut bytes = Vec::new();
+    while let Some(piece) = tokio::time::timeout(PIECE_WITHIN, payload.next()).await.map_err(late)? {
+        let piece = piece.map_err(|_| ApiError::new(Code::Malformed, "the body broke off or is not what it says"))?;
+        if bytes.len() + piece.len() > limit {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
+    let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
+    if encoded {
+        return Err(ApiError::new(Code::UnsupportedMedia, "compressed bodies are not read"));
+    }
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let (essence, parameters) = kind.split_once(';').unwrap_or((kind, ""));
+    let essence = essence.trim().to_ascii_lowercase();
+    let charset =
+        parameters.split(';').filter_map(|one| one.split_once('=')).find(|(name, _)| name.trim() == "charset");
+    let is_utf8 = charset.is_none_or(|(_, name)| name.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"));
+    if (essence == "application/json" || essence.ends_with("+json")) && is_utf8 {
+        return Ok(());
+    }
+    let got = if kind.is_empty() { "nothing".to_owned() } else { format!("\"{}\"", printable(kind)) };
+    Err(ApiError::new(Code::UnsupportedMedia, format!("the body must be JSON in UTF-8, but Content-Type says {got}")))
+}
+
+/// The shape `T` from JSON.
+///
+/// # Errors
+/// `malformed` for what is no JSON, `invalid` with the field for what does not fit.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, ApiError> {
+    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| ApiError::new(Code::Malformed, format!("not UTF-8 at byte {}", error.valid_up_to())))?;
+    scan::look(text, max_depth).map_err(|fault| ApiError::invalid(&fault.field, fault.message))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        from_json_error(&path, &error.into_inner())
+    })?;
+    reader.end().map_err(|error| from_json_error(".", &error))?;
+    Ok(value)
+}
+
+fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {
+    let (line, column) = (error.line(), error.column());
+    let message = sentence(&error.to_string());
+    if error.classify() != serde_json::error::Category::Data {
+        let message = format!("not JSON at line {line}, column {column}: {message}");
+        return ApiError::new(Code::Malformed, message).detail("line", line).detail("column", column);
+    }
+    invalid(path, message)
+}
+
+/// A refusal of a field by what a deserializer said of it.
+pub fn invalid(path: &str, message: String) -> ApiError {
+    let path = if path == "." { "" } else { path };
+    let named = message.strip_prefix("missing field \"").and_then(|rest| rest.split_once('"'));
+    let field = match named {
+        Some((name, _)) if path.is_empty() => name.to_owned(),
+        Some((name, _)) => format!("{path}.{name}"),
+        None => path.to_owned(),
+    };
+    ApiError::invalid(&field, message)
+}
+
+/// A deserializer's message as one sentence of ours: without its position, without backticks.
+pub fn sentence(message: &str) -> String {
+    let without_place = message.rsplit_once(" at line ").map_or(message, |(words, _)| words);
+    printable(&without_place.replace('`', "\""))
+}
+
+/// Text of a stranger, fit for a message: bounded, on one line.
+pub fn printable(text: &str) -> String {
+    let bounded: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
+    if bounded.len() < text.len() && text.chars().count() > 300 { format!("{bounded}…") } else { bounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Shape {
+        #[expect(dead_code, reason = "only its type matters")]
+        name: String,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only its type matters")]
+        inner: Option<Inner>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        #[expect(dead_code, reason = "only its type matters")]
+        list: Vec<u8>,
+    }
+
+    #[test]
+    fn each_fault_has_its_code_and_field() {
+        let check = |text: &[u8], code: Code, field: Option<&str>, words: &str| {
+            let error = parse::<Shape>(text, 64).unwrap_err();
+            assert_eq!(error.code, code, "{error}");
+            assert_eq!(error.details.get("field").and_then(Value::as_str), field, "{error}");
+            assert!(error.message.contains(words), "{error}");
+        };
+        check(b"{", Code::Malformed, None, "EOF");
+        check(b"{} {}", Code::Invalid, Some("name"), "missing");
+        check(br#"{"name": "a"} x"#, Code::Malformed, None, "trailing");
+        check(br#"{"name": NaN}"#, Code::Malformed, None, "line 1, column 10");
+        check(b"\xff", Code::Malformed, None, "UTF-8");
+        check(b"", Code::Invalid, Some("name"), "missing field");
+        check(br#"{"name": 5}"#, Code::Invalid, Some("name"), "expected a string");
+        check(br#"{"name": "a", "nmae": 1}"#, Code::Invalid, Some("nmae"), "unknown field \"nmae\"");
+        check(br#"{"name": "a", "name": "b"}"#, Code::Invalid, Some("name"), "duplicate field");
+        check(br#"{"name": "a", "inner": {"list": [1, 300]}}"#, Code::Invalid, Some("inner.list[1]"), "300");
+        check(br#"{"name": "a", "inner": {}}"#, Code::Invalid, Some("inner.list"), "missing field");
+        check(br#"{"name": "a\u0000"}"#, Code::Invalid, Some("name"), "U+0000");
+        check(br#"[]"#, Code::Invalid, Some(""), "");
+    }
+}

@@ -1,0 +1,230 @@
+//! The contract as OpenAPI. It is made from the table of routes, and what a route takes and answers from the types of its
+//! handler, so that document and program cannot differ. To describe a new extractor: an [`Input`] for it here.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::Value;
+use utoipa::openapi::path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::response::{Response, ResponseBuilder};
+use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::{
+    Content, HttpMethod, Info, OpenApi, OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr, Required,
+};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+use super::answer::{Nothing, Reply};
+use super::body::Body;
+use super::caller::Caller;
+use super::error::{ApiError, ErrorBody};
+use super::query::{Cid, Nid, Pid, PluginName, Query, Sid};
+use super::table::Entry;
+use crate::app::App;
+
+/// What is known of a route while it is described.
+#[derive(Default)]
+pub struct Sketch {
+    parameters: Vec<Parameter>,
+    body: Option<RefOr<Schema>>,
+    answer: Option<RefOr<Schema>>,
+    /// Shapes by name.
+    pub schemas: Vec<(String, RefOr<Schema>)>,
+}
+
+impl Sketch {
+    /// A named shape, by reference.
+    fn shape<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        self.schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(&mut self.schemas);
+        RefOr::Ref(Ref::from_schema_name(T::name()))
+    }
+
+    fn path_text(&mut self, name: &str, what: &str) {
+        let schema = ObjectBuilder::new().schema_type(Type::String);
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some(what))
+            .schema(Some(schema));
+        self.parameters.push(parameter.build());
+    }
+}
+
+/// Something that a handler takes.
+pub trait Input {
+    /// Adds it to the description.
+    fn describe(sketch: &mut Sketch);
+}
+
+/// Something that a handler answers.
+pub trait Output {
+    /// Adds it to the description.
+    fn describe(sketch: &mut Sketch);
+}
+
+impl<T: ToSchema> Input for Body<T> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.body = Some(sketch.shape::<T>());
+    }
+}
+
+impl<T: IntoParams> Input for Query<T> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
+    }
+}
+
+macro_rules! path_inputs {
+    ($($id:ty),*) => {$(
+        impl Input for $id {
+            fn describe(sketch: &mut Sketch) {
+                sketch.path_text(Self::KEY, Self::WHAT);
+            }
+        }
+    )*};
+}
+
+path_inputs!(Sid, Nid, Cid, Pid);
+
+impl Input for PluginName {
+    fn describe(sketch: &mut Sketch) {
+        sketch.path_text("plugin", "the plugin");
+    }
+}
+
+macro_rules! silent_inputs {
+    ($($input:ty),*) => {$(
+        impl Input for $input {
+            fn describe(_: &mut Sketch) {}
+        }
+    )*};
+}
+
+silent_inputs!(Caller, HttpRequest, web::Payload, web::Data<App>, web::Data<super::shared::Shared>);
+
+macro_rules! tuples {
+    ($(($($name:ident)*))*) => {$(
+        impl<$($name: Input),*> Input for ($($name,)*) {
+            fn describe(sketch: &mut Sketch) {
+                $($name::describe(sketch);)*
+                let _ = sketch;
+            }
+        }
+    )*};
+}
+
+tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
+
+impl<T: ToSchema> Output for Result<Reply<T>, ApiError> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.answer = Some(sketch.shape::<T>());
+    }
+}
+
+impl Output for Result<HttpResponse, ApiError> {
+    fn describe(_: &mut Sketch) {}
+}
+
+impl PartialSchema for Nothing {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::Null).into()
+    }
+}
+
+impl ToSchema for Nothing {}
+
+/// The whole document.
+pub fn build(entries: &[Entry]) -> OpenApi {
+    let mut components = ComponentsBuilder::new();
+    let mut paths: Vec<(String, PathItem)> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.path.starts_with("/api") || entry.is_operational()) {
+        let mut sketch = Sketch::default();
+        (entry.describe)(&mut sketch);
+        let schemas = std::mem::take(&mut sketch.schemas);
+        components = schemas.into_iter().fold(components, |all, (name, schema)| all.schema(name, schema));
+        let operation = operation(entry, sketch);
+        let path = entry.plain_path();
+        match paths.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, item)) => item.merge_operations(PathItem::new(method(entry), operation)),
+            None => paths.push((path, PathItem::new(method(entry), operation))),
+        }
+    }
+    components = components.schema(ErrorBody::name(), ErrorBody::schema());
+    let paths = paths.into_iter().fold(PathsBuilder::new(), |all, (path, item)| all.path(path, item));
+    let mut info = Info::new("Clotho", env!("CARGO_PKG_VERSION"));
+    info.description = Some(ABOUT.to_owned());
+    OpenApiBuilder::new().info(info).paths(paths).components(Some(components.build())).build()
+}
+
+const ABOUT: &str = "Stories whose history is a tree and whose every message carries the world's state. Refusals always \
+                     have the form of `Error`. Text offsets count UTF-16 code units. `X-CSRF-Token` goes with the \
+                     writes of a browser, `Idempotency-Key` may go with every POST.";
+
+fn method(entry: &Entry) -> HttpMethod {
+    match entry.method.as_str() {
+        "POST" => HttpMethod::Post,
+        "PUT" => HttpMethod::Put,
+        "PATCH" => HttpMethod::Patch,
+        "DELETE" => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}
+
+fn operation(entry: &Entry, sketch: Sketch) -> Operation {
+    let json = |schema: RefOr<Schema>| Content::new(Some(schema));
+    let mut operation = OperationBuilder::new()
+        .tag(entry.group)
+        .summary(Some(entry.summary))
+        .description(Some(format!("For: {}.", entry.access.word())))
+        .operation_id(Some(format!("{} {}", entry.method, entry.plain_path())))
+        .parameters(Some(sketch.parameters));
+    if let Some(schema) = sketch.body {
+        operation =
+            operation.request_body(Some(RequestBodyBuilder::new().content("application/json", json(schema)).build()));
+    }
+    for status in entry.statuses {
+        let mut answer = ResponseBuilder::new().description(reason(*status));
+        if let (Some(schema), 200..=203) = (&sketch.answer, status) {
+            answer = answer.content("application/json", json(schema.clone()));
+        }
+        operation = operation.response(status.to_string(), answer.build());
+    }
+    operation.response("default", refusal()).build()
+}
+
+fn refusal() -> Response {
+    let schema = RefOr::Ref(Ref::from_schema_name(ErrorBody::name()));
+    ResponseBuilder::new().description("A refusal").content("application/json", Content::new(Some(schema))).build()
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        101 => "The connection is a WebSocket now",
+        201 => "It is there now",
+        202 => "It has begun; its end is an event",
+        204 => "Done",
+        304 => "Nothing is new since the answer with that tag",
+        _ => "The answer",
+    }
+}
+
+/// The document as JSON, with the table of codes.
+pub fn json(entries: &[Entry]) -> Value {
+    let mut document = serde_json::to_value(build(entries)).unwrap_or_default();
+    if let Some(map) = document.as_object_mut() {
+        map.insert("x-error-codes".to_owned(), super::error::table());
+    }
+    document
+}
+
+/// The methods and paths that a document describes: `GET /api/sessions`.
+pub fn described(document: &Value) -> Vec<String> {
+    let paths = document.get("paths").and_then(Value::as_object);
+    let mut found: Vec<String> = Vec::new();
+    for (path, item) in paths.into_iter().flatten() {
+        let methods = item.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase());
+        found.extend(methods.map(|method| format!("{method} {path}")));
+    }
+    found.sort();
+    found
+}

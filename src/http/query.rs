@@ -1,0 +1,252 @@
+//! What stands after the question mark, and the ids in a path. Unknown keys are refused, so that a typo does not pass
+//! silently; a malformed id in a path is simply not there.
+
+use std::fmt;
+use std::future::{Ready, ready};
+use std::str::FromStr;
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
+
+use super::body::{invalid, printable, sentence};
+use super::error::{ApiError, Code};
+use crate::ids::{CharacterId, NodeId, PersonaId, SessionId};
+
+/// A query of the shape `T`.
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest for Query<T> {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(parse(request.query_string()).map(Self))
+    }
+}
+
+/// The shape `T` from a query.
+///
+/// # Errors
+/// `malformed` for bad escapes, `invalid` with the key for what does not fit.
+pub fn parse<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+    let pairs = pairs(query)?;
+    for (at, (key, _)) in pairs.iter().enumerate() {
+        if pairs.iter().take(at).any(|(other, _)| other == key) {
+            return Err(ApiError::invalid(&printable(key), format!("\"{}\" stands there twice", printable(key))));
+        }
+    }
+    let map = MapDeserializer::new(pairs.iter().map(|(key, value)| (key.as_str(), Part(value))));
+    serde_path_to_error::deserialize(map).map_err(|error| {
+        let path = error.path().to_string();
+        invalid(&path, sentence(&error.into_inner().to_string()))
+    })
+}
+
+fn pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
+    let parts = query.split('&').filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let (key, value) = (decode(key)?, decode(value)?);
+            if value.contains('\0') || key.contains('\0') {
+                return Err(ApiError::invalid(&printable(&key), "a text cannot contain U+0000"));
+            }
+            Ok((key, value))
+        })
+        .collect()
+}
+
+/// Takes `%41` and `+` back; what is no UTF-8 then is refused, not guessed.
+fn decode(text: &str) -> Result<String, ApiError> {
+    let bad = || ApiError::new(Code::Malformed, "the query has a bad escape or is not UTF-8");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next().ok_or_else(bad)?, rest.next().ok_or_else(bad)?];
+                let digits = std::str::from_utf8(&digits).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+                u8::from_str_radix(digits.ok_or_else(bad)?, 16).map_err(|_| bad())?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| bad())
+}
+
+/// One value of a query: text that becomes a number or a truth where the shape wants one.
+#[derive(Clone, Copy)]
+struct Part<'a>(&'a str);
+
+type PartError = serde::de::value::Error;
+
+impl<'a> IntoDeserializer<'a, PartError> for Part<'a> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident $visit:ident,)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+            match self.0.parse() {
+                Ok(number) => visitor.$visit(number),
+                Err(_) => visitor.visit_borrowed_str(self.0),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Part<'de> {
+    type Error = PartError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+        match self.0 {
+            "1" | "true" => visitor.visit_bool(true),
+            "0" | "false" => visitor.visit_bool(false),
+            other => visitor.visit_borrowed_str(other),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, PartError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, PartError> {
+        visitor.visit_enum(IntoDeserializer::<PartError>::into_deserializer(self.0))
+    }
+
+    numbers! {
+        deserialize_u8 visit_u8,
+        deserialize_u16 visit_u16,
+        deserialize_u32 visit_u32,
+        deserialize_u64 visit_u64,
+        deserialize_i32 visit_i32,
+        deserialize_i64 visit_i64,
+        deserialize_f64 visit_f64,
+    }
+
+    serde::forward_to_deserialize_any! {
+        i8 i16 f32 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+macro_rules! path_ids {
+    ($($(#[$doc:meta])* $name:ident($id:ty) = $key:literal $what:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name(pub $id);
+
+        impl FromRequest for $name {
+            type Error = ApiError;
+            type Future = Ready<Result<Self, ApiError>>;
+
+            fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+                ready(path_id(request, $key, $what).map(Self))
+            }
+        }
+
+        impl $name {
+            /// Its name in a path.
+            pub const KEY: &'static str = $key;
+            /// What it names, for people.
+            pub const WHAT: &'static str = $what;
+        }
+    )*};
+}
+
+path_ids! {
+    /// The session of a path.
+    Sid(SessionId) = "sid" "the session";
+    /// The node of a path.
+    Nid(NodeId) = "nid" "the message";
+    /// The character of a path.
+    Cid(CharacterId) = "cid" "the character";
+    /// The persona of a path.
+    Pid(PersonaId) = "pid" "the persona";
+}
+
+fn path_id<Id: FromStr + fmt::Debug>(request: &HttpRequest, key: &str, what: &str) -> Result<Id, ApiError> {
+    request.match_info().get(key).and_then(|text| text.parse().ok()).ok_or_else(|| ApiError::not_found(what))
+}
+
+/// A plugin's id in a path.
+#[derive(Debug, Clone)]
+pub struct PluginName(pub String);
+
+impl FromRequest for PluginName {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(request.match_info().get("plugin").unwrap_or_default().to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Default, Deserialize, PartialEq)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+    struct Shape {
+        limit: Option<u32>,
+        all: bool,
+        q: Option<String>,
+        kind: Option<Kind>,
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "kebab-case")]
+    enum Kind {
+        OffTrunk,
+    }
+
+    #[test]
+    fn reads_numbers_truths_words_and_texts() {
+        let read: Shape = parse("limit=5&all=1&q=%E9%BE%99+%26x&kind=off-trunk").unwrap();
+        let expected = Shape { limit: Some(5), all: true, q: Some("龙 &x".into()), kind: Some(Kind::OffTrunk) };
+        assert_eq!(read, expected);
+        assert_eq!(parse::<Shape>("").unwrap(), Shape::default());
+        assert_eq!(parse::<Shape>("q=123").unwrap().q.as_deref(), Some("123"));
+    }
+
+    #[test]
+    fn each_fault_has_its_code_and_key() {
+        let check = |query: &str, code: Code, field: Option<&str>| {
+            let error = parse::<Shape>(query).unwrap_err();
+            assert_eq!(error.code, code, "{query}: {error}");
+            assert_eq!(error.details.get("field").and_then(|f| f.as_str()), field, "{query}: {error}");
+        };
+        check("limt=5", Code::Invalid, Some("limt"));
+        check("limit=five", Code::Invalid, Some("limit"));
+        check("limit=-1", Code::Invalid, Some("limit"));
+        check("limit=", Code::Invalid, Some("limit"));
+        check("all=yes", Code::Invalid, Some("all"));
+        check("kind=trunk", Code::Invalid, Some("kind"));
+        check("limit=1&limit=2", Code::Invalid, Some("limit"));
+        check("q=%00", Code::Invalid, Some("q"));
+        check("q=%zz", Code::Malformed, None);
+        check("q=%f", Code::Malformed, None);
+        check("q=%ff", Code::Malformed, None);
+    }
+}

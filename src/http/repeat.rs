@@ -1,0 +1,148 @@
+//! `Idempotency-Key`: the same request with the same key acts once and is answered with the first answer, for a day. While
+//! the first runs, the others wait; it runs on although its client goes away.
+
+use actix_web::body::{BoxBody, to_bytes};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, HttpResponse, web};
+
+use super::body;
+use super::caller::Caller;
+use super::error::ApiError;
+use super::shared::{HeldKey, Shared};
+use crate::app::App;
+use crate::clock::Time;
+use crate::store::Answer;
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Says that an answer is the first one's.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+const LONGEST_KEY: usize = 200;
+const KEPT_MS: i64 = 24 * 3_600 * 1_000;
+
+/// Whether a request carries a key that counts.
+pub fn is_keyed(request: &ServiceRequest) -> bool {
+    request.method() == Method::POST && request.headers().contains_key(KEY)
+}
+
+/// Carries a request out, unless it was before.
+///
+/// # Errors
+/// The key is malformed or belongs to another request.
+pub async fn once(
+    caller: Caller,
+    mut request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let key = key(&request)?;
+    let (Some(app), Some(shared)) =
+        (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<Shared>>().cloned())
+    else {
+        return Err(ApiError::internal("a route without the program").into());
+    };
+    let payload = request.take_payload();
+    let bytes = body::read(request.request(), payload, app.config.limits.body_bytes).await?;
+    let hash = hash(&request, &bytes);
+    request.set_payload(Payload::from(web::Bytes::from(bytes)));
+    let held = shared.hold_key(caller.0, &key).await;
+    if let Some(kept) = kept(&app, caller, &key).await? {
+        shared.meters.replayed();
+        return Ok(request.into_response(replay(&kept, &hash)?));
+    }
+    let first = First { app, caller, key, hash, _held: held };
+    // On a task of its own: the client may go away, and its next try must find this answer.
+    let answer = actix_web::rt::spawn(async move { first.act(request, next).await }).await;
+    answer.map_err(|error| Error::from(ApiError::internal(error)))?
+}
+
+struct First {
+    app: web::Data<App>,
+    caller: Caller,
+    key: String,
+    hash: Vec<u8>,
+    _held: HeldKey,
+}
+
+impl First {
+    async fn act(self, request: ServiceRequest, next: Next<BoxBody>) -> Result<ServiceResponse<BoxBody>, Error> {
+        let http = request.request().clone();
+        let answer = next.call(request).await.unwrap_or_else(|error| ServiceResponse::from_err(error, http));
+        let refusal = answer.response().error().and_then(|error| error.as_error::<ApiError>()).cloned();
+        let (request, response) = answer.into_parts();
+        let (response, body) = response.into_parts();
+        let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("an answer that cannot be read"))?;
+        let status = response.status();
+        if is_kept(status) {
+            self.keep(status, &bytes).await?;
+        }
+        // A refusal keeps its cause, so that the outermost layer knows it.
+        Ok(match refusal {
+            Some(refusal) => ServiceResponse::from_err(refusal, request),
+            None => ServiceResponse::new(request, response.set_body(BoxBody::new(bytes))),
+        })
+    }
+
+    async fn keep(&self, status: StatusCode, bytes: &[u8]) -> Result<(), ApiError> {
+        let now = self.app.clock.now();
+        let body = String::from_utf8_lossy(bytes).into_owned();
+        let answer = Answer { request: self.hash.clone(), status: status.as_u16(), body };
+        let (user, key) = (self.caller.0, self.key.clone());
+        let forget_before = Time(now.0 - KEPT_MS);
+        Ok(self.app.store.write(move |tx| tx.put_answer(user, &key, &answer, now, forget_before)).await?)
+    }
+}
+
+/// What the next try may meet in another state is not kept: conflicts, our own faults, and being too fast.
+fn is_kept(status: StatusCode) -> bool {
+    !(status.is_server_error() || status == StatusCode::CONFLICT || status == StatusCode::TOO_MANY_REQUESTS)
+}
+
+fn key(request: &ServiceRequest) -> Result<String, ApiError> {
+    let mut keys = request.headers().get_all(KEY);
+    let (key, second) = (keys.next(), keys.next());
+    let key = key.filter(|_| second.is_none()).and_then(|key| key.to_str().ok());
+    let fits = |key: &&str| (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
+    let message = format!("a key has 1 to {LONGEST_KEY} visible ASCII characters");
+    key.filter(fits).map(str::to_owned).ok_or_else(|| ApiError::invalid("Idempotency-Key", message))
+}
+
+fn hash(request: &ServiceRequest, body: &[u8]) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new();
+    for part in [request.method().as_str(), request.path(), request.query_string()] {
+        hasher.update(&part.len().to_le_bytes()).update(part.as_bytes());
+    }
+    hasher.update(body);
+    hasher.finalize().as_bytes().to_vec()
+}
+
+async fn kept(app: &App, caller: Caller, key: &str) -> Result<Option<Answer>, ApiError> {
+    let after = Time(app.clock.now().0 - KEPT_MS);
+    let key = key.to_owned();
+    app.store.read(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
+}
+
+fn replay(kept: &Answer, hash: &[u8]) -> Result<HttpResponse, ApiError> {
+    if kept.request != hash {
+        let message = "this key was used for another request";
+        return Err(ApiError::invalid("Idempotency-Key", message).hint("use a new key for a new request"));
+    }
+    let status = StatusCode::from_u16(kept.status).map_err(ApiError::internal)?;
+    let mut answer = HttpResponse::build(status);
+    answer.insert_header((REPLAYED, HeaderValue::from_static("true")));
+    answer.insert_header((header::CACHE_CONTROL, "no-store"));
+    Ok(answer.content_type("application/json").body(kept.body.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_and_faults_are_not_kept() {
+        for (status, expected) in [(200, true), (202, true), (404, true), (422, true), (409, false), (503, false)] {
+            assert_eq!(is_kept(StatusCode::from_u16(status).unwrap()), expected, "{status}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What every request passes first and every answer last: an id, the gate, the form of refusals, the headers that keep a
+//! page safe, one line in the log.
+
+use std::time::Instant;
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, web};
+
+use super::caller;
+use super::error::{ApiError, code_of};
+use super::shared::Shared;
+use crate::app::App;
+
+/// Carries the id of a request, in and out.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Answers below this size are not compressed: it would cost more than it saves.
+const WORTH_COMPRESSING: u64 = 1_400;
+
+/// Only our own files run, nothing inline; texts become HTML through one sanitiser only.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+                      connect-src 'self'; font-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
+                      form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                      trusted-types dompurify";
+
+const HEADERS: [(&str, &str); 7] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+];
+
+/// The outermost layer.
+///
+/// # Errors
+/// None of its own.
+pub async fn seal(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let begun = Instant::now();
+    let (Some(app), Some(shared)) =
+        (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<Shared>>().cloned())
+    else {
+        return Err(ApiError::internal("a server without the program").into());
+    };
+    let id = request_id(&app, request.headers());
+    let (method, path) = (request.method().clone(), request.path().to_owned());
+    plain_encodings(request.headers_mut());
+    let answer = match caller::admit(&app, request.head()) {
+        Ok(()) => next.call(request).await?.map_into_boxed_body(),
+        Err(refusal) => request.error_response(refusal),
+    };
+    let mut answer = refusals(&app, &id, answer);
+    let status = answer.status().as_u16();
+    finish(&id, answer.headers_mut());
+    shared.meters.answered(status);
+    let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+    tracing::info!(target: "clotho::http", request_id = id, %method, path, status, micros, "request");
+    Ok(answer)
+}
+
+/// The id of a request: the client's, if it is a plain word, else a new one.
+fn request_id(app: &App, headers: &HeaderMap) -> String {
+    let is_plain = |id: &&str| {
+        (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
+    };
+    let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).filter(is_plain);
+    given.map_or_else(|| app.ids.next(app.clock.now()).to_string(), str::to_owned)
+}
+
+/// A client that can read none of the compressed forms gets the plain one, not a refusal.
+fn plain_encodings(headers: &mut HeaderMap) {
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    let knows = |name: &str| {
+        accepted.split(',').any(|one| {
+            let (word, weight) = one.split_once(';').unwrap_or((one, ""));
+            let is_refused = matches!(weight.trim().trim_start_matches("q=").trim_end_matches('0'), "0" | "0." | "");
+            word.trim().eq_ignore_ascii_case(name) && (weight.is_empty() || !is_refused)
+        })
+    };
+    if !knows("gzip") && !knows("br") {
+        headers.remove(header::ACCEPT_ENCODING);
+    }
+}
+
+/// Every refusal in the one form, whoever made it. What is our own fault gets an incident id and a line with its cause.
+fn refusals(app: &App, request_id: &str, answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    let status = answer.status();
+    let refusal = match answer.response().error() {
+        Some(error) => match error.as_error::<ApiError>() {
+            Some(refusal) => refusal.clone(),
+            None => {
+                let mut refusal = ApiError::new(code_of(status), "the request cannot be served");
+                refusal.cause = Some(error.to_string()).filter(|_| status.is_server_error());
+                refusal
+            }
+        },
+        None if is_foreign(&answer) => ApiError::new(code_of(status), "the request cannot be served"),
+        None => return answer,
+    };
+    let Some(cause) = &refusal.cause else { return answer.into_response(refusal.answer(None)) };
+    let incident = app.ids.next(app.clock.now()).to_string();
+    let code = refusal.code.word();
+    tracing::error!(target: "clotho::http", request_id, incident, code, cause, "incident {incident}: {cause}");
+    answer.into_response(refusal.answer(Some(&incident)))
+}
+
+/// A refusal that none of our handlers wrote.
+fn is_foreign(answer: &ServiceResponse<BoxBody>) -> bool {
+    let is_refusal = answer.status().is_client_error() || answer.status().is_server_error();
+    let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    is_refusal && !is_json
+}
+
+fn finish(id: &str, headers: &mut HeaderMap) {
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding == "identity") {
+        headers.remove(header::CONTENT_ENCODING);
+    }
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+}
+
+/// The layer below the compressor: says which answers are too small for it.
+///
+/// # Errors
+/// None of its own.
+pub async fn spare_small(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let mut answer = next.call(request).await?.map_into_boxed_body();
+    let is_small = match answer.response().body().size() {
+        BodySize::None => true,
+        BodySize::Sized(bytes) => bytes < WORTH_COMPRESSING,
+        BodySize::Stream => false,
+    };
+    if is_small {
+        answer.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("identity"));
+    }
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_encodings_mean_plain() {
+        let check = |accepted: &str, kept: bool| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_str(accepted).unwrap());
+            plain_encodings(&mut headers);
+            assert_eq!(headers.contains_key(header::ACCEPT_ENCODING), kept, "{accepted}");
+        };
+        check("gzip, br", true);
+        check("GZIP;q=0.5", true);
+        check("br;q=1.0, *;q=0", true);
+        check("identity", false);
+        check("zstd", false);
+        check("gzip;q=0", false);
+        check("gzip;q=0.0", false);
+        check("*", false);
+        check("identity;q=0, *;q=0", false);
+    }
+}

@@ -1,0 +1,181 @@
+//! What the requests of one server share: counters, open sockets, keys that are being answered, and the word to stop.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::ids::UserId;
+
+/// One server's shared state.
+pub struct Shared {
+    /// Counters for `/metrics`.
+    pub meters: Meters,
+    sockets: Mutex<HashMap<UserId, usize>>,
+    keys: Mutex<HashMap<(UserId, String), Arc<tokio::sync::Mutex<()>>>>,
+    closing: watch::Sender<bool>,
+}
+
+/// Counters since the start.
+#[derive(Default)]
+pub struct Meters {
+    /// Answers by the first digit of their status, 1 to 5.
+    answers: [AtomicU64; 6],
+    /// Frames sent over sockets.
+    frames: AtomicU64,
+    /// Requests answered from a kept answer.
+    replayed: AtomicU64,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            meters: Meters::default(),
+            sockets: Mutex::default(),
+            keys: Mutex::default(),
+            closing: watch::Sender::new(false),
+        }
+    }
+}
+
+impl Shared {
+    /// Takes a place for a socket of a user; `None` if the user has `limit` open ones.
+    pub fn open_socket(self: &Arc<Self>, user: UserId, limit: usize) -> Option<SocketPlace> {
+        let mut sockets = lock(&self.sockets);
+        let open = sockets.entry(user).or_default();
+        if *open >= limit {
+            return None;
+        }
+        *open += 1;
+        Some(SocketPlace { shared: Arc::clone(self), user })
+    }
+
+    /// How many sockets are open.
+    pub fn open_sockets(&self) -> usize {
+        lock(&self.sockets).values().sum()
+    }
+
+    /// Waits until nobody else answers a request with this key of this user.
+    pub async fn hold_key(self: &Arc<Self>, user: UserId, key: &str) -> HeldKey {
+        let id = (user, key.to_owned());
+        let turn = Arc::clone(lock(&self.keys).entry(id.clone()).or_default());
+        let guard = turn.lock_owned().await;
+        HeldKey { shared: Arc::clone(self), id, guard: Some(guard) }
+    }
+
+    /// Tells every socket to close.
+    pub fn close(&self) {
+        self.closing.send_replace(true);
+    }
+
+    /// Changes to true when the server stops.
+    pub fn closing(&self) -> watch::Receiver<bool> {
+        self.closing.subscribe()
+    }
+}
+
+/// A place among a user's sockets; dropping it frees the place.
+pub struct SocketPlace {
+    shared: Arc<Shared>,
+    user: UserId,
+}
+
+impl Drop for SocketPlace {
+    fn drop(&mut self) {
+        let mut sockets = lock(&self.shared.sockets);
+        if let Some(open) = sockets.get_mut(&self.user) {
+            *open = open.saturating_sub(1);
+            if *open == 0 {
+                sockets.remove(&self.user);
+            }
+        }
+    }
+}
+
+/// The right to answer a key; dropping it lets the next one look.
+pub struct HeldKey {
+    shared: Arc<Shared>,
+    id: (UserId, String),
+    guard: Option<tokio::sync::OwnedMutexGuard<()>>,
+}
+
+impl Drop for HeldKey {
+    fn drop(&mut self) {
+        let mut keys = lock(&self.shared.keys);
+        self.guard = None;
+        // Nobody else waits: only the map still knows the key.
+        if keys.get(&self.id).is_some_and(|turn| Arc::strong_count(turn) == 1) {
+            keys.remove(&self.id);
+        }
+    }
+}
+
+impl Meters {
+    /// An answer went out.
+    pub fn answered(&self, status: u16) {
+        if let Some(counter) = self.answers.get(usize::from(status / 100)) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A frame went out.
+    pub fn framed(&self) {
+        self.frames.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A kept answer went out.
+    pub fn replayed(&self) {
+        self.replayed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Answers by the first digit of their status.
+    pub fn answers(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.answers.iter().enumerate().skip(1).map(|(digit, count)| (digit, count.load(Ordering::Relaxed)))
+    }
+
+    /// Frames and kept answers sent.
+    pub fn others(&self) -> (u64, u64) {
+        (self.frames.load(Ordering::Relaxed), self.replayed.load(Ordering::Relaxed))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user() -> UserId {
+        UserId::new(uuid::Uuid::from_u128(1))
+    }
+
+    #[test]
+    fn a_user_has_so_many_sockets() {
+        let shared = Arc::new(Shared::default());
+        let first = shared.open_socket(user(), 2).unwrap();
+        let _second = shared.open_socket(user(), 2).unwrap();
+        assert!(shared.open_socket(user(), 2).is_none());
+        drop(first);
+        assert!(shared.open_socket(user(), 2).is_some());
+        assert_eq!(shared.open_sockets(), 1);
+    }
+
+    #[tokio::test]
+    async fn one_request_at_a_time_has_a_key() {
+        let shared = Arc::new(Shared::default());
+        let held = shared.hold_key(user(), "k").await;
+        let other = tokio::spawn({
+            let shared = Arc::clone(&shared);
+            async move { drop(shared.hold_key(user(), "k").await) }
+        });
+        tokio::task::yield_now().await;
+        assert!(!other.is_finished());
+        drop(shared.hold_key(user(), "other").await);
+        drop(held);
+        other.await.unwrap();
+        assert!(lock(&shared.keys).is_empty());
+    }
+}

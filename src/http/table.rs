@@ -1,0 +1,137 @@
+//! One route: its address, who may call it, its handler. Everything that routes need in common happens in [`pass`]: the
+//! caller is known before the handler runs, a panic becomes a refusal, and a repeated key gives the first answer.
+
+use std::panic::AssertUnwindSafe;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{Error, FromRequest, Handler, HttpMessage, Responder, Route, guard, web};
+use futures_util::FutureExt;
+
+use super::body::app;
+use super::caller::{Access, identify};
+use super::document::{Input, Output, Sketch};
+use super::error::{ApiError, Code};
+use super::repeat;
+
+/// One line of the table of routes.
+pub struct Entry {
+    /// The method; GET answers HEAD as well.
+    pub method: Method,
+    /// The address, with `{names}`.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// What it does, in a sentence without a final period.
+    pub summary: &'static str,
+    /// Its chapter in the document.
+    pub group: &'static str,
+    /// The statuses of its answers, refusals apart.
+    pub statuses: &'static [u16],
+    /// Describes what the handler takes and answers.
+    pub describe: fn(&mut Sketch),
+    make: Box<dyn Fn() -> Route + Send + Sync>,
+}
+
+impl Entry {
+    /// The same with other statuses than 200.
+    #[must_use]
+    pub fn answers(mut self, statuses: &'static [u16]) -> Self {
+        self.statuses = statuses;
+        self
+    }
+
+    /// The address without the patterns inside its names.
+    pub fn plain_path(&self) -> String {
+        self.path.replace(":.*}", "}")
+    }
+
+    /// Whether it serves whoever runs the server.
+    pub fn is_operational(&self) -> bool {
+        matches!(self.path, "/healthz" | "/readyz" | "/metrics")
+    }
+}
+
+/// A route.
+pub fn route<F, Args>(method: Method, path: &'static str, access: Access, summary: &'static str, handler: F) -> Entry
+where
+    F: Handler<Args> + Send + Sync,
+    Args: FromRequest + Input + 'static,
+    F::Output: Responder + Output + 'static,
+    <F::Output as Responder>::Body: 'static,
+{
+    let by = method.clone();
+    let make = move || {
+        let route = match by {
+            Method::GET => web::route().guard(guard::Any(guard::Get()).or(guard::Head())),
+            _ => web::method(by.clone()),
+        };
+        let guarded = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| pass(access, request, next));
+        route.to(handler.clone()).wrap(guarded)
+    };
+    let describe = |sketch: &mut Sketch| {
+        Args::describe(sketch);
+        F::Output::describe(sketch);
+    };
+    Entry { method, path, access, summary, group: "", statuses: &[200], describe, make: Box::new(make) }
+}
+
+/// Gives all entries their chapter.
+pub fn group(name: &'static str, entries: Vec<Entry>) -> Vec<Entry> {
+    entries.into_iter().map(|entry| Entry { group: name, ..entry }).collect()
+}
+
+/// Hands the table to the framework: one resource for each address, and a refusal for every other method.
+pub fn configure(config: &mut web::ServiceConfig, entries: &[Entry]) {
+    let mut done: Vec<&str> = Vec::new();
+    for entry in entries {
+        if done.contains(&entry.path) {
+            continue;
+        }
+        done.push(entry.path);
+        let here = || entries.iter().filter(|other| other.path == entry.path);
+        let mut methods: Vec<&str> = here().map(|other| other.method.as_str()).collect();
+        if methods.contains(&"GET") {
+            methods.push("HEAD");
+        }
+        let allow = methods.join(", ");
+        let resource = here().fold(web::resource(entry.path), |resource, other| resource.route((other.make)()));
+        let refuse = move || {
+            let mut refusal = ApiError::new(Code::MethodNotAllowed, format!("this address takes {allow} only"));
+            refusal.allow = Some(allow.clone());
+            std::future::ready(Err::<&str, ApiError>(refusal))
+        };
+        config.service(resource.default_service(web::to(refuse)));
+    }
+}
+
+/// What stands before every handler.
+async fn pass(access: Access, request: ServiceRequest, next: Next<BoxBody>) -> Result<ServiceResponse<BoxBody>, Error> {
+    let http = request.request().clone();
+    let caller = match app(&http).and_then(|app| identify(app, &http, access)) {
+        Ok(caller) => caller,
+        Err(refusal) => return Ok(request.error_response(refusal)),
+    };
+    if let Some(caller) = caller {
+        request.extensions_mut().insert(caller);
+    }
+    let work = async {
+        match caller {
+            Some(caller) if repeat::is_keyed(&request) => repeat::once(caller, request, next).await,
+            _ => next.call(request).await,
+        }
+    };
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Ok(ServiceResponse::from_err(error, http)),
+        Err(panic) => Ok(ServiceResponse::from_err(ApiError::internal(words(panic.as_ref())), http)),
+    }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a panic: {}", text.unwrap_or("without words"))
+}

@@ -1,0 +1,357 @@
+//! Characters and personas. A card is kept as one JSON object in this very form, so that what no version of this program
+//! knows stays in it; the shapes here say which fields a request may carry and how long they may be.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::given;
+use super::ids::{CharacterRef, Id, PersonaRef};
+use crate::http::error::{ApiError, Code};
+use crate::store::{CharacterCard, PersonaCard};
+
+/// The most bytes of a whole card.
+const CARD_BYTES: usize = 2 << 20;
+/// The most bytes of one text of a card.
+const TEXT_BYTES: usize = 512 << 10;
+/// The most characters of a name.
+const NAME_CHARS: usize = 200;
+/// The most tags and their characters.
+const TAGS: (usize, usize) = (100, 100);
+/// The most greetings besides the first.
+const GREETINGS: usize = 100;
+
+/// A character: who a session is played with.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Character {
+    /// Its id.
+    pub id: CharacterRef,
+    /// Its name.
+    pub name: String,
+    /// Who it is.
+    pub description: String,
+    /// How it is.
+    pub personality: String,
+    /// Where the story is set.
+    pub scenario: String,
+    /// How it greets.
+    pub first_message: String,
+    /// Other greetings.
+    pub alternate_greetings: Vec<String>,
+    /// Example turns.
+    pub example_messages: String,
+    /// Instructions in the place of the default ones.
+    pub system_prompt: String,
+    /// The last word to the model.
+    pub post_history_instructions: String,
+    /// For people who choose it.
+    pub creator_notes: String,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// The address of its picture.
+    pub avatar: Option<String>,
+    /// The lorebook that belongs to it.
+    pub lorebook_id: Option<String>,
+    /// Everything else that its card says.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// When it came.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// A persona: who the user plays.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Persona {
+    /// Its id.
+    pub id: PersonaRef,
+    /// Its name.
+    pub name: String,
+    /// Who it is.
+    pub description: String,
+    /// The address of its picture.
+    pub avatar: Option<String>,
+    /// Everything else known.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// When it came.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// Fields of a character: all of a new one, or those that change.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CharacterFields {
+    /// Its name; a new one must have one.
+    pub name: Option<String>,
+    /// Who it is.
+    pub description: Option<String>,
+    /// How it is.
+    pub personality: Option<String>,
+    /// Where the story is set.
+    pub scenario: Option<String>,
+    /// How it greets.
+    pub first_message: Option<String>,
+    /// Other greetings.
+    pub alternate_greetings: Option<Vec<String>>,
+    /// Example turns.
+    pub example_messages: Option<String>,
+    /// Instructions in the place of the default ones.
+    pub system_prompt: Option<String>,
+    /// The last word to the model.
+    pub post_history_instructions: Option<String>,
+    /// For people who choose it.
+    pub creator_notes: Option<String>,
+    /// Words to find it by.
+    pub tags: Option<Vec<String>>,
+    /// The address of its picture on this server, or null.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub avatar: Option<Option<String>>,
+    /// Everything else that its card says. In a change, keys are merged and a null takes a key away.
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// Fields of a persona: all of a new one, or those that change.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct PersonaFields {
+    /// Its name; a new one must have one.
+    pub name: Option<String>,
+    /// Who it is.
+    pub description: Option<String>,
+    /// The address of its picture on this server, or null.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub avatar: Option<Option<String>>,
+    /// Everything else known. In a change, keys are merged and a null takes a key away.
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+impl CharacterFields {
+    /// Puts the fields into a card.
+    ///
+    /// # Errors
+    /// A field is empty where it must not be, or too long.
+    pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
+        let mut fill = Fill { card };
+        fill.name(self.name)?;
+        fill.text("description", self.description)?;
+        fill.text("personality", self.personality)?;
+        fill.text("scenario", self.scenario)?;
+        fill.text("firstMessage", self.first_message)?;
+        fill.texts("alternateGreetings", self.alternate_greetings, GREETINGS, TEXT_BYTES)?;
+        fill.text("exampleMessages", self.example_messages)?;
+        fill.text("systemPrompt", self.system_prompt)?;
+        fill.text("postHistoryInstructions", self.post_history_instructions)?;
+        fill.text("creatorNotes", self.creator_notes)?;
+        fill.texts("tags", self.tags, TAGS.0, TAGS.1)?;
+        fill.avatar(self.avatar)?;
+        fill.metadata(self.metadata);
+        fill.finish()
+    }
+}
+
+impl PersonaFields {
+    /// Puts the fields into a card.
+    ///
+    /// # Errors
+    /// A field is empty where it must not be, or too long.
+    pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
+        let mut fill = Fill { card };
+        fill.name(self.name)?;
+        fill.text("description", self.description)?;
+        fill.avatar(self.avatar)?;
+        fill.metadata(self.metadata);
+        fill.finish()
+    }
+}
+
+struct Fill<'a> {
+    card: &'a mut Map<String, Value>,
+}
+
+impl Fill<'_> {
+    fn name(&mut self, name: Option<String>) -> Result<(), ApiError> {
+        if let Some(name) = name {
+            let name = name.trim().to_owned();
+            if name.chars().count() > NAME_CHARS {
+                return Err(ApiError::invalid("name", format!("a name has at most {NAME_CHARS} characters")));
+            }
+            self.card.insert("name".into(), name.into());
+        }
+        let has_name = self.card.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+        if has_name { Ok(()) } else { Err(ApiError::invalid("name", "a name is needed")) }
+    }
+
+    fn text(&mut self, key: &str, text: Option<String>) -> Result<(), ApiError> {
+        let Some(text) = text else { return Ok(()) };
+        bounded(key, &text, TEXT_BYTES)?;
+        self.card.insert(key.to_owned(), text.into());
+        Ok(())
+    }
+
+    fn texts(&mut self, key: &str, texts: Option<Vec<String>>, most: usize, bytes: usize) -> Result<(), ApiError> {
+        let Some(texts) = texts else { return Ok(()) };
+        if texts.len() > most {
+            return Err(ApiError::invalid(key, format!("at most {most} are taken")));
+        }
+        texts.iter().enumerate().try_for_each(|(i, text)| bounded(&format!("{key}[{i}]"), text, bytes))?;
+        self.card.insert(key.to_owned(), texts.into());
+        Ok(())
+    }
+
+    fn avatar(&mut self, avatar: Option<Option<String>>) -> Result<(), ApiError> {
+        let Some(avatar) = avatar else { return Ok(()) };
+        // Another site must not learn who looks at a card, and when.
+        let is_here = |address: &String| {
+            address.starts_with('/') && !address.starts_with("//") && !address.contains(['\\', '\n', '\t', '\r'])
+        };
+        if avatar.as_ref().is_some_and(|address| !is_here(address) || address.len() > 500) {
+            return Err(ApiError::invalid("avatar", "an address on this server is expected, which begins with \"/\""));
+        }
+        self.card.insert("avatar".into(), avatar.into());
+        Ok(())
+    }
+
+    fn metadata(&mut self, metadata: Option<Map<String, Value>>) {
+        let Some(metadata) = metadata else { return };
+        let kept = self.card.entry("metadata").or_insert_with(|| Map::new().into());
+        if !kept.is_object() {
+            *kept = Map::new().into();
+        }
+        let Some(kept) = kept.as_object_mut() else { return };
+        for (key, value) in metadata {
+            if value.is_null() {
+                kept.shift_remove(&key);
+            } else {
+                kept.insert(key, value);
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), ApiError> {
+        let bytes = serde_json::to_vec(&self.card).map_err(ApiError::internal)?.len();
+        if bytes <= CARD_BYTES {
+            return Ok(());
+        }
+        Err(ApiError::new(Code::TooLarge, format!("a whole card has at most {CARD_BYTES} bytes"))
+            .detail("limit", CARD_BYTES))
+    }
+}
+
+fn bounded(key: &str, text: &str, bytes: usize) -> Result<(), ApiError> {
+    if text.len() <= bytes {
+        return Ok(());
+    }
+    let message = format!("the text is longer than {bytes} bytes");
+    Err(ApiError::new(Code::TooLarge, message).detail("field", key).detail("limit", bytes))
+}
+
+/// Fields of a card, in the form of the wire.
+struct Fields<'a>(&'a Map<String, Value>);
+
+impl Fields<'_> {
+    fn text(&self, key: &str) -> String {
+        self.optional(key).unwrap_or_default()
+    }
+
+    fn optional(&self, key: &str) -> Option<String> {
+        self.0.get(key).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    fn texts(&self, key: &str) -> Vec<String> {
+        let list = self.0.get(key).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    fn metadata(&self) -> Map<String, Value> {
+        self.0.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+}
+
+impl From<CharacterCard> for Character {
+    fn from(card: CharacterCard) -> Self {
+        let fields = Fields(&card.card);
+        Self {
+            id: Id(card.id),
+            name: fields.text("name"),
+            description: fields.text("description"),
+            personality: fields.text("personality"),
+            scenario: fields.text("scenario"),
+            first_message: fields.text("firstMessage"),
+            alternate_greetings: fields.texts("alternateGreetings"),
+            example_messages: fields.text("exampleMessages"),
+            system_prompt: fields.text("systemPrompt"),
+            post_history_instructions: fields.text("postHistoryInstructions"),
+            creator_notes: fields.text("creatorNotes"),
+            tags: fields.texts("tags"),
+            avatar: fields.optional("avatar"),
+            lorebook_id: fields.optional("lorebookId"),
+            metadata: fields.metadata(),
+            created_at: card.created.to_string(),
+            updated_at: card.updated.to_string(),
+        }
+    }
+}
+
+impl From<PersonaCard> for Persona {
+    fn from(card: PersonaCard) -> Self {
+        let fields = Fields(&card.card);
+        Self {
+            id: Id(card.id),
+            name: fields.text("name"),
+            description: fields.text("description"),
+            avatar: fields.optional("avatar"),
+            metadata: fields.metadata(),
+            created_at: card.created.to_string(),
+            updated_at: card.updated.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fields(value: Value) -> CharacterFields {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_change_merges() {
+        let Value::Object(mut card) = json!({"name": "Rin", "tags": ["a"], "metadata": {"x": 1, "y": 2}, "other": 5})
+        else {
+            unreachable!()
+        };
+        let change = fields(json!({"tags": ["b"], "metadata": {"y": null, "z": 3}, "avatar": null}));
+        change.apply(&mut card).unwrap();
+        let expected = json!({"name": "Rin", "tags": ["b"], "metadata": {"x": 1, "z": 3}, "other": 5, "avatar": null});
+        assert_eq!(Value::Object(card), expected);
+    }
+
+    #[test]
+    fn bounds_are_named() {
+        let check = |value: Value, code: Code, field: &str| {
+            let error = fields(value.clone()).apply(&mut Map::new()).unwrap_err();
+            assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{value}");
+        };
+        check(json!({}), Code::Invalid, "name");
+        check(json!({"name": "  "}), Code::Invalid, "name");
+        check(json!({"name": "x".repeat(201)}), Code::Invalid, "name");
+        check(json!({"name": "a", "description": "x".repeat(TEXT_BYTES + 1)}), Code::TooLarge, "description");
+        check(json!({"name": "a", "tags": vec!["t"; 101]}), Code::Invalid, "tags");
+        check(json!({"name": "a", "tags": ["x".repeat(101)]}), Code::TooLarge, "tags[0]");
+        for address in ["http://evil.example/x.png", "//evil.example/x", "/\\evil.example", "javascript:1"] {
+            check(json!({"name": "a", "avatar": address}), Code::Invalid, "avatar");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! What one sends to make a tree grow or to change its arrangement, and what that began.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::given;
+use super::ids::{CharacterRef, NodeRef, PersonaRef};
+use super::node::ChatMessageNode;
+use super::sessions::model;
+use super::words::{Effects, OnStale, Role};
+use crate::http::error::{ApiError, Code};
+use crate::turn;
+
+/// The most replies at once.
+pub const REPLIES: u32 = 16;
+/// The most characters of a speaker's name.
+const NAME_CHARS: usize = 200;
+/// The most nodes whose state changes at once.
+const UPDATES: usize = 2_000;
+
+/// Replies to generate, or whether to.
+#[derive(Debug, Clone)]
+pub enum Wish {
+    /// `true` or `false`.
+    Plain(bool),
+    /// How.
+    Detailed(Generate),
+}
+
+/// Replies to generate.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Generate {
+    /// How many; 1 unless said.
+    pub n: Option<u32>,
+    /// Another model than the session's.
+    pub model: Option<String>,
+    /// Parameters over the session's.
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+    /// Another character than the first.
+    pub character_id: Option<CharacterRef>,
+}
+
+/// A message to send.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewMessage {
+    /// Below which node.
+    pub parent_id: NodeRef,
+    /// The text.
+    pub content: String,
+    /// As whom; `user` unless said.
+    #[serde(default)]
+    pub role: Option<Role>,
+    /// The speaker's name, if not the persona's.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The persona, if not the session's.
+    #[serde(default)]
+    pub persona_id: Option<PersonaRef>,
+    /// `true`, or how to generate; nothing is generated unless asked.
+    #[serde(default)]
+    pub generate: Option<Wish>,
+    /// Whether HEAD follows; true unless said.
+    #[serde(default)]
+    pub move_head: Option<bool>,
+    /// Where the writer saw HEAD.
+    #[serde(default)]
+    pub expected_leaf_id: Option<NodeRef>,
+    /// What if it is not there; `refuse` unless said.
+    #[serde(default)]
+    pub on_stale: Option<OnStale>,
+}
+
+/// Other replies to ask for.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Reroll {
+    /// How many; 1 unless said.
+    pub n: Option<u32>,
+    /// Another model than the session's.
+    pub model: Option<String>,
+    /// Parameters over the session's.
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+    /// Another character than the first.
+    pub character_id: Option<CharacterRef>,
+    /// Whether HEAD follows; true unless said.
+    pub move_head: Option<bool>,
+    /// Where the writer saw HEAD.
+    pub expected_leaf_id: Option<NodeRef>,
+}
+
+/// A new version of a message.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Edit {
+    /// The new text.
+    pub content: String,
+    /// Whether what follows the old version moves below the new one.
+    #[serde(default)]
+    pub carry: bool,
+    /// `true`, `false`, or how to generate; for a user's text without `carry` one reply unless said.
+    #[serde(default)]
+    pub generate: Option<Wish>,
+    /// Whether HEAD follows; true unless said.
+    #[serde(default)]
+    pub move_head: Option<bool>,
+    /// Where the writer saw HEAD.
+    #[serde(default)]
+    pub expected_leaf_id: Option<NodeRef>,
+}
+
+/// What a request began.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Started {
+    /// The node that was written, if one was.
+    pub node: Option<ChatMessageNode>,
+    /// The placeholders of the replies.
+    pub generations: Vec<ChatMessageNode>,
+    /// The operation.
+    pub op: i64,
+}
+
+/// Where HEAD should go.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Checkout {
+    /// The node.
+    pub node_id: NodeRef,
+    /// Exactly there, and not to the leaf last visited below it.
+    #[serde(default)]
+    pub exact: bool,
+    /// Where the writer saw HEAD.
+    #[serde(default)]
+    pub expected_leaf_id: Option<NodeRef>,
+}
+
+/// Where HEAD is.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Head {
+    /// HEAD.
+    pub leaf_id: NodeRef,
+    /// The nearest context node at or above it.
+    pub context_node_id: Option<NodeRef>,
+    /// The newest operation.
+    pub op: i64,
+}
+
+/// What becomes of one node.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct NodeState {
+    /// Whether its text counts.
+    pub is_enabled: Option<bool>,
+    /// Whether what it does to the world counts.
+    pub effects: Option<Effects>,
+    /// Stars, 1 to 5; null takes them away.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<u8>)]
+    pub rating: Option<Option<u8>>,
+}
+
+/// What becomes of many nodes, in one operation.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeStates {
+    /// One entry for each node.
+    pub updates: Vec<NodeUpdate>,
+}
+
+/// What becomes of one of many nodes.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeUpdate {
+    /// The node.
+    pub node_id: NodeRef,
+    /// Whether its text counts.
+    #[serde(default)]
+    pub is_enabled: Option<bool>,
+    /// Whether what it does to the world counts.
+    #[serde(default)]
+    pub effects: Option<Effects>,
+}
+
+/// How nodes stand after a change.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StatesSet {
+    /// The newest operation.
+    pub op: i64,
+    /// The nodes.
+    pub nodes: Vec<StateSet>,
+}
+
+/// How a node stands.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StateSet {
+    /// The node.
+    pub id: NodeRef,
+    /// Whether its text counts.
+    pub is_enabled: bool,
+    /// Whether what it does to the world counts.
+    pub effects: Effects,
+    /// Stars.
+    pub rating: Option<u64>,
+}
+
+/// A reply was asked to stop; its end is an event.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Cancelled {
+    /// The node.
+    pub id: NodeRef,
+}
+
+impl Wish {
+    /// What to generate; `None` = nothing.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn read(self) -> Result<Option<turn::Generate>, ApiError> {
+        match self {
+            Self::Plain(false) => Ok(None),
+            Self::Plain(true) => Generate::default().read("generate.").map(Some),
+            Self::Detailed(generate) => generate.read("generate.").map(Some),
+        }
+    }
+}
+
+impl Generate {
+    fn read(self, inside: &str) -> Result<turn::Generate, ApiError> {
+        let n = self.n.unwrap_or(1);
+        if !(1..=REPLIES).contains(&n) {
+            return Err(ApiError::invalid(
+                &format!("{inside}n"),
+                format!("1 to {REPLIES} replies are expected, got {n}"),
+            ));
+        }
+        model(self.model.as_deref()).map_err(|error| error.detail("field", format!("{inside}model")))?;
+        Ok(turn::Generate { n, model: self.model, params: self.params, character: self.character_id.map(|id| id.0) })
+    }
+}
+
+impl Reroll {
+    /// What to generate.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn generate(&self) -> Result<turn::Generate, ApiError> {
+        let (model, params) = (self.model.clone(), self.params.clone());
+        Generate { n: self.n, model, params, character_id: self.character_id }.read("")
+    }
+}
+
+impl NewMessage {
+    /// The message for the turn.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn read(self, limit: usize) -> Result<turn::NewMessage, ApiError> {
+        content(&self.content, limit)?;
+        if self.name.as_ref().is_some_and(|name| name.trim().is_empty() || name.chars().count() > NAME_CHARS) {
+            return Err(ApiError::invalid("name", format!("a name has 1 to {NAME_CHARS} characters")));
+        }
+        Ok(turn::NewMessage {
+            parent: self.parent_id.0,
+            content: self.content,
+            role: self.role.unwrap_or(Role::User).into(),
+            name: self.name,
+            persona: self.persona_id.map(|id| id.0),
+            generate: self.generate.map_or(Ok(None), Wish::read)?,
+            move_head: self.move_head.unwrap_or(true),
+            expected_leaf: self.expected_leaf_id.map(|id| id.0),
+            on_stale: self.on_stale.unwrap_or(OnStale::Refuse).into(),
+        })
+    }
+}
+
+impl Edit {
+    /// The edit for the turn.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn read(self, limit: usize) -> Result<turn::Edit, ApiError> {
+        content(&self.content, limit)?;
+        Ok(turn::Edit {
+            content: self.content,
+            carry: self.carry,
+            generate: self.generate.map(Wish::read).transpose()?,
+            move_head: self.move_head.unwrap_or(true),
+            expected_leaf: self.expected_leaf_id.map(|id| id.0),
+        })
+    }
+}
+
+impl NodeStates {
+    /// Checks what can be checked without looking anything up.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn check(&self) -> Result<(), ApiError> {
+        if self.updates.is_empty() || self.updates.len() > UPDATES {
+            return Err(ApiError::invalid("updates", format!("1 to {UPDATES} updates are expected")));
+        }
+        let ids: Vec<NodeRef> = self.updates.iter().map(|update| update.node_id).collect();
+        let mut seen = std::collections::HashSet::new();
+        match ids.iter().position(|id| !seen.insert(*id)) {
+            Some(twice) => Err(ApiError::invalid(&format!("updates[{twice}].nodeId"), "the message is named twice")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A message's text: not empty, not longer than the limit.
+fn content(content: &str, limit: usize) -> Result<(), ApiError> {
+    if content.trim().is_empty() {
+        return Err(ApiError::invalid("content", "a message cannot be empty"));
+    }
+    if content.len() > limit {
+        let message = format!("a message has at most {limit} bytes");
+        return Err(ApiError::new(Code::TooLarge, message).detail("field", "content").detail("limit", limit));
+    }
+    Ok(())
+}
+
+impl<'de> Deserialize<'de> for Wish {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Wish;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false or an object")
+            }
+
+            fn visit_bool<E>(self, wanted: bool) -> Result<Wish, E> {
+                Ok(Wish::Plain(wanted))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Wish, A::Error> {
+                Generate::deserialize(MapAccessDeserializer::new(map)).map(Wish::Detailed)
+            }
+        }
+
+        from.deserialize_any(Reader)
+    }
+}
+
+impl PartialSchema for Wish {
+    fn schema() -> RefOr<Schema> {
+        OneOfBuilder::new()
+            .item(ObjectBuilder::new().schema_type(Type::Boolean))
+            .item(Ref::from_schema_name(Generate::name()))
+            .into()
+    }
+}
+
+impl ToSchema for Wish {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((Generate::name().into_owned(), Generate::schema()));
+        Generate::schemas(schemas);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::body::parse;
+
+    const PARENT: &str = "018f3e2a-0000-7000-8000-0000000000aa";
+
+    fn read(rest: &str) -> Result<turn::NewMessage, ApiError> {
+        let text = format!(r#"{{"parentId": "{PARENT}"{rest}}}"#);
+        parse::<NewMessage>(text.as_bytes(), 64)?.read(10)
+    }
+
+    #[test]
+    fn a_message_has_good_defaults() {
+        let message = read(r#", "content": "Hi""#).unwrap();
+        assert_eq!((message.role.word(), message.move_head, message.generate), ("user", true, None));
+        let generate = |rest: &str| read(&format!(r#", "content": "Hi", "generate": {rest}"#)).unwrap().generate;
+        assert_eq!(generate("false"), None);
+        assert_eq!(generate("true").map(|generate| generate.n), Some(1));
+        assert_eq!(generate(r#"{"n": 3, "params": {"temperature": 0.7}}"#).map(|generate| generate.n), Some(3));
+    }
+
+    #[test]
+    fn each_fault_names_its_field() {
+        let check = |rest: &str, code: Code, field: &str| {
+            let error = read(rest).unwrap_err();
+            assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{rest}: {error}");
+        };
+        check("", Code::Invalid, "content");
+        check(r#", "content": " \n""#, Code::Invalid, "content");
+        check(r#", "content": "12345678901""#, Code::TooLarge, "content");
+        check(r#", "content": "x", "role": "narrator""#, Code::Invalid, "role");
+        check(r#", "content": "x", "generate": 1"#, Code::Invalid, "generate");
+        check(r#", "content": "x", "generate": {"n": 0}"#, Code::Invalid, "generate.n");
+        check(r#", "content": "x", "generate": {"N": 1}"#, Code::Invalid, "generate.N");
+        check(r#", "content": "x", "generate": {"n": "1"}"#, Code::Invalid, "generate.n");
+        check(r#", "content": "x", "personaId": "abc""#, Code::Invalid, "personaId");
+        check(r#", "content": "x", "history": []"#, Code::Invalid, "history");
+        check(r#", "content": "x", "onStale": "maybe""#, Code::Invalid, "onStale");
+    }
+}

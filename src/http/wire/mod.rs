@@ -1,0 +1,172 @@
+//! The shapes on the wire, exactly as the contract says: camelCase, times in ISO 8601 UTC, ids as lower-case UUIDs. The
+//! domain below knows no JSON of clients; this folder turns one into the other and does nothing else.
+//!
+//! `ids.rs` and `words.rs` have what all shapes share; then one file for each kind of thing. To add a field: here, with its
+//! doc comment, which the document shows. To add a shape: a struct with `Serialize` (answers) or `Deserialize` with
+//! `deny_unknown_fields` (requests), and `ToSchema`.
+
+pub mod cards;
+pub mod host;
+pub mod ids;
+pub mod messages;
+pub mod node;
+pub mod sessions;
+pub mod tree;
+pub mod turns;
+pub mod words;
+pub mod world;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+use super::error::ApiError;
+
+/// One page of a list.
+#[derive(Debug, Serialize)]
+pub struct Page<T> {
+    /// The things.
+    pub items: Vec<T>,
+    /// Leads to the next page; null on the last.
+    pub next: Option<String>,
+}
+
+impl<T: ToSchema> PartialSchema for Page<T> {
+    fn schema() -> RefOr<Schema> {
+        let items = ArrayBuilder::new().items(utoipa::openapi::Ref::from_schema_name(T::name()));
+        let text_or_null = SchemaType::from_iter([Type::String, Type::Null]);
+        ObjectBuilder::new()
+            .property("items", items)
+            .required("items")
+            .property("next", ObjectBuilder::new().schema_type(text_or_null))
+            .required("next")
+            .into()
+    }
+}
+
+impl<T: ToSchema> ToSchema for Page<T> {
+    fn name() -> Cow<'static, str> {
+        format!("{}Page", T::name()).into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(schemas);
+    }
+}
+
+/// A bare list.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T: ToSchema> PartialSchema for List<T> {
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(utoipa::openapi::Ref::from_schema_name(T::name())).into()
+    }
+}
+
+impl<T: ToSchema> ToSchema for List<T> {
+    fn name() -> Cow<'static, str> {
+        format!("{}List", T::name()).into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(schemas);
+    }
+}
+
+/// The most things on a page.
+pub const MOST: u32 = 500;
+
+/// Which page of a list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
+    /// How many things, 1 to 500; 50 unless said.
+    pub limit: Option<u32>,
+    /// What `next` of the page before said.
+    pub cursor: Option<String>,
+}
+
+impl PageQuery {
+    /// The number of things, and how many come before them.
+    ///
+    /// # Errors
+    /// The limit is out of range, or the cursor is none of ours.
+    pub fn bounds(&self) -> Result<(i64, i64), ApiError> {
+        let skip = self.cursor.as_deref().map_or(Ok(0), read_cursor)?;
+        Ok((limit(self.limit, 50)?, skip))
+    }
+
+    /// A page of what was read with one thing more than asked for.
+    pub fn page<T>(mut read: Vec<T>, limit: i64, skip: i64) -> Page<T> {
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        let next = (read.len() > wanted).then(|| cursor(skip + limit));
+        read.truncate(wanted);
+        Page { items: read, next }
+    }
+}
+
+/// A limit within its bounds.
+///
+/// # Errors
+/// It is 0 or above [`MOST`].
+pub fn limit(given: Option<u32>, default: u32) -> Result<i64, ApiError> {
+    let limit = given.unwrap_or(default);
+    if (1..=MOST).contains(&limit) {
+        return Ok(limit.into());
+    }
+    Err(ApiError::invalid("limit", format!("1 to {MOST} is expected, got {limit}")))
+}
+
+/// An opaque cursor that stands for a number.
+pub fn cursor(number: i64) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(format!("c{number}"))
+}
+
+/// The number behind a cursor.
+///
+/// # Errors
+/// It is none of ours.
+pub fn read_cursor(text: &str) -> Result<i64, ApiError> {
+    use base64::Engine as _;
+    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).ok();
+    let number = bytes.and_then(|bytes| String::from_utf8(bytes).ok()?.strip_prefix('c')?.parse().ok());
+    let message = "this is no cursor of this server: take what \"next\" said";
+    number.filter(|n| *n >= 0).ok_or_else(|| ApiError::invalid("cursor", message))
+}
+
+/// Tells a field that is `null` from one that is not there: `Some(None)` and `None`.
+///
+/// # Errors
+/// The value does not fit.
+pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(from).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_read_back_and_strangers_are_refused() {
+        assert_eq!(read_cursor(&cursor(150)).unwrap(), 150);
+        for bad in ["", "150", "!!", "Yy0x", &cursor(-1)] {
+            assert_eq!(read_cursor(bad).unwrap_err().details["field"], "cursor", "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_page_says_whether_there_is_another() {
+        assert_eq!(PageQuery::page(vec![1, 2, 3], 2, 0).next, Some(cursor(2)));
+        assert_eq!(PageQuery::page(vec![1, 2], 2, 0).next, None);
+        assert!(limit(Some(0), 50).is_err() && limit(Some(501), 50).is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! A node as people and programs see it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, UserRef, refs};
+use super::words::{Effects, Kind, Role, Status};
+use super::world::{DeltaShape, StateSchema, TraceShape};
+use crate::live::Live;
+use crate::prompt::tags;
+use crate::store::Dressed;
+use crate::tree;
+
+/// One message of a tree.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatMessageNode {
+    /// Its id.
+    pub id: NodeRef,
+    /// Its parent; null only for the root.
+    pub parent_id: Option<NodeRef>,
+    /// Its children in creation order.
+    pub children_ids: Vec<NodeRef>,
+    /// Who it speaks as.
+    pub role: Role,
+    /// What it is for.
+    pub kind: Kind,
+    /// The speaker's name.
+    pub name: Option<String>,
+    /// The user who wrote it or asked for it.
+    pub author_id: Option<UserRef>,
+    /// The author's persona.
+    pub persona_id: Option<PersonaRef>,
+    /// The character that speaks.
+    pub character_id: Option<CharacterRef>,
+    /// The text exactly as received.
+    pub content: String,
+    /// The text as shown, where it differs: without what models write for machines.
+    pub display: Option<String>,
+    /// The model's thinking.
+    pub reasoning: Option<String>,
+    /// Where it stands in its life.
+    pub status: Status,
+    /// Whether its text is part of prompts and of the chat view.
+    pub is_enabled: bool,
+    /// Whether what it does to the world counts.
+    pub effects: Effects,
+    /// Lines under it that plugins wrote.
+    pub notes: Vec<Note>,
+    /// What went wrong while it was made.
+    pub problems: Vec<Trouble>,
+    /// When it was made.
+    pub timestamp: String,
+    /// Edges from the root.
+    pub depth: i32,
+    /// The number of the turn.
+    pub turn: i32,
+    /// Everything else known: `model, params, seed, phase, queuePosition, finishReason, isTruncated, error, latencyMs,
+    /// firstTokenMs, tokenCount, cost, rating, editedFrom, …`.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// Its place among its siblings, in views that show one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub siblings: Option<Siblings>,
+}
+
+/// A place among siblings.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Siblings {
+    /// Counted from 0.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+    /// All of them in creation order.
+    pub ids: Vec<NodeRef>,
+}
+
+/// A visible line under a node.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Note)]
+pub struct Note {
+    /// The plugin that wrote it.
+    pub plugin: String,
+    /// The line.
+    pub text: String,
+}
+
+/// Something that went wrong while a node was made.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct Trouble {
+    /// A stable word.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// The plugin it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
+}
+
+/// A node with what was asked for beside it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAnswer {
+    /// The node.
+    #[serde(flatten)]
+    pub node: ChatMessageNode,
+    /// The world after it (`expand=world`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub world: Option<Value>,
+    /// The schemas in force at it (`expand=world`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schemas: Option<Vec<StateSchema>>,
+    /// What it does to the world (`expand=delta`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<DeltaShape>,
+    /// Why it exists (`expand=trace`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceShape>,
+}
+
+/// What comes with a node.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct NodeQuery {
+    /// Any of `world`, `trace`, `delta`, with commas.
+    pub expand: Option<String>,
+}
+
+/// The other versions of a node.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Alternatives {
+    /// The node that was asked about.
+    pub node_id: NodeRef,
+    /// The parent they share.
+    pub parent_id: Option<NodeRef>,
+    /// The one that the session remembers, else the newest complete one.
+    pub selected_id: Option<NodeRef>,
+    /// All versions in creation order, the node itself included.
+    pub items: Vec<ChatMessageNode>,
+    /// For a node that a model answers: its replies in creation order.
+    pub generations: Vec<ChatMessageNode>,
+    /// The chosen reply among `generations`.
+    pub selected_generation_id: Option<NodeRef>,
+}
+
+/// How nodes are shown.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// Tags whose blocks readers do not see.
+    pub hide_tags: &'a [String],
+    /// Where the texts of running replies are; `None` = shown as stored.
+    pub live: Option<&'a Live>,
+}
+
+impl Look<'_> {
+    /// A node without its siblings.
+    pub fn node(&self, dressed: Dressed) -> ChatMessageNode {
+        let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
+        let node = dressed.placed.node;
+        let mut shown = ChatMessageNode {
+            id: Id(node.id),
+            parent_id: node.parent.map(Id),
+            children_ids: refs(&children),
+            role: node.role.into(),
+            kind: node.kind.into(),
+            name: node.name,
+            author_id: node.author.map(Id),
+            persona_id: node.persona.map(Id),
+            character_id: node.character.map(Id),
+            display: self.display(&node.content),
+            content: node.content,
+            reasoning: node.reasoning,
+            status: node.status.into(),
+            is_enabled: node.is_enabled,
+            effects: node.effects.into(),
+            notes: notes.into_iter().map(Note::from).collect(),
+            problems: problems.into_iter().map(Trouble::from).collect(),
+            timestamp: node.created.to_string(),
+            depth: node.depth,
+            turn: node.turn,
+            metadata: node.metadata,
+            siblings: None,
+        };
+        if shown.status == Status::Generating {
+            self.so_far(&mut shown);
+        }
+        shown
+    }
+
+    /// A node with its siblings.
+    pub fn in_line(&self, dressed: Dressed) -> ChatMessageNode {
+        let siblings = Siblings::from(&dressed.siblings);
+        ChatMessageNode { siblings: Some(siblings), ..self.node(dressed) }
+    }
+
+    /// The text as shown, where it differs.
+    pub fn display(&self, content: &str) -> Option<String> {
+        tags::hide(content, self.hide_tags).filter(|shown| shown != content)
+    }
+
+    /// What has arrived of a running reply.
+    fn so_far(&self, node: &mut ChatMessageNode) {
+        let Some(running) = self.live.and_then(|live| live.running(node.id.0)) else { return };
+        running.look(|written| {
+            node.content.clone_from(&written.content);
+            node.reasoning = Some(written.reasoning.clone()).filter(|text| !text.is_empty());
+            node.metadata.insert("phase".into(), written.phase.into());
+        });
+    }
+}
+
+impl From<&tree::Siblings> for Siblings {
+    fn from(siblings: &tree::Siblings) -> Self {
+        Self { index: siblings.index, count: siblings.ids.len(), ids: refs(&siblings.ids) }
+    }
+}
+
+impl From<tree::Note> for Note {
+    fn from(note: tree::Note) -> Self {
+        Self { plugin: note.plugin, text: note.text }
+    }
+}
+
+impl From<tree::Trouble> for Trouble {
+    fn from(trouble: tree::Trouble) -> Self {
+        Self { code: trouble.code, message: trouble.message, plugin: trouble.plugin }
+    }
+}

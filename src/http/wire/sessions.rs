@@ -1,0 +1,250 @@
+//! Sessions and their settings.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::given;
+use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, SessionRef, UserRef};
+use super::words::Mode;
+use crate::http::error::ApiError;
+use crate::tree;
+
+/// The most characters that play in one session.
+const CHARACTERS: usize = 16;
+/// The most characters of a title.
+const TITLE_CHARS: usize = 300;
+/// The most plugins of a session.
+const PLUGINS: usize = 64;
+
+/// One story.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// Its id.
+    pub id: SessionRef,
+    /// Its title.
+    pub title: String,
+    /// Whose it is.
+    pub owner_id: UserRef,
+    /// The characters it plays; the first speaks by default.
+    pub character_ids: Vec<CharacterRef>,
+    /// Who the owner plays.
+    pub persona_id: Option<PersonaRef>,
+    /// The anchor node.
+    pub root_node_id: NodeRef,
+    /// HEAD: the node at which it stands.
+    pub active_leaf_id: NodeRef,
+    /// The nearest context node at or above HEAD; only in the answer for one session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_node_id: Option<NodeRef>,
+    /// The newest operation.
+    pub op: i64,
+    /// How it is shown.
+    pub mode: String,
+    /// Its model; null = the server's default.
+    pub model: Option<String>,
+    /// Parameters for the model.
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+    /// Its plugins.
+    pub plugins: Vec<PluginSetting>,
+    /// How much there is; only in the answer for one session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Counts>,
+    /// When it began.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// How much there is in a session.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Counts {
+    /// Nodes, without the root.
+    pub nodes: i64,
+    /// Nodes below which there is nothing: the ends of its branches.
+    pub branches: i64,
+    /// Turns from the root to HEAD.
+    pub turns: i64,
+}
+
+/// What a session wants of one plugin.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PluginSetting {
+    /// The plugin.
+    pub id: String,
+    /// Whether it plays; true unless said.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Its settings.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub config: Map<String, Value>,
+    /// Permissions; none given = what its manifest asks for.
+    #[serde(default)]
+    pub grants: Vec<String>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// A session to begin.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewSession {
+    /// The characters; the first speaks by default.
+    pub character_ids: Vec<CharacterRef>,
+    /// Who the user plays.
+    pub persona_id: Option<PersonaRef>,
+    /// Its title; the first character's name unless said.
+    pub title: Option<String>,
+    /// The plugins; what the first character suggests unless said.
+    pub plugins: Option<Vec<PluginSetting>>,
+    /// The model; what the first character suggests unless said.
+    pub model: Option<String>,
+    /// How it is shown; `tree` unless said.
+    pub mode: Option<Mode>,
+    /// Parameters for the model.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+}
+
+/// What changes of a session.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SessionChange {
+    /// Its title.
+    pub title: Option<String>,
+    /// How it is shown.
+    pub mode: Option<Mode>,
+    /// Its model; null = the server's default.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub model: Option<Option<String>>,
+    /// Parameters for the model, all of them.
+    #[schema(value_type = Option<Object>)]
+    pub params: Option<Map<String, Value>>,
+    /// Who the user plays from now on; null = nobody.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub persona_id: Option<Option<PersonaRef>>,
+}
+
+/// The plugins of a session were set.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PluginsSet {
+    /// The operation.
+    pub op: i64,
+    /// The plugins.
+    pub plugins: Vec<PluginSetting>,
+}
+
+impl Session {
+    /// A session without what only the answer for one has.
+    pub fn short(session: &tree::Session) -> Self {
+        Self {
+            id: Id(session.id),
+            title: session.title.clone(),
+            owner_id: Id(session.owner),
+            character_ids: session.cards.iter().map(|card| Id(card.id)).collect(),
+            persona_id: session.persona.as_ref().map(|persona| Id(persona.id)),
+            root_node_id: Id(session.root),
+            active_leaf_id: Id(session.head),
+            context_node_id: None,
+            op: session.op,
+            mode: session.mode.clone(),
+            model: session.model.clone(),
+            params: session.params.clone(),
+            plugins: session.plugins.iter().map(PluginSetting::from).collect(),
+            counts: None,
+            created_at: session.created.to_string(),
+            updated_at: session.updated.to_string(),
+        }
+    }
+}
+
+impl NewSession {
+    /// Checks what can be checked without looking anything up.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn check(&self) -> Result<(), ApiError> {
+        let ids = &self.character_ids;
+        if ids.is_empty() || ids.len() > CHARACTERS {
+            let message = format!("1 to {CHARACTERS} characters are expected");
+            return Err(ApiError::invalid("characterIds", message));
+        }
+        if let Some(twice) = ids.iter().enumerate().position(|(i, id)| ids.iter().take(i).any(|other| other == id)) {
+            return Err(ApiError::invalid(&format!("characterIds[{twice}]"), "the character is named twice"));
+        }
+        title(self.title.as_deref())?;
+        plugins(self.plugins.as_deref().unwrap_or_default())?;
+        model(self.model.as_deref())
+    }
+}
+
+impl SessionChange {
+    /// Checks what can be checked without looking anything up.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn check(&self) -> Result<(), ApiError> {
+        title(self.title.as_deref())?;
+        model(self.model.as_ref().and_then(|model| model.as_deref()))
+    }
+}
+
+fn title(title: Option<&str>) -> Result<(), ApiError> {
+    match title {
+        Some(title) if title.trim().is_empty() => Err(ApiError::invalid("title", "a title cannot be empty")),
+        Some(title) if title.chars().count() > TITLE_CHARS => {
+            Err(ApiError::invalid("title", format!("a title has at most {TITLE_CHARS} characters")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A model's name, as far as it can be checked without looking it up.
+///
+/// # Errors
+/// It is empty or too long.
+pub fn model(model: Option<&str>) -> Result<(), ApiError> {
+    match model {
+        Some(model) if model.is_empty() || model.len() > TITLE_CHARS => {
+            Err(ApiError::invalid("model", "a model's name is expected, as /api/models lists them"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Plugins, as far as they can be checked without looking them up.
+///
+/// # Errors
+/// There are too many.
+pub fn plugins(plugins: &[PluginSetting]) -> Result<(), ApiError> {
+    if plugins.len() > PLUGINS {
+        return Err(ApiError::invalid("plugins", format!("a session has at most {PLUGINS} plugins")));
+    }
+    Ok(())
+}
+
+impl From<&tree::PluginSetting> for PluginSetting {
+    fn from(plugin: &tree::PluginSetting) -> Self {
+        Self {
+            id: plugin.id.clone(),
+            enabled: plugin.enabled,
+            config: plugin.config.clone(),
+            grants: plugin.grants.clone(),
+        }
+    }
+}
+
+impl From<PluginSetting> for tree::PluginSetting {
+    fn from(plugin: PluginSetting) -> Self {
+        Self { id: plugin.id, enabled: plugin.enabled, config: plugin.config, grants: plugin.grants }
+    }
+}

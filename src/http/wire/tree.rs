@@ -1,0 +1,289 @@
+//! The whole tree, its outline, one line of it, and its log.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::ids::{Id, NodeRef, SessionRef, UserRef};
+use super::node::ChatMessageNode;
+use crate::oplog::{Effect, Operation};
+use crate::store::Sketch;
+use crate::tree::{Kind, Role, Status};
+
+/// A whole tree.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatHistoryTree {
+    /// The session.
+    pub session_id: SessionRef,
+    /// Its title.
+    pub title: String,
+    /// The anchor node.
+    pub root_node_id: NodeRef,
+    /// HEAD.
+    pub active_leaf_id: NodeRef,
+    /// The newest operation.
+    pub op: i64,
+    /// The nodes by id, in the order in which they were made.
+    #[schema(value_type = std::collections::HashMap<String, ChatMessageNode>)]
+    pub nodes: IndexMap<NodeRef, ChatMessageNode>,
+    /// Fragments outside the tree.
+    #[schema(value_type = Vec<Object>)]
+    pub stash: Vec<Value>,
+    /// Names on nodes.
+    #[schema(value_type = Vec<Object>)]
+    pub labels: Vec<Value>,
+    /// Leads to the next nodes where one answer does not hold all.
+    pub next: Option<String>,
+    /// When the session began.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// The outline of a whole tree in columns: the n-th entry of each belongs to the n-th node. Parents come before children.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeSkeleton {
+    /// The session.
+    pub session_id: SessionRef,
+    /// Its title.
+    pub title: String,
+    /// The anchor node.
+    pub root_node_id: NodeRef,
+    /// HEAD.
+    pub active_leaf_id: NodeRef,
+    /// The newest operation.
+    pub op: i64,
+    /// How many nodes there are.
+    pub count: usize,
+    /// Their ids.
+    pub ids: Vec<NodeRef>,
+    /// Where each one's parent stands; -1 for the root.
+    pub parents: Vec<i64>,
+    /// Their roles, as positions in `legend.roles`.
+    pub roles: Vec<i16>,
+    /// Their kinds, as positions in `legend.kinds`.
+    pub kinds: Vec<i16>,
+    /// Their statuses, as positions in `legend.statuses`.
+    pub statuses: Vec<i16>,
+    /// Sums of `legend.flags`.
+    pub flags: Vec<u8>,
+    /// The first 80 characters of each text as shown.
+    pub previews: Vec<String>,
+    /// What the numbers mean.
+    pub legend: Legend,
+    /// Fragments outside the tree.
+    #[schema(value_type = Vec<Object>)]
+    pub stash: Vec<Value>,
+    /// Names on nodes.
+    #[schema(value_type = Vec<Object>)]
+    pub labels: Vec<Value>,
+    /// When the session began.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// What the numbers of an outline mean.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Legend {
+    /// Roles by number.
+    pub roles: [&'static str; 3],
+    /// Kinds by number.
+    pub kinds: [&'static str; 6],
+    /// Statuses by number.
+    pub statuses: [&'static str; 3],
+    /// Flags, which are added: 1, 2, 4.
+    pub flags: [&'static str; 3],
+}
+
+/// The text left out.
+const DISABLED: u8 = 1;
+/// The delta left out.
+const MUTED: u8 = 2;
+/// A keyframe of the world is kept here.
+const KEYFRAME: u8 = 4;
+/// So many characters of a text stand in an outline.
+const PREVIEW: usize = 80;
+
+impl Legend {
+    /// The legend.
+    pub const fn new() -> Self {
+        Self {
+            roles: [Role::System.word(), Role::User.word(), Role::Assistant.word()],
+            kinds: [
+                Kind::Root.word(),
+                Kind::Message.word(),
+                Kind::Greeting.word(),
+                Kind::Change.word(),
+                Kind::Summary.word(),
+                Kind::Merge.word(),
+            ],
+            statuses: [Status::Generating.word(), Status::Complete.word(), Status::Error.word()],
+            flags: ["disabled", "muted", "keyframe"],
+        }
+    }
+}
+
+impl TreeSkeleton {
+    /// Fills the columns.
+    pub fn fill(&mut self, sketches: Vec<Sketch>, display: impl Fn(&str) -> Option<String>) {
+        self.count = sketches.len();
+        for sketch in sketches {
+            self.ids.push(Id(sketch.id));
+            self.parents.push(sketch.parent.and_then(|parent| i64::try_from(parent).ok()).unwrap_or(-1));
+            self.roles.push(sketch.role);
+            self.kinds.push(sketch.kind);
+            self.statuses.push(sketch.status);
+            let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+            let flags = flag(!sketch.is_enabled, DISABLED) | flag(sketch.is_muted, MUTED);
+            self.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME));
+            let shown = display(&sketch.beginning).unwrap_or(sketch.beginning);
+            self.previews.push(shown.chars().take(PREVIEW).collect());
+        }
+    }
+}
+
+/// Which form of the tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Shape {
+    /// Every node with its texts.
+    #[default]
+    Full,
+    /// The outline in columns.
+    Skeleton,
+}
+
+/// How much of a tree.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct TreeQuery {
+    /// `full` unless said.
+    #[param(inline)]
+    pub shape: Option<Shape>,
+    /// Pages of a whole tree: empty for the first, then what `next` said.
+    pub cursor: Option<String>,
+    /// How many nodes a page has, 1 to 500; 500 unless said.
+    pub limit: Option<u32>,
+}
+
+/// One line of a tree.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Projection {
+    /// The messages, oldest first.
+    pub items: Vec<ChatMessageNode>,
+    /// Leads to the page of older ones, as `before`.
+    pub next: Option<NodeRef>,
+    /// Where the line ends.
+    pub leaf_id: NodeRef,
+    /// The newest operation.
+    pub op: i64,
+    /// Replies that plugins offer at the end of the line.
+    pub quick_replies: Vec<QuickReply>,
+}
+
+/// A reply that a plugin offers.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QuickReply {
+    /// The plugin.
+    pub plugin: String,
+    /// What the button says.
+    pub label: String,
+    /// What is sent.
+    pub send: String,
+}
+
+/// Which line, and which part of it.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct LineQuery {
+    /// Where the line ends; HEAD unless said.
+    #[param(value_type = Option<String>)]
+    pub leaf: Option<NodeRef>,
+    /// Only what comes before this node.
+    #[param(value_type = Option<String>)]
+    pub before: Option<NodeRef>,
+    /// How many, 1 to 500.
+    pub limit: Option<u32>,
+    /// With disabled and `change` nodes and the root.
+    pub all: bool,
+}
+
+/// One entry of the log.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Operation)]
+pub struct OperationShape {
+    /// Its number in the session, dense from 1.
+    pub op: i64,
+    /// What kind of act it was.
+    pub kind: &'static str,
+    /// Who did it; null for the server itself.
+    pub actor: Option<UserRef>,
+    /// When.
+    pub at: String,
+    /// The operation whose request it completes; its own number otherwise.
+    pub step: i64,
+    /// What changed, in order.
+    #[schema(value_type = Vec<Object>)]
+    pub effects: Vec<Value>,
+}
+
+/// A part of the log.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Operations {
+    /// The operations, oldest first.
+    pub items: Vec<OperationShape>,
+    /// Leads to the next ones, as `since`; null when these are the newest.
+    pub next: Option<i64>,
+    /// The newest operation.
+    pub op: i64,
+}
+
+/// Which part of the log.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct OperationsQuery {
+    /// Only what comes after this number.
+    pub since: Option<i64>,
+    /// How many, 1 to 500; 50 unless said.
+    pub limit: Option<u32>,
+}
+
+impl From<&Operation> for OperationShape {
+    fn from(operation: &Operation) -> Self {
+        Self {
+            op: operation.op,
+            kind: operation.kind.word(),
+            actor: operation.actor.map(Id),
+            at: operation.at.to_string(),
+            step: operation.step,
+            effects: operation.effects.iter().map(Effect::to_json).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_legend_follows_the_numbers() {
+        let legend = Legend::new();
+        for (code, word) in (0_i16..).zip(legend.roles) {
+            assert_eq!(Role::from_code(code).map(Role::word), Some(word));
+        }
+        for (code, word) in (0_i16..).zip(legend.kinds) {
+            assert_eq!(Kind::from_code(code).map(Kind::word), Some(word));
+        }
+        for (code, word) in (0_i16..).zip(legend.statuses) {
+            assert_eq!(Status::from_code(code).map(Status::word), Some(word));
+        }
+    }
+}

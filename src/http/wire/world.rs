@@ -1,0 +1,172 @@
+//! The world at a node, what a node does to it, and why a reply exists.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::ids::{NodeRef, refs};
+use crate::store::RulesInForce;
+use crate::tree::{Delta, Note, Trouble};
+use crate::turn::Rebuilt;
+use crate::world::{Operation, PathChange, World, diff};
+
+/// The world after a node.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorldAnswer {
+    /// The node.
+    pub node_id: NodeRef,
+    /// `{vars, lore, summary, events}`.
+    #[schema(value_type = Object)]
+    pub world: Value,
+    /// The schemas in force at the node.
+    pub schemas: Vec<StateSchema>,
+}
+
+/// The schema of one root of the world.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct StateSchema {
+    /// The plugin that it belongs to.
+    pub plugin: String,
+    /// The root that it governs, as a path from `vars`.
+    pub root: String,
+    /// The schema.
+    #[schema(value_type = Object)]
+    pub schema: Value,
+    /// Its title, else the plugin's.
+    pub title: Option<String>,
+}
+
+/// What a node does to its parent's world, and how that came about.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Delta)]
+pub struct DeltaShape {
+    /// What was proposed, in order.
+    #[schema(value_type = Vec<Object>)]
+    pub operations: Vec<Value>,
+    /// Visible lines under the node.
+    #[schema(value_type = Vec<Object>)]
+    pub notes: Vec<Value>,
+    /// What the fold had to bend or leave out, and what failed.
+    #[schema(value_type = Vec<Object>)]
+    pub problems: Vec<Value>,
+    /// Every draw of chance.
+    #[schema(value_type = Vec<Object>)]
+    pub rolls: Vec<Value>,
+    /// Every hook that ran.
+    #[schema(value_type = Vec<Object>)]
+    pub rules: Vec<Value>,
+    /// What it comes to here: the places of `vars` that differ from the parent's world.
+    pub changes: Vec<Change>,
+}
+
+/// One place of the world that differs.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Change {
+    /// Where, from `vars`.
+    pub path: String,
+    /// The value before; missing where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub before: Option<Value>,
+    /// The value after; missing where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub after: Option<Value>,
+}
+
+/// Why a reply exists.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Trace)]
+pub struct TraceShape {
+    /// The blocks that the prompt was made from.
+    #[schema(value_type = Vec<Object>)]
+    pub blueprint: Vec<Value>,
+    /// The messages as they were sent.
+    pub messages: Vec<SentMessage>,
+    /// The nodes whose texts were sent, oldest first.
+    pub history: Vec<NodeRef>,
+    /// Whether the messages are those that were sent, byte for byte.
+    pub is_exact: bool,
+    /// The hooks that ran on the reply.
+    #[schema(value_type = Vec<Object>)]
+    pub rules: Vec<Value>,
+    /// Every draw of chance.
+    #[schema(value_type = Vec<Object>)]
+    pub rolls: Vec<Value>,
+    /// Parameters, model, timings, usage and the rest.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    pub rest: Map<String, Value>,
+}
+
+/// One message as it was sent to a model.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SentMessage {
+    /// Who it speaks as.
+    pub role: String,
+    /// The text.
+    pub content: String,
+}
+
+/// A change of the world by hand.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WorldChange {
+    /// `{op, path, value?, key?, from?, why?}`, in order.
+    #[schema(value_type = Vec<Object>)]
+    pub operations: Vec<Value>,
+    /// Where the writer saw HEAD.
+    pub expected_leaf_id: Option<NodeRef>,
+}
+
+impl DeltaShape {
+    /// A delta and what it comes to between two worlds.
+    pub fn new(delta: &Delta, before: &World, after: &World) -> Self {
+        Self {
+            operations: delta.operations.iter().map(Operation::to_json).collect(),
+            notes: delta.notes.iter().map(Note::to_json).collect(),
+            problems: delta.problems.iter().map(Trouble::to_json).collect(),
+            rolls: delta.rolls.clone(),
+            rules: delta.runs.clone(),
+            changes: diff(before, after).into_iter().map(Change::from).collect(),
+        }
+    }
+}
+
+impl TraceShape {
+    /// A rebuilt trace beside what ran on the reply.
+    pub fn new(rebuilt: Rebuilt, delta: &Delta) -> Self {
+        let sent = rebuilt.messages.into_iter();
+        Self {
+            blueprint: rebuilt.blueprint,
+            messages: sent.map(|one| SentMessage { role: one.role.word().to_owned(), content: one.text }).collect(),
+            history: refs(&rebuilt.history),
+            is_exact: rebuilt.is_exact,
+            rules: delta.runs.clone(),
+            rolls: delta.rolls.clone(),
+            rest: rebuilt.head,
+        }
+    }
+}
+
+impl From<PathChange> for Change {
+    fn from(change: PathChange) -> Self {
+        Self { path: change.path.to_string(), before: change.before, after: change.after }
+    }
+}
+
+/// The schemas of rules, each with a title: its own, else what `title_of` says of the plugin.
+pub fn schemas(rules: &RulesInForce, title_of: impl Fn(&str) -> Option<String>) -> Vec<StateSchema> {
+    let governed =
+        rules.plugins.iter().filter_map(|plugin| Some((plugin, plugin.root.as_ref()?, plugin.schema.as_ref()?)));
+    governed
+        .map(|(plugin, root, schema)| StateSchema {
+            plugin: plugin.id.clone(),
+            root: root.to_string(),
+            schema: schema.clone(),
+            title: schema.get("title").and_then(Value::as_str).map(str::to_owned).or_else(|| title_of(&plugin.id)),
+        })
+        .collect()
+}

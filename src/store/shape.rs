@@ -1,0 +1,338 @@
+//! Reading many nodes at once, for those who look at a tree: a page with its siblings and notes, the whole tree, its
+//! outline, its counts. Each costs a few statements, whatever the number of nodes.
+
+use std::collections::{HashMap, HashSet};
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
+
+use crate::ids::NodeId;
+use crate::tree::{Delta, Kind, Note, Siblings, Status, Trouble};
+
+use super::conn::Conn;
+use super::error::StoreError;
+use super::read::{Held, Page, Placed, Reader, load, node_row};
+use super::tables::{deltas, nodes};
+
+/// So many values are bound in one statement.
+const CHUNK: usize = 500;
+
+/// A node with what surrounds it and what was noted on it.
+#[derive(Debug, Clone)]
+pub struct Dressed {
+    /// The node.
+    pub placed: Placed,
+    /// Its children, in creation order.
+    pub children: Vec<NodeId>,
+    /// Its place among its siblings.
+    pub siblings: Siblings,
+    /// The visible lines under it.
+    pub notes: Vec<Note>,
+    /// What went wrong while it was made.
+    pub problems: Vec<Trouble>,
+}
+
+/// One line of an outline: everything about a node but its texts.
+#[derive(Debug, Clone, QueryableByName)]
+pub struct Outline {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    parent_n: Option<i64>,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = SmallInt)]
+    role: i16,
+    #[diesel(sql_type = SmallInt)]
+    kind: i16,
+    #[diesel(sql_type = SmallInt)]
+    status: i16,
+    #[diesel(sql_type = Bool)]
+    is_enabled: bool,
+    #[diesel(sql_type = Bool)]
+    is_muted: bool,
+    #[diesel(sql_type = Integer)]
+    since_keyframe: i32,
+    #[diesel(sql_type = Text)]
+    beginning: String,
+}
+
+/// The outline of a node: [`Outline`] in the words of the domain.
+#[derive(Debug, Clone)]
+pub struct Sketch {
+    /// The node.
+    pub id: NodeId,
+    /// Where its parent stands in the list; `None` for the root.
+    pub parent: Option<usize>,
+    /// The small number of its role.
+    pub role: i16,
+    /// The small number of its kind.
+    pub kind: i16,
+    /// The small number of its status.
+    pub status: i16,
+    /// Whether its text counts.
+    pub is_enabled: bool,
+    /// Whether its delta is left out.
+    pub is_muted: bool,
+    /// Whether a keyframe was cut at it.
+    pub is_keyframe: bool,
+    /// How its text begins: 80 characters, or more where it begins with a tag.
+    pub beginning: String,
+}
+
+/// How much there is in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Nodes, without the root.
+    pub nodes: i64,
+    /// Nodes below which there is nothing.
+    pub leaves: i64,
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    nodes: i64,
+    #[diesel(sql_type = BigInt)]
+    leaves: i64,
+}
+
+#[derive(QueryableByName)]
+struct Walked {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+impl Reader<'_> {
+    /// Nodes with their children, siblings, notes and problems.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn dress(&mut self, placed: Vec<Placed>) -> Result<Vec<Dressed>, StoreError> {
+        let rows: Vec<i64> = placed.iter().map(|one| one.n).collect();
+        let places = places(self.conn, &rows)?;
+        let mut parents: HashSet<i64> = rows.iter().copied().collect();
+        parents.extend(places.values().filter_map(|place| place.parent));
+        let families = families(self.conn, &parents.into_iter().collect::<Vec<_>>())?;
+        let mut remarks = remarks(self.conn, &places)?;
+        let empty = Vec::new();
+        Ok(placed
+            .into_iter()
+            .map(|one| {
+                let parent = places.get(&one.n).and_then(|place| place.parent);
+                let family = parent.and_then(|parent| families.get(&parent)).unwrap_or(&empty);
+                let (notes, problems) = remarks.remove(&one.n).unwrap_or_default();
+                let own = families.get(&one.n).unwrap_or(&empty);
+                let children = own.iter().map(|child| child.id).collect();
+                Dressed { siblings: siblings(&one, family), placed: one, children, notes, problems }
+            })
+            .collect())
+    }
+
+    /// One page of a whole tree in the order in which its nodes were made, after row `after`; 0 = from the beginning.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn tree_page(&mut self, held: &Held, after: i64, limit: i64) -> Result<Vec<Placed>, StoreError> {
+        let rows: Vec<i64> = nodes::table
+            .filter(nodes::session_n.eq(held.n))
+            .filter(nodes::is_hidden.eq(false))
+            .filter(nodes::n.gt(after))
+            .order(nodes::n)
+            .limit(limit)
+            .select(nodes::n)
+            .load(self.conn)?;
+        load(self.conn, held.session.id, &rows)
+    }
+
+    /// The outline of a whole tree, parents before children.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn outline(&mut self, held: &Held) -> Result<Vec<Sketch>, StoreError> {
+        let rows: Vec<Outline> = diesel::sql_query(
+            "SELECT nodes.n, parent_n, id, role, kind, status, is_enabled, is_muted, since_keyframe, \
+             CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END AS beginning \
+             FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = ? AND NOT is_hidden ORDER BY depth, nodes.n",
+        )
+        .bind::<BigInt, _>(held.n)
+        .load(self.conn)?;
+        let mut places: HashMap<i64, usize> = HashMap::with_capacity(rows.len());
+        let mut sketches = Vec::with_capacity(rows.len());
+        for row in rows {
+            let parent = row.parent_n.map(|parent| places.get(&parent).copied());
+            // Below something hidden: not in the tree either.
+            let Some(parent) = parent.map_or(Some(None), |place| place.map(Some)) else { continue };
+            places.insert(row.n, sketches.len());
+            sketches.push(row.sketch(parent)?);
+        }
+        Ok(sketches)
+    }
+
+    /// How much there is in a session.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn counts(&mut self, held: &Held) -> Result<Counts, StoreError> {
+        let counted: Counted = diesel::sql_query(
+            "SELECT COUNT(*) AS nodes, COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM nodes c WHERE c.parent_n = nodes.n \
+             AND NOT c.is_hidden) THEN 0 ELSE 1 END), 0) AS leaves FROM nodes WHERE session_n = ? AND NOT is_hidden",
+        )
+        .bind::<BigInt, _>(held.n)
+        .get_result(self.conn)?;
+        Ok(Counts { nodes: (counted.nodes - 1).max(0), leaves: counted.leaves })
+    }
+
+    /// The number of nodes of a session, the root included; cheaper than [`Reader::counts`].
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn size(&mut self, held: &Held) -> Result<i64, StoreError> {
+        let all = nodes::table.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
+        Ok(all.count().get_result(self.conn)?)
+    }
+
+    /// The newest `limit` context nodes on the path to `leaf` that come before `before`, oldest first: the root and every
+    /// message that a model answers (`domain.md` 1).
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn contexts(
+        &mut self,
+        held: &Held,
+        leaf: NodeId,
+        before: Option<NodeId>,
+        limit: i64,
+    ) -> Result<Page, StoreError> {
+        let start = match before {
+            Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
+            None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
+        };
+        let Some(start) = start else { return Ok(Page::default()) };
+        // role 2: assistant; kind 3: change; status 0: generating.
+        let walked: Vec<Walked> = diesel::sql_query(
+            "WITH RECURSIVE up (n, parent_n, role, kind, status) AS ( \
+               SELECT n, parent_n, role, kind, status FROM nodes WHERE n = ? \
+               UNION ALL SELECT p.n, p.parent_n, p.role, p.kind, p.status FROM nodes p JOIN up ON p.n = up.parent_n) \
+             SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT ?",
+        )
+        .bind::<BigInt, _>(start)
+        .bind::<BigInt, _>(limit + 1)
+        .load(self.conn)?;
+        let mut rows: Vec<i64> = walked.into_iter().map(|row| row.n).collect();
+        let has_more = i64::try_from(rows.len()).unwrap_or(i64::MAX) > limit;
+        if has_more {
+            rows.pop();
+        }
+        rows.reverse();
+        let nodes = load(self.conn, held.session.id, &rows)?;
+        let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
+        Ok(Page { nodes, next })
+    }
+
+    /// The placeholders of a session: replies that are being written.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn placeholders(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
+        let ids: Vec<Vec<u8>> = nodes::table
+            .filter(nodes::status.eq(Status::Generating.code()))
+            .filter(nodes::session_n.eq(held.n))
+            .filter(nodes::is_hidden.eq(false))
+            .order(nodes::n)
+            .select(nodes::id)
+            .load(self.conn)?;
+        Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
+    }
+}
+
+impl Outline {
+    fn sketch(self, parent: Option<usize>) -> Result<Sketch, StoreError> {
+        let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: self.n };
+        Ok(Sketch {
+            id: NodeId::from_slice(&self.id).ok_or(bad)?,
+            parent,
+            role: self.role,
+            kind: self.kind,
+            status: self.status,
+            is_enabled: self.is_enabled,
+            is_muted: self.is_muted,
+            is_keyframe: self.since_keyframe == 0,
+            beginning: self.beginning,
+        })
+    }
+}
+
+/// Where a row hangs, and which revision of its delta is in force.
+struct Place {
+    parent: Option<i64>,
+    revision: i32,
+}
+
+struct Child {
+    id: NodeId,
+    role: i16,
+    kind: i16,
+}
+
+fn places(conn: &mut Conn, rows: &[i64]) -> Result<HashMap<i64, Place>, StoreError> {
+    let mut places = HashMap::with_capacity(rows.len());
+    for chunk in rows.chunks(CHUNK) {
+        let found: Vec<(i64, Option<i64>, i32)> = nodes::table
+            .filter(nodes::n.eq_any(chunk.to_vec()))
+            .select((nodes::n, nodes::parent_n, nodes::revision))
+            .load(conn)?;
+        places.extend(found.into_iter().map(|(n, parent, revision)| (n, Place { parent, revision })));
+    }
+    Ok(places)
+}
+
+/// The children of many parents, each list in creation order.
+fn families(conn: &mut Conn, parents: &[i64]) -> Result<HashMap<i64, Vec<Child>>, StoreError> {
+    let mut families: HashMap<i64, Vec<Child>> = HashMap::with_capacity(parents.len());
+    for chunk in parents.chunks(CHUNK) {
+        let found: Vec<(Option<i64>, Vec<u8>, i16, i16)> = nodes::table
+            .filter(nodes::parent_n.eq_any(chunk.to_vec()))
+            .filter(nodes::is_hidden.eq(false))
+            .order((nodes::parent_n, nodes::ordinal))
+            .select((nodes::parent_n, nodes::id, nodes::role, nodes::kind))
+            .load(conn)?;
+        for (parent, id, role, kind) in found {
+            if let (Some(parent), Some(id)) = (parent, NodeId::from_slice(&id)) {
+                families.entry(parent).or_default().push(Child { id, role, kind });
+            }
+        }
+    }
+    Ok(families)
+}
+
+fn siblings(one: &Placed, family: &[Child]) -> Siblings {
+    let alike = |child: &&Child| child.role == one.node.role.code() && child.kind != Kind::Change.code();
+    let ids: Vec<NodeId> = family.iter().filter(alike).map(|child| child.id).collect();
+    match ids.iter().position(|id| *id == one.node.id) {
+        Some(index) => Siblings { index, ids },
+        None => Siblings { index: 0, ids: vec![one.node.id] },
+    }
+}
+
+type Remarks = HashMap<i64, (Vec<Note>, Vec<Trouble>)>;
+
+/// Notes and problems from the deltas in force.
+fn remarks(conn: &mut Conn, places: &HashMap<i64, Place>) -> Result<Remarks, StoreError> {
+    let changed: Vec<i64> = places.iter().filter(|(_, place)| place.revision > 0).map(|(n, _)| *n).collect();
+    let mut remarks = Remarks::new();
+    for chunk in changed.chunks(CHUNK) {
+        let found: Vec<(i64, i32, String)> = deltas::table
+            .filter(deltas::node_n.eq_any(chunk.to_vec()))
+            .select((deltas::node_n, deltas::revision, deltas::body))
+            .load(conn)?;
+        let in_force = |(n, revision, _): &(i64, i32, String)| places.get(n).is_some_and(|p| p.revision == *revision);
+        for (n, _, body) in found.into_iter().filter(in_force) {
+            let bad = || StoreError::Inconsistent { table: "deltas", column: "body", row: n };
+            let value: serde_json::Value = serde_json::from_str(&body).map_err(|_| bad())?;
+            let delta = Delta::from_json(&value).ok_or_else(bad)?;
+            remarks.insert(n, (delta.notes, delta.problems));
+        }
+    }
+    Ok(remarks)
+}
