@@ -158,6 +158,7 @@ fn open(config: &Config) -> Result<(Arc<Store>, tokio::sync::mpsc::UnboundedRece
         keyframe_every: u16::try_from(storage.keyframe_every).unwrap_or(u16::MAX),
         readers: storage.readers,
         group_max: storage.group_max,
+        max_pages: storage.max_pages(),
     };
     let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
     Ok((Arc::new(store), published))

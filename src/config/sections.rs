@@ -43,6 +43,8 @@ pub struct Storage {
     pub readers: usize,
     /// Requests that may share one commit.
     pub group_max: usize,
+    /// A quota: the database file grows to so many megabytes and no further; 0 means as large as the disk allows.
+    pub max_database_mb: u32,
 }
 
 /// `[plugins]`: where more plugins lie.
@@ -157,12 +159,18 @@ impl Storage {
             keyframe_every: table.number("keyframe_every", 16, 1..=1000, "nodes from keyframe to keyframe", reader),
             readers: size(table.number("readers", 4, 1..=64, "the number of connections that read", reader)),
             group_max: size(table.number("group_max", 64, 1..=1024, "the requests that share a commit", reader)),
+            max_database_mb: table.number("max_database_mb", 0, 0..=16_000_000, "megabytes (0: no limit)", reader),
         }
     }
 
     /// The database file: as configured, a relative path counted from the data directory.
     pub fn database_path(&self) -> PathBuf {
         self.data_dir.join(self.database.as_deref().unwrap_or(Path::new("clotho.db")))
+    }
+
+    /// The quota in pages of the database, 4 096 bytes each.
+    pub fn max_pages(&self) -> Option<u32> {
+        (self.max_database_mb > 0).then(|| self.max_database_mb.saturating_mul(256))
     }
 
     /// The folder of the search index.

@@ -1,7 +1,6 @@
-//! The acts on a session, each one request, one operation: load what the plan needs, ask `tree::edit` what it means, write
-//! the rows, log the effects. To add an act: a method here, in that gait.
-
-use std::sync::Arc;
+//! The acts on a session that let its tree grow or move its HEAD, each one request, one operation: load what the plan
+//! needs, refuse, ask `tree::edit` what it means, write the rows, log the effects. An act refuses before it writes, so
+//! that a closure may try another one after a refusal. To add an act: a method here, in that gait.
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
@@ -10,13 +9,14 @@ use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::{Act, Effect};
 use crate::tree::edit::{self, Asked, Refusal};
-use crate::tree::{Delta, Effects, Kind, PersonaRef, Role, Session, Status};
+use crate::tree::{Kind, Node, Role, Session, Status};
 
+use super::climb::{self, Rung};
+use super::conn::prepared;
 use super::error::{StoreError, WriteError};
 use super::read::Held;
 use super::rows::{NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text};
-use super::tables::{nodes, segments, sessions, texts};
-use super::traces::{self, Trace};
+use super::tables::{nodes, sessions};
 use super::tx::{Draft, Entry, Tx, row_id};
 
 /// Who acts, when, and which HEAD they saw.
@@ -41,11 +41,11 @@ pub struct Message {
     pub bridge: Option<Draft>,
     /// The message; `None` when only replies are asked for (a reroll).
     pub draft: Option<Draft>,
-    /// The edited node whose children move below the message (`carry`).
+    /// The edited node, a child of `parent`, whose children move below the message (`carry`).
     pub carry_from: Option<NodeId>,
     /// Placeholders for the replies.
     pub replies: Vec<Draft>,
-    /// Whether HEAD goes to the message.
+    /// Whether HEAD goes to the message. With `carry`, a HEAD below the edited node stays on its leaf.
     pub move_head: bool,
     /// What kind of act it is.
     pub act: Act,
@@ -62,32 +62,20 @@ pub struct Written {
     pub head: NodeId,
 }
 
-/// How a reply ended.
-#[derive(Debug, Clone)]
-pub struct Ending {
-    /// Complete or error.
-    pub status: Status,
-    /// The text exactly as received.
-    pub content: String,
-    /// The thinking.
-    pub reasoning: Option<String>,
-    /// The speaker's name.
-    pub name: Option<String>,
-    /// Everything else known.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
-    /// What it does to the world; empty unless complete and not cancelled.
-    pub delta: Delta,
-    /// Why it exists.
-    pub trace: Option<Trace>,
-    /// What it remembers of the moment it was asked for; `None` = never takes HEAD.
-    pub asked: Option<Asked>,
+/// An old version whose children move below a new one.
+struct Carried {
+    old: Node,
+    old_n: i64,
+    children: Vec<NodeId>,
+    /// HEAD stands below the old version, so it moves along.
+    has_head: bool,
 }
 
 impl Tx<'_> {
     /// Begins a session: its root with the rules in force from the start, and its greetings; HEAD on the first greeting.
     ///
     /// # Errors
-    /// The database fails.
+    /// The owner does not exist, `root` is no root, a text cannot be kept, or the database fails.
     pub fn begin_session(
         &mut self,
         session: &Session,
@@ -95,10 +83,20 @@ impl Tx<'_> {
         greetings: &[Draft],
         at: Time,
     ) -> Result<i64, WriteError> {
-        let (n, owner_n) = self.session_numbers(session.owner)?;
-        let root_row = self.root_row(n, owner_n, session, root)?;
-        let mut held = Held { session: session.clone(), n, head_n: root_row.n };
-        held.session.head = session.root;
+        self.whole(|tx| tx.begin(session, root, greetings, at))
+    }
+
+    fn begin(&mut self, session: &Session, root: &Draft, greetings: &[Draft], at: Time) -> Result<i64, WriteError> {
+        let owner_n = self.user_n(session.owner)?;
+        if root.kind != Kind::Root || root.id != session.root || greetings.iter().any(|draft| draft.kind == Kind::Root)
+        {
+            return Err(Refusal::Conflict("a session begins with one root".into()).into());
+        }
+        may_be_kept("title", &session.title)?;
+        greetings.iter().try_for_each(Draft::may_be_kept)?;
+        let session = Session { op: 0, head_op: 0, edits: 0, head: root.id, ..session.clone() };
+        let (n, root_row) = self.root_row(owner_n, &session, root)?;
+        let mut held = Held { session, n, head_n: root_row.n, is_trashed: false };
         let mut effects = vec![Effect::Added { node: root.id, parent: None }, Effect::Head { from: None, to: root.id }];
         for greeting in greetings {
             self.insert(n, 0, Some(&root_row), greeting)?;
@@ -108,19 +106,15 @@ impl Tx<'_> {
             effects.push(Effect::Head { from: Some(root.id), to: first.id });
             effects.push(Effect::Remembered { node: root.id, from: None, to: Some(first.id) });
         }
-        let entry = Entry { act: Act::Begin, actor: Some(session.owner), at, step: None, effects };
+        let entry = Entry { act: Act::Begin, actor: Some(held.session.owner), at, step: None, effects };
         Ok(self.log(&mut held, entry)?)
     }
 
-    fn session_numbers(&mut self, owner: UserId) -> Result<(i64, i64), WriteError> {
-        let owner_n = self.user_n(owner)?;
+    fn root_row(&mut self, owner_n: i64, session: &Session, root: &Draft) -> Result<(i64, NodeRow), StoreError> {
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).first(conn)?))?;
-        Ok((last.unwrap_or(0) + 1, owner_n))
-    }
-
-    fn root_row(&mut self, n: i64, owner_n: i64, session: &Session, root: &Draft) -> Result<NodeRow, StoreError> {
-        let mut row = SessionRow {
+        let n = last.unwrap_or(0) + 1;
+        let row = SessionRow {
             n,
             id: session.id.as_bytes().to_vec(),
             owner_n,
@@ -143,149 +137,128 @@ impl Tx<'_> {
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;
-        row.root_n = root_row.n;
         let places = (sessions::root_n.eq(root_row.n), sessions::head_n.eq(root_row.n));
-        self.run(|conn| Ok(diesel::update(sessions::table.find(n)).set(places).execute(conn)?))?;
-        Ok(root_row)
+        self.set(|conn| prepared(diesel::update(sessions::table.find(n)).set(places)).execute(conn))?;
+        Ok((n, root_row))
     }
 
     /// Writes a message with its placeholders, and moves HEAD to it if asked.
     ///
     /// # Errors
-    /// The parent is not there or still being generated, or HEAD is not where the actor saw it.
+    /// The parent is not there or still being generated, HEAD is not where the actor saw it, or `carry` does not fit.
     pub fn message(&mut self, actor: &Actor, message: &Message) -> Result<Written, WriteError> {
+        self.whole(|tx| tx.write_message(actor, message))
+    }
+
+    fn write_message(&mut self, actor: &Actor, message: &Message) -> Result<Written, WriteError> {
         let mut held = self.session(actor.user, message.session)?;
         expect_leaf(&held, actor.expected_leaf)?;
-        let mut effects = Vec::new();
-        let mut parent = self.row(&held, message.parent)?;
-        if Status::from_code(parent.status) == Some(Status::Generating) {
+        let above = self.row(&held, message.parent)?;
+        if above.status == Status::Generating.code() {
             return Err(Refusal::Generating.into());
         }
+        message.bridge.iter().chain(&message.draft).chain(&message.replies).try_for_each(Draft::may_be_kept)?;
+        let carried = self.carried(&held, &above, message)?;
+
+        let mut line = vec![above];
+        let mut effects = Vec::new();
         for draft in message.bridge.iter().chain(&message.draft) {
-            let row = self.insert(held.n, held.session.edits, Some(&parent), draft)?;
-            effects.push(Effect::Added { node: draft.id, parent: Some(row_id(&parent)?) });
-            parent = row;
+            self.append(&held, &mut line, draft, &mut effects)?;
         }
-        if let (Some(old), Some(new)) = (message.carry_from, &message.draft) {
-            effects.extend(self.carry(&held, old, new.id)?);
+        let context = line.last().cloned().ok_or(Refusal::NotFound("the message"))?;
+        if let Some(carried) = &carried {
+            effects.extend(edit::carry(&carried.old, row_id(&context)?, &carried.children));
         }
         for reply in &message.replies {
-            self.insert(held.n, held.session.edits, Some(&parent), reply)?;
-            effects.push(Effect::Added { node: reply.id, parent: Some(row_id(&parent)?) });
+            self.insert(held.n, held.session.edits, Some(&context), reply)?;
+            effects.push(Effect::Added { node: reply.id, parent: Some(row_id(&context)?) });
         }
-        if message.move_head {
-            let to = self.landing(&held, &parent, message)?;
-            let way = self.way(&held, &to)?;
-            effects.extend(edit::move_head(Some(held.session.head), row_id(&to)?, &way));
+        if message.move_head && !carried.as_ref().is_some_and(|carried| carried.has_head) {
+            let way = self.way(&held, &context)?;
+            effects.extend(edit::move_head(Some(held.session.head), row_id(&context)?, &way));
+        } else if let Some(carried) = carried {
+            effects.extend(self.follow_carried(&held, &line, &carried)?);
         }
         let entry = Entry { act: message.act, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
-        let asked =
-            Asked { move_head: true, head_op: held.session.head_op, at_context: self.is_at_context(&held, &parent)? };
+        let at_context = self.is_at_context(&held, &context)?;
+        let asked = Asked { move_head: true, head_op: held.session.head_op, at_context };
         Ok(Written { op, asked, head: held.session.head })
     }
 
-    /// Where HEAD goes with a message: to the message; with `carry`, it stays on a leaf that moved along.
-    fn landing(&mut self, held: &Held, message_row: &NodeRow, message: &Message) -> Result<NodeRow, StoreError> {
-        let Some(old) = message.carry_from else { return Ok(message_row.clone()) };
-        let head = self.row_n(held.head_n)?;
-        let mut next = head.clone();
-        while next.depth > message_row.depth {
-            let Some(parent) = next.parent_n else { break };
-            next = self.row_n(parent)?;
-        }
-        let moved_along = row_id(&next)? == old && next.n != head.n;
-        Ok(if moved_along { head } else { message_row.clone() })
+    fn append(
+        &mut self,
+        held: &Held,
+        line: &mut Vec<NodeRow>,
+        draft: &Draft,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), StoreError> {
+        let row = self.insert(held.n, held.session.edits, line.last(), draft)?;
+        let parent = line.last().map(row_id).transpose()?;
+        effects.push(Effect::Added { node: draft.id, parent });
+        line.push(row);
+        Ok(())
     }
 
-    fn carry(&mut self, held: &Held, old: NodeId, new: NodeId) -> Result<Vec<Effect>, WriteError> {
-        let old_row = self.row(held, old)?;
-        let children: Vec<(Vec<u8>, i16)> = self.run(|conn| {
-            let of_old = nodes::table.filter(nodes::parent_n.eq(old_row.n)).order(nodes::ordinal);
-            Ok(of_old.select((nodes::id, nodes::status)).load(conn)?)
-        })?;
-        if children.iter().any(|(_, status)| Status::from_code(*status) == Some(Status::Generating)) {
+    /// What moves with a message that carries on for an old version of it.
+    fn carried(&mut self, held: &Held, above: &NodeRow, message: &Message) -> Result<Option<Carried>, WriteError> {
+        let Some(id) = message.carry_from else { return Ok(None) };
+        if message.draft.is_none() || !message.replies.is_empty() {
+            let message = "\"carry\" needs a new version, and keeps what follows instead of new replies".to_owned();
+            return Err(Refusal::Invalid { field: "carry", message }.into());
+        }
+        let row = self.row(held, id)?;
+        if row.parent_n != Some(above.n) {
+            return Err(Refusal::Conflict("a new version stands beside the old one".into()).into());
+        }
+        if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
             return Err(Refusal::Generating.into());
         }
-        let ids: Vec<NodeId> = children.iter().filter_map(|(id, _)| NodeId::from_slice(id)).collect();
-        let placed = self.run(|conn| super::read::load(conn, held.session.id, &[old_row.n]))?.pop();
-        let old = placed.ok_or(Refusal::NotFound("the message"))?.node;
-        Ok(edit::carry(&old, new, &ids))
+        let ids: Vec<Vec<u8>> = self.run(|conn| {
+            let of_old = nodes::table.filter(nodes::parent_n.eq(row.n)).order(nodes::ordinal);
+            Ok(of_old.select(nodes::id).load(conn)?)
+        })?;
+        let head = held.head_n;
+        let below = self.run(|conn| climb::ancestor_at(conn, head, row.depth))? == Some(row.n) && head != row.n;
+        let placed = self.run(|conn| super::read::load(conn, held.session.id, &[row.n]))?.pop();
+        Ok(Some(Carried {
+            old: placed.ok_or(Refusal::NotFound("the message"))?.node,
+            old_n: row.n,
+            children: ids.iter().filter_map(|id| NodeId::from_slice(id)).collect(),
+            has_head: below,
+        }))
+    }
+
+    /// Whether a reply is still being generated below a node: what holds one cannot be moved (`domain.md` 2.10).
+    fn is_generating_below(&mut self, held: &Held, row: &NodeRow) -> Result<bool, StoreError> {
+        let session_n = held.n;
+        let running: Vec<i64> = self.run(|conn| {
+            let running = nodes::table.filter(super::replies::is_generating()).filter(nodes::session_n.eq(session_n));
+            Ok(prepared(running.filter(nodes::depth.gt(row.depth)).select(nodes::n)).load(conn)?)
+        })?;
+        for n in running {
+            if self.run(|conn| climb::ancestor_at(conn, n, row.depth))? == Some(row.n) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Where HEAD does not go to the new version: the line last visited still goes on through what moved below it.
+    fn follow_carried(&mut self, held: &Held, line: &[NodeRow], carried: &Carried) -> Result<Vec<Effect>, StoreError> {
+        let remembers_old = line.first().is_some_and(|above| above.remembered_n == Some(carried.old_n));
+        if carried.children.is_empty() || !remembers_old || held.head_n == carried.old_n {
+            return Ok(Vec::new());
+        }
+        let edges = line.iter().zip(line.iter().skip(1)).map(|(upper, lower)| (Rung::of(upper), lower.n));
+        let way: Vec<_> = edges.map(|(upper, lower)| self.edge(&upper, lower)).collect::<Result<_, _>>()?;
+        Ok(edit::move_head(Some(held.session.head), held.session.head, &way))
     }
 
     /// Whether HEAD stands at a context node or at one of its generations.
-    fn is_at_context(&mut self, held: &Held, context: &NodeRow) -> Result<bool, StoreError> {
+    pub(super) fn is_at_context(&mut self, held: &Held, context: &NodeRow) -> Result<bool, StoreError> {
         let head = self.row_n(held.head_n)?;
         Ok(head.n == context.n || (head.parent_n == Some(context.n) && head.role == Role::Assistant.code()))
-    }
-
-    /// Ends a reply: text, delta, trace, keyframe if due, status and, where the rules say so, HEAD, in one operation.
-    /// `step` is the operation that asked for it.
-    ///
-    /// # Errors
-    /// The node is not generating any more (someone else ended it), or the session is gone.
-    pub fn complete(
-        &mut self,
-        session: SessionId,
-        node: NodeId,
-        step: i64,
-        at: Time,
-        ending: &Ending,
-    ) -> Result<i64, WriteError> {
-        let found = self.run(|conn| super::read::held(conn, session))?;
-        let mut held = found.ok_or(Refusal::NotFound("the session"))?;
-        let row = self.row(&held, node)?;
-        if row.status != Status::Generating.code() {
-            return Err(Refusal::Conflict("the reply has ended already".into()).into());
-        }
-        let row = self.write_ending(&row, ending)?;
-        self.keyframe_if_due(held.session.edits, &row, &ending.delta)?;
-        if let Some(trace) = &ending.trace {
-            self.run(|conn| traces::put(conn, row.n, trace))?;
-        }
-        let mut effects = vec![Effect::Completed { node }];
-        if self.takes_head(&held, &row, ending)? {
-            let way = self.way(&held, &row)?;
-            effects.extend(edit::move_head(Some(held.session.head), node, &way));
-        }
-        let entry = Entry { act: Act::Reply, actor: None, at, step: Some(step), effects };
-        Ok(self.log(&mut held, entry)?)
-    }
-
-    fn write_ending(&mut self, row: &NodeRow, ending: &Ending) -> Result<NodeRow, StoreError> {
-        let revision = i32::from(!ending.delta.is_empty());
-        let status = ending.status.code();
-        let metadata = serde_json::Value::Object(ending.metadata.clone()).to_string();
-        self.run(|conn| {
-            diesel::update(nodes::table.find(row.n))
-                .set((nodes::status.eq(status), nodes::revision.eq(revision)))
-                .execute(conn)?;
-            let text = (
-                texts::content.eq(&ending.content),
-                texts::reasoning.eq(&ending.reasoning),
-                texts::name.eq(&ending.name),
-                texts::metadata.eq(metadata),
-            );
-            diesel::update(texts::table.find(row.n)).set(text).execute(conn)?;
-            diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?;
-            Ok(())
-        })?;
-        self.write_delta(row.n, revision, &ending.delta)?;
-        Ok(NodeRow { status, revision, ..row.clone() })
-    }
-
-    fn takes_head(&mut self, held: &Held, row: &NodeRow, ending: &Ending) -> Result<bool, StoreError> {
-        let Some(asked) = ending.asked.filter(|_| ending.status == Status::Complete) else { return Ok(false) };
-        if !edit::takes_head(&asked, held.session.head_op) {
-            return Ok(false);
-        }
-        match row.parent_n {
-            Some(parent) => {
-                let context = self.row_n(parent)?;
-                self.is_at_context(held, &context)
-            }
-            None => Ok(false),
-        }
     }
 
     /// Moves HEAD: to the leaf last visited below the node, or with `exact` to the node itself.
@@ -293,6 +266,16 @@ impl Tx<'_> {
     /// # Errors
     /// The node is not there or still being generated, or HEAD is not where the actor saw it.
     pub fn checkout(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        node: NodeId,
+        exact: bool,
+    ) -> Result<(i64, NodeId), WriteError> {
+        self.whole(|tx| tx.move_to(actor, session, node, exact))
+    }
+
+    fn move_to(
         &mut self,
         actor: &Actor,
         session: SessionId,
@@ -316,7 +299,8 @@ impl Tx<'_> {
         Ok((op, held.session.head))
     }
 
-    /// The leaf last visited below a node: remembered children down, where none is remembered the newest complete one.
+    /// The leaf last visited below a node: remembered children down, where none is remembered the newest complete one. A
+    /// failed reply is where one goes on purpose only, never by itself (`domain.md` 5.5).
     fn descend(&mut self, from: &NodeRow) -> Result<NodeRow, StoreError> {
         #[derive(diesel::QueryableByName)]
         struct Down {
@@ -325,16 +309,15 @@ impl Tx<'_> {
         }
         let start = from.n;
         let down: Vec<Down> = self.run(|conn| {
-            Ok(diesel::sql_query(
-                "WITH RECURSIVE down (n, depth) AS (SELECT n, depth FROM nodes WHERE n = ? UNION ALL \
-                 SELECT c.n, c.depth FROM down JOIN nodes p ON p.n = down.n JOIN nodes c ON c.n = COALESCE( \
-                   (SELECT r.n FROM nodes r WHERE r.n = p.remembered_n AND NOT r.is_hidden), \
-                   (SELECT k.n FROM nodes k WHERE k.parent_n = p.n AND k.status <> 0 AND NOT k.is_hidden \
+            let query = diesel::sql_query(
+                "WITH RECURSIVE down (n, step) AS (SELECT n, 0 FROM nodes WHERE n = ? UNION ALL \
+                 SELECT c.n, down.step + 1 FROM down JOIN nodes p ON p.n = down.n JOIN nodes c ON c.n = COALESCE( \
+                   (SELECT r.n FROM nodes r WHERE r.n = p.remembered_n AND r.parent_n = p.n AND NOT r.is_hidden), \
+                   (SELECT k.n FROM nodes k WHERE k.parent_n = p.n AND k.status = 1 AND NOT k.is_hidden \
                     ORDER BY k.ordinal DESC LIMIT 1))) \
-                 SELECT n FROM down ORDER BY depth DESC LIMIT 1",
-            )
-            .bind::<BigInt, _>(start)
-            .load(conn)?)
+                 SELECT n FROM down ORDER BY step DESC LIMIT 1",
+            );
+            Ok(prepared(query.bind::<BigInt, _>(start)).load(conn)?)
         })?;
         match down.first() {
             Some(leaf) => self.row_n(leaf.n),
@@ -368,172 +351,27 @@ impl Tx<'_> {
         };
         self.message(actor, &message)
     }
+}
 
-    /// Switches texts and deltas of nodes on or off and rates them, in one operation; what is so already is left alone.
-    ///
-    /// # Errors
-    /// A node is not there, still being generated, or the root; nothing was changed then.
-    pub fn set_state(&mut self, actor: &Actor, session: SessionId, updates: &[StateUpdate]) -> Result<i64, WriteError> {
-        let mut held = self.session(actor.user, session)?;
-        let mut effects = Vec::new();
-        for update in updates {
-            let row = self.row(&held, update.node)?;
-            if row.status == Status::Generating.code() {
-                return Err(Refusal::Generating.into());
-            }
-            if row.kind == Kind::Root.code() {
-                return Err(Refusal::Conflict("the root cannot be switched off".into()).into());
-            }
-            effects.extend(self.state_effects(&row, update)?);
-        }
-        if effects.is_empty() {
-            return Ok(held.session.op);
-        }
-        let entry = Entry { act: Act::State, actor: Some(actor.user), at: actor.at, step: None, effects };
-        Ok(self.log(&mut held, entry)?)
-    }
-
-    fn state_effects(&mut self, row: &NodeRow, update: &StateUpdate) -> Result<Vec<Effect>, StoreError> {
-        let node = update.node;
-        let enabled = update.is_enabled.filter(|to| *to != row.is_enabled).map(|to| Effect::Enabled { node, to });
-        let muted = update.effects.map(|effects| effects == Effects::Muted);
-        let muted = muted.filter(|to| *to != row.is_muted).map(|to| Effect::Muted { node, to });
-        let mut effects: Vec<Effect> = enabled.into_iter().chain(muted).collect();
-        if let Some(to) = update.rating {
-            let text: String = self.run(|conn| Ok(texts::table.find(row.n).select(texts::metadata).first(conn)?))?;
-            let metadata: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-            let from = metadata.get("rating").and_then(serde_json::Value::as_u64).and_then(|n| u8::try_from(n).ok());
-            if from != to {
-                effects.push(Effect::Rated { node, from, to });
-            }
-        }
-        Ok(effects)
-    }
-
-    /// Changes settings of the session, each named as on the wire, in one operation.
-    ///
-    /// # Errors
-    /// The session is not there or somebody else's.
-    pub fn settings(
-        &mut self,
-        actor: &Actor,
-        session: SessionId,
-        settings: &[(String, serde_json::Value)],
-    ) -> Result<i64, WriteError> {
-        let mut held = self.session(actor.user, session)?;
-        let effects: Vec<Effect> = settings
-            .iter()
-            .map(|(name, to)| Effect::Setting {
-                name: name.clone(),
-                from: setting(&held.session, name),
-                to: to.clone(),
-            })
-            .filter(|effect| !matches!(effect, Effect::Setting { from, to, .. } if from == to))
-            .collect();
-        if effects.is_empty() {
-            return Ok(held.session.op);
-        }
-        let entry = Entry { act: Act::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
-        Ok(self.log(&mut held, entry)?)
-    }
-
-    /// Keeps what has arrived of running replies.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn save_segments(&mut self, arrived: &[(NodeId, String, String)]) -> Result<(), WriteError> {
-        for (node, content, reasoning) in arrived {
-            self.run(|conn| {
-                let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec())).filter(nodes::status.eq(0));
-                let Some(node_n) = of_id.select(nodes::n).first::<i64>(conn).optional()? else { return Ok(()) };
-                let last: Option<i64> = segments::table.select(diesel::dsl::max(segments::n)).first(conn)?;
-                let row = (
-                    segments::n.eq(last.unwrap_or(0) + 1),
-                    segments::node_n.eq(node_n),
-                    segments::content.eq(content),
-                    segments::reasoning.eq(reasoning),
-                );
-                diesel::insert_into(segments::table).values(row).execute(conn)?;
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Replies that are still generating, with what had arrived: those nobody holds after a crash.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn generating(&mut self) -> Result<Vec<Orphan>, WriteError> {
-        let rows: Vec<(i64, Vec<u8>, Vec<u8>, String)> = self.run(|conn| {
-            Ok(nodes::table
-                .inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)))
-                .inner_join(texts::table.on(texts::n.eq(nodes::n)))
-                .filter(nodes::status.eq(Status::Generating.code()))
-                .select((nodes::n, nodes::id, sessions::id, texts::metadata))
-                .load(conn)?)
-        })?;
-        let mut orphans = Vec::new();
-        for (n, id, session, metadata) in rows {
-            let parts: Vec<(String, String)> = self.run(|conn| {
-                let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
-                Ok(of_node.select((segments::content, segments::reasoning)).load(conn)?)
-            })?;
-            let (Some(node), Some(session)) = (NodeId::from_slice(&id), SessionId::from_slice(&session)) else {
-                return Err(StoreError::Inconsistent { table: "nodes", column: "id", row: n }.into());
-            };
-            orphans.push(Orphan {
-                session,
-                node,
-                content: parts.iter().map(|(content, _)| content.as_str()).collect(),
-                reasoning: parts.iter().map(|(_, reasoning)| reasoning.as_str()).collect(),
-                metadata: serde_json::from_str(&metadata).unwrap_or_default(),
-            });
-        }
-        Ok(orphans)
-    }
-
-    /// Throws all keyframes away; the answers must stay the same (S0-10).
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn forget_keyframes(&mut self) -> Result<(), WriteError> {
-        self.run(|conn| Ok(diesel::delete(super::tables::keyframes::table).execute(conn)?))?;
-        self.context.caches.forget_worlds();
-        Ok(())
+impl Draft {
+    /// Whether its texts can be kept by every database.
+    fn may_be_kept(&self) -> Result<(), Refusal> {
+        may_be_kept("content", &self.content)?;
+        may_be_kept("name", self.name.as_deref().unwrap_or_default())?;
+        may_be_kept("reasoning", self.reasoning.as_deref().unwrap_or_default())
     }
 }
 
-/// A reply that nobody holds.
-#[derive(Debug, Clone)]
-pub struct Orphan {
-    /// Its session.
-    pub session: SessionId,
-    /// The node.
-    pub node: NodeId,
-    /// What had arrived.
-    pub content: String,
-    /// The thinking that had arrived.
-    pub reasoning: String,
-    /// What was known about it.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
-}
-
-/// What becomes of a node's overlay; `None` = as it is.
-#[derive(Debug, Clone, Copy)]
-pub struct StateUpdate {
-    /// The node.
-    pub node: NodeId,
-    /// Whether its text counts.
-    pub is_enabled: Option<bool>,
-    /// Whether its delta counts.
-    pub effects: Option<Effects>,
-    /// Stars; `Some(None)` takes them away.
-    pub rating: Option<Option<u8>>,
+/// U+0000 ends a text for half of the world's programs and is refused by some databases.
+pub(super) fn may_be_kept(field: &'static str, text: &str) -> Result<(), Refusal> {
+    if text.contains('\0') {
+        return Err(Refusal::Invalid { field, message: "U+0000 cannot be kept in a text".into() });
+    }
+    Ok(())
 }
 
 /// HEAD must be where the actor saw it, if the actor said.
-fn expect_leaf(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
+pub(super) fn expect_leaf(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
     match expected {
         Some(leaf) if leaf != held.session.head => {
             Err(Refusal::HeadMoved { leaf: held.session.head, op: held.session.op })
@@ -541,22 +379,3 @@ fn expect_leaf(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
         _ => Ok(()),
     }
 }
-
-/// A setting of a session as the log records it.
-fn setting(session: &Session, name: &str) -> serde_json::Value {
-    let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
-    match name {
-        "title" => session.title.clone().into(),
-        "mode" => session.mode.clone().into(),
-        "model" => session.model.clone().into(),
-        "params" => session.params.clone().into(),
-        "plugins" => json(plugins_to_text(&session.plugins)),
-        "persona" => {
-            session.persona.as_ref().map_or(serde_json::Value::Null, |p: &PersonaRef| json(persona_to_text(p)))
-        }
-        _ => serde_json::Value::Null,
-    }
-}
-
-/// Rules handed to a draft.
-pub type SharedRules = Arc<super::rules::RulesInForce>;

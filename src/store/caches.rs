@@ -1,6 +1,7 @@
 //! What the store keeps in memory: worlds and rules, keyed by what never changes, bounded in bytes. Callers never know.
+//! Only what is committed may be kept here: a number that a write takes back is given to somebody else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,13 +15,36 @@ use super::rules::RulesInForce;
 const WORLD_BYTES: usize = 24 << 20;
 /// The number of different sets of rules kept.
 const RULES_KEPT: usize = 512;
+/// The bytes of worlds that wait to be cut as keyframes again, estimated.
+const CUT_BYTES: usize = 8 << 20;
 
 /// Worlds by node and arrangement, rules by their row; and counters that prove how much work a read did.
 #[derive(Default)]
 pub struct Caches {
     worlds: Mutex<Worlds>,
     rules: Mutex<HashMap<i64, Arc<RulesInForce>>>,
+    cuts: Mutex<Cuts>,
     folded: AtomicU64,
+    commits: AtomicU64,
+}
+
+/// A keyframe that a read found missing, damaged or outdated, and what belongs there.
+#[derive(Debug, Clone)]
+pub struct Recut {
+    /// The session.
+    pub session_n: i64,
+    /// The node.
+    pub node_n: i64,
+    /// The edit of the arrangement that the world was computed under.
+    pub edits: i64,
+    /// The world.
+    pub world: Arc<World>,
+}
+
+#[derive(Default)]
+struct Cuts {
+    wanted: VecDeque<(Recut, usize)>,
+    bytes: usize,
 }
 
 #[derive(Default)]
@@ -60,14 +84,19 @@ impl Caches {
         }
     }
 
+    /// The rules of a row, if they are known.
+    pub fn known_rules(&self, rules_n: i64) -> Option<Arc<RulesInForce>> {
+        lock(&self.rules).get(&rules_n).map(Arc::clone)
+    }
+
     /// The rules of a row, made once.
     pub fn rules<E>(
         &self,
         rules_n: i64,
         make: impl FnOnce() -> Result<RulesInForce, E>,
     ) -> Result<Arc<RulesInForce>, E> {
-        if let Some(rules) = lock(&self.rules).get(&rules_n) {
-            return Ok(Arc::clone(rules));
+        if let Some(rules) = self.known_rules(rules_n) {
+            return Ok(rules);
         }
         let rules = Arc::new(make()?);
         let mut kept = lock(&self.rules);
@@ -76,6 +105,36 @@ impl Caches {
         }
         kept.insert(rules_n, Arc::clone(&rules));
         Ok(rules)
+    }
+
+    /// Notes that a keyframe should be cut again. When there are too many, the nearest to the node that was read stay:
+    /// they are noted last.
+    pub fn want_cut(&self, recut: Recut) {
+        let mut cuts = lock(&self.cuts);
+        let bytes = weight(&recut.world);
+        cuts.bytes += bytes;
+        cuts.wanted.push_back((recut, bytes));
+        while cuts.bytes > CUT_BYTES
+            && let Some((_, bytes)) = cuts.wanted.pop_front()
+        {
+            cuts.bytes -= bytes;
+        }
+    }
+
+    /// The keyframes to be cut again; they are the caller's then.
+    pub fn take_cuts(&self) -> Vec<Recut> {
+        let cuts = std::mem::take(&mut *lock(&self.cuts));
+        cuts.wanted.into_iter().map(|(recut, _)| recut).collect()
+    }
+
+    /// Counts a commit.
+    pub fn count_commit(&self) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Commits since the start.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
     }
 
     /// Counts deltas folded, for the proof that a read is bounded.

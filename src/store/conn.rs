@@ -3,8 +3,12 @@
 
 use std::path::Path;
 
+use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_dsl::RunQueryDsl;
+use diesel::sql_types::Text;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 use super::error::StoreError;
@@ -17,15 +21,21 @@ const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 /// How long a statement waits for another process's lock.
 const BUSY_MS: u32 = 5_000;
 
-/// Opens the database for writing: creates it, migrates it, sets full durability.
+/// Opens the database for writing: creates it, migrates it, sets full durability. `max_pages` is a quota; a database that
+/// is larger already keeps its size.
 ///
 /// # Errors
-/// The file cannot be opened or written, or was written by a newer version.
-pub fn open_writer(path: &Path) -> Result<Conn, StoreError> {
+/// The file cannot be opened or written, is full, or was written by a newer version.
+pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreError> {
     let mut conn = open(path)?;
-    conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-    conn.batch_execute("PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -8192;")?;
+    // Before anything is set: what a newer version wrote is left as it is.
     refuse_newer(&mut conn)?;
+    if let Some(pages) = max_pages {
+        conn.batch_execute(&format!("PRAGMA max_page_count = {};", pages.max(1)))?;
+    }
+    write_ahead(&mut conn)?;
+    conn.batch_execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+    conn.batch_execute("PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -8192;")?;
     conn.run_pending_migrations(MIGRATIONS).map_err(|error| migration_error(error.as_ref()))?;
     Ok(conn)
 }
@@ -45,6 +55,23 @@ fn open(path: &Path) -> Result<Conn, StoreError> {
     let mut conn = Conn::establish(text).map_err(|error| StoreError::Open(format!("{}: {error}", path.display())))?;
     conn.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_MS};"))?;
     Ok(conn)
+}
+
+#[derive(QueryableByName)]
+struct JournalMode {
+    #[diesel(sql_type = Text)]
+    journal_mode: String,
+}
+
+/// Readers beside a writer need the write-ahead log; where the file system cannot have one, the database says so only in
+/// its answer.
+fn write_ahead(conn: &mut Conn) -> Result<(), StoreError> {
+    let mode: JournalMode = diesel::sql_query("PRAGMA journal_mode = WAL").get_result(conn)?;
+    if mode.journal_mode == "wal" {
+        return Ok(());
+    }
+    let message = format!("no write-ahead log here, only \"{}\": a local file system is needed", mode.journal_mode);
+    Err(StoreError::Open(message))
 }
 
 /// A migration that this program does not know was made by a newer one: going on could destroy what it means.
@@ -73,6 +100,38 @@ fn migration_error(error: &(dyn std::error::Error + Send + Sync)) -> StoreError 
         StoreError::Open(message)
     }
 }
+
+/// A statement that the connection prepares once and keeps. Diesel prepares every `UPDATE` and all hand-written SQL anew,
+/// since it cannot know how many different texts there will be; whoever uses this knows that there are few.
+#[must_use = "a statement does nothing until it is run"]
+pub struct Prepared<Q>(Q);
+
+/// Marks a statement whose text is one of few.
+pub fn prepared<Q>(query: Q) -> Prepared<Q> {
+    Prepared(query)
+}
+
+impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for Prepared<Q> {
+    fn walk_ast<'b>(&'b self, pass: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(pass)
+    }
+
+    fn is_safe_to_cache_prepared(&self, _: &DB) -> QueryResult<bool> {
+        Ok(true)
+    }
+}
+
+impl<Q> QueryId for Prepared<Q> {
+    type QueryId = ();
+    // Kept by its text, so that two texts of one type are never taken for each other.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q: Query> Query for Prepared<Q> {
+    type SqlType = Q::SqlType;
+}
+
+impl<Q> RunQueryDsl<Conn> for Prepared<Q> {}
 
 /// Begins the transaction of a group of writes.
 pub fn begin_write(conn: &mut Conn) -> Result<(), StoreError> {

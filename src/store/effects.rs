@@ -1,13 +1,17 @@
 //! Carrying out the effects of an operation on the overlay columns: one arm for each.
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Integer, Nullable};
 use serde_json::Value;
 
 use crate::ids::NodeId;
 use crate::oplog::Effect;
 
+use super::climb;
+use super::conn::{Conn, prepared};
 use super::error::StoreError;
-use super::read::{Held, node_row};
+use super::read::{Held, any_node_row};
+use super::rows::NodeRow;
 use super::tables::{nodes, sessions, texts};
 use super::tx::Tx;
 
@@ -17,45 +21,51 @@ impl Tx<'_> {
         match effect {
             Effect::Added { .. } | Effect::Completed { .. } => Ok(()),
             Effect::Head { to, .. } => {
-                held.head_n = self.n_of(held, *to)?;
+                held.head_n = self.named(held, *to)?.n;
                 held.session.head = *to;
                 held.session.head_op = op;
                 Ok(())
             }
             Effect::Remembered { node, to, .. } => {
-                let n = self.n_of(held, *node)?;
-                let child = to.map(|child| self.n_of(held, child)).transpose()?;
-                self.set(|conn| diesel::update(nodes::table.find(n)).set(nodes::remembered_n.eq(child)).execute(conn))
+                let n = self.named(held, *node)?.n;
+                let child = to.map(|child| self.named(held, child)).transpose()?.map(|row| row.n);
+                let own = nodes::table.find(n);
+                self.set(|conn| prepared(diesel::update(own).set(nodes::remembered_n.eq(child))).execute(conn))
             }
             Effect::Moved { node, to, .. } => self.hang(held, *node, *to),
             Effect::Shown { node, to } => {
-                let (n, hidden) = (self.n_of(held, *node)?, !to);
-                self.set(|conn| diesel::update(nodes::table.find(n)).set(nodes::is_hidden.eq(hidden)).execute(conn))
+                let own = nodes::table.find(self.named(held, *node)?.n);
+                self.set(|conn| prepared(diesel::update(own).set(nodes::is_hidden.eq(!to))).execute(conn))
             }
             Effect::Enabled { node, to } => {
-                let (n, to) = (self.n_of(held, *node)?, *to);
-                self.set(|conn| diesel::update(nodes::table.find(n)).set(nodes::is_enabled.eq(to)).execute(conn))
+                let own = nodes::table.find(self.named(held, *node)?.n);
+                self.set(|conn| prepared(diesel::update(own).set(nodes::is_enabled.eq(*to))).execute(conn))
             }
             Effect::Muted { node, to } => {
-                let (n, to) = (self.n_of(held, *node)?, *to);
-                self.set(|conn| diesel::update(nodes::table.find(n)).set(nodes::is_muted.eq(to)).execute(conn))?;
-                self.outdate(held, n)
+                let n = self.named(held, *node)?.n;
+                let own = nodes::table.find(n);
+                self.set(|conn| prepared(diesel::update(own).set(nodes::is_muted.eq(*to))).execute(conn))?;
+                self.edited.push(n);
+                Ok(())
             }
             Effect::Rated { node, to, .. } => self.rate(held, *node, *to),
             Effect::Setting { name, to, .. } => self.setting(held, name, to),
         }
     }
 
-    fn n_of(&mut self, held: &Held, id: NodeId) -> Result<i64, StoreError> {
+    /// The row of a node that an effect names. It may have been taken out of the tree: that is how it comes back.
+    fn named(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, StoreError> {
         let session_n = held.n;
-        let row = self.run(|conn| node_row(conn, session_n, id))?;
-        Ok(row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree")))?.n)
+        self.run(|conn| {
+            let row = any_node_row(conn, session_n, id)?;
+            row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree")))
+        })
     }
 
     /// One row must change; anything else means that the tree and the log went apart.
-    fn set(
+    pub(super) fn set(
         &mut self,
-        work: impl FnOnce(&mut super::conn::Conn) -> Result<usize, diesel::result::Error>,
+        work: impl FnOnce(&mut Conn) -> Result<usize, diesel::result::Error>,
     ) -> Result<(), StoreError> {
         self.run(|conn| match work(conn)? {
             1 => Ok(()),
@@ -63,24 +73,44 @@ impl Tx<'_> {
         })
     }
 
-    /// A node hangs below another parent of the same depth: its place among the new siblings is kept in their order.
-    fn hang(&mut self, held: &mut Held, node: NodeId, to: NodeId) -> Result<(), StoreError> {
-        let (n, parent) = (self.n_of(held, node)?, self.n_of(held, to)?);
-        self.set(|conn| diesel::update(nodes::table.find(n)).set(nodes::parent_n.eq(Some(parent))).execute(conn))?;
-        self.outdate(held, n)
+    /// A node hangs below another parent, in the order it has; what is derived from the path is derived anew below it.
+    fn hang(&mut self, held: &Held, node: NodeId, to: NodeId) -> Result<(), StoreError> {
+        let (row, above) = (self.named(held, node)?, self.named(held, to)?);
+        let Some(old_n) = row.parent_n else {
+            return self.run(|_| Err(StoreError::Database(format!("{node} is the root and cannot be moved"))));
+        };
+        if self.run(|conn| climb::ancestor_at(conn, above.n, row.depth))? == Some(row.n) {
+            return self.run(|_| Err(StoreError::Database(format!("{node} cannot hang below itself"))));
+        }
+        let old = self.row_n(old_n)?;
+        let own = nodes::table.find(row.n);
+        self.set(|conn| prepared(diesel::update(own).set(nodes::parent_n.eq(Some(above.n)))).execute(conn))?;
+        self.edited.push(row.n);
+        let rules_n = if row.begins_rules { row.rules_n } else { above.rules_n };
+        let (deeper, later) = (above.depth - old.depth, above.turn - old.turn);
+        if (deeper, later, rules_n) == (0, 0, row.rules_n) {
+            return Ok(());
+        }
+        self.run(|conn| derive_below(conn, row.n, deeper, later, rules_n))
     }
 
     fn rate(&mut self, held: &Held, node: NodeId, rating: Option<u8>) -> Result<(), StoreError> {
-        let n = self.n_of(held, node)?;
+        let n = self.named(held, node)?.n;
         let text: String = self.run(|conn| Ok(texts::table.find(n).select(texts::metadata).first(conn)?))?;
-        let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
-        let mut metadata: serde_json::Map<String, Value> = serde_json::from_str(&text).map_err(|_| bad)?;
+        let mut metadata: serde_json::Map<String, Value> = self.run(|_| {
+            serde_json::from_str(&text).map_err(|_| StoreError::Inconsistent {
+                table: "texts",
+                column: "metadata",
+                row: n,
+            })
+        })?;
         match rating {
             Some(stars) => _ = metadata.insert("rating".into(), stars.into()),
             None => _ = metadata.shift_remove("rating"),
         }
         let text = Value::Object(metadata).to_string();
-        self.set(|conn| diesel::update(texts::table.find(n)).set(texts::metadata.eq(text)).execute(conn))
+        let own = texts::table.find(n);
+        self.set(|conn| prepared(diesel::update(own).set(texts::metadata.eq(text))).execute(conn))
     }
 
     fn setting(&mut self, held: &mut Held, name: &str, to: &Value) -> Result<(), StoreError> {
@@ -105,7 +135,21 @@ impl Tx<'_> {
             }
             // The row itself is written by the act, which knows the time.
             "trashed" => Ok(()),
-            other => Err(StoreError::Database(format!("no setting is named {other}"))),
+            other => self.run(|_| Err(StoreError::Database(format!("no setting is named {other}")))),
         }
     }
+}
+
+/// Rewrites depth, turn and rules at and below a node that was moved. Rules go down to where others begin.
+fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32, rules_n: Option<i64>) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "WITH RECURSIVE below (n, rules_n) AS (SELECT n, ? FROM nodes WHERE n = ? UNION ALL \
+           SELECT c.n, CASE WHEN c.begins_rules THEN c.rules_n ELSE below.rules_n END \
+           FROM below JOIN nodes c ON c.parent_n = below.n) \
+         UPDATE nodes SET depth = nodes.depth + ?, turn = nodes.turn + ?, rules_n = below.rules_n \
+         FROM below WHERE nodes.n = below.n",
+    );
+    let bound = query.bind::<Nullable<BigInt>, _>(rules_n).bind::<BigInt, _>(n);
+    prepared(bound.bind::<Integer, _>(deeper).bind::<Integer, _>(later)).execute(conn)?;
+    Ok(())
 }

@@ -13,12 +13,16 @@
 mod acts;
 mod blobs;
 mod caches;
+mod climb;
 mod conn;
 mod effects;
 mod error;
+mod overlay;
+mod pack;
 mod people;
 mod read;
 mod readers;
+mod replies;
 mod rows;
 mod rules;
 mod shape;
@@ -29,16 +33,20 @@ mod worlds;
 mod writer;
 
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-pub use acts::{Actor, Ending, Message, Orphan, SharedRules, StateUpdate, Written};
+pub use acts::{Actor, Message, Written};
+pub use climb::Show;
 pub use error::{StoreError, WriteError};
+pub use overlay::StateUpdate;
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
-pub use read::{Held, Page, Placed, Reader, Show};
-pub use rules::{PluginInForce, RulesInForce};
+pub use read::{Held, Page, Placed, Reader};
+pub use replies::{Ending, Orphan};
+pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Counts, Dressed, Sketch};
 pub use traces::Trace;
 pub use tx::{Draft, Published, Tx};
@@ -56,6 +64,8 @@ pub struct Settings {
     pub readers: usize,
     /// The most requests that share one commit.
     pub group_max: usize,
+    /// A quota: the database file grows to so many pages (of 4 096 bytes unless it was made otherwise) and no further.
+    pub max_pages: Option<u32>,
 }
 
 /// The open store.
@@ -63,8 +73,8 @@ pub struct Store {
     writer: writer::Writer,
     readers: readers::Readers,
     caches: Arc<caches::Caches>,
-    // Held as long as the store lives: the lock goes with it.
-    _lock: File,
+    // Held as long as the store lives: the locks go with them.
+    _locks: [File; 2],
 }
 
 impl Store {
@@ -74,16 +84,17 @@ impl Store {
     /// # Errors
     /// The folder cannot be made or written, another server holds it, or the database is newer than this program.
     pub fn open(settings: &Settings) -> Result<(Self, mpsc::UnboundedReceiver<Published>), StoreError> {
-        let lock = lock_folder(&settings.data_dir)?;
         let path = settings.database.clone().unwrap_or_else(|| settings.data_dir.join("clotho.db"));
-        let writing = conn::open_writer(&path)?;
+        // The database has a lock of its own: two data directories may name one database.
+        let locks = [lock_folder(&settings.data_dir)?, lock_file(&beside(&path))?];
+        let writing = conn::open_writer(&path, settings.max_pages)?;
         let caches = Arc::new(caches::Caches::default());
         let context =
             tx::TxContext { caches: Arc::clone(&caches), keyframe_every: i32::from(settings.keyframe_every.max(1)) };
         let (published, operations) = mpsc::unbounded_channel();
         let readers = readers::Readers::start(&path, settings.readers, &caches)?;
         let writer = writer::Writer::start(writing, context, settings.group_max.max(1), published)?;
-        Ok((Self { writer, readers, caches, _lock: lock }, operations))
+        Ok((Self { writer, readers, caches, _locks: locks }, operations))
     }
 
     /// Runs a write and waits until it is durable. The closure may run twice, so it must not use anything up.
@@ -108,12 +119,22 @@ impl Store {
         E: From<StoreError> + Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
     {
-        self.readers.read(closure).await
+        let result = self.readers.read(closure).await;
+        let cuts = self.caches.take_cuts();
+        if !cuts.is_empty() {
+            self.writer.post(move |tx| tx.cut_again(&cuts));
+        }
+        result
     }
 
     /// How many deltas have been folded since the start: the proof that reads are bounded.
     pub fn deltas_folded(&self) -> u64 {
         self.caches.folded()
+    }
+
+    /// How many groups of writes have been committed since the start: the proof that requests share commits.
+    pub fn commits(&self) -> u64 {
+        self.caches.commits()
     }
 
     /// Forgets the worlds kept in memory; answers stay the same.
@@ -124,17 +145,31 @@ impl Store {
 
 /// Makes the data directory and takes the lock that keeps a second server off it.
 fn lock_folder(folder: &Path) -> Result<File, StoreError> {
-    let name = folder.display();
-    let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::Full,
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly,
-        _ => StoreError::Open(format!("{name}: {error}")),
-    };
-    fs::create_dir_all(folder).map_err(failed)?;
-    let file = File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
+    fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+    lock_file(&folder.join("lock"))
+}
+
+fn lock_file(path: &Path) -> Result<File, StoreError> {
+    let failed = |error: std::io::Error| unusable(path, &error);
+    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked),
         Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// The name of a database's lock.
+fn beside(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> StoreError {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly,
+        _ => StoreError::Open(format!("{}: {error}", path.display())),
     }
 }

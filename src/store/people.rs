@@ -274,7 +274,7 @@ impl Tx<'_> {
     /// Keeps the answer to a request with an Idempotency-Key; older ones than `forget_before` go.
     ///
     /// # Errors
-    /// The database fails.
+    /// Another request with that key was answered first: it is the one that acted.
     pub fn put_answer(
         &mut self,
         caller: UserId,
@@ -284,8 +284,15 @@ impl Tx<'_> {
         forget_before: Time,
     ) -> Result<(), WriteError> {
         let caller_n = self.user_n(caller)?;
-        self.run(|conn| {
+        let taken = self.run(|conn| {
             diesel::delete(answers::table.filter(answers::created.lt(forget_before.0))).execute(conn)?;
+            let own = answers::table.filter(answers::caller_n.eq(caller_n)).filter(answers::key.eq(key));
+            Ok(own.select(answers::n).first::<i64>(conn).optional()?)
+        })?;
+        if taken.is_some() {
+            return Err(Refusal::Conflict("that Idempotency-Key has been answered".into()).into());
+        }
+        self.run(|conn| {
             let n: Option<i64> = answers::table.select(diesel::dsl::max(answers::n)).first(conn)?;
             let row = (
                 answers::n.eq(n.unwrap_or(0) + 1),

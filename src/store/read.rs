@@ -1,10 +1,10 @@
 //! Reading: every method sees the one snapshot of its closure. Lookups answer `None` for what is not there; whether the
 //! caller may see what is there is decided here too, by the owner that each session lookup is given.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Integer};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
@@ -12,13 +12,14 @@ use crate::tree::{Delta, Node, Role, Session, Siblings};
 use crate::world::World;
 
 use super::caches::Caches;
-use super::conn::{self, Conn};
+use super::climb::{self, Show};
+use super::conn::{self, Conn, prepared};
 use super::error::StoreError;
 use super::rows::{FullNode, NodeRow, OperationRow, SessionRow, TextRow};
 use super::rules::RulesInForce;
 use super::tables::{nodes, operations, sessions, texts, users};
 use super::traces::{self, Trace};
-use super::worlds;
+use super::worlds::{self, View};
 
 diesel::alias! {
     const PARENTS: Alias<Parents> = nodes as parents;
@@ -34,6 +35,7 @@ pub struct Held {
     pub session: Session,
     pub(super) n: i64,
     pub(super) head_n: i64,
+    pub(super) is_trashed: bool,
 }
 
 /// A node and its row number, which is opaque outside the store and only handed back to it.
@@ -52,17 +54,6 @@ pub struct Page {
     pub nodes: Vec<Placed>,
     /// The node before which the older page ends, if there is an older page.
     pub next: Option<NodeId>,
-}
-
-/// Which nodes of a path a page holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
-    /// What the chat view shows: enabled messages.
-    Enabled,
-    /// Disabled ones too.
-    Disabled,
-    /// Everything on the path but placeholders: root and change nodes as well.
-    All,
 }
 
 /// A read of one snapshot.
@@ -136,11 +127,11 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn nodes(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<Placed>, StoreError> {
-        let mut found = Vec::new();
+        let mut rows = Vec::new();
         for id in ids {
-            found.extend(self.node(held, *id)?);
+            rows.extend(node_row(self.conn, held.n, *id)?.map(|row| row.n));
         }
-        Ok(found)
+        load(self.conn, held.session.id, &rows)
     }
 
     /// Nodes by row number, whatever session they belong to; used to rebuild traces.
@@ -168,7 +159,7 @@ impl<'a> Reader<'a> {
             None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
         };
         let Some(start) = start else { return Ok(Page::default()) };
-        let mut up = walk_up(self.conn, start, limit + 1, show)?;
+        let mut up = climb::page_up(self.conn, start, limit + 1, show)?;
         let has_more = i64::try_from(up.len()).unwrap_or(i64::MAX) > limit;
         if has_more {
             up.pop();
@@ -236,17 +227,11 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn context_of(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
-        let mut next = self.node(held, id)?;
-        while let Some(placed) = next {
-            if placed.node.is_context() {
-                return Ok(Some(placed));
-            }
-            next = match placed.node.parent {
-                Some(parent) => self.node(held, parent)?,
-                None => None,
-            };
+        let Some(row) = node_row(self.conn, held.n, id)? else { return Ok(None) };
+        match climb::context_above(self.conn, row.n)? {
+            Some(n) => Ok(load(self.conn, held.session.id, &[n])?.pop()),
+            None => Ok(None),
         }
-        Ok(None)
     }
 
     /// The generations of a context node: its assistant children in creation order.
@@ -263,7 +248,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn world(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
-        worlds::at(self.conn, self.caches, placed.n, held.session.edits)
+        self.world_of(held, placed.n)
     }
 
     /// The world before a node: that of its parent (`domain.md` 3.5).
@@ -273,9 +258,15 @@ impl<'a> Reader<'a> {
     pub fn world_before(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
         let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).first(self.conn)?;
         match parent {
-            Some(parent) => worlds::at(self.conn, self.caches, parent, held.session.edits),
+            Some(parent) => self.world_of(held, parent),
             None => Ok(Arc::default()),
         }
+    }
+
+    /// Under the arrangement of this snapshot: `held` may come from an earlier one.
+    fn world_of(&mut self, held: &Held, node_n: i64) -> Result<Arc<World>, StoreError> {
+        let edits = worlds::edits_now(self.conn, held.n)?;
+        worlds::at(self.conn, self.caches, View::Snapshot, node_n, edits)
     }
 
     /// The rules in force at a node.
@@ -358,97 +349,85 @@ impl<'a> Reader<'a> {
         let (Some(node), Some(leaf)) = (node_row(self.conn, held.n, node)?, node_row(self.conn, held.n, leaf)?) else {
             return Ok(false);
         };
-        let mut next = leaf;
-        while next.depth > node.depth {
-            let Some(parent) = next.parent_n else { return Ok(false) };
-            next = nodes::table.find(parent).select(NodeRow::as_select()).first(self.conn)?;
-        }
-        Ok(next.n == node.n)
+        Ok(climb::ancestor_at(self.conn, leaf.n, node.depth)? == Some(node.n))
     }
 }
 
-/// A session with the rows behind it.
+/// A session with the rows behind it, unless it lies in the trash.
 pub(super) fn held(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, StoreError> {
-    let found: Option<(SessionRow, Vec<u8>, Vec<u8>, Vec<u8>)> = sessions::table
+    Ok(held_anywhere(conn, id)?.filter(|held| !held.is_trashed))
+}
+
+/// A session's row with the ids of its owner, root and HEAD.
+type SessionAndIds = (SessionRow, Vec<u8>, Vec<u8>, Vec<u8>);
+/// A node's rows with the ids of its parent and of the child it remembers.
+type NodeAndIds = (NodeRow, TextRow, Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// A session with the rows behind it, in the trash or not.
+pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, StoreError> {
+    let found: Option<SessionAndIds> = sessions::table
         .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
         .inner_join(ROOTS.on(ROOTS.field(nodes::n).eq(sessions::root_n)))
         .inner_join(HEADS.on(HEADS.field(nodes::n).eq(sessions::head_n)))
         .filter(sessions::id.eq(id.as_bytes().to_vec()))
-        .filter(sessions::trashed.is_null())
         .select((SessionRow::as_select(), users::id, ROOTS.field(nodes::id), HEADS.field(nodes::id)))
         .first(conn)
         .optional()?;
     let Some((row, owner, root, head)) = found else { return Ok(None) };
-    let (n, head_n) = (row.n, row.head_n);
+    let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
     let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
     let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
     let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
     let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
-    Ok(Some(Held { session: row.into_session(owner, root, head)?, n, head_n }))
+    Ok(Some(Held { session: row.into_session(owner, root, head)?, n, head_n, is_trashed }))
 }
 
 /// The row of a node of a session that stands in the tree.
 pub(super) fn node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
+    Ok(any_node_row(conn, session_n, id)?.filter(|row| !row.is_hidden))
+}
+
+/// The row of a node of a session, also one that was taken out of the tree.
+pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
     Ok(nodes::table
         .filter(nodes::id.eq(id.as_bytes().to_vec()))
         .filter(nodes::session_n.eq(session_n))
-        .filter(nodes::is_hidden.eq(false))
         .select(NodeRow::as_select())
         .first(conn)
         .optional()?)
 }
 
-/// Full nodes in the order of `rows`.
+/// Full nodes in the order of `rows`; one that is named twice comes twice.
 pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
-    let mut found: Vec<Placed> = Vec::with_capacity(rows.len());
-    for chunk in rows.chunks(500) {
-        let some: Vec<(NodeRow, TextRow, Option<Vec<u8>>, Option<Vec<u8>>)> = nodes::table
-            .inner_join(texts::table.on(texts::n.eq(nodes::n)))
-            .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
-            .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
-            .filter(nodes::n.eq_any(chunk.to_vec()))
-            .select((
-                NodeRow::as_select(),
-                TextRow::as_select(),
-                PARENTS.field(nodes::id).nullable(),
-                REMEMBERED.field(nodes::id).nullable(),
-            ))
-            .load(conn)?;
+    let mut found: HashMap<i64, Placed> = HashMap::with_capacity(rows.len());
+    for chunk in rows.chunks(512) {
+        let some: Vec<NodeAndIds> = prepared(
+            nodes::table
+                .inner_join(texts::table.on(texts::n.eq(nodes::n)))
+                .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
+                .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
+                .filter(nodes::n.eq_any(padded(chunk)))
+                .select((
+                    NodeRow::as_select(),
+                    TextRow::as_select(),
+                    PARENTS.field(nodes::id).nullable(),
+                    REMEMBERED.field(nodes::id).nullable(),
+                )),
+        )
+        .load(conn)?;
         for (row, text, parent, remembered) in some {
             let n = row.n;
-            found.push(Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n });
+            found.insert(n, Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n });
         }
     }
-    let place: std::collections::HashMap<i64, usize> = rows.iter().enumerate().map(|(i, n)| (*n, i)).collect();
-    found.sort_by_key(|placed| place.get(&placed.n).copied().unwrap_or(usize::MAX));
-    Ok(found)
+    Ok(rows.iter().filter_map(|n| found.get(n).cloned()).collect())
 }
 
-#[derive(QueryableByName)]
-struct Walked {
-    #[diesel(sql_type = BigInt)]
-    n: i64,
-}
-
-/// The rows on the way up from `start`, nearest first, at most `limit` of those wanted. The recursion is read lazily, so
-/// the cost is that of the page, not of the depth.
-fn walk_up(conn: &mut Conn, start: i64, limit: i64, show: Show) -> Result<Vec<i64>, StoreError> {
-    // kind: 0 root, 3 change; status: 0 generating.
-    let (all, disabled) = match show {
-        Show::Enabled => (0, 0),
-        Show::Disabled => (0, 1),
-        Show::All => (1, 1),
-    };
-    let rows: Vec<Walked> = diesel::sql_query(
-        "WITH RECURSIVE up (n, parent_n, kind, status, is_enabled) AS ( \
-           SELECT n, parent_n, kind, status, is_enabled FROM nodes WHERE n = ? \
-           UNION ALL SELECT p.n, p.parent_n, p.kind, p.status, p.is_enabled FROM nodes p JOIN up ON p.n = up.parent_n) \
-         SELECT n FROM up WHERE status <> 0 AND (? = 1 OR kind NOT IN (0, 3)) AND (? = 1 OR is_enabled) LIMIT ?",
-    )
-    .bind::<BigInt, _>(start)
-    .bind::<Integer, _>(all)
-    .bind::<Integer, _>(disabled)
-    .bind::<BigInt, _>(limit)
-    .load(conn)?;
-    Ok(rows.into_iter().map(|row| row.n).collect())
+/// The rows once more up to the next power of two, so that there are few different statements and each is prepared once.
+fn padded(rows: &[i64]) -> Vec<i64> {
+    let mut padded = rows.to_vec();
+    if let Some(last) = rows.last() {
+        padded.resize(rows.len().next_power_of_two(), *last);
+    }
+    padded
 }

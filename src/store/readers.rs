@@ -56,7 +56,7 @@ impl Readers {
         });
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
         jobs.send(job).map_err(|_| StoreError::Closed)?;
-        result.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+        result.await.unwrap_or_else(|_| Err(StoreError::Database("a read panicked".into()).into()))
     }
 }
 

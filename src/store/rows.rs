@@ -35,6 +35,7 @@ pub struct NodeRow {
     pub turn: i32,
     pub since_keyframe: i32,
     pub rules_n: Option<i64>,
+    pub begins_rules: bool,
     pub dice_seed: i64,
     pub revision: i32,
     pub created: i64,
@@ -222,7 +223,8 @@ pub fn persona_to_text(persona: &PersonaRef) -> String {
     serde_json::to_string(&(persona.id.to_string(), &persona.hash)).unwrap_or_default()
 }
 
-fn persona_from_text(text: &str) -> Option<PersonaRef> {
+/// Reads the text form of a persona reference.
+pub fn persona_from_text(text: &str) -> Option<PersonaRef> {
     let (id, hash): (String, String) = serde_json::from_str(text).ok()?;
     Some(PersonaRef { id: id.parse().ok()?, hash })
 }
@@ -237,7 +239,8 @@ pub fn plugins_to_text(plugins: &[PluginSetting]) -> String {
     Value::Array(list.collect()).to_string()
 }
 
-fn plugins_from_text(text: &str) -> Option<Vec<PluginSetting>> {
+/// Reads the text form of plugin settings.
+pub fn plugins_from_text(text: &str) -> Option<Vec<PluginSetting>> {
     let list: Vec<Value> = serde_json::from_str(text).ok()?;
     list.iter().map(plugin_from_json).collect()
 }

@@ -29,6 +29,9 @@ pub struct PluginInForce {
     pub schema: Option<Value>,
 }
 
+/// Rules as drafts carry them: many nodes share them.
+pub type SharedRules = Arc<RulesInForce>;
+
 /// The rules in force at a node.
 #[derive(Debug, Clone, Default)]
 pub struct RulesInForce {

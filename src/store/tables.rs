@@ -32,7 +32,8 @@ diesel::table! {
         role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
         is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
         remembered_n -> Nullable<BigInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
-        rules_n -> Nullable<BigInt>, dice_seed -> BigInt, revision -> Integer, created -> BigInt,
+        rules_n -> Nullable<BigInt>, begins_rules -> Bool, dice_seed -> BigInt, revision -> Integer,
+        created -> BigInt,
     }
 }
 diesel::table! {
@@ -68,5 +69,5 @@ diesel::table! {
     }
 }
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, characters, deltas, keyframes, nodes, operations, personas, segments, sessions, texts, users,
+    answers, characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, users,
 );

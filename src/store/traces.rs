@@ -1,5 +1,9 @@
 //! Traces: why a reply exists. Block texts are content-addressed and history is a list of nodes kept as the difference to
 //! an ancestor's, so that traces grow with what is new in each turn (`domain.md` 6.5).
+//!
+//! The traces of a path are counted from 1. Number `t` stands on number `t` without its lowest bit (12 on 8, 8 on none),
+//! as in a Fenwick tree: a trace is read back in at most as many steps as `t` has bits, and all of them together keep each
+//! node of the history only some `log t` times.
 
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
@@ -7,10 +11,9 @@ use serde_json::{Map, Value, json};
 use super::blobs;
 use super::conn::Conn;
 use super::error::StoreError;
+use super::pack;
 use super::tables::{nodes, traces};
 
-/// So many differences may stand on each other before a full list is written.
-const MAX_CHAIN: i64 = 24;
 /// How far up the path an earlier trace is looked for.
 const LOOK_BACK: usize = 8;
 
@@ -33,34 +36,45 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
     }
     let history = difference(conn, node_n, &trace.history)?;
     let body = json!({"head": trace.head, "blocks": blocks, "history": history}).to_string();
-    let row = (traces::node_n.eq(node_n), traces::body.eq(lz4_flex::compress_prepend_size(body.as_bytes())));
+    let row = (traces::node_n.eq(node_n), traces::body.eq(pack::pack(body.as_bytes())));
     diesel::insert_into(traces::table).values(row).execute(conn)?;
     Ok(())
 }
 
-/// The history as what is new since an ancestor's trace, or in full where there is none near.
+/// The history as what is new since an ancestor's trace; in full where none is near or it does not go on from there (the
+/// window was cut past it, or a node in the middle was switched off).
 fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, StoreError> {
-    let Some((base, chain)) = nearest(conn, node_n)? else { return Ok(json!({"add": history})) };
-    if chain >= MAX_CHAIN {
-        return Ok(json!({"add": history}));
-    }
+    let Some((near, kept)) = nearest(conn, node_n)? else { return Ok(json!({"number": 1, "add": history})) };
+    let number = kept.number + 1;
+    let Some(base) = standing_on(conn, near, kept, number & (number - 1))? else {
+        return Ok(json!({"number": number, "add": history}));
+    };
     let known = history_of(conn, base)?;
     let skip = history.first().and_then(|first| known.iter().position(|n| n == first));
-    let kept = skip.and_then(|skip| known.get(skip..));
-    match (skip, kept.and_then(|kept| history.strip_prefix(kept))) {
-        (Some(skip), Some(new)) => Ok(json!({"base": base, "chain": chain + 1, "skip": skip, "add": new})),
-        _ => Ok(json!({"add": history})),
+    let shared = skip.and_then(|skip| known.get(skip..));
+    match (skip, shared.and_then(|shared| history.strip_prefix(shared))) {
+        (Some(skip), Some(new)) => Ok(json!({"number": number, "base": base, "skip": skip, "add": new})),
+        _ => Ok(json!({"number": 1, "add": history})),
     }
 }
 
-/// The nearest ancestor with a trace, and how many differences it stands on.
-fn nearest(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, i64)>, StoreError> {
+/// The trace numbered `wanted` among those that `from` stands on, itself included; number 0 is none.
+fn standing_on(conn: &mut Conn, from: i64, kept: Kept, wanted: i64) -> Result<Option<i64>, StoreError> {
+    let (mut n, mut kept) = (from, kept);
+    while kept.number > wanted {
+        let Some(base) = kept.base else { return Ok(None) };
+        (n, kept) = (base, kept_history(conn, base)?);
+    }
+    Ok((kept.number == wanted).then_some(n))
+}
+
+/// The nearest ancestor with a trace.
+fn nearest(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, Kept)>, StoreError> {
     let mut next = parent(conn, node_n)?;
     for _ in 0..LOOK_BACK {
         let Some(n) = next else { return Ok(None) };
         if let Some(body) = body(conn, n)? {
-            let chain = body.get("history").and_then(|h| h.get("chain")).and_then(Value::as_i64).unwrap_or(0);
-            return Ok(Some((n, chain)));
+            return Ok(Some((n, Kept::read(&body).ok_or(damaged(n))?)));
         }
         next = parent(conn, n)?;
     }
@@ -71,29 +85,45 @@ fn parent(conn: &mut Conn, n: i64) -> Result<Option<i64>, StoreError> {
     Ok(nodes::table.find(n).select(nodes::parent_n).first::<Option<i64>>(conn).optional()?.flatten())
 }
 
+/// A history as it is kept: what comes after the base's, of which the first `skip` have left the window.
+struct Kept {
+    number: i64,
+    base: Option<i64>,
+    skip: usize,
+    add: Vec<i64>,
+}
+
+impl Kept {
+    fn read(body: &Value) -> Option<Self> {
+        let history = body.get("history")?;
+        let skip = history.get("skip").map_or(Some(0), Value::as_u64)?;
+        Some(Self {
+            number: history.get("number")?.as_i64()?,
+            base: history.get("base").and_then(Value::as_i64),
+            skip: usize::try_from(skip).ok()?,
+            add: history.get("add")?.as_array()?.iter().map(Value::as_i64).collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn kept_history(conn: &mut Conn, n: i64) -> Result<Kept, StoreError> {
+    body(conn, n)?.and_then(|body| Kept::read(&body)).ok_or(damaged(n))
+}
+
 fn body(conn: &mut Conn, n: i64) -> Result<Option<Value>, StoreError> {
     let packed: Option<Vec<u8>> = traces::table.find(n).select(traces::body).first(conn).optional()?;
-    let bad = || StoreError::Inconsistent { table: "traces", column: "body", row: n };
-    packed
-        .map(|packed| {
-            let bytes = lz4_flex::decompress_size_prepended(&packed).map_err(|_| bad())?;
-            serde_json::from_slice(&bytes).map_err(|_| bad())
-        })
-        .transpose()
+    let Some(packed) = packed else { return Ok(None) };
+    let bytes = pack::unpack(&packed).ok_or(damaged(n))?;
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| damaged(n))
 }
 
 fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
     let mut parts = Vec::new();
     let mut next = Some(n);
     while let Some(n) = next {
-        let bad = || StoreError::Inconsistent { table: "traces", column: "body", row: n };
-        let body = body(conn, n)?.ok_or_else(bad)?;
-        let history = body.get("history").ok_or_else(bad)?;
-        let add = history.get("add").and_then(Value::as_array).ok_or_else(bad)?;
-        let add: Vec<i64> = add.iter().map(Value::as_i64).collect::<Option<_>>().ok_or_else(bad)?;
-        let skip = history.get("skip").and_then(Value::as_u64).and_then(|skip| usize::try_from(skip).ok());
-        next = history.get("base").and_then(Value::as_i64);
-        parts.push((skip.unwrap_or(0), add));
+        let kept = kept_history(conn, n)?;
+        next = kept.base;
+        parts.push((kept.skip, kept.add));
     }
     let empty = Vec::new();
     Ok(parts.into_iter().rev().fold(empty, |known, (skip, add)| known.into_iter().skip(skip).chain(add).collect()))
@@ -102,7 +132,7 @@ fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
 /// The trace of a node, whole again.
 pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
     let Some(body) = body(conn, node_n)? else { return Ok(None) };
-    let bad = || StoreError::Inconsistent { table: "traces", column: "body", row: node_n };
+    let bad = || damaged(node_n);
     let mut blocks = Vec::new();
     for block in body.get("blocks").and_then(Value::as_array).ok_or_else(bad)? {
         let about = block.get(0).cloned().ok_or_else(bad)?;
@@ -112,4 +142,8 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
     }
     let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?;
     Ok(Some(Trace { head, blocks, history: history_of(conn, node_n)? }))
+}
+
+fn damaged(n: i64) -> StoreError {
+    StoreError::Inconsistent { table: "traces", column: "body", row: n }
 }

@@ -12,14 +12,15 @@ use crate::tree::edit::{Edge, Refusal};
 use crate::tree::{Delta, Kind, Role, Status};
 use crate::world::{World, fold};
 
-use super::caches::Caches;
-use super::conn::Conn;
+use super::caches::{Caches, Recut};
+use super::climb::{self, Rung};
+use super::conn::{Conn, prepared};
 use super::error::{StoreError, WriteError};
 use super::read::{Held, held, node_row};
 use super::rows::{NodeRow, OperationRow, TextRow};
 use super::rules::{self, RulesInForce};
 use super::tables::{deltas, edits, nodes, operations, sessions, texts};
-use super::worlds;
+use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
 #[derive(Debug, Clone)]
@@ -113,11 +114,13 @@ pub struct Tx<'a> {
     pub(super) context: &'a TxContext,
     published: Vec<Published>,
     failed: Option<StoreError>,
+    /// The nodes at which the operation in the making edits the arrangement.
+    pub(super) edited: Vec<i64>,
 }
 
 impl<'a> Tx<'a> {
     pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext) -> Self {
-        Self { conn, context, published: Vec::new(), failed: None }
+        Self { conn, context, published: Vec::new(), failed: None, edited: Vec::new() }
     }
 
     /// Ends the request; a database failure that its closure swallowed still fails the group.
@@ -128,11 +131,25 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Runs a piece of database work and remembers if it failed.
+    /// Runs a piece of database work and remembers if it failed. After a failure nothing more is done: the database may
+    /// have taken the transaction back by itself, and whatever came then would stand alone.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut Conn) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
         let result = work(self.conn);
         if let Err(error) = &result {
             self.failed = Some(error.clone());
+        }
+        result
+    }
+
+    /// Runs an act: if it fails half way, the request fails, whatever its closure makes of the error. An act refuses
+    /// before it writes.
+    pub(super) fn whole<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, WriteError>) -> Result<T, WriteError> {
+        let result = act(self);
+        if let Err(WriteError::Failed(error)) = &result {
+            self.failed.get_or_insert_with(|| error.clone());
         }
         result
     }
@@ -171,7 +188,11 @@ impl<'a> Tx<'a> {
             Some(rules) => Some(self.run(|conn| rules::write(conn, rules))?),
             None => parent.and_then(|parent| parent.rules_n),
         };
-        let row = self.node_row(session_n, parent, draft, rules_n)?;
+        let mut row = self.node_row(session_n, parent, draft, rules_n)?;
+        let is_due = draft.status == Status::Complete && self.is_keyframe_due(&row);
+        if is_due {
+            row.since_keyframe = 0;
+        }
         let text = TextRow {
             n: row.n,
             name: draft.name.clone(),
@@ -185,8 +206,8 @@ impl<'a> Tx<'a> {
             Ok(())
         })?;
         self.write_delta(row.n, row.revision, &draft.delta)?;
-        if draft.status == Status::Complete {
-            self.keyframe_if_due(edits, &row, &draft.delta)?;
+        if is_due {
+            self.keyframe(edits, &row, &draft.delta)?;
         }
         Ok(row)
     }
@@ -226,6 +247,7 @@ impl<'a> Tx<'a> {
             // The root counts as overdue: it is always a keyframe.
             since_keyframe: parent.map_or(self.context.keyframe_every, |parent| parent.since_keyframe + 1),
             rules_n,
+            begins_rules: draft.rules.is_some(),
             dice_seed: draft.dice_seed.cast_signed(),
             revision: i32::from(!draft.delta.is_empty()),
             created: draft.created.0,
@@ -246,50 +268,60 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// Cuts a keyframe where the distance along the path says so.
-    pub(super) fn keyframe_if_due(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
-        if row.since_keyframe < self.context.keyframe_every {
-            return Ok(());
-        }
+    /// Whether the distance along the path asks for a keyframe.
+    pub(super) fn is_keyframe_due(&self, row: &NodeRow) -> bool {
+        row.since_keyframe >= self.context.keyframe_every
+    }
+
+    /// Cuts a node's keyframe.
+    pub(super) fn keyframe(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
         let caches = Arc::clone(&self.context.caches);
         let (parent_n, rules_n, n) = (row.parent_n, row.rules_n, row.n);
         self.run(|conn| {
             let mut world = match parent_n {
-                Some(parent) => worlds::at(conn, &caches, parent, edits)?,
+                Some(parent) => worlds::at(conn, &caches, View::Transaction, parent, edits)?,
                 None => Arc::new(World::default()),
             };
-            let rules = worlds::in_force(conn, &caches, rules_n)?;
+            let rules = worlds::in_force(conn, &caches, View::Transaction, rules_n)?;
             fold(Arc::make_mut(&mut world), &delta.operations, &rules);
+            caches.count_folds(1);
             worlds::cut(conn, n, edits, &world)
         })
     }
 
-    /// The edges from the last common ancestor of HEAD and `to` down to `to`.
-    pub(super) fn way(&mut self, held: &Held, to: &NodeRow) -> Result<Vec<Edge>, StoreError> {
-        let mut old = self.row_n(held.head_n)?;
-        let mut new = to.clone();
-        let mut edges = Vec::new();
-        while old.n != new.n {
-            if new.depth >= old.depth {
-                let Some(parent_n) = new.parent_n else { break };
-                let parent = self.row_n(parent_n)?;
-                edges.push((parent.clone(), new));
-                new = parent;
-            } else {
-                let Some(parent_n) = old.parent_n else { break };
-                old = self.row_n(parent_n)?;
+    /// Cuts keyframes again that a read found missing, damaged or outdated, unless the arrangement has changed since.
+    pub(super) fn cut_again(&mut self, cuts: &[Recut]) -> Result<(), WriteError> {
+        for cut in cuts {
+            let edits_now = self.run(|conn| worlds::edits_now(conn, cut.session_n))?;
+            if edits_now == cut.edits {
+                self.run(|conn| worlds::cut(conn, cut.node_n, cut.edits, &cut.world))?;
             }
         }
-        edges.reverse();
-        edges.iter().map(|(parent, child)| self.edge(parent, child)).collect()
+        Ok(())
     }
 
-    fn edge(&mut self, parent: &NodeRow, child: &NodeRow) -> Result<Edge, StoreError> {
-        let remembered = match parent.remembered_n {
-            Some(n) => Some(row_id(&self.row_n(n)?)?),
-            None => None,
-        };
-        Ok(Edge { parent: row_id(parent)?, remembered, child: row_id(child)? })
+    /// The edges on the way from the last common ancestor of HEAD and `to` down to `to` at which the upper node remembers
+    /// another child, or none.
+    pub(super) fn way(&mut self, held: &Held, to: &NodeRow) -> Result<Vec<Edge>, StoreError> {
+        let head = Rung::of(&self.row_n(held.head_n)?);
+        let way = self.run(|conn| climb::up_to_meeting(conn, head, Rung::of(to)))?;
+        let edges = way.iter().zip(way.iter().skip(1)).rev();
+        let differing = edges.filter(|(child, parent)| parent.remembered_n != Some(child.n));
+        differing.map(|(child, parent)| self.edge(parent, child.n)).collect()
+    }
+
+    /// The edge from a node down to one of its children.
+    pub(super) fn edge(&mut self, parent: &Rung, child_n: i64) -> Result<Edge, StoreError> {
+        let remembered = parent.remembered_n.map(|n| self.id_of(n)).transpose()?;
+        Ok(Edge { parent: self.id_of(parent.n)?, remembered, child: self.id_of(child_n)? })
+    }
+
+    fn id_of(&mut self, n: i64) -> Result<NodeId, StoreError> {
+        self.run(|conn| {
+            let id: Option<Vec<u8>> = nodes::table.find(n).select(nodes::id).first(conn).optional()?;
+            let id = id.and_then(|id| NodeId::from_slice(&id));
+            id.ok_or(StoreError::Inconsistent { table: "nodes", column: "id", row: n })
+        })
     }
 
     /// Carries an operation's effects out on the overlay and appends it to the log.
@@ -298,6 +330,7 @@ impl<'a> Tx<'a> {
         for effect in &entry.effects {
             self.carry_out(held, op, effect)?;
         }
+        self.outdate(held)?;
         let operation = Operation {
             op,
             kind: entry.act,
@@ -313,16 +346,15 @@ impl<'a> Tx<'a> {
             let n = last.unwrap_or(0) + 1;
             let row = OperationRow::new(n, session_n, &operation);
             diesel::insert_into(operations::table).values(&row).execute(conn)?;
-            let changed = diesel::update(sessions::table.find(session_n))
-                .filter(sessions::op.eq(op - 1))
-                .set((
-                    sessions::op.eq(op),
-                    sessions::head_n.eq(head_n),
-                    sessions::head_op.eq(head_op),
-                    sessions::edits.eq(edits_now),
-                    sessions::updated.eq(operation.at.0),
-                ))
-                .execute(conn)?;
+            let places = (
+                sessions::op.eq(op),
+                sessions::head_n.eq(head_n),
+                sessions::head_op.eq(head_op),
+                sessions::edits.eq(edits_now),
+                sessions::updated.eq(operation.at.0),
+            );
+            let own = sessions::table.find(session_n).filter(sessions::op.eq(op - 1));
+            let changed = prepared(diesel::update(own).set(places)).execute(conn)?;
             if changed == 1 { Ok(n) } else { Err(StoreError::Database("the session's log forked".into())) }
         })?;
         held.session.op = op;
@@ -331,14 +363,21 @@ impl<'a> Tx<'a> {
         Ok(op)
     }
 
-    /// Notes that worlds below a node may differ from now on.
-    pub(super) fn outdate(&mut self, held: &mut Held, node_n: i64) -> Result<(), StoreError> {
+    /// Writes down where the operation has edited the arrangement: worlds at and below those nodes may differ now.
+    fn outdate(&mut self, held: &mut Held) -> Result<(), StoreError> {
+        let edited = std::mem::take(&mut self.edited);
+        if edited.is_empty() {
+            return Ok(());
+        }
         held.session.edits += 1;
         let (session_n, edit) = (held.n, held.session.edits);
         self.run(|conn| {
-            let n = edits::table.select(diesel::dsl::max(edits::n)).first::<Option<i64>>(conn)?.unwrap_or(0) + 1;
-            let row = (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
-            diesel::insert_into(edits::table).values(row).execute(conn)?;
+            let last: Option<i64> = edits::table.select(diesel::dsl::max(edits::n)).first(conn)?;
+            for (n, node_n) in (last.unwrap_or(0) + 1..).zip(edited) {
+                let row =
+                    (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
+                diesel::insert_into(edits::table).values(row).execute(conn)?;
+            }
             Ok(())
         })
     }

@@ -1,26 +1,44 @@
 //! Worlds: the fold along a path, begun at the nearest valid keyframe (`domain.md` 3.1).
+//!
+//! A keyframe remembers the number of the last edit of the arrangement it was cut under. It is valid as long as no later
+//! edit touched a node on the line above it. A read that had to pass outdated, damaged or missing keyframes leaves what it
+//! computed in `caches.rs`, and the store has them cut again, so that the next read is bounded once more.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
 use serde_json::{Map, Value, json};
 
-use crate::tree::Delta;
+use crate::tree::{Delta, Status};
 use crate::world::{Rules, World, fold};
 
 use super::blobs;
-use super::caches::Caches;
-use super::conn::Conn;
+use super::caches::{Caches, Recut};
+use super::climb;
+use super::conn::{Conn, prepared};
 use super::error::StoreError;
+use super::pack;
 use super::rules;
-use super::tables::{deltas, edits, keyframes, nodes};
+use super::tables::{deltas, edits, keyframes, nodes, sessions};
 
 /// Above this many bytes of JSON a keyframe keeps its large sections apart, by hash: unchanged ones cost nothing.
 const LARGE_WORLD: usize = 64 << 10;
 /// A section is kept apart from this many bytes on.
 const LARGE_SECTION: usize = 4 << 10;
+/// A keyframe that took more steps than this to prove valid is cut again under the present arrangement.
+const LONG_CLIMB: usize = 1_000;
+
+/// Who looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// A reader: what it sees is committed, so it may be remembered.
+    Snapshot,
+    /// A write: what it sees may yet be taken back, and its numbers given to others. It cuts keyframes in its own
+    /// transaction and remembers nothing.
+    Transaction,
+}
 
 /// What the walk up reads of each node.
 #[derive(Debug, Clone, Queryable)]
@@ -28,17 +46,28 @@ struct Step {
     n: i64,
     parent_n: Option<i64>,
     session_n: i64,
+    depth: i32,
+    status: i16,
     since_keyframe: i32,
     rules_n: Option<i64>,
     revision: i32,
     is_muted: bool,
 }
 
+/// The number of the last edit of a session's arrangement.
+///
+/// # Errors
+/// The database fails.
+pub fn edits_now(conn: &mut Conn, session_n: i64) -> Result<i64, StoreError> {
+    Ok(sessions::table.find(session_n).select(sessions::edits).first(conn)?)
+}
+
 /// The world after a node, under the arrangement numbered `edits`.
 ///
 /// # Errors
 /// The database fails, or a row on the way is damaged.
-pub fn at(conn: &mut Conn, caches: &Caches, node_n: i64, edits: i64) -> Result<Arc<World>, StoreError> {
+pub fn at(conn: &mut Conn, caches: &Caches, view: View, node_n: i64, edits: i64) -> Result<Arc<World>, StoreError> {
+    let mut line = Line { edits, ..Line::default() };
     let mut pending = Vec::new();
     let mut next = Some(node_n);
     let mut base = None;
@@ -49,8 +78,11 @@ pub fn at(conn: &mut Conn, caches: &Caches, node_n: i64, edits: i64) -> Result<A
         }
         let step = step(conn, n)?;
         if step.since_keyframe == 0 {
-            base = keyframe(conn, &step, edits)?.map(Arc::new);
-            if base.is_some() {
+            base = line.keyframe(conn, &step)?.map(Arc::new);
+            if let Some(world) = &base {
+                if line.climbed > LONG_CLIMB {
+                    cut_again(conn, caches, view, &step, edits, world)?;
+                }
                 break;
             }
         }
@@ -58,21 +90,60 @@ pub fn at(conn: &mut Conn, caches: &Caches, node_n: i64, edits: i64) -> Result<A
         pending.push(step);
     }
     let mut world = base.unwrap_or_default();
-    for step in pending.iter().rev().filter(|step| step.revision > 0 && !step.is_muted) {
-        let delta = delta(conn, step.n, step.revision)?;
-        let rules = in_force(conn, caches, step.rules_n)?;
-        fold(Arc::make_mut(&mut world), &delta.operations, &rules);
-        caches.count_folds(1);
+    for step in pending.iter().rev() {
+        apply(conn, caches, view, step, &mut world)?;
+        if step.since_keyframe == 0 {
+            cut_again(conn, caches, view, step, edits, &world)?;
+        }
     }
-    caches.keep_world(node_n, edits, &world);
+    // The world of a placeholder is not the last word: its delta comes when it is complete.
+    let is_final = pending.first().is_none_or(|own| own.status != Status::Generating.code());
+    if view == View::Snapshot && is_final {
+        caches.keep_world(node_n, edits, &world);
+    }
     Ok(world)
 }
 
+fn apply(conn: &mut Conn, caches: &Caches, view: View, step: &Step, world: &mut Arc<World>) -> Result<(), StoreError> {
+    if step.revision == 0 || step.is_muted {
+        return Ok(());
+    }
+    let delta = delta(conn, step.n, step.revision)?;
+    let rules = in_force(conn, caches, view, step.rules_n)?;
+    fold(Arc::make_mut(world), &delta.operations, &rules);
+    caches.count_folds(1);
+    Ok(())
+}
+
+/// A keyframe was passed that is not there, damaged or outdated: now its world is known again.
+fn cut_again(
+    conn: &mut Conn,
+    caches: &Caches,
+    view: View,
+    step: &Step,
+    edits: i64,
+    world: &Arc<World>,
+) -> Result<(), StoreError> {
+    match view {
+        View::Transaction => cut(conn, step.n, edits, world),
+        View::Snapshot => {
+            let world = Arc::clone(world);
+            caches.want_cut(Recut { session_n: step.session_n, node_n: step.n, edits, world });
+            Ok(())
+        }
+    }
+}
+
 /// The schemas behind a rules row.
-pub fn in_force(conn: &mut Conn, caches: &Caches, rules_n: Option<i64>) -> Result<Rules, StoreError> {
-    match rules_n {
-        None => Ok(Rules::default()),
-        Some(n) => Ok(caches.rules(n, || rules::read(conn, n))?.rules.clone()),
+///
+/// # Errors
+/// The database fails, or the row is damaged.
+pub fn in_force(conn: &mut Conn, caches: &Caches, view: View, rules_n: Option<i64>) -> Result<Rules, StoreError> {
+    let Some(n) = rules_n else { return Ok(Rules::default()) };
+    match (view, caches.known_rules(n)) {
+        (_, Some(known)) => Ok(known.rules.clone()),
+        (View::Snapshot, None) => Ok(caches.rules(n, || rules::read(conn, n))?.rules.clone()),
+        (View::Transaction, None) => Ok(rules::read(conn, n)?.rules),
     }
 }
 
@@ -81,6 +152,8 @@ fn step(conn: &mut Conn, n: i64) -> Result<Step, StoreError> {
         nodes::n,
         nodes::parent_n,
         nodes::session_n,
+        nodes::depth,
+        nodes::status,
         nodes::since_keyframe,
         nodes::rules_n,
         nodes::revision,
@@ -91,6 +164,9 @@ fn step(conn: &mut Conn, n: i64) -> Result<Step, StoreError> {
 }
 
 /// A node's delta in one revision.
+///
+/// # Errors
+/// The database fails, or the row is missing or damaged.
 pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, StoreError> {
     if revision == 0 {
         return Ok(Delta::default());
@@ -102,54 +178,81 @@ pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, Store
     Delta::from_json(&value).ok_or_else(bad)
 }
 
-/// The keyframe of a node, if it is there, reads well and is valid under the arrangement. A damaged one is as good as
-/// none: it is only a cache (S3-15).
-fn keyframe(conn: &mut Conn, step: &Step, edits: i64) -> Result<Option<World>, StoreError> {
-    let row: Option<(i64, Vec<u8>)> =
-        keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).first(conn).optional()?;
-    match row {
-        Some((cut_under, body)) if cut_under == edits || !is_outdated(conn, step, cut_under)? => unpack(conn, &body),
-        _ => Ok(None),
+/// One walk up, and what it has learned about the edits beside its line: so that passing a thousand outdated keyframes
+/// does not climb a thousand times.
+#[derive(Default)]
+struct Line {
+    edits: i64,
+    climbed: usize,
+    /// By the edit that a keyframe was cut under: the nodes edited later, with their depth.
+    later: HashMap<i64, Vec<(i64, i32)>>,
+    /// Whether an edited node lies on this line.
+    on_line: HashMap<i64, bool>,
+}
+
+impl Line {
+    /// The keyframe of a node, if it is there, reads well and is valid under the arrangement. A damaged one is as good as
+    /// none: it is only a cache (S3-15).
+    fn keyframe(&mut self, conn: &mut Conn, step: &Step) -> Result<Option<World>, StoreError> {
+        let row: Option<(i64, Vec<u8>)> =
+            keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).first(conn).optional()?;
+        match row {
+            Some((cut_under, body)) if cut_under == self.edits || !self.is_outdated(conn, step, cut_under)? => {
+                unpack(conn, &body)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the arrangement changed on the way to a node since: an edit on one of its ancestors, or on itself. Nodes
+    /// that left the line since then are no concern: something on the line moved when they did.
+    fn is_outdated(&mut self, conn: &mut Conn, step: &Step, cut_under: i64) -> Result<bool, StoreError> {
+        let later = match self.later.entry(cut_under) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(edited_since(conn, step.session_n, cut_under)?),
+        };
+        let above = later.iter().filter(|(_, depth)| *depth <= step.depth);
+        let unknown = above.clone().filter(|(n, _)| !self.on_line.contains_key(n));
+        if let Some(highest) = unknown.map(|(_, depth)| *depth).min() {
+            let found: HashSet<i64> = climb::climb(conn, step.n, highest)?.iter().map(|rung| rung.n).collect();
+            self.climbed += found.len();
+            let known: HashMap<i64, bool> =
+                above.clone().filter(|(_, depth)| *depth >= highest).map(|(n, _)| (*n, found.contains(n))).collect();
+            for (n, is_on) in known {
+                self.on_line.entry(n).or_insert(is_on);
+            }
+        }
+        Ok(above.into_iter().any(|(n, _)| self.on_line.get(n) == Some(&true)))
     }
 }
 
-/// Whether the arrangement above a keyframe changed since it was cut: an edit on one of its ancestors, or on itself.
-fn is_outdated(conn: &mut Conn, step: &Step, cut_under: i64) -> Result<bool, StoreError> {
-    let later = edits::table.filter(edits::session_n.eq(step.session_n)).filter(edits::edit.gt(cut_under));
-    let edited: HashSet<i64> = later.select(edits::node_n).load::<i64>(conn)?.into_iter().collect();
-    if edited.is_empty() {
-        return Ok(false);
-    }
-    Ok(ancestors(conn, step.n)?.iter().any(|n| edited.contains(n)))
+/// The nodes at which the arrangement was edited after an edit, with their depth.
+fn edited_since(conn: &mut Conn, session_n: i64, edit: i64) -> Result<Vec<(i64, i32)>, StoreError> {
+    Ok(edits::table
+        .inner_join(nodes::table.on(nodes::n.eq(edits::node_n)))
+        .filter(edits::session_n.eq(session_n))
+        .filter(edits::edit.gt(edit))
+        .select((edits::node_n, nodes::depth))
+        .distinct()
+        .load(conn)?)
 }
 
-#[derive(QueryableByName)]
-struct Ancestor {
-    #[diesel(sql_type = BigInt)]
-    n: i64,
-}
-
-fn ancestors(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
-    let rows: Vec<Ancestor> = diesel::sql_query(
-        "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ? UNION ALL \
-         SELECT nodes.n, nodes.parent_n FROM nodes JOIN up ON nodes.n = up.parent_n) SELECT n FROM up",
-    )
-    .bind::<BigInt, _>(n)
-    .load(conn)?;
-    Ok(rows.into_iter().map(|row| row.n).collect())
-}
-
-/// Keeps a keyframe.
+/// Keeps a keyframe, in place of an older one.
+///
+/// # Errors
+/// The database fails.
 pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<(), StoreError> {
-    let body = pack(conn, world)?;
-    diesel::delete(keyframes::table.find(node_n)).execute(conn)?;
-    let row = (keyframes::node_n.eq(node_n), keyframes::edits.eq(edits), keyframes::body.eq(body));
-    diesel::insert_into(keyframes::table).values(row).execute(conn)?;
-    diesel::update(nodes::table.find(node_n)).set(nodes::since_keyframe.eq(0)).execute(conn)?;
+    let body = pack_world(conn, world)?;
+    let own = keyframes::table.find(node_n);
+    let changed = prepared(diesel::update(own).set((keyframes::edits.eq(edits), keyframes::body.eq(&body))));
+    if changed.execute(conn)? == 0 {
+        let row = (keyframes::node_n.eq(node_n), keyframes::edits.eq(edits), keyframes::body.eq(body));
+        diesel::insert_into(keyframes::table).values(row).execute(conn)?;
+    }
     Ok(())
 }
 
-fn pack(conn: &mut Conn, world: &World) -> Result<Vec<u8>, StoreError> {
+fn pack_world(conn: &mut Conn, world: &World) -> Result<Vec<u8>, StoreError> {
     let mut json = world.to_json();
     let mut text = json.to_string();
     if text.len() > LARGE_WORLD {
@@ -167,16 +270,20 @@ fn pack(conn: &mut Conn, world: &World) -> Result<Vec<u8>, StoreError> {
     } else {
         text = json!({"world": json}).to_string();
     }
-    Ok(lz4_flex::compress_prepend_size(text.as_bytes()))
+    Ok(pack::pack(text.as_bytes()))
 }
 
 fn unpack(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
-    let Ok(bytes) = lz4_flex::decompress_size_prepended(body) else { return Ok(None) };
+    let Some(bytes) = pack::unpack(body) else { return Ok(None) };
     let Ok(Value::Object(mut frame)) = serde_json::from_slice(&bytes) else { return Ok(None) };
     let Some(mut world) = frame.shift_remove("world").and_then(World::from_json) else { return Ok(None) };
     for (key, hash) in frame.get("apart").and_then(Value::as_object).into_iter().flatten() {
-        let Some(hash) = hash.as_str() else { return Ok(None) };
-        let Ok(value) = serde_json::from_slice(&blobs::by_hash(conn, hash)?) else { return Ok(None) };
+        let section = match hash.as_str().map(|hash| blobs::by_hash(conn, hash)) {
+            Some(Ok(section)) => section,
+            Some(Err(StoreError::Inconsistent { .. })) | None => return Ok(None),
+            Some(Err(error)) => return Err(error),
+        };
+        let Ok(value) = serde_json::from_slice(&section) else { return Ok(None) };
         world.vars.insert(key.clone(), value);
     }
     Ok(Some(world))

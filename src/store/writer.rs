@@ -40,6 +40,8 @@ where
     F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send,
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<Verdict, StoreError> {
+        // What it said in a group that was taken back says nothing about this run.
+        self.result = None;
         match (self.closure)(tx) {
             Err(WriteError::Failed(error)) => Err(error),
             result => {
@@ -54,7 +56,7 @@ where
         let result = match (outcome, self.result) {
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(WriteError::Failed(StoreError::Closed)),
-            // A refusal stands whatever became of the group: nothing of it was to be kept.
+            // A refusal stands even if the commit then failed: nothing of it was to be kept.
             (Err(_), Some(Err(refused))) => Err(refused),
             (Err(error), _) => Err(WriteError::Failed(error)),
         };
@@ -104,6 +106,17 @@ impl Writer {
         jobs.send(job).map_err(|_| StoreError::Closed)?;
         result.await.map_err(|_| StoreError::Closed)?
     }
+
+    /// Runs a closure in a transaction some time soon, for nobody: work that may as well be lost.
+    pub fn post<F>(&self, closure: F)
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<(), WriteError> + Send + 'static,
+    {
+        let (reply, _) = oneshot::channel();
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(Box::new(Request { closure, result: None, reply }));
+        }
+    }
 }
 
 impl Drop for Writer {
@@ -139,6 +152,12 @@ impl Group {
     /// One transaction for all. At the first database failure nothing of the group may be trusted (on a full disk the
     /// database itself has rolled back, and a later statement would commit alone): take all back, then one by one.
     fn together(&mut self, mut jobs: VecDeque<Box<dyn Job>>) {
+        if let Err(error) = conn::begin_write(&mut self.conn) {
+            // Nothing was tried, and alone each would wait as long for the same lock. If an earlier transaction could
+            // not be ended, this ends it.
+            conn::rollback(&mut self.conn);
+            return jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+        }
         match self.transaction(jobs.make_contiguous()) {
             Ok(published) => self.finish(jobs, published),
             Err(error) if jobs.len() == 1 => jobs.into_iter().for_each(|job| job.answer(Err(error.clone()))),
@@ -159,10 +178,10 @@ impl Group {
     }
 
     fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Published>, StoreError> {
-        conn::begin_write(&mut self.conn)?;
         let result = self.requests(jobs).and_then(|published| conn::commit(&mut self.conn).map(|()| published));
-        if result.is_err() {
-            conn::rollback(&mut self.conn);
+        match &result {
+            Ok(_) => self.context.caches.count_commit(),
+            Err(_) => conn::rollback(&mut self.conn),
         }
         result
     }

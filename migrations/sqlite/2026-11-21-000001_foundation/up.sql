@@ -82,8 +82,10 @@ CREATE TABLE nodes (
     turn INTEGER NOT NULL,
     -- Nodes since the last keyframe above or at this one; 0 = one was cut here. Derived.
     since_keyframe INTEGER NOT NULL,
-    -- The rules in force here: a blob naming plugins, versions and schemas by hash. Derived from the path.
+    -- The rules in force here: a blob naming plugins, versions and schemas by hash. Recorded where they begin, derived
+    -- from the path below.
     rules_n BIGINT,
+    begins_rules BOOLEAN NOT NULL,
     dice_seed BIGINT NOT NULL,
     -- The delta revision in force; 0 = the node changes nothing.
     revision INTEGER NOT NULL,

@@ -1,0 +1,182 @@
+//! The acts that change no tree: what of a node counts, its stars, and the settings of a session.
+
+use std::collections::BTreeMap;
+
+use diesel::prelude::*;
+use serde_json::Value;
+
+use crate::ids::{NodeId, SessionId};
+use crate::oplog::{Act, Effect};
+use crate::tree::edit::Refusal;
+use crate::tree::{Effects, Kind, PersonaRef, Session, Status};
+
+use super::acts::{Actor, may_be_kept};
+use super::error::{StoreError, WriteError};
+use super::read::Held;
+use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
+use super::tables::texts;
+use super::tx::{Entry, Tx};
+
+/// What becomes of a node's overlay; `None` = as it is.
+#[derive(Debug, Clone, Copy)]
+pub struct StateUpdate {
+    /// The node.
+    pub node: NodeId,
+    /// Whether its text counts.
+    pub is_enabled: Option<bool>,
+    /// Whether its delta counts.
+    pub effects: Option<Effects>,
+    /// Stars, 1 to 5; `Some(None)` takes them away.
+    pub rating: Option<Option<u8>>,
+}
+
+/// The overlay of a node as it will be after the updates seen so far.
+struct Overlay {
+    is_enabled: bool,
+    is_muted: bool,
+    rating: Option<u8>,
+}
+
+impl Tx<'_> {
+    /// Switches texts and deltas of nodes on or off and rates them, in one operation; what is so already is left alone.
+    ///
+    /// # Errors
+    /// A node is not there, still being generated, or the root, or a rating is no number of stars; nothing was changed
+    /// then.
+    pub fn set_state(&mut self, actor: &Actor, session: SessionId, updates: &[StateUpdate]) -> Result<i64, WriteError> {
+        self.whole(|tx| tx.update_state(actor, session, updates))
+    }
+
+    fn update_state(&mut self, actor: &Actor, session: SessionId, updates: &[StateUpdate]) -> Result<i64, WriteError> {
+        let mut held = self.session(actor.user, session)?;
+        let mut overlays: BTreeMap<NodeId, Overlay> = BTreeMap::new();
+        let mut effects = Vec::new();
+        for update in updates {
+            if matches!(update.rating, Some(Some(0 | 6..))) {
+                let message = "1 to 5 stars are expected".to_owned();
+                return Err(Refusal::Invalid { field: "rating", message }.into());
+            }
+            let mut overlay = match overlays.remove(&update.node) {
+                Some(overlay) => overlay,
+                None => self.overlay(&held, update.node)?,
+            };
+            effects.extend(overlay.change(update));
+            overlays.insert(update.node, overlay);
+        }
+        if effects.is_empty() {
+            return Ok(held.session.op);
+        }
+        let entry = Entry { act: Act::State, actor: Some(actor.user), at: actor.at, step: None, effects };
+        Ok(self.log(&mut held, entry)?)
+    }
+
+    fn overlay(&mut self, held: &Held, node: NodeId) -> Result<Overlay, WriteError> {
+        let row = self.row(held, node)?;
+        if row.status == Status::Generating.code() {
+            return Err(Refusal::Generating.into());
+        }
+        if row.kind == Kind::Root.code() {
+            return Err(Refusal::Conflict("the root cannot be switched off".into()).into());
+        }
+        let rating = self.run(|conn| {
+            let text: String = texts::table.find(row.n).select(texts::metadata).first(conn)?;
+            let bad = |_| StoreError::Inconsistent { table: "texts", column: "metadata", row: row.n };
+            let metadata: Value = serde_json::from_str(&text).map_err(bad)?;
+            Ok(metadata.get("rating").and_then(Value::as_u64).and_then(|stars| u8::try_from(stars).ok()))
+        })?;
+        Ok(Overlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating })
+    }
+
+    /// Changes settings of the session, each named as on the wire, in one operation.
+    ///
+    /// # Errors
+    /// The session is not there or somebody else's; no setting has that name, or it cannot have that value.
+    pub fn settings(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        settings: &[(String, Value)],
+    ) -> Result<i64, WriteError> {
+        self.whole(|tx| tx.change_settings(actor, session, settings))
+    }
+
+    fn change_settings(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        settings: &[(String, Value)],
+    ) -> Result<i64, WriteError> {
+        let mut held = self.session(actor.user, session)?;
+        let mut seen: BTreeMap<&str, Value> = BTreeMap::new();
+        let mut effects = Vec::new();
+        for (name, to) in settings {
+            may_be_set(name, to)?;
+            let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting(&held.session, name));
+            if from != *to {
+                effects.push(Effect::Setting { name: name.clone(), from, to: to.clone() });
+            }
+        }
+        if effects.is_empty() {
+            return Ok(held.session.op);
+        }
+        let entry = Entry { act: Act::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
+        Ok(self.log(&mut held, entry)?)
+    }
+}
+
+impl Overlay {
+    /// Carries an update out; answers with what differs.
+    fn change(&mut self, update: &StateUpdate) -> Vec<Effect> {
+        let node = update.node;
+        let mut effects = Vec::new();
+        if let Some(to) = update.is_enabled.filter(|to| *to != self.is_enabled) {
+            self.is_enabled = to;
+            effects.push(Effect::Enabled { node, to });
+        }
+        let muted = update.effects.map(|effects| effects == Effects::Muted);
+        if let Some(to) = muted.filter(|to| *to != self.is_muted) {
+            self.is_muted = to;
+            effects.push(Effect::Muted { node, to });
+        }
+        if let Some(to) = update.rating.filter(|to| *to != self.rating) {
+            effects.push(Effect::Rated { node, from: self.rating, to });
+            self.rating = to;
+        }
+        effects
+    }
+}
+
+/// A setting of a session as the log records it.
+fn setting(session: &Session, name: &str) -> Value {
+    let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
+    match name {
+        "title" => session.title.clone().into(),
+        "mode" => session.mode.clone().into(),
+        "model" => session.model.clone().into(),
+        "params" => session.params.clone().into(),
+        "plugins" => json(plugins_to_text(&session.plugins)),
+        "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
+        _ => Value::Null,
+    }
+}
+
+/// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
+fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
+    let json = to.to_string();
+    let (field, fits, expected) = match name {
+        "title" => ("title", to.is_string(), "a text"),
+        "mode" => ("mode", matches!(to.as_str(), Some("tree" | "linear")), "\"tree\" or \"linear\""),
+        "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
+        "params" => ("params", to.is_object(), "an object"),
+        "plugins" => ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants}"),
+        "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
+        other => {
+            let message = format!("a session has no setting \"{other}\"");
+            return Err(Refusal::Invalid { field: "settings", message });
+        }
+    };
+    if !fits {
+        return Err(Refusal::Invalid { field, message: format!("{expected} is expected") });
+    }
+    may_be_kept(field, to.as_str().unwrap_or_default())
+}

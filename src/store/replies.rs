@@ -1,0 +1,220 @@
+//! Replies: what has arrived of them, how they end, and those that nobody holds after a crash.
+
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use crate::clock::Time;
+use crate::ids::{NodeId, SessionId};
+use crate::oplog::{Act, Effect};
+use crate::tree::edit::{self, Asked, Refusal};
+use crate::tree::{Delta, Status};
+
+use super::conn::prepared;
+use super::error::{StoreError, WriteError};
+use super::read::Held;
+use super::rows::NodeRow;
+use super::tables::{nodes, segments, sessions, texts};
+use super::traces::{self, Trace};
+use super::tx::{Entry, Tx};
+
+/// How a reply ended.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    /// Complete or error.
+    pub status: Status,
+    /// The text exactly as received, but for U+0000, which no database keeps.
+    pub content: String,
+    /// The thinking.
+    pub reasoning: Option<String>,
+    /// The speaker's name.
+    pub name: Option<String>,
+    /// Everything else known.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// What it does to the world; empty unless complete and not cancelled.
+    pub delta: Delta,
+    /// Why it exists.
+    pub trace: Option<Trace>,
+    /// What it remembers of the moment it was asked for; `None` = never takes HEAD.
+    pub asked: Option<Asked>,
+}
+
+/// A reply that nobody holds.
+#[derive(Debug, Clone)]
+pub struct Orphan {
+    /// Its session.
+    pub session: SessionId,
+    /// The node.
+    pub node: NodeId,
+    /// What had arrived.
+    pub content: String,
+    /// The thinking that had arrived.
+    pub reasoning: String,
+    /// What was known about it.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Written out, not bound: only so does the database see that the small index of generating nodes answers it.
+pub fn is_generating() -> SqlLiteral<Bool> {
+    sql("nodes.status = 0")
+}
+
+impl Tx<'_> {
+    /// Ends a reply: text, delta, trace, keyframe if due, status and, where the rules say so, HEAD, in one operation.
+    /// `step` is the operation that asked for it. A reply ends also when its session lies in the trash or its node was
+    /// taken out meanwhile: no node stays `generating`.
+    ///
+    /// # Errors
+    /// The node is not generating any more (someone else ended it), or the session is gone.
+    pub fn complete(
+        &mut self,
+        session: SessionId,
+        node: NodeId,
+        step: i64,
+        at: Time,
+        ending: &Ending,
+    ) -> Result<i64, WriteError> {
+        self.whole(|tx| tx.end(session, node, step, at, ending))
+    }
+
+    fn end(
+        &mut self,
+        session: SessionId,
+        node: NodeId,
+        step: i64,
+        at: Time,
+        ending: &Ending,
+    ) -> Result<i64, WriteError> {
+        let found = self.run(|conn| super::read::held_anywhere(conn, session))?;
+        let mut held = found.ok_or(Refusal::NotFound("the session"))?;
+        let session_n = held.n;
+        let row = self.run(|conn| super::read::any_node_row(conn, session_n, node))?;
+        let row = row.ok_or(Refusal::NotFound("the message"))?;
+        if row.status != Status::Generating.code() {
+            return Err(Refusal::Conflict("the reply has ended already".into()).into());
+        }
+        if ending.status == Status::Generating {
+            return Err(Refusal::Conflict("a reply ends complete or failed".into()).into());
+        }
+        let row = self.write_ending(held.session.edits, &row, ending)?;
+        if let Some(trace) = &ending.trace {
+            self.run(|conn| traces::put(conn, row.n, trace))?;
+        }
+        let mut effects = vec![Effect::Completed { node }];
+        if self.takes_head(&held, &row, ending)? {
+            let way = self.way(&held, &row)?;
+            effects.extend(edit::move_head(Some(held.session.head), node, &way));
+        }
+        let entry = Entry { act: Act::Reply, actor: None, at, step: Some(step), effects };
+        Ok(self.log(&mut held, entry)?)
+    }
+
+    fn write_ending(&mut self, edits: i64, row: &NodeRow, ending: &Ending) -> Result<NodeRow, StoreError> {
+        let is_due = self.is_keyframe_due(row);
+        let row = NodeRow {
+            status: ending.status.code(),
+            revision: i32::from(!ending.delta.is_empty()),
+            since_keyframe: if is_due { 0 } else { row.since_keyframe },
+            ..row.clone()
+        };
+        let places = (
+            nodes::status.eq(row.status),
+            nodes::revision.eq(row.revision),
+            nodes::since_keyframe.eq(row.since_keyframe),
+        );
+        self.set(|conn| prepared(diesel::update(nodes::table.find(row.n)).set(places)).execute(conn))?;
+        let text = (
+            texts::content.eq(keepable(&ending.content)),
+            texts::reasoning.eq(ending.reasoning.as_deref().map(keepable)),
+            texts::name.eq(ending.name.as_deref().map(keepable)),
+            texts::metadata.eq(serde_json::Value::Object(ending.metadata.clone()).to_string()),
+        );
+        self.set(|conn| prepared(diesel::update(texts::table.find(row.n)).set(text)).execute(conn))?;
+        self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
+        self.write_delta(row.n, row.revision, &ending.delta)?;
+        if is_due {
+            self.keyframe(edits, &row, &ending.delta)?;
+        }
+        Ok(row)
+    }
+
+    fn takes_head(&mut self, held: &Held, row: &NodeRow, ending: &Ending) -> Result<bool, StoreError> {
+        let Some(asked) = ending.asked.filter(|_| ending.status == Status::Complete && !row.is_hidden) else {
+            return Ok(false);
+        };
+        if !edit::takes_head(&asked, held.session.head_op) {
+            return Ok(false);
+        }
+        match row.parent_n {
+            Some(parent) => {
+                let context = self.row_n(parent)?;
+                self.is_at_context(held, &context)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Keeps what has arrived of running replies; what has ended meanwhile is left alone.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn save_segments(&mut self, arrived: &[(NodeId, String, String)]) -> Result<(), WriteError> {
+        for (node, content, reasoning) in arrived {
+            self.run(|conn| {
+                let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
+                let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
+                let Some(node_n) = running.select(nodes::n).first::<i64>(conn).optional()? else { return Ok(()) };
+                let last: Option<i64> = segments::table.select(diesel::dsl::max(segments::n)).first(conn)?;
+                let row = (
+                    segments::n.eq(last.unwrap_or(0) + 1),
+                    segments::node_n.eq(node_n),
+                    segments::content.eq(keepable(content)),
+                    segments::reasoning.eq(keepable(reasoning)),
+                );
+                diesel::insert_into(segments::table).values(row).execute(conn)?;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Replies that are still generating, with what had arrived: those nobody holds after a crash.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn generating(&mut self) -> Result<Vec<Orphan>, WriteError> {
+        let rows: Vec<(i64, Vec<u8>, Vec<u8>, String)> = self.run(|conn| {
+            let running = nodes::table
+                .inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)))
+                .inner_join(texts::table.on(texts::n.eq(nodes::n)))
+                .filter(is_generating())
+                .order(nodes::n)
+                .select((nodes::n, nodes::id, sessions::id, texts::metadata));
+            Ok(prepared(running).load(conn)?)
+        })?;
+        rows.into_iter().map(|row| self.orphan(row)).collect()
+    }
+
+    fn orphan(&mut self, (n, id, session, metadata): (i64, Vec<u8>, Vec<u8>, String)) -> Result<Orphan, WriteError> {
+        let parts: Vec<(String, String)> = self.run(|conn| {
+            let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
+            Ok(of_node.select((segments::content, segments::reasoning)).load(conn)?)
+        })?;
+        let (Some(node), Some(session)) = (NodeId::from_slice(&id), SessionId::from_slice(&session)) else {
+            return Err(StoreError::Inconsistent { table: "nodes", column: "id", row: n }.into());
+        };
+        Ok(Orphan {
+            session,
+            node,
+            content: parts.iter().map(|(content, _)| content.as_str()).collect(),
+            reasoning: parts.iter().map(|(_, reasoning)| reasoning.as_str()).collect(),
+            metadata: serde_json::from_str(&metadata).unwrap_or_default(),
+        })
+    }
+}
+
+/// A model's text with U+0000 shown as what it is: unreadable. A reply is not lost for it.
+fn keepable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
