@@ -44,7 +44,11 @@ pub(super) fn for_call(running: &Arc<Running>, modules: Modules) -> Engine {
     let printing = Arc::clone(running);
     engine.on_print(move |line| printing.log(line));
     let debugging = Arc::clone(running);
-    engine.on_debug(move |line, _, position| debugging.log(&format!("{position:?} {line}")));
+    engine.on_debug(move |line, file, position| {
+        let file = file.unwrap_or(&debugging.plugin.manifest().entry);
+        let (at, _) = debugging.plugin.explain().author_place(file, position);
+        debugging.log(&format!("{file}:{} {line}", at.unwrap_or_default()));
+    });
     engine
 }
 

@@ -1,7 +1,7 @@
 //! From the engine's errors to what a modder can use: the place in his own file, the calls that led there, and where
 //! possible what to write instead.
 
-use rhai::{Dynamic, EvalAltResult, ParseError, ParseErrorType, Position};
+use rhai::{Dynamic, EvalAltResult, LexError, ParseError, ParseErrorType, Position};
 
 use super::call::Call;
 use super::convert;
@@ -63,13 +63,13 @@ impl Explain<'_> {
     }
 
     /// Something about a function as a whole.
-    pub(super) fn at_function(&self, name: &str, message: String) -> Box<ScriptError> {
-        let text = self.scripts.get(&self.manifest.entry).map_or("", |script| script.text.as_str());
-        let wanted = format!("fn {name}");
-        let line = text.lines().position(|line| line.trim_start().starts_with(&wanted));
+    pub(super) fn at_function(&self, path: &str, name: &str, message: String) -> Box<ScriptError> {
+        let text = self.scripts.get(path).map_or("", |script| script.text.as_str());
+        let wanted = format!("fn {name}(");
+        let line = text.lines().position(|line| line.contains(&wanted));
         let line = line.and_then(|at| u32::try_from(at + 1).ok());
         let said = self.plain(ErrorKind::Parse, message);
-        Box::new(said.at(&self.manifest.entry, line, None, Some(text)))
+        Box::new(said.at(path, line, None, Some(text)))
     }
 
     /// Something at a place of a file.
@@ -90,7 +90,7 @@ impl Explain<'_> {
     }
 
     /// Line and column in the text as its author wrote it.
-    fn author_place(&self, path: &str, position: Position) -> (Option<u32>, Option<u32>) {
+    pub(super) fn author_place(&self, path: &str, position: Position) -> (Option<u32>, Option<u32>) {
         let (line, column) = (position.line(), position.position());
         let column = match (self.scripts.get(path), line, column) {
             (Some(script), Some(line), Some(column)) => Some(script.widened.shifts.original(line, column)),
@@ -221,13 +221,15 @@ fn thrown(value: &Dynamic) -> Cause {
     Cause { kind: ErrorKind::Runtime, limit: None, message: message.chars().take(1_000).collect() }
 }
 
+/// A property that is not there, or that cannot be set.
 fn dot(text: &str) -> String {
-    match text.split_once("Unknown property '").and_then(|(_, rest)| rest.split_once('\'')) {
-        Some((name, _)) => {
-            let properties = ["text", "role", "command", "args", "config", "user", "char", "node", "language"];
-            format!("there is no \"{name}\" here{}", did_you_mean(name, properties))
-        }
-        None => text.to_owned(),
+    let quoted =
+        |before: &str| text.split_once(before).and_then(|(_, rest)| rest.split_once('\'')).map(|(name, _)| name);
+    let properties = ["text", "role", "command", "args", "config", "user", "char", "node", "language"];
+    match (quoted("Unknown property '"), quoted("No writable property '")) {
+        (Some(name), _) => format!("there is no \"{name}\" here{}", did_you_mean(name, properties)),
+        (None, Some(name)) => format!("\"{name}\" can be read but not set"),
+        (None, None) => text.to_owned(),
     }
 }
 
@@ -248,7 +250,9 @@ fn parse_cause(what: &ParseErrorType, limits: &Limits) -> Cause {
         ParseErrorType::MissingToken(token, why) => {
             parse(format!("\"{token}\" is missing {why} (it may be missing at the end of an earlier line)"))
         }
-        ParseErrorType::Reserved(word) if word == "curry" || word == "eval" => {
+        ParseErrorType::BadInput(LexError::ImproperSymbol(word, _)) | ParseErrorType::Reserved(word)
+            if word == "curry" || word == "eval" =>
+        {
             parse(format!("\"{word}\" is switched off here"))
         }
         ParseErrorType::Reserved(word) => parse(format!("\"{word}\" is a reserved word")),

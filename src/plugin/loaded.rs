@@ -85,7 +85,7 @@ impl Loaded {
             source,
             manifest,
         };
-        loaded.warnings = check::look(&loaded);
+        loaded.warnings = check::look(&loaded, &engine);
         Ok(loaded)
     }
 
@@ -150,6 +150,10 @@ impl Loaded {
 
     pub(super) fn regexes(&self) -> &Regexes {
         &self.regexes
+    }
+
+    pub(super) fn scripts(&self) -> &Scripts {
+        &self.scripts
     }
 
     pub(super) fn explain(&self) -> explain::Explain<'_> {
@@ -235,7 +239,7 @@ fn hooks(ast: &AST, explain: &explain::Explain<'_>) -> Result<BTreeSet<Hook>, Bo
             let (name, given) = (function.name, function.params.join(", "));
             let message =
                 format!("the hook is called with one value: write \"fn {name}(ctx)\", not \"fn {name}({given})\"");
-            return Err(explain.at_function(name, message));
+            return Err(explain.at_function(&explain.manifest.entry, name, message));
         }
         found.insert(hook);
     }

@@ -16,7 +16,22 @@ pub(super) struct BadPattern {
     pub(super) too_big: bool,
 }
 
-type Compiled = Result<Regex, BadPattern>;
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    pub(super) regex: Regex,
+    /// The most bytes of text it may be run over: the engine's time is bounded by states times characters, and a
+    /// pattern's size stands for its states.
+    pub(super) text: usize,
+}
+
+type Compiled = Result<Pattern, BadPattern>;
+
+/// Bytes of pattern times bytes of text: about a tenth of a second at the worst.
+const WORK: usize = 1 << 32;
+
+/// The least size a pattern counts for.
+const LEAST: usize = 1 << 11;
 
 /// The patterns of one plugin.
 #[derive(Debug, Default)]
@@ -63,14 +78,20 @@ impl Compile<'_> {
     }
 }
 
+/// Compiles with growing room, to learn how much the pattern needs.
 fn compile(pattern: &str, limits: &Limits) -> Compiled {
-    let built = RegexBuilder::new(pattern).size_limit(limits.regex).dfa_size_limit(limits.regex * 2).build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(most) => {
-            BadPattern { message: format!("the pattern needs more than {} KiB", most >> 10), too_big: true }
+    let mut room = LEAST.min(limits.regex);
+    loop {
+        match RegexBuilder::new(pattern).size_limit(room).dfa_size_limit(limits.regex * 2).build() {
+            Ok(regex) => return Ok(Pattern { regex, text: (WORK / room).min(limits.text) }),
+            Err(regex::Error::CompiledTooBig(_)) if room < limits.regex => room = (room * 2).min(limits.regex),
+            Err(regex::Error::CompiledTooBig(most)) => {
+                let message = format!("the pattern needs more than {} KiB", most >> 10);
+                return Err(BadPattern { message, too_big: true });
+            }
+            Err(other) => return Err(BadPattern { message: one_line(&other.to_string()), too_big: false }),
         }
-        other => BadPattern { message: one_line(&other.to_string()), too_big: false },
-    })
+    }
 }
 
 /// The last line of the library's message says what is wrong; the ones before draw it.

@@ -73,16 +73,16 @@ fn blocks(surface: &mut Surface<'_>) {
 
 impl Running {
     fn find_first(&self, pattern: &str, text: &str) -> Result<Dynamic, Throw> {
-        let regex = self.regex("find", pattern)?;
-        let found = regex.captures(self.bounded("find", text)?);
+        let regex = self.regex("find", pattern, text)?;
+        let found = regex.captures(text);
         found.map_or(Ok(Dynamic::UNIT), |captures| Ok(groups(&regex, &captures).into()))
     }
 
     fn find_every(&self, pattern: &str, text: &str) -> Result<Array, Throw> {
-        let regex = self.regex("find_all", pattern)?;
+        let regex = self.regex("find_all", pattern, text)?;
         let mut all = Array::new();
         let mut bytes = self.limits().string;
-        for captures in regex.captures_iter(self.bounded("find_all", text)?).take(self.limits().matches) {
+        for captures in regex.captures_iter(text).take(self.limits().matches) {
             bytes = bytes.saturating_sub(captures.iter().flatten().map(|group| group.len()).sum());
             if bytes == 0 || self.watch.late() {
                 self.in_time()?;
@@ -93,27 +93,37 @@ impl Running {
         Ok(all)
     }
 
-    fn regex(&self, function: &str, pattern: &str) -> Result<regex::Regex, Throw> {
+    /// A compiled pattern that may be run over this text.
+    fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<regex::Regex, Throw> {
         self.in_time()?;
-        let limits = self.limits();
-        match self.plugin.regexes().get(pattern) {
-            Lookup::Known(result) => result,
+        let compiled = match self.plugin.regexes().get(pattern) {
+            Lookup::Known(known) => known,
             Lookup::New(compile) => {
-                let mut done = self.done();
-                if done.fresh_regexes >= limits.regex_fresh {
-                    let most = limits.regex_fresh;
-                    let what = format!("{function}: one call may use {most} patterns that were not used before");
-                    return Err(over(Limit::Regex, what));
-                }
-                done.fresh_regexes += 1;
-                drop(done);
-                compile.run(limits)
+                self.count_fresh(function)?;
+                compile.run(self.limits())
             }
-        }
-        .map_err(|why| match why.too_big {
+        };
+        let pattern = compiled.map_err(|why| match why.too_big {
             true => over(Limit::Regex, format!("{function}: {}", why.message)),
             false => throw(ErrorKind::Runtime, format!("{function}: {}", why.message)),
-        })
+        })?;
+        if text.len() <= pattern.text {
+            return Ok(pattern.regex);
+        }
+        let most = pattern.text >> 10;
+        let what = format!("this pattern is too heavy for a text of more than {most} KiB; [a-z] is lighter than \\w");
+        Err(over(Limit::Regex, format!("{function}: {what}")))
+    }
+
+    fn count_fresh(&self, function: &str) -> Result<(), Throw> {
+        let most = self.limits().regex_fresh;
+        let mut done = self.done();
+        if done.fresh_regexes >= most {
+            let what = format!("{function}: one call may use {most} patterns that were not used before");
+            return Err(over(Limit::Regex, what));
+        }
+        done.fresh_regexes += 1;
+        Ok(())
     }
 
     /// A text that is short enough to be looked through.

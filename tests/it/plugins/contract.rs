@@ -1,9 +1,15 @@
 //! The contract between host and scripts: hooks, `ctx`, answers, errors.
 
+use std::sync::Arc;
+
+use clotho::clock::Time;
+use clotho::plugin::{Answer, Call, ErrorKind, Hook, NodeFacts, Permission, QuickReply, Recent, Roll, Seeds};
+use clotho::world::{Pointer, Rules, Schema};
 use serde_json::{Value, json};
 
 use super::*;
 
+/// S3-19: what a script writes comes out as operations, in order, with their reasons.
 #[test]
 fn operations_come_out_as_they_were_meant() {
     let plugin = plugin(
@@ -15,7 +21,9 @@ fn operations_come_out_as_they_were_meant() {
             ctx.insert("pack", "a/b", true);
             ctx.append("log", "x");
             ctx.take("log", "y", "gone");
+            ctx.set("hand", 1);
             ctx.move("hand", "belt");
+            ctx.add(`by name/${ctx.key("a/b~c")}`, 1);
         }"#,
     );
     let outcome = Bench::new().reply(&plugin, json!({"hp": 40}), "");
@@ -30,14 +38,308 @@ fn operations_come_out_as_they_were_meant() {
             {"op": "insert", "path": "/mine/pack", "key": "a/b", "value": true, "by": "mine"},
             {"op": "append", "path": "/mine/log", "value": "x", "by": "mine"},
             {"op": "take", "path": "/mine/log", "value": "y", "why": "gone", "by": "mine"},
+            {"op": "set", "path": "/mine/hand", "value": 1, "by": "mine"},
             {"op": "move", "path": "/mine/belt", "from": "/mine/hand", "by": "mine"},
+            {"op": "add", "path": "/mine/by name/a~1b~0c", "value": 1, "by": "mine"},
         ])
+    );
+    let vars = Value::Object(outcome.world.vars.clone());
+    assert_eq!(vars["mine"]["hp"], json!(28));
+    assert_eq!(vars["mine"]["pack"], json!({"rope": 1, "a/b": true}));
+    assert_eq!(vars["mine"]["belt"], json!(1));
+    assert_eq!(vars["mine"]["by name"], json!({"a/b~c": 1}));
+}
+
+/// S3-24: a hook sees the state it was given, what it wrote itself, and nothing of its earlier calls.
+#[test]
+fn reads_see_writes_and_nothing_else() {
+    let plugin = plugin(
+        r#"fn on_reply(ctx) {
+            ctx.add("hp", -7);
+            let seen = [ctx.get("hp"), ctx.before("hp"), ctx.before("mp"), ctx.before("mp", 3), ctx.get("mp", 5)];
+            ctx.set("seen", seen);
+            ctx.set("keys", ctx.keys(""));
+            ctx.set("list", ctx.keys("pack"));
+            ctx.set("has", [ctx.has("hp"), ctx.has("nothing"), ctx.has("pack/1"), ctx.has("pack/2")]);
+        }"#,
+    );
+    let bench = Bench::new();
+    for _ in 0..2 {
+        let outcome = bench.reply(&plugin, json!({"hp": 40, "pack": ["a", "b"]}), "");
+        let mine = &outcome.world.vars["mine"];
+        assert_eq!(mine["seen"], json!([33, 40, null, 3, 5]), "{:?}", outcome.error);
+        assert_eq!(mine["keys"], json!(["hp", "pack", "seen"]));
+        assert_eq!(mine["list"], json!([0, 1]));
+        assert_eq!(mine["has"], json!([true, false, true, false]));
+    }
+}
+
+#[test]
+fn the_facts_of_the_call_are_there() {
+    let plugin = plugin(
+        r#"fn on_input(ctx) {
+            ctx.set("seen", [ctx.text, ctx.role, ctx.command, ctx.args, ctx.user.name, ctx.char.name, ctx.language,
+                ctx.node.id, ctx.node.depth, ctx.node.turn, ctx.node.time, ctx.config.max_hp, ctx.recent(2)]);
+        }"#,
+    );
+    let mut call = call(Hook::OnInput, json!({}), "/drink the red one");
+    call.role = "user".into();
+    call.config = Arc::new(json!({"max_hp": 40}).as_object().unwrap().clone());
+    call.node = NodeFacts { id: "7f3a".into(), depth: 9, turn: 4, time: Some(Time(1_700_000_000_123)) };
+    call.recent = (0..3)
+        .map(|n| Recent { role: "assistant".into(), name: "Rin".into(), text: format!("line {n}") })
+        .collect::<Vec<_>>()
+        .into();
+    let outcome = Bench::new().call(&plugin, call);
+    assert_eq!(outcome.error, None);
+    let message = |text: &str| json!({"role": "assistant", "name": "Rin", "text": text});
+    assert_eq!(
+        outcome.world.vars["mine"]["seen"],
+        json!([
+            "/drink the red one",
+            "user",
+            "drink",
+            "the red one",
+            "Alice",
+            "Rin",
+            "en",
+            "7f3a",
+            9,
+            4,
+            1_700_000_000_123_i64,
+            40,
+            [message("line 1"), message("line 2")]
+        ])
+    );
+}
+
+#[test]
+fn texts_are_looked_through() {
+    let plugin = plugin(
+        r#"const HIT = "(?<who>[A-Z]\\w+) takes (?<n>\\d+)";
+        fn on_reply(ctx) {
+            let m = ctx.find(global::HIT);
+            ctx.set("first", [m.who, m.n, m["0"]]);
+            ctx.set("all", ctx.find_all(global::HIT).map(|m| m.n));
+            ctx.set("none", ctx.find("nothing (here)?"));
+            ctx.set("in", ctx.find("(b)|(a)", "cab")["2"]);
+            ctx.set("block", ctx.block("note"));
+            ctx.set("rest", ctx.strip_block("note"));
+            ctx.set("mvu", ctx.mvu_commands());
+            ctx.set("clamp", [clamp(9, 1, 5), clamp(-1, 0, 5), clamp(2.5, 0, 5)]);
+        }"#,
+    );
+    let text = "Alice takes 3 and Bob takes 4 <note>hm</note>_.add('rin.affinity', 2);//smile";
+    let outcome = Bench::new().reply(&plugin, json!({}), text);
+    assert_eq!(outcome.error, None);
+    let mine = &outcome.world.vars["mine"];
+    assert_eq!(mine["first"], json!(["Alice", "3", "Alice takes 3"]));
+    assert_eq!(mine["all"], json!(["3", "4"]));
+    assert_eq!(mine["none"], Value::Null);
+    assert_eq!(mine["in"], json!("a"));
+    assert_eq!(mine["block"], json!("hm"));
+    assert_eq!(mine["rest"], json!("Alice takes 3 and Bob takes 4 _.add('rin.affinity', 2);//smile"));
+    assert_eq!(mine["mvu"], json!([{"op": "add", "path": "rin/affinity", "reason": "smile", "value": 2}]));
+    assert_eq!(mine["clamp"], json!([5, 0, 2.5]));
+}
+
+const DICE: &str = r#"fn on_reply(ctx) {
+    ctx.set("rolls", [ctx.roll("2d6+3").total, ctx.roll("d20").dice, ctx.chance(0.5), ctx.pick(["a", "b", "c"])]);
+}"#;
+
+/// S3-24: the same node has the same dice, another generation has others.
+#[test]
+fn dice_belong_to_their_node() {
+    let (plugin, bench) = (plugin(DICE), Bench::new());
+    let roll = |seeds: Seeds, recorded: &[Roll]| {
+        let call = Call { seeds, recorded: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
+        let outcome = bench.call(&plugin, call);
+        assert_eq!(outcome.error, None);
+        outcome
+    };
+    let first = roll(Seeds { session: 1, node: 1 }, &[]);
+    assert_eq!(first.rolls, roll(Seeds { session: 1, node: 1 }, &[]).rolls);
+    let others: Vec<_> = (2..12).map(|node| roll(Seeds { session: 1, node }, &[]).rolls).collect();
+    assert!(others.iter().all(|rolls| *rolls != first.rolls));
+    let specs: Vec<(u32, &str)> = first.rolls.iter().map(|roll| (roll.n, roll.spec.as_str())).collect();
+    assert_eq!(specs, [(0, "2d6+3"), (1, "1d20"), (2, "chance(0.5)"), (3, "pick(3)")]);
+}
+
+/// S0-28: what was rolled wins over what would be rolled.
+#[test]
+fn recorded_dice_win() {
+    let (plugin, bench) = (plugin(DICE), Bench::new());
+    let old = |n: u32, spec: &str, dice: Vec<i64>, total: i64| Roll {
+        plugin: "mine".into(),
+        hook: "on_reply".into(),
+        n,
+        spec: spec.into(),
+        dice,
+        total,
+    };
+    let recorded = [old(0, "2d6+3", vec![1, 1], 5), old(1, "3d20", vec![9], 9), old(3, "pick(3)", vec![2], 2)];
+    let given = Call { recorded: Arc::from(recorded.clone()), ..call(Hook::OnReply, json!({}), "") };
+    let outcome = bench.call(&plugin, given);
+    assert_eq!((&outcome.rolls[0], &outcome.rolls[3]), (&recorded[0], &recorded[2]));
+    assert_eq!(outcome.rolls[1].spec, "1d20", "another spec is another roll");
+    assert_eq!(outcome.world.vars["mine"]["rolls"][0], json!(5));
+    assert_eq!(outcome.world.vars["mine"]["rolls"][3], json!("c"));
+}
+
+/// S3-20: the schema clamps in the fold, and the operation keeps what was meant.
+#[test]
+fn the_schema_bends_the_world_not_the_operation() {
+    let plugin =
+        plugin(r#"fn on_reply(ctx) { ctx.add("hp", -99); ctx.set("hp", "many"); ctx.set("seen", ctx.get("hp")); }"#);
+    let schema =
+        json!({"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": 40}, "seen": {}}});
+    let rules =
+        Rules::new(vec![("/mine".parse::<Pointer>().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap();
+    let given = Call { rules: Arc::new(rules), ..call(Hook::OnReply, json!({"hp": 25}), "") };
+    let outcome = Bench::new().call(&plugin, given);
+    assert_eq!(outcome.error, None);
+    assert_eq!(outcome.world.vars["mine"], json!({"hp": 0, "seen": 0}));
+    assert_eq!(operations(&outcome)[0]["value"], json!(-99));
+    let problems: Vec<usize> = outcome.problems.iter().map(|problem| problem.operation).collect();
+    assert_eq!((outcome.operations.len(), problems), (3, vec![0, 1]));
+}
+
+fn answer(script: &str, text: &str) -> Result<Answer, (ErrorKind, String)> {
+    let outcome = Bench::new().call(&plugin(script), call(Hook::OnInput, json!({"hp": 1}), text));
+    match outcome.error {
+        None => Ok(outcome.answer),
+        Some(error) => Err((error.kind, error.message)),
+    }
+}
+
+fn input(text: Option<&str>, reply: Option<&str>, stop: bool) -> Answer {
+    Answer::Input { text: text.map(str::to_owned), reply: reply.map(str::to_owned), stop }
+}
+
+#[test]
+fn on_input_answers_in_four_ways() {
+    assert_eq!(answer("fn on_input(ctx) {}", "hi"), Ok(Answer::Nothing));
+    assert_eq!(answer("fn on_input(ctx) { if false { 1 } }", "hi"), Ok(Answer::Nothing));
+    assert_eq!(answer("fn on_input(ctx) { `*${ctx.text}*` }", "hi"), Ok(input(Some("*hi*"), None, false)));
+    let all = "fn on_input(ctx) { #{ text: \"a\", reply: \"b\", stop: true } }";
+    assert_eq!(answer(all, "hi"), Ok(input(Some("a"), Some("b"), true)));
+    assert_eq!(answer("fn on_input(ctx) { #{ stop: true } }", "hi"), Ok(input(None, None, true)));
+    let refused = "fn on_input(ctx) { ctx.add(\"hp\", -1); try { ctx.fail(\"not now\") } catch {} 1 }";
+    assert_eq!(answer(refused, "hi"), Ok(Answer::Refused("not now".into())));
+}
+
+#[test]
+fn a_wrong_answer_is_an_error_of_the_script() {
+    let check = |script: &str, message: &str| {
+        assert_eq!(answer(script, "hi"), Err((ErrorKind::Runtime, message.to_owned())), "{script}");
+    };
+    check("fn on_input(ctx) { 7 }", "on_input returns nothing, a text, or #{text, reply, stop}, not a number");
+    check("fn on_input(ctx) { #{ text: 7 } }", "on_input returns a text as \"text\", not a number");
+    check(
+        "fn on_input(ctx) { #{ txt: \"a\" } }",
+        "on_input returned a map with \"txt\" (did you mean \"text\"?); it may have text, reply, stop",
+    );
+    check("fn on_input(ctx) { ctx }", "on_input returns nothing, a text, or #{text, reply, stop}, not ctx");
+    check("fn on_input(ctx) { \"a\\u0000\" }", "a text may not contain the character U+0000");
+}
+
+/// A wrong answer drops what the hook proposed, and says how much that was.
+#[test]
+fn a_failed_call_proposes_nothing() {
+    let script =
+        "fn narrate(ctx) { ctx.add(\"hp\", 1); ctx.roll(\"d6\"); ctx.note(\"n\"); ctx.warn(\"w\"); print(1); 7 }";
+    let outcome = Bench::new().call(&plugin(script), call(Hook::Narrate, json!({"hp": 1}), ""));
+    let error = outcome.error.unwrap();
+    assert_eq!((error.kind, error.ops_dropped), (ErrorKind::Runtime, 1));
+    assert!(outcome.operations.is_empty() && outcome.notes.is_empty());
+    assert_eq!((outcome.rolls.len(), outcome.warnings.len(), outcome.log), (1, 1, vec!["1".to_owned()]));
+    assert_eq!(outcome.world.vars["mine"]["hp"], json!(1));
+}
+
+#[test]
+fn narration_streams_in_pieces() {
+    let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::Narrate, json!({}), "")).answer;
+    assert_eq!(run("fn narrate(ctx) { \"All of it.\" }"), Answer::Narration(vec!["All of it.".into()]));
+    assert_eq!(run("fn narrate(ctx) { [\"One \", \"two.\"] }"), Answer::Narration(vec!["One ".into(), "two.".into()]));
+    assert_eq!(run("fn on_reply(ctx) {}"), Answer::Nothing);
+}
+
+#[test]
+fn quick_replies_offer_and_change_nothing() {
+    let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::QuickReplies, json!({"hp": 3}), ""));
+    let script = "fn quick_replies(ctx) { [#{ label: \"Drink\", send: \"/drink\", \"if\": ctx.get(\"hp\") < 5 }, \
+        #{ label: \"Run\", send: \"/run\", \"if\": false }, #{ label: \"Wait\" }] }";
+    let reply = |label: &str, send: &str| QuickReply { label: label.into(), send: send.into() };
+    assert_eq!(run(script).answer, Answer::QuickReplies(vec![reply("Drink", "/drink"), reply("Wait", "Wait")]));
+    for (script, message) in [
+        ("ctx.add(\"hp\", 1)", "add(\"hp\"): this hook is read-only"),
+        ("ctx.roll(\"d6\")", "roll: this hook is read-only and may not roll"),
+        ("ctx.note(\"x\")", "note: this hook is read-only"),
+    ] {
+        let error = run(&format!("fn quick_replies(ctx) {{ {script}; [] }}")).error.unwrap();
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Permission, message));
+    }
+}
+
+/// What a plugin has no grant for it cannot do.
+#[test]
+fn grants_are_asked_for() {
+    let check = |hook: Hook, body: &str, grants: &[Permission], message: Option<&str>| {
+        let script = format!("fn {}(ctx) {{ {body} }}", hook.name());
+        let given = Call { grants: Arc::from(grants), ..call(hook, json!({"hp": 1}), "text") };
+        let outcome = Bench::new().call(&plugin(&script), given);
+        let error = outcome.error.map(|error| (error.kind, error.message));
+        assert_eq!(error, message.map(|message| (ErrorKind::Permission, message.to_owned())), "{body}");
+    };
+    let write = || Permission::StateWrite("/quests".parse().unwrap());
+    let outside = "set(\"/quests/a\"): writing outside the plugin's own values needs \"state.write:quests\"";
+    check(Hook::OnReply, "ctx.set(\"/mine/a\", 1)", &[], None);
+    check(Hook::OnReply, "ctx.set(\"/quests/a\", 1)", &[], Some(outside));
+    check(Hook::OnReply, "ctx.set(\"/quests/a\", ctx.get(\"/quests/b\", 1))", &[write()], None);
+    check(
+        Hook::OnReply,
+        "ctx.set(\"/questsx/a\", 1)",
+        &[write()],
+        Some("set(\"/questsx/a\"): writing outside the plugin's own values needs \"state.write:questsx\""),
+    );
+    check(
+        Hook::OnReply,
+        "ctx.remove(\"/\")",
+        &[write()],
+        Some("remove(\"/\"): writing outside the plugin's own values needs \"state.write:\""),
+    );
+    check(
+        Hook::OnReply,
+        "ctx.move(\"/quests/a\", \"a\")",
+        &[],
+        Some("move(\"/quests/a\"): writing outside the plugin's own values needs \"state.write:quests\""),
+    );
+    check(
+        Hook::OnReply,
+        "ctx.get(\"/other\", 1)",
+        &[],
+        Some("get(\"/other\"): reading outside the plugin's own values needs \"state.read:*\""),
+    );
+    check(Hook::OnReply, "ctx.get(\"/other\", 1)", &[Permission::StateRead], None);
+    check(Hook::OnReply, "ctx.note(\"x\")", &[], Some("note: needs the permission \"notes\""));
+    check(
+        Hook::OnInput,
+        "\"other\"",
+        &[],
+        Some("on_input: changing the user's text needs the permission \"input.rewrite\""),
+    );
+    check(Hook::OnInput, "ctx.text", &[], None);
+    check(
+        Hook::OnInput,
+        "#{ stop: true }",
+        &[Permission::InputRewrite],
+        Some("on_input: answering or stopping needs the permission \"input.stop\""),
     );
 }
 
 /// The text of an error as a modder sees it.
 fn failure(script: &str) -> String {
-    let outcome = Bench::new().reply(&plugin(script), json!({"hp": 40}), "text");
+    let outcome = Bench::new().reply(&plugin(script), json!({"hp": 40, "pack": {"rope": 1}}), "text");
     assert!(outcome.operations.is_empty());
     outcome.error.expect("an error").to_string()
 }
@@ -51,4 +353,83 @@ fn an_error_says_where_and_what() {
          2 |     let n = 3;\n      3 |     ctx.add(\"hp\", -n);\n  >   4 |     ctx.get(\"hpp\")\n  \
          called from: on_reply\n  ops so far: 1 (dropped)"
     );
+}
+
+#[test]
+fn an_error_says_what_to_do() {
+    let check = |body: &str, message: &str| {
+        let text = failure(&format!("fn on_reply(ctx) {{ {body} }}"));
+        let second = text.lines().nth(1).unwrap_or_default().trim().to_owned();
+        assert_eq!(second, message, "{body}");
+    };
+    check("ctx.get(\"mana\")", "state has no \"mana\" (give a default: ctx.get(\"mana\", 0))");
+    check("ctx.get(\"pack/rop\")", "state has no \"pack/rop\" (did you mean \"pack/rope\"?)");
+    check("ctx.rol(\"d6\")", "there is no function \"rol\" (did you mean \"roll\"?)");
+    check("ctx.roll(6)", "\"roll\" cannot be called with (Ctx, i64); there is ctx.roll(spec: string)");
+    check("ctx.roll(\"sword\")", "roll: \"sword\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
+    check("ctx.add(\"hp\", \"much\")", "add(\"hp\"): a number is expected, not a text");
+    check(
+        "ctx.set(\"hp\", Fn(\"x\"))",
+        "set(\"hp\"): a function cannot be kept; use numbers, texts, true/false, (), lists and maps",
+    );
+    check("ctx.set(\"a~2\", 1)", "set(\"a~2\"): \"~\" in a path is written \"~0\", \"/\" inside a key \"~1\"");
+    check("ctx.config.hp", "the plugin has no setting \"hp\"");
+    check("ctx.txet", "there is no \"txet\" here (did you mean \"text\"?)");
+    check("ctx.user.nmae", "the map has no \"nmae\" (has it? \"nmae\" in map)");
+    check("ctx.text = \"x\"", "\"text\" can be read but not set");
+    check("ctx.find(\"(\")", "find: the pattern is wrong: unclosed group");
+    check("ctx.fail(\"no\")", "fail: only on_input can refuse what the user wrote");
+    check("throw \"my own words\"", "my own words");
+    check("throw #{ code: 7 }", "the script threw {\"code\":7}");
+    check("let a = [1]; a[5]", "Array index 5 out of bounds: only 1 element in array");
+    check("parse_int(\"x\")", "Error parsing integer number 'x': invalid digit found in string");
+    check("chance(1)", "\"chance\" cannot be called with (i64); there is ctx.chance(p: float), ctx.chance(p: int)");
+}
+
+#[test]
+fn our_refusals_can_be_caught_and_read() {
+    let script = "fn on_reply(ctx) { try { ctx.roll(\"sword\") } catch (e) { ctx.set(\"why\", `${e}`) } }";
+    let outcome = Bench::new().reply(&plugin(script), json!({}), "");
+    let why = outcome.world.vars["mine"]["why"].as_str().unwrap();
+    assert!(why.starts_with("roll: \"sword\" is no roll"), "{why}");
+}
+
+#[test]
+fn the_log_is_kept_and_bounded() {
+    let script = "fn on_reply(ctx) { print(`hp ${ctx.get(\"hp\")}`); print(#{a: [1, \"x\"]}); debug(2); for i in 0..2000 { print(\"spam\"); } }";
+    let outcome = Bench::new().reply(&plugin(script), json!({"hp": 3}), "");
+    assert_eq!(outcome.log[..3], ["hp 3", "#{\"a\": [1, \"x\"]}", "main.rhai:1 2"]);
+    assert!(outcome.log.iter().map(String::len).sum::<usize>() < 9 << 10);
+    assert_eq!(outcome.log.last().unwrap(), "… the log is full");
+}
+
+/// S3-31: many timelines at once, no bleed between them.
+#[test]
+fn calls_do_not_see_each_other() {
+    let plugin = plugin("fn on_reply(ctx) { for i in 0..200 { ctx.add(\"n\", ctx.get(\"step\")); } }");
+    let pool = Arc::new(Pool::new(2).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let waiting: Vec<_> = (1..=200_i64)
+        .map(|step| {
+            runtime.spawn(pool.call(Arc::clone(&plugin), call(Hook::OnReply, json!({"n": 0, "step": step}), "")))
+        })
+        .collect();
+    for (step, outcome) in (1..=200_i64).zip(waiting) {
+        let outcome = runtime.block_on(outcome).unwrap();
+        assert_eq!(outcome.world.vars["mine"]["n"], json!(200 * step), "{:?}", outcome.error);
+    }
+}
+
+/// A caller that goes away takes nothing with it.
+#[test]
+fn a_dropped_call_harms_nobody() {
+    let bench = Bench::new();
+    let plugin = plugin("fn on_reply(ctx) { ctx.add(\"n\", 1); }");
+    for _ in 0..200 {
+        drop(bench.pool.call(Arc::clone(&plugin), call(Hook::OnReply, json!({}), "")));
+        let pending = bench.pool.call(Arc::clone(&plugin), call(Hook::OnReply, json!({}), ""));
+        let late = std::time::Duration::from_nanos(1);
+        let _ = bench.runtime.block_on(async move { tokio::time::timeout(late, pending).await });
+    }
+    assert_eq!(bench.reply(&plugin, json!({}), "").operations.len(), 1);
 }

@@ -79,7 +79,6 @@ macro_rules! hostile {
             let usage = outcome.usage;
             assert!(usage.heap_peak < MOST_HEAP, "{usage:?}");
             assert!(outcome.operations.is_empty() || end == End::Well);
-            eprintln!("{end:?} {usage:?} {:?}", outcome.error.map(|error| error.message));
         }
     )*};
 }
@@ -192,4 +191,42 @@ fn imports_are_counted() {
         .unwrap();
     let limit = outcome.error.unwrap().limit;
     assert!(matches!(limit, Some(Modules | Operations)), "{limit:?}");
+}
+
+/// The engine of regular expressions is linear, but "linear" is states times characters.
+#[test]
+fn a_heavy_pattern_gets_a_short_text() {
+    let mut random = clotho::clock::SplitMix64::new(3);
+    let text: String = (0..TEXT).map(|_| ['a', 'b', 'c'].get(random.below(3) as usize).unwrap()).collect();
+    let script = |pattern: &str| format!("fn on_reply(ctx) {{ ctx.find(\"{pattern}\") }}");
+    let find = |pattern: &str, text: &str| {
+        let loaded = plugin_with_server_limits(&script(pattern));
+        run::run(&loaded, call(Hook::OnReply, json!({}), text)).error.map(|error| (error.limit, error.message))
+    };
+    assert_eq!(find("[0-9]+ hp", &text), None);
+    assert_eq!(find("[abc]*a[abc]{900}[^a-z]", text.get(..16 << 10).unwrap()), None);
+    let (limit, message) = find("[abc]*a[abc]{900}[^a-z]", &text).unwrap();
+    assert_eq!(limit, Some(Regex));
+    assert_eq!(message, "find: this pattern is too heavy for a text of more than 32 KiB; [a-z] is lighter than \\w");
+}
+
+/// Moving values into each other is the way to the deepest nesting: it must fit the stack also when all steps are used.
+#[test]
+fn the_deepest_nesting_fits_the_stack() {
+    let scripts = [
+        "let m = #{}; loop { let n = #{}; n[\"x\"] = take(m); m = take(n); }",
+        "let h = #{ m: #{} }; loop { h[\"n\"] = #{}; h[\"n\"][\"x\"] = h.remove(\"m\"); h[\"m\"] = h.remove(\"n\"); }",
+        "let h = [[]]; loop { let n = [0]; n[0] = h.pop(); h.push(n); }",
+        "let h = [#{}]; loop { let n = #{}; n[\"x\"] = h.pop(); h.push(n); }",
+    ];
+    for script in scripts {
+        let limits = Limits { deadline: Duration::from_secs(60), ..Limits::default() };
+        let script = format!("fn on_reply(ctx) {{ {script} }}");
+        let files = [("plugin.toml", MANIFEST), ("main.rhai", script.as_str())];
+        let source = Source::new("mine", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+        let loaded = std::sync::Arc::new(Loaded::load(source, &limits).unwrap());
+        let body = move || run::run(&loaded, call(Hook::OnReply, json!({}), ""));
+        let outcome = std::thread::Builder::new().stack_size(STACK).spawn(body).unwrap().join().unwrap();
+        assert!(outcome.hit_limit());
+    }
 }

@@ -1,1 +1,225 @@
-//! Loading.
+//! Loading: what is checked before anything runs, what a folder may hold, and that a broken plugin harms nobody.
+
+use std::sync::Arc;
+
+use clotho::plugin::{Catalogue, ErrorKind, Hook, Limits, Loaded, Origin, Source, order};
+use serde_json::json;
+
+use super::*;
+
+/// The first line of an error and its message.
+fn fault(manifest: &str, files: &[(&str, &str)]) -> (ErrorKind, String) {
+    let error = try_plugin(manifest, files).unwrap_err();
+    let place = format!("{}:{}", error.file.clone().unwrap_or_default(), error.line.unwrap_or_default());
+    (error.kind, format!("{place} {}", error.message))
+}
+
+#[test]
+fn scripts_are_checked_before_they_run() {
+    let check = |script: &str, message: &str| {
+        assert_eq!(fault(MANIFEST, &[("main.rhai", script)]), (ErrorKind::Parse, format!("main.rhai:{message}")));
+    };
+    check(
+        "\n\nfn on_reply(ctx) { gold }",
+        "3 there is no variable \"gold\" here; a const of the file is seen inside functions as global::gold",
+    );
+    check("fn on_reply() {}", "1 the hook is called with one value: write \"fn on_reply(ctx)\", not \"fn on_reply()\"");
+    check(
+        "// x\nfn init(ctx, more) {}",
+        "2 the hook is called with one value: write \"fn init(ctx)\", not \"fn init(ctx, more)\"",
+    );
+    check(
+        "fn f() {\n let a = 1\n let b = 2;\n}",
+        "3 \";\" is missing to terminate this statement (it may be missing at the end of an earlier line)",
+    );
+    check("eval(\"1\")", "1 \"eval\" is switched off here");
+    check("let f = Fn(\"a\"); f.curry(1);", "1 expecting name of a property");
+    check(
+        "let gold = 1; let f = |x| x + gold;",
+        "1 there is no variable \"gold\" here; a const of the file is seen inside functions as global::gold",
+    );
+    check("fn clotho_text(x) { x }", "0 \"clotho_text\" is a reserved word");
+    check("let match = 1;", "1 \"match\" is a reserved word");
+}
+
+#[test]
+fn files_have_their_sizes() {
+    let long = "// long\n".repeat(17 << 10);
+    let (kind, message) = fault(MANIFEST, &[("main.rhai", &long)]);
+    assert_eq!(
+        (kind, message.as_str()),
+        (ErrorKind::Limit, "main.rhai:0 a script file may have 128 KiB, all of them together 512 KiB")
+    );
+    let part = "// long\n".repeat(15 << 10);
+    let many: Vec<(String, &str)> = (0..5).map(|n| (format!("p{n}.rhai"), part.as_str())).collect();
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    files.push(("main.rhai", ""));
+    assert_eq!(fault(MANIFEST, &files).0, ErrorKind::Limit);
+    let deep = format!("let a = {}1{};", "(".repeat(3_000), ")".repeat(3_000));
+    assert_eq!(fault(MANIFEST, &[("main.rhai", &deep)]).0, ErrorKind::Limit);
+    let functions: String = (0..300).map(|n| format!("fn f{n}() {{}}\n")).collect();
+    assert_eq!(fault(MANIFEST, &[("main.rhai", &functions)]).0, ErrorKind::Limit);
+    let text = format!("let a = \"{}\";", "x".repeat(70_000));
+    assert_ne!(fault(MANIFEST, &[("main.rhai", &text)]).0, ErrorKind::Host);
+}
+
+#[test]
+fn a_plugin_needs_its_files() {
+    assert_eq!(fault(MANIFEST, &[]).1, "main.rhai:0 the file is missing");
+    let with_schema = format!("{MANIFEST}[state]\nschema = \"s.json\"\n");
+    assert_eq!(
+        fault(&with_schema, &[("main.rhai", "")]),
+        (ErrorKind::Schema, "s.json:0 the file is missing or not UTF-8".into())
+    );
+    let (kind, message) = fault(&with_schema, &[("main.rhai", ""), ("s.json", "{\n \"type\": \n}")]);
+    assert!(kind == ErrorKind::Schema && message.starts_with("s.json:3 not JSON"), "{message}");
+    let (kind, message) = fault(&with_schema, &[("main.rhai", ""), ("s.json", "{\"tpye\": \"object\"}")]);
+    assert!(kind == ErrorKind::Schema && message.contains("tpye"), "{message}");
+    let other = MANIFEST.replace("\"mine\"", "\"other\"");
+    assert_eq!(
+        fault(&other, &[("main.rhai", "")]).1,
+        "plugin.toml:0 the id is \"other\" but the folder is called \"mine\""
+    );
+}
+
+#[test]
+fn imports_stay_inside_the_folder() {
+    let good = try_plugin(
+        MANIFEST,
+        &[
+            ("main.rhai", "import \"lib/dice\" as dice; const N = 2; fn on_reply(ctx) { dice::twice(ctx, global::N) }"),
+            ("lib/dice.rhai", "import \"lib/more.rhai\" as more; fn twice(ctx, n) { more::more(ctx, n * 2) }"),
+            ("lib/more.rhai", "const KEY = \"n\"; fn more(ctx, n) { ctx.add(global::KEY, n) }"),
+        ],
+    )
+    .unwrap();
+    let outcome = Bench::new().reply(&good, json!({}), "");
+    assert_eq!(outcome.world.vars["mine"]["n"], json!(4), "{:?}", outcome.error);
+
+    for path in ["../other/main", "/etc/passwd", "lib/../../x", "C:\\x"] {
+        let script = format!("fn on_reply(ctx) {{ import {path:?} as x; x::f() }}");
+        let error = Bench::new().reply(&plugin(&script), json!({}), "").error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Permission, "{error}");
+    }
+    let missing = "fn on_reply(ctx) { import \"sya\" as x; x::f() }";
+    let loaded = try_plugin(MANIFEST, &[("main.rhai", missing), ("say.rhai", "")]).unwrap();
+    let error = Bench::new().reply(&loaded, json!({}), "").error.unwrap();
+    assert_eq!(error.message, "the plugin has no file \"sya.rhai\" (did you mean \"say\"?)");
+}
+
+#[test]
+fn an_error_in_an_imported_file_names_that_file() {
+    let files = [
+        ("main.rhai", "import \"lib\" as lib;\nfn on_reply(ctx) { lib::f(ctx) }"),
+        ("lib.rhai", "fn f(ctx) {\n    g(ctx)\n}\nfn g(ctx) { `${1} ${ctx.get(\"hp\")}` }"),
+    ];
+    let outcome = Bench::new().reply(&try_plugin(MANIFEST, &files).unwrap(), json!({}), "");
+    assert_eq!(
+        outcome.error.unwrap().to_string(),
+        "mine/lib.rhai:4:25  in on_reply, plugin mine 1.0.0\n  state has no \"hp\" (give a default: ctx.get(\"hp\", 0))\n      \
+         2 |     g(ctx)\n      3 | }\n  >   4 | fn g(ctx) { `${1} ${ctx.get(\"hp\")}` }\n  called from: f < on_reply"
+    );
+    let broken = [("main.rhai", ""), ("lib.rhai", "fn f( {")];
+    assert!(fault(MANIFEST, &broken).1.starts_with("lib.rhai:1 "));
+    let circle =
+        [("main.rhai", "import \"a\" as a;"), ("a.rhai", "import \"b\" as b;"), ("b.rhai", "import \"a\" as a;")];
+    assert!(fault(MANIFEST, &circle).1.contains("import each other in a circle"));
+    let endless = [("main.rhai", ""), ("a.rhai", "loop {}")];
+    assert_eq!(fault(MANIFEST, &endless).0, ErrorKind::Limit);
+}
+
+#[test]
+fn probable_mistakes_are_warnings() {
+    let script = "const BAD = \"(\";\nfn on_reply(ctx) {\n  if false { ctx.teleprot(1); }\n  ctx.find(global::BAD);\n  ctx.find(\"[\");\n  own(1);\n  ctx.add(\"a\", 1);\n}\nfn own(n) { n.rol() }\nfn add(path, n) {}";
+    let warnings: Vec<String> =
+        plugin(script).warnings().iter().map(|w| format!("{}: {}", w.line.unwrap(), w.message)).collect();
+    assert_eq!(
+        warnings,
+        [
+            "7: this calls the file's own \"fn add\", not ctx.add: give it another name",
+            "9: there is no function \"rol\" (did you mean \"roll\"?)",
+            "4: the pattern is wrong: unclosed group",
+            "5: the pattern is wrong: unclosed character class",
+        ]
+    );
+}
+
+#[test]
+fn a_broken_plugin_is_listed_and_harms_nobody() {
+    let temp = tempfile::tempdir().unwrap();
+    let put = |name: &str, files: &[(&str, &str)]| {
+        let folder = temp.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (path, text) in files {
+            std::fs::write(folder.join(path), text).unwrap();
+        }
+    };
+    put("broken", &[("plugin.toml", "id = 7\n"), ("main.rhai", "")]);
+    put("mine", &[("plugin.toml", MANIFEST), ("main.rhai", "fn init(ctx) {}")]);
+    put(".hidden", &[]);
+    let limits = Limits::default();
+    let bundled = Source::new(
+        "mine",
+        Origin::Bundled,
+        [("plugin.toml", MANIFEST.as_bytes().to_vec()), ("main.rhai", b"fn on_reply(ctx) {}".to_vec())],
+    );
+    let mut catalogue = Catalogue::load([bundled], &limits);
+    assert!(catalogue.get("mine").unwrap().has(Hook::OnReply));
+    catalogue.add_folder(temp.path(), &limits);
+    catalogue.add_folder(&temp.path().join("nowhere"), &limits);
+    let names: Vec<(&str, bool, Origin)> =
+        catalogue.entries().map(|entry| (entry.name.as_str(), entry.state.is_ok(), entry.origin)).collect();
+    assert_eq!(names, [("broken", false, Origin::Folder), ("mine", true, Origin::Folder)]);
+    assert!(catalogue.get("mine").unwrap().has(Hook::Init), "a folder's plugin stands for the bundled one");
+    let error = catalogue.entries().next().unwrap().state.as_ref().unwrap_err();
+    assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(1)));
+}
+
+fn named(id: &str, after: &str) -> Arc<Loaded> {
+    let manifest = format!("id = \"{id}\"\ntitle = \"T\"\nversion = \"1.0.0\"\napi = \"1\"\nafter = [{after}]\n");
+    let files = [("plugin.toml", manifest.into_bytes()), ("main.rhai", Vec::new())];
+    Arc::new(Loaded::load(Source::new(id, Origin::Folder, files), &Limits::default()).unwrap())
+}
+
+#[test]
+fn plugins_run_after_those_they_name() {
+    let check = |plugins: &[(&str, &str)], expected: &[&str]| {
+        let loaded: Vec<_> = plugins.iter().map(|(id, after)| named(id, after)).collect();
+        let ids: Vec<String> = order(&loaded).iter().map(|plugin| plugin.id().to_owned()).collect();
+        assert_eq!(ids, expected);
+    };
+    check(&[("c", ""), ("a", ""), ("b", "")], &["a", "b", "c"]);
+    check(&[("a", "\"c\""), ("b", ""), ("c", "")], &["b", "c", "a"]);
+    check(&[("a", "\"missing\""), ("b", "")], &["a", "b"]);
+    check(&[("a", "\"b\""), ("b", "\"a\""), ("c", "\"a\"")], &["a", "b", "c"]);
+}
+
+/// Grants are given to exactly this code: any change of any file is another code.
+#[test]
+fn the_code_hash_covers_every_file() {
+    let hash = |files: &[(&str, &str)]| try_plugin(MANIFEST, files).unwrap().code_hash().to_owned();
+    let first = hash(&[("main.rhai", "1"), ("a.txt", "x")]);
+    assert_eq!(first, hash(&[("a.txt", "x"), ("main.rhai", "1")]));
+    for other in [
+        hash(&[("main.rhai", "2"), ("a.txt", "x")]),
+        hash(&[("main.rhai", "1"), ("a.txt", "")]),
+        hash(&[("main.rhai", "1"), ("b.txt", "x")]),
+    ] {
+        assert_ne!(first, other);
+    }
+}
+
+/// Every plugin that comes with the program runs, without a warning.
+#[test]
+fn the_bundled_plugins_are_in_order() {
+    let plugins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
+    let mut catalogue = Catalogue::default();
+    catalogue.add_folder(&plugins, &Limits::default());
+    let mut found = Vec::new();
+    for entry in catalogue.entries() {
+        let plugin = entry.state.as_ref().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(plugin.warnings(), [], "{}", entry.name);
+        found.push(entry.name.as_str());
+    }
+    assert_eq!(found, ["combat", "lantern-keep"]);
+}
