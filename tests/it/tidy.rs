@@ -1,0 +1,27 @@
+//! The house stays tidy: which room may know which, how large things grow, what every room owes its reader, and that the
+//! documents tell the truth about names, keys and files.
+//!
+//! - `code.rs`: source text without comments and strings, and the files of the repository
+//! - `floors.rs`: who may import whom, and which crate belongs to which room
+//! - `shape.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, words that must not stay
+//! - `papers.rs`: documents, settings, migrations
+//! - `licences.rs`: licences of everything that is linked in, against `deny.toml`
+//!
+//! Every rule is a function from text to complaints, tried here on a planted fault and then on the repository. To add a
+//! rule: such a function with both tests. A complaint names the file and says what to do.
+
+mod code;
+mod floors;
+mod licences;
+mod papers;
+mod shape;
+
+/// Fails with all complaints at once, so that one run is enough to put everything right.
+fn expect_none(complaints: &[String]) {
+    assert!(complaints.is_empty(), "{} complaint(s):\n{}", complaints.len(), complaints.join("\n"));
+}
+
+/// The planted fault is found, and found once.
+fn expect_one(complaints: &[String], words: &str) {
+    assert!(complaints.len() == 1 && complaints[0].contains(words), "{words:?} expected, got {complaints:#?}");
+}

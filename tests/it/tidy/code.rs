@@ -1,0 +1,138 @@
+//! Source text to look at, and where it lies.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One file of the repository.
+pub struct File {
+    /// Its path from the top, with `/` between the parts.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The top of the repository.
+pub fn top() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Folders that are made, not written.
+const MADE: [&str; 6] = [".git", "target", "data", "node_modules", "vendor", "screenshots"];
+
+/// The text files below a folder (or the file itself), ordered by path. `folder` counts from the top; "" is all of it.
+pub fn files(folder: &str) -> Vec<File> {
+    let mut found = Vec::new();
+    collect(&top().join(folder), folder, &mut found);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// The files of a folder with one ending.
+pub fn files_of(folder: &str, ending: &str) -> Vec<File> {
+    files(folder).into_iter().filter(|file| file.path.ends_with(ending)).collect()
+}
+
+fn collect(at: &Path, path: &str, found: &mut Vec<File>) {
+    if at.is_dir() {
+        for entry in fs::read_dir(at).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            if !MADE.contains(&name.as_str()) {
+                let path = if path.is_empty() { name } else { format!("{path}/{name}") };
+                collect(&entry.path(), &path, found);
+            }
+        }
+    } else if let Ok(text) = fs::read_to_string(at) {
+        found.push(File { path: path.to_owned(), text });
+    }
+}
+
+/// Rust source with comments and the insides of texts blanked out. Lines and columns stay where they are.
+pub fn bare(text: &str) -> String {
+    let source: Vec<char> = text.chars().collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < source.len() {
+        let end = token(&source, at);
+        let is_code = end == at + 1;
+        for &c in &source[at..end] {
+            out.push(if is_code || c == '\n' { c } else { ' ' });
+        }
+        at = end;
+    }
+    out
+}
+
+/// Where what begins here ends: one character of code, or a whole comment, text or character.
+fn token(source: &[char], at: usize) -> usize {
+    let is = |offset: usize, wanted: char| source.get(at + offset) == Some(&wanted);
+    let begins_word = at == 0 || !(source[at - 1].is_alphanumeric() || source[at - 1] == '_');
+    match source[at] {
+        '/' if is(1, '/') => find(source, at, |rest| rest[0] == '\n'),
+        '/' if is(1, '*') => block(source, at),
+        '"' => quoted(source, at + 1, '"'),
+        '\'' if is(1, '\\') => quoted(source, at + 1, '\''),
+        '\'' if is(2, '\'') => at + 3,
+        'r' if begins_word || matches!(source[at - 1], 'b' | 'c') => raw(source, at).unwrap_or(at + 1),
+        _ => at + 1,
+    }
+}
+
+fn find(source: &[char], from: usize, ends: impl Fn(&[char]) -> bool) -> usize {
+    (from..source.len()).find(|&at| ends(&source[at..])).unwrap_or(source.len())
+}
+
+fn block(source: &[char], from: usize) -> usize {
+    let mut depth = 0;
+    let mut at = from;
+    while at < source.len() {
+        match (source[at], source.get(at + 1)) {
+            ('/', Some('*')) => (depth, at) = (depth + 1, at + 2),
+            ('*', Some('/')) if depth == 1 => return at + 2,
+            ('*', Some('/')) => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+    }
+    source.len()
+}
+
+fn quoted(source: &[char], from: usize, end: char) -> usize {
+    let mut at = from;
+    while at < source.len() && source[at] != end {
+        at += if source[at] == '\\' { 2 } else { 1 };
+    }
+    (at + 1).min(source.len())
+}
+
+fn raw(source: &[char], at: usize) -> Option<usize> {
+    let hashes = source[at + 1..].iter().take_while(|&&c| c == '#').count();
+    let open = at + 1 + hashes;
+    if source.get(open) != Some(&'"') {
+        return None;
+    }
+    let closes =
+        |rest: &[char]| rest[0] == '"' && rest[1..].iter().take(hashes).filter(|&&c| c == '#').count() == hashes;
+    Some((find(source, open + 1, closes) + 1 + hashes).min(source.len()))
+}
+
+/// The line of a byte offset, from 1.
+pub fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset].matches('\n').count() + 1
+}
+
+#[test]
+fn only_code_is_left() {
+    let check = |text: &str, expected: &str| {
+        let squeezed = bare(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(squeezed, expected, "{text}");
+        assert_eq!(bare(text).chars().count(), text.chars().count(), "{text}");
+    };
+    check("a // crate::x\nb", "a b");
+    check("a /* crate /* deep */ still */ b", "a b");
+    check(r#"f("http://x \" crate::y"); g"#, "f( ); g");
+    check("r#\"crate::x \" // \"# ; b", "; b");
+    check("br\"\\\" ; b", "b ; b");
+    check("for r in x {}", "for r in x {}");
+    check("fn f<'a>(c: &'a str) { '\"' '\\'' 'x' }", "fn f<'a>(c: &'a str) { }");
+    check("\"one\ntwo\" three", "three");
+}

@@ -1,0 +1,147 @@
+//! Licences and banned crates, as `deny.toml` says. `cargo deny check` reads the same file where it is installed; this
+//! needs nothing but cargo.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::code::top;
+use super::{expect_none, expect_one};
+
+/// One package that is linked in or used to build.
+struct Package {
+    name: String,
+    version: String,
+    licence: String,
+}
+
+/// What `deny.toml` says.
+struct Policy {
+    allowed: Vec<String>,
+    banned: Vec<String>,
+}
+
+/// Whether an SPDX expression can be met with allowed licences only. `/` is the old way to write OR, and a `+` behind a
+/// licence means this version, which is the one that is taken.
+fn is_met(expression: &str, allowed: &[String]) -> bool {
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut at = 0;
+    let met = either(&words, &mut at, allowed);
+    met && at == words.len()
+}
+
+fn either(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
+    let mut met = both(words, at, allowed);
+    while words.get(*at) == Some(&"OR") {
+        *at += 1;
+        met |= both(words, at, allowed);
+    }
+    met
+}
+
+fn both(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
+    let mut met = one(words, at, allowed);
+    while words.get(*at) == Some(&"AND") {
+        *at += 1;
+        met &= one(words, at, allowed);
+    }
+    met
+}
+
+fn one(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
+    let Some(word) = words.get(*at) else { return false };
+    *at += 1;
+    if *word == "(" {
+        let met = either(words, at, allowed);
+        let closed = words.get(*at) == Some(&")");
+        *at += 1;
+        return met && closed;
+    }
+    let mut licence = word.trim_end_matches('+').to_owned();
+    if words.get(*at) == Some(&"WITH") {
+        licence += &format!(" WITH {}", words.get(*at + 1).copied().unwrap_or_default());
+        *at += 2;
+    }
+    allowed.contains(&licence)
+}
+
+fn complaints(packages: &[Package], policy: &Policy) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for Package { name, version, licence } in packages {
+        if !is_met(licence, &policy.allowed) {
+            complaints.push(format!("{name} {version} comes under {licence:?}, which deny.toml does not allow"));
+        }
+        if policy.banned.contains(name) {
+            complaints.push(format!("{name} {version} is banned by deny.toml"));
+        }
+    }
+    complaints
+}
+
+fn policy() -> Policy {
+    let file: toml::Value = toml::from_str(&std::fs::read_to_string(top().join("deny.toml")).unwrap()).unwrap();
+    let texts = |list: &toml::Value| list.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect();
+    let banned = file["bans"]["deny"].as_array().unwrap().iter();
+    Policy {
+        allowed: texts(&file["licenses"]["allow"]),
+        banned: banned.map(|ban| ban["crate"].as_str().unwrap().to_owned()).collect(),
+    }
+}
+
+/// Every package of this machine's build, the program itself excepted.
+fn packages() -> Vec<Package> {
+    let host = run("rustc", &["-vV"]);
+    let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let metadata = run(env!("CARGO"), &["metadata", "--format-version", "1", "--locked", "--filter-platform", host]);
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    let text = |package: &Value, key: &str| package[key].as_str().unwrap_or_default().to_owned();
+    let package = |package: &Value| Package {
+        name: text(package, "name"),
+        version: text(package, "version"),
+        licence: text(package, "license"),
+    };
+    let all = metadata["packages"].as_array().unwrap().iter().map(package);
+    all.filter(|package| package.name != env!("CARGO_PKG_NAME")).collect()
+}
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).current_dir(top()).output().unwrap();
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn expressions_are_read() {
+    let allowed = ["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-3-Clause", "MPL-2.0"].map(str::to_owned);
+    let check = |expression: &str, expected: bool| assert_eq!(is_met(expression, &allowed), expected, "{expression}");
+    check("MIT", true);
+    check("GPL-3.0", false);
+    check("GPL-3.0 OR MIT", true);
+    check("GPL-3.0/MIT", true);
+    check("GPL-3.0 AND MIT", false);
+    check("(GPL-3.0 OR MIT) AND BSD-3-Clause", true);
+    check("MIT AND (GPL-3.0 OR LGPL-3.0)", false);
+    check("Apache-2.0 WITH LLVM-exception", true);
+    check("MIT WITH LLVM-exception", false);
+    check("MPL-2.0+", true);
+    check("", false);
+    check("MIT MIT", false);
+}
+
+#[test]
+fn planted_packages_are_found() {
+    let policy = Policy { allowed: vec!["MIT".into()], banned: vec!["left-pad".into()] };
+    let package =
+        |name: &str, licence: &str| Package { name: name.into(), version: "1.0.0".into(), licence: licence.into() };
+    expect_one(&complaints(&[package("a", "AGPL-3.0")], &policy), "a 1.0.0 comes under \"AGPL-3.0\"");
+    expect_one(&complaints(&[package("left-pad", "MIT")], &policy), "is banned");
+    expect_none(&complaints(&[package("a", "MIT")], &policy));
+}
+
+#[test]
+fn everything_linked_in_is_allowed() {
+    let packages = packages();
+    assert!(packages.len() > 100, "cargo named only {} packages", packages.len());
+    expect_none(&complaints(&packages, &policy()));
+}

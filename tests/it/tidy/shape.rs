@@ -1,0 +1,154 @@
+//! Shape: what fits a screen, what every folder owes its reader, and words that must not stay.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+
+use super::code::{File, bare, files, files_of, line_of, top};
+use super::{expect_none, expect_one};
+
+/// The most lines of a file. Half of it is the habit.
+const FILE: usize = 700;
+/// The most lines of a function. Half of it is the habit; a second screen means that a noun is missing.
+const FUNCTION: usize = 80;
+
+/// Functions that may be longer, each with its reason: they are tables, which are read line by line.
+const LONG: [&str; 1] = ["src/world/fold/tests/operations.rs appending_and_taking"];
+
+/// The least lines of a folder's head.
+const HEAD: usize = 3;
+
+fn too_long(file: &File) -> Vec<String> {
+    let lines = file.text.lines().count();
+    let complaint = format!("{} has {lines} lines, {FILE} at most: split it along its nouns", file.path);
+    if lines > FILE { vec![complaint] } else { Vec::new() }
+}
+
+/// Functions over the limit. Source is formatted: a function ends at the first brace that stands as far left as it.
+fn long_functions(file: &File) -> Vec<String> {
+    let text = bare(&file.text);
+    let lines: Vec<&str> = text.lines().collect();
+    let begin = Regex::new(r"^(\s*)(?:[\w()]+ |pub\(.*?\) )*fn (\w+)").unwrap();
+    let mut complaints = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(found) = begin.captures(line) else { continue };
+        let (indent, name) = (&found[1], &found[2]);
+        let ends = |line: &&str| {
+            **line == format!("{indent}}}") || line.ends_with(';') && line.starts_with(&format!("{indent}f"))
+        };
+        let length = lines[at..].iter().position(|line| ends(&line.trim_end())).unwrap_or(0) + 1;
+        let is_one_line = line.trim_end().ends_with(['}', ';']);
+        if length > FUNCTION && !is_one_line && !LONG.contains(&format!("{} {name}", file.path).as_str()) {
+            complaints.push(format!("{}:{} {name} has {length} lines, {FUNCTION} at most", file.path, at + 1));
+        }
+    }
+    complaints
+}
+
+/// Every file of `src` begins by saying what it is for; the head of a folder also teaches how to add the next thing.
+fn headless(file: &File, folders: &BTreeSet<String>) -> Vec<String> {
+    let head = file.text.lines().take_while(|line| line.starts_with("//!")).count();
+    let own = file.path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
+    let (least, what) = if folders.contains(own) { (HEAD, "the head of its folder") } else { (1, "a file") };
+    let complaint = format!("{}: {what} begins with `//!` ({least} lines at least), not {head}", file.path);
+    if head < least { vec![complaint] } else { Vec::new() }
+}
+
+fn silenced_without_reason(file: &File) -> Vec<String> {
+    let silenced = Regex::new(r"#!?\[(?:allow|expect)\s*\(").unwrap();
+    let text = bare(&file.text);
+    let mut complaints = Vec::new();
+    for found in silenced.find_iter(&text) {
+        let rest = &text[found.start()..];
+        let attribute = &rest[..rest.find(']').unwrap_or(rest.len())];
+        if !attribute.contains("reason") {
+            let line = line_of(&text, found.start());
+            complaints.push(format!("{}:{line} silences a lint without a reason", file.path));
+        }
+    }
+    complaints
+}
+
+/// Notes to oneself, and places that exist on one machine only.
+fn leftovers(file: &File) -> Vec<String> {
+    let notes = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")].join("|");
+    let places =
+        [concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!("/wo", "rk/")].join("|");
+    let pattern = Regex::new(&format!(r"\b({notes})\b|(^|[^\w.~}}*-])({places})|C:\\Users")).unwrap();
+    let complaint = |(at, line): (usize, &str)| {
+        let found = pattern.find(line)?;
+        Some(format!("{}:{} leaves {:?} behind", file.path, at + 1, found.as_str().trim()))
+    };
+    file.text.lines().enumerate().filter_map(complaint).collect()
+}
+
+/// Sources that people write: what is generated or comes from elsewhere is not measured.
+fn sources() -> Vec<File> {
+    let rust = ["src", "tests", "benches", "build.rs"].into_iter().flat_map(|folder| files_of(folder, ".rs"));
+    let page = ["static/js", "tests"].into_iter().flat_map(|folder| files_of(folder, "js"));
+    rust.chain(page).filter(|file| top().join(&file.path).is_file()).collect()
+}
+
+fn file(path: &str, text: &str) -> File {
+    File { path: path.to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn planted_faults_of_shape_are_found() {
+    expect_one(&too_long(&file("src/a.rs", &"x\n".repeat(701))), "701 lines");
+    expect_none(&too_long(&file("src/a.rs", &"x\n".repeat(700))));
+
+    let body = |lines: usize| {
+        format!(
+            "impl A {{\n    pub(crate) async fn f(\n        a: B,\n    ) {{\n{}    }}\n}}\n",
+            "        g();\n".repeat(lines)
+        )
+    };
+    expect_one(&long_functions(&file("src/a.rs", &body(77))), "src/a.rs:2 f has 81 lines");
+    expect_none(&long_functions(&file("src/a.rs", &body(76))));
+
+    let folders = BTreeSet::from(["src/a".to_owned()]);
+    expect_one(&headless(&file("src/a/mod.rs", "//! One.\n//! Two.\nmod b;"), &folders), "3 lines at least");
+    expect_one(&headless(&file("src/a.rs", "//! One.\n"), &folders), "3 lines at least");
+    expect_one(&headless(&file("src/b.rs", "use x;"), &folders), "1 lines at least");
+    expect_none(&headless(&file("src/b.rs", "//! One.\n"), &folders));
+
+    expect_one(&silenced_without_reason(&file("a.rs", "\n#[allow(dead_code)]\nfn f() {}")), "a.rs:2");
+    expect_none(&silenced_without_reason(&file("a.rs", "#![expect(\n    x,\n    reason = \"y\"\n)]")));
+}
+
+#[test]
+fn planted_leftovers_are_found() {
+    let note = concat!("// TO", "DO: later");
+    expect_one(&leftovers(&file("a.js", note)), "a.js:1 leaves");
+    expect_one(&leftovers(&file("a.sh", concat!("\ncd /ho", "me/me/clotho"))), "a.sh:2");
+    expect_one(&leftovers(&file("a.md", concat!("see `/wo", "rk/x`"))), "a.md:1");
+    expect_none(&leftovers(&file("a.rs", concat!("todo!(); \"$HO", "ME/.cache\"; target/wo", "rk/x; ~/ho", "me/x"))));
+}
+
+#[test]
+fn files_and_functions_fit() {
+    let sources = sources();
+    let long = sources.iter().filter(|file| file.path.ends_with(".rs")).flat_map(long_functions);
+    expect_none(&sources.iter().flat_map(too_long).chain(long).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_room_has_a_head() {
+    let files = files_of("src", ".rs");
+    let parent = |file: &File| file.path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let folders: BTreeSet<String> = files.iter().filter_map(parent).filter(|folder| folder != "src").collect();
+    expect_none(&files.iter().flat_map(|file| headless(file, &folders)).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_silenced_lint_says_why() {
+    expect_none(
+        &sources().iter().filter(|f| f.path.ends_with(".rs")).flat_map(silenced_without_reason).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    expect_none(&files("").iter().flat_map(leftovers).collect::<Vec<_>>());
+}
