@@ -181,7 +181,7 @@ fn explain(config: &Config, error: &StoreError) -> StartError {
 }
 
 /// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
-fn catalogue(config: &Config) -> Catalogue {
+pub fn catalogue(config: &Config) -> Catalogue {
     let limits = Limits::default();
     let bundled = assets::plugin_ids().map(|id| {
         let files = assets::plugin(id).map(|file| (file.path, file.bytes));

@@ -1,6 +1,7 @@
 //! The command line: bare `clotho` serves. To add a command: a variant of [`Command`], a file with its name, an arm in
 //! [`run`]. Commands print to standard output what was asked for and to standard error what went wrong, with a hint.
 
+mod plugin;
 mod serve;
 mod write;
 
@@ -26,6 +27,9 @@ struct Line {
 enum Command {
     /// Serve (the default).
     Serve,
+    /// What modders need: list, check, test.
+    #[command(subcommand)]
+    Plugin(plugin::Command),
 }
 
 /// What a command found or did.
@@ -39,6 +43,7 @@ pub fn run() -> ExitCode {
     };
     let outcome = match line.command.unwrap_or(Command::Serve) {
         Command::Serve => config(line.config).and_then(serve::serve),
+        Command::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, &config)),
     };
     outcome.unwrap_or_else(|error| {
         write::error(&format!("clotho: {error:#}"));

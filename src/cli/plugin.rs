@@ -1,0 +1,114 @@
+//! `clotho plugin …`: what modders do at night. Nothing here needs a running server or touches its data.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Subcommand;
+
+use crate::app;
+use crate::config::Config;
+use crate::plugin::testing::test;
+use crate::plugin::{Catalogue, Limits, Loaded, Source};
+
+use super::{Outcome, write};
+
+/// What can be done with plugins.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the plugins that this configuration finds, and what is wrong with those that do not load.
+    List,
+    /// Read, compile and check a plugin: its id, or a folder.
+    Check {
+        /// An id, or the path of a plugin's folder.
+        plugin: String,
+    },
+    /// Run a plugin's tests (`tests/*.toml` in its folder; the program itself carries none).
+    Test {
+        /// An id, or the path of a plugin's folder.
+        #[arg(required_unless_present = "all")]
+        plugin: Option<String>,
+        /// Every plugin in this folder.
+        #[arg(long, value_name = "FOLDER")]
+        all: Option<PathBuf>,
+    },
+}
+
+/// Runs a command; 1 = something was found.
+pub fn run(command: Command, config: &Config) -> Outcome {
+    match command {
+        Command::List => Ok(list(&app::catalogue(config))),
+        Command::Check { plugin } => check(&plugin, config),
+        Command::Test { plugin: Some(plugin), .. } => Ok(tests(&[find(&plugin, config)?])),
+        Command::Test { all, .. } => test_all(&all.unwrap_or_default()),
+    }
+}
+
+fn list(catalogue: &Catalogue) -> ExitCode {
+    let mut broken = false;
+    for entry in catalogue.entries() {
+        match &entry.state {
+            Ok(plugin) => {
+                let manifest = plugin.manifest();
+                write::line(&format!("{} {}  {}", plugin.id(), manifest.version, manifest.description.get("en")));
+            }
+            Err(error) => {
+                broken = true;
+                write::error(&format!("{}: {error}", entry.name));
+            }
+        }
+    }
+    ExitCode::from(u8::from(broken))
+}
+
+fn check(name: &str, config: &Config) -> Outcome {
+    let plugin = find(name, config)?;
+    for warning in plugin.warnings() {
+        write::error(&format!("{warning}"));
+    }
+    let found = plugin.warnings().len();
+    write::line(&format!("{} {}: {found} warnings", plugin.id(), plugin.manifest().version));
+    Ok(ExitCode::from(u8::from(found > 0)))
+}
+
+/// A folder where there is one of that name, else a plugin by id.
+fn find(name: &str, config: &Config) -> Result<Arc<Loaded>, anyhow::Error> {
+    let folder = PathBuf::from(name);
+    if folder.join("plugin.toml").is_file() {
+        return load(Source::read(&folder)?);
+    }
+    let catalogue = app::catalogue(config);
+    let entry = catalogue.entries().find(|entry| entry.name == name);
+    match entry.map(|entry| &entry.state) {
+        Some(Ok(plugin)) => Ok(Arc::clone(plugin)),
+        Some(Err(error)) => Err(anyhow::anyhow!("{error}")),
+        None => Err(anyhow::anyhow!("no plugin is named \"{name}\", and no folder of that name holds a plugin.toml")),
+    }
+}
+
+fn load(source: Source) -> Result<Arc<Loaded>, anyhow::Error> {
+    Loaded::load(source, &Limits::patient()).map(Arc::new).map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+fn test_all(folder: &std::path::Path) -> Outcome {
+    let mut plugins = Vec::new();
+    for (name, source) in Source::read_all(folder)? {
+        let named = |error: anyhow::Error| error.context(name.clone());
+        plugins.push(source.map_err(anyhow::Error::from).and_then(load).map_err(named)?);
+    }
+    Ok(tests(&plugins))
+}
+
+/// Runs the tests of plugins; ends with a line that counts them. No test at all is a failure: it proves nothing.
+fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
+    let (mut passed, mut failed) = (0, 0);
+    for plugin in plugins {
+        let report = test(plugin);
+        write::line(&format!("{} {}\n{report}\n", plugin.id(), plugin.manifest().version));
+        let bad = report.cases.iter().filter(|case| !case.failures.is_empty()).count();
+        failed += bad;
+        passed += report.cases.len() - bad;
+    }
+    write::line(&format!("{passed} passed, {failed} failed"));
+    ExitCode::from(u8::from(failed > 0 || passed == 0))
+}
