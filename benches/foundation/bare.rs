@@ -14,13 +14,13 @@ pub struct Bare {
 }
 
 diesel::table! { nodes (n) { n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>,
-    ordinal -> Integer, role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
-    is_hidden -> Bool, depth -> Integer, turn -> Integer, since_keyframe -> Integer, dice_seed -> BigInt,
-    revision -> Integer, created -> BigInt, remembered_n -> Nullable<BigInt>, } }
+ordinal -> Integer, role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
+is_hidden -> Bool, depth -> Integer, turn -> Integer, since_keyframe -> Integer, dice_seed -> BigInt,
+revision -> Integer, created -> BigInt, remembered_n -> Nullable<BigInt>, } }
 diesel::table! { texts (n) { n -> BigInt, content -> Text, metadata -> Text, } }
 diesel::table! { deltas (n) { n -> BigInt, node_n -> BigInt, revision -> Integer, body -> Text, } }
 diesel::table! { operations (n) { n -> BigInt, session_n -> BigInt, op -> BigInt, step -> BigInt, act -> Text,
-    at -> BigInt, effects -> Text, } }
+at -> BigInt, effects -> Text, } }
 diesel::table! { sessions (n) { n -> BigInt, head_n -> BigInt, op -> BigInt, updated -> BigInt, } }
 
 impl Bare {

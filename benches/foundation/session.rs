@@ -6,7 +6,9 @@ use std::sync::Arc;
 use clotho::clock::{Ids, Time};
 use clotho::ids::{NodeId, SessionId, UserId};
 use clotho::oplog::Act;
-use clotho::store::{Actor, Draft, Ending, Message, PluginInForce, RulesInForce, Settings, Store, Tx, User, WriteError};
+use clotho::store::{
+    Actor, Draft, Ending, Message, PluginInForce, RulesInForce, Settings, Store, Tx, User, WriteError,
+};
 use clotho::tree::{Delta, Kind, Role, Session, Status};
 use clotho::world::{Change, Operation, Pointer};
 use serde_json::{Map, json};
@@ -21,13 +23,8 @@ pub struct Bench {
 }
 
 pub fn open(folder: &Path) -> Bench {
-    let settings = Settings {
-        data_dir: folder.to_owned(),
-        database: None,
-        keyframe_every: 16,
-        readers: 2,
-        group_max: 64,
-    };
+    let settings =
+        Settings { data_dir: folder.to_owned(), database: None, keyframe_every: 16, readers: 2, group_max: 64 };
     let (store, mut published) = Store::open(&settings).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.spawn(async move { while published.recv().await.is_some() {} });

@@ -87,7 +87,8 @@ fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let (essence, parameters) = kind.split_once(';').unwrap_or((kind, ""));
     let essence = essence.trim().to_ascii_lowercase();
-    let charset = parameters.split(';').filter_map(|one| one.split_once('=')).find(|(name, _)| name.trim() == "charset");
+    let charset =
+        parameters.split(';').filter_map(|one| one.split_once('=')).find(|(name, _)| name.trim() == "charset");
     let is_utf8 = charset.is_none_or(|(_, name)| name.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"));
     if (essence == "application/json" || essence.ends_with("+json")) && is_utf8 {
         return Ok(());

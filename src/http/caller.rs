@@ -9,8 +9,8 @@ use std::future::{Ready, ready};
 use std::net::IpAddr;
 
 use actix_web::dev::{Payload, RequestHead};
-use actix_web::http::header::{self, HeaderMap, HeaderName};
 use actix_web::http::Method;
+use actix_web::http::header::{self, HeaderMap, HeaderName};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
 use super::error::{ApiError, Code};
@@ -100,7 +100,8 @@ impl Gate<'_> {
     fn admit(&self, head: &RequestHead) -> Result<(), ApiError> {
         let headers = head.headers();
         let host = host(headers).filter(|host| self.is_ours(&host.name));
-        let host = host.ok_or_else(|| ApiError::new(Code::BadHost, "the Host header names no address of this server"))?;
+        let host =
+            host.ok_or_else(|| ApiError::new(Code::BadHost, "the Host header names no address of this server"))?;
         let named = head.uri.authority().map(|authority| Authority::parse(authority.as_str()));
         if named.is_some_and(|named| named.is_none_or(|named| !self.is_ours(&named.name))) {
             return Err(ApiError::new(Code::BadHost, "the request line names no address of this server"));
@@ -231,13 +232,19 @@ mod tests {
     #[test]
     fn only_our_own_names_come_in() {
         let bad = Some(Code::BadHost);
-        for host in ["localhost", "LOCALHOST:7317", "localhost.", "127.0.0.1:1", "127.8.9.1", "[::1]:7317", "play.example.org"] {
+        for host in
+            ["localhost", "LOCALHOST:7317", "localhost.", "127.0.0.1:1", "127.8.9.1", "[::1]:7317", "play.example.org"]
+        {
             check("GET", &[("host", host)], None);
         }
-        for host in ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "a@localhost", "localhost:x"] {
+        for host in
+            ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "a@localhost", "localhost:x"]
+        {
             check("GET", &[("host", host)], bad);
         }
-        for host in ["192.168.0.7", "0.0.0.0", "[::]", "[::ffff:10.0.0.1]", "localhost/x", "localhost:7317:1", "2130706433"] {
+        for host in
+            ["192.168.0.7", "0.0.0.0", "[::]", "[::ffff:10.0.0.1]", "localhost/x", "localhost:7317:1", "2130706433"]
+        {
             check("GET", &[("host", host)], bad);
         }
         check("GET", &[], bad);

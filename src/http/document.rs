@@ -179,7 +179,8 @@ fn operation(entry: &Entry, sketch: Sketch) -> Operation {
         .operation_id(Some(format!("{} {}", entry.method, entry.plain_path())))
         .parameters(Some(sketch.parameters));
     if let Some(schema) = sketch.body {
-        operation = operation.request_body(Some(RequestBodyBuilder::new().content("application/json", json(schema)).build()));
+        operation =
+            operation.request_body(Some(RequestBodyBuilder::new().content("application/json", json(schema)).build()));
     }
     for status in entry.statuses {
         let mut answer = ResponseBuilder::new().description(reason(*status));
@@ -227,4 +228,3 @@ pub fn described(document: &Value) -> Vec<String> {
     found.sort();
     found
 }
-

@@ -55,13 +55,7 @@ impl Entry {
 }
 
 /// A route.
-pub fn route<F, Args>(
-    method: Method,
-    path: &'static str,
-    access: Access,
-    summary: &'static str,
-    handler: F,
-) -> Entry
+pub fn route<F, Args>(method: Method, path: &'static str, access: Access, summary: &'static str, handler: F) -> Entry
 where
     F: Handler<Args> + Send + Sync,
     Args: FromRequest + Input + 'static,

@@ -134,7 +134,10 @@ mod tests {
         check("\"${a}\" // `${b}`\n/* `${c}` */ 'x'", "\"${a}\" // `${b}`\n/* `${c}` */ 'x'");
         check("`猫${\na\n}犬`\n`${z}`", "`猫${clotho_text({\na\n})}犬`\n`${clotho_text({z})}`");
         check("`${a", "`${clotho_text({a");
-        check("`${a}${}`\r\nlet b = `${a}`;", "`${clotho_text({a})}${clotho_text({})}`\r\nlet b = `${clotho_text({a})}`;");
+        check(
+            "`${a}${}`\r\nlet b = `${a}`;",
+            "`${clotho_text({a})}${clotho_text({})}`\r\nlet b = `${clotho_text({a})}`;",
+        );
     }
 
     #[test]

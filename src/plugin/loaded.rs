@@ -50,7 +50,12 @@ impl Loaded {
         let name = source.name.clone();
         // Parsing goes as deep as a script does, and a parser that fails on strange text must not take the server along.
         on_script_thread(|| Self::load_here(source, server)).unwrap_or_else(|error| {
-            Err(Box::new(ScriptError::new(&name, "", ErrorKind::Host, format!("the plugin could not be read: {error}"))))
+            Err(Box::new(ScriptError::new(
+                &name,
+                "",
+                ErrorKind::Host,
+                format!("the plugin could not be read: {error}"),
+            )))
         })
     }
 

@@ -242,7 +242,8 @@ impl Fill<'_> {
         if bytes <= CARD_BYTES {
             return Ok(());
         }
-        Err(ApiError::new(Code::TooLarge, format!("a whole card has at most {CARD_BYTES} bytes")).detail("limit", CARD_BYTES))
+        Err(ApiError::new(Code::TooLarge, format!("a whole card has at most {CARD_BYTES} bytes"))
+            .detail("limit", CARD_BYTES))
     }
 }
 
@@ -327,13 +328,13 @@ mod tests {
 
     #[test]
     fn a_change_merges() {
-        let Value::Object(mut card) = json!({"name": "Rin", "tags": ["a"], "metadata": {"x": 1, "y": 2}, "other": 5}) else {
+        let Value::Object(mut card) = json!({"name": "Rin", "tags": ["a"], "metadata": {"x": 1, "y": 2}, "other": 5})
+        else {
             unreachable!()
         };
         let change = fields(json!({"tags": ["b"], "metadata": {"y": null, "z": 3}, "avatar": null}));
         change.apply(&mut card).unwrap();
-        let expected =
-            json!({"name": "Rin", "tags": ["b"], "metadata": {"x": 1, "z": 3}, "other": 5, "avatar": null});
+        let expected = json!({"name": "Rin", "tags": ["b"], "metadata": {"x": 1, "z": 3}, "other": 5, "avatar": null});
         assert_eq!(Value::Object(card), expected);
     }
 

@@ -240,7 +240,10 @@ impl Generate {
     fn read(self, inside: &str) -> Result<turn::Generate, ApiError> {
         let n = self.n.unwrap_or(1);
         if !(1..=REPLIES).contains(&n) {
-            return Err(ApiError::invalid(&format!("{inside}n"), format!("1 to {REPLIES} replies are expected, got {n}")));
+            return Err(ApiError::invalid(
+                &format!("{inside}n"),
+                format!("1 to {REPLIES} replies are expected, got {n}"),
+            ));
         }
         model(self.model.as_deref()).map_err(|error| error.detail("field", format!("{inside}model")))?;
         Ok(turn::Generate { n, model: self.model, params: self.params, character: self.character_id.map(|id| id.0) })

@@ -159,7 +159,8 @@ impl From<PathChange> for Change {
 
 /// The schemas of rules, each with a title: its own, else what `title_of` says of the plugin.
 pub fn schemas(rules: &RulesInForce, title_of: impl Fn(&str) -> Option<String>) -> Vec<StateSchema> {
-    let governed = rules.plugins.iter().filter_map(|plugin| Some((plugin, plugin.root.as_ref()?, plugin.schema.as_ref()?)));
+    let governed =
+        rules.plugins.iter().filter_map(|plugin| Some((plugin, plugin.root.as_ref()?, plugin.schema.as_ref()?)));
     governed
         .map(|(plugin, root, schema)| StateSchema {
             plugin: plugin.id.clone(),

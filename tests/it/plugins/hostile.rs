@@ -177,8 +177,11 @@ hostile! {
 
 #[test]
 fn imports_are_counted() {
-    let files =
-        [("plugin.toml", MANIFEST), ("main.rhai", "fn on_reply(ctx) { loop { import \"lib\" as l; l::f(); } }"), ("lib.rhai", "fn f() { 1 }")];
+    let files = [
+        ("plugin.toml", MANIFEST),
+        ("main.rhai", "fn on_reply(ctx) { loop { import \"lib\" as l; l::f(); } }"),
+        ("lib.rhai", "fn f() { 1 }"),
+    ];
     let source = Source::new("mine", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
     let loaded = std::sync::Arc::new(Loaded::load(source, &Limits::default()).unwrap());
     let outcome = std::thread::Builder::new()

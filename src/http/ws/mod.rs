@@ -1,0 +1,319 @@
+//! Live events of one session over a WebSocket.
+//!
+//! A socket watches first and reads the log afterwards, so nothing falls in between. It *pulls*: whenever something is new
+//! it takes the operations since the one it has (`events.rs`) and the texts since the offsets it has (`stream.rs`), and
+//! sends them before it looks again. A slow reader therefore gets larger pieces less often and never loses an operation,
+//! and nothing queues up for it. To add a frame: its shape in `wire/events.rs`, the effect it comes from in `events.rs`.
+
+mod events;
+mod stream;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse, rt};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, ProtocolError};
+use serde::Deserialize;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use utoipa::IntoParams;
+
+use self::events::Position;
+use super::body;
+use super::caller::Caller;
+use super::error::{ApiError, Code};
+use super::query::{Nid, Query, Sid};
+use super::routes::{Program, held, look, placed};
+use super::shared::{Shared, SocketPlace};
+use super::wire::events::{ClientFrame, Event};
+use super::wire::node::Look;
+use crate::live::{Live, Watcher};
+use crate::store::{Reader, Store};
+
+/// How long one frame may take to be taken by the connection.
+const SEND_WITHIN: Duration = Duration::from_secs(20);
+/// A sign of life goes out so often.
+const PING_EVERY: Duration = Duration::from_secs(25);
+/// A client that is silent for so long is gone.
+const SILENCE: Duration = Duration::from_secs(70);
+
+/// Where to begin.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct SinceQuery {
+    /// The newest operation that the client has; only what is live unless said.
+    pub since: Option<i64>,
+}
+
+/// Opens a socket on one of the caller's sessions.
+///
+/// # Errors
+/// The session is not there, the caller has too many sockets, or the request is no upgrade.
+pub async fn open(
+    app: Program,
+    shared: Data<Shared>,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<SinceQuery>,
+    payload: Payload,
+) -> Result<HttpResponse, ApiError> {
+    if query.0.since.is_some_and(|since| since < 0) {
+        return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
+    }
+    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+    let limits = &app.config.limits;
+    let place = shared.open_socket(caller.0, limits.ws_per_user).ok_or_else(|| {
+        let mut error = ApiError::new(Code::RateLimited, "too many sockets are open");
+        error.retry_after_s = Some(10);
+        error.hint("close one first")
+    })?;
+    let (answer, session, messages) = actix_ws::handle(&request, payload)
+        .map_err(|_| ApiError::new(Code::Malformed, "this address takes WebSocket upgrades only"))?;
+    let messages = messages
+        .max_frame_size(limits.ws_frame_bytes)
+        .aggregate_continuations()
+        .max_continuation_size(limits.ws_frame_bytes);
+    let socket = Socket {
+        store: Arc::clone(&app.store),
+        live: Arc::clone(&app.live),
+        look: Look { live: None, ..look(&app) },
+        json_depth: limits.json_depth,
+        batch: i64::try_from(limits.ws_queue).unwrap_or(i64::MAX),
+        shared: shared.into_inner(),
+        caller,
+        sid,
+        session,
+        heard: Instant::now(),
+        _place: place,
+    };
+    rt::spawn(socket.run(messages, query.0.since));
+    Ok(answer)
+}
+
+struct Socket {
+    store: Arc<Store>,
+    live: Arc<Live>,
+    look: Look,
+    json_depth: usize,
+    batch: i64,
+    shared: Arc<Shared>,
+    caller: Caller,
+    sid: Sid,
+    session: actix_ws::Session,
+    heard: Instant,
+    _place: SocketPlace,
+}
+
+/// Why a socket ends.
+enum End {
+    /// The client is gone, or does not take what is sent.
+    Gone,
+    /// We close it, and say why.
+    Close(CloseCode, ApiError),
+}
+
+impl From<ApiError> for End {
+    fn from(error: ApiError) -> Self {
+        if let Some(cause) = &error.cause {
+            tracing::error!(target: "clotho::http", cause, "a socket ends: {cause}");
+        }
+        let code = if error.code == Code::NotFound { CloseCode::Policy } else { CloseCode::Error };
+        Self::Close(code, error)
+    }
+}
+
+impl Socket {
+    async fn run(mut self, mut messages: AggregatedMessageStream, since: Option<i64>) {
+        // Watch first, read the log afterwards: nothing falls in between.
+        let mut watcher = self.live.watch(self.sid.0);
+        let end = match self.begin(since).await {
+            Ok(position) => self.serve(&mut messages, &mut watcher, position).await,
+            Err(end) => end,
+        };
+        let End::Close(code, error) = end else { return };
+        if let Ok(text) = Event::refusal(&error).text() {
+            let _ = timeout(SEND_WITHIN, self.session.text(text)).await;
+        }
+        let reason = actix_ws::CloseReason { code, description: Some(error.message) };
+        let _ = timeout(SEND_WITHIN, self.session.close(Some(reason))).await;
+    }
+
+    async fn begin(&mut self, since: Option<i64>) -> Result<Position, End> {
+        let (caller, sid) = (self.caller, self.sid);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = held(reader, caller, sid)?;
+            Ok::<_, ApiError>((Position::new(reader, &held, since)?, events::hello(&held)))
+        };
+        let (position, hello) = self.store.read(read).await?;
+        self.send(&hello).await?;
+        self.catch_up(position).await
+    }
+
+    /// Sends what is new, then waits for more, until someone ends it.
+    async fn serve(
+        &mut self,
+        messages: &mut AggregatedMessageStream,
+        watcher: &mut Watcher,
+        mut position: Position,
+    ) -> End {
+        let mut closing = self.shared.closing();
+        let mut ticks = interval(PING_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            position = match self.news(watcher, position).await {
+                Ok(position) => position,
+                Err(end) => return end,
+            };
+            let done = tokio::select! {
+                _ = closing.wait_for(|closing| *closing) => {
+                    let error = ApiError::new(Code::Unavailable, "the server is shutting down");
+                    Err(End::Close(CloseCode::Restart, error))
+                }
+                message = messages.recv() => self.take(message, &mut position).await,
+                () = watcher.changed() => Ok(()),
+                _ = ticks.tick() => self.tick().await,
+            };
+            if let Err(end) = done {
+                return end;
+            }
+        }
+    }
+
+    /// Operations first, then texts: a piece never comes before its node.
+    async fn news(&mut self, watcher: &Watcher, mut position: Position) -> Result<Position, End> {
+        let has_operations = watcher.operations_since(position.op()).is_none_or(|new| !new.is_empty());
+        if has_operations {
+            position = self.catch_up(position).await?;
+        }
+        for event in position.streams.pull(&self.live) {
+            self.send(&event).await?;
+        }
+        Ok(position)
+    }
+
+    /// Sends everything that the log has after a position.
+    async fn catch_up(&mut self, mut position: Position) -> Result<Position, End> {
+        loop {
+            let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
+            let read = move |reader: &mut Reader<'_>| {
+                let held = held(reader, caller, sid)?;
+                let frames = position.advance(reader, &held, &look, batch)?;
+                Ok::<_, ApiError>((position, frames, held.session.op))
+            };
+            let (moved, frames, newest) = self.store.read(read).await?;
+            position = moved;
+            for frame in frames {
+                self.send_text(frame).await?;
+            }
+            if position.op() >= newest {
+                return Ok(position);
+            }
+        }
+    }
+
+    async fn send(&mut self, event: &Event) -> Result<(), End> {
+        self.send_text(event.text()?).await
+    }
+
+    /// The connection's own queue is short, so this waits for a slow reader; but not for ever.
+    async fn send_text(&mut self, text: String) -> Result<(), End> {
+        match timeout(SEND_WITHIN, self.session.text(text)).await {
+            Ok(Ok(())) => {
+                self.shared.meters.framed();
+                Ok(())
+            }
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+
+    async fn tick(&mut self) -> Result<(), End> {
+        if self.heard.elapsed() > SILENCE {
+            return Err(End::Gone);
+        }
+        // A session may have been deleted, which no operation tells.
+        let (caller, sid) = (self.caller, self.sid);
+        self.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+        match timeout(SEND_WITHIN, self.session.ping(b"")).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+
+    async fn take(
+        &mut self,
+        message: Option<Result<AggregatedMessage, ProtocolError>>,
+        position: &mut Position,
+    ) -> Result<(), End> {
+        self.heard = Instant::now();
+        match message {
+            Some(Ok(AggregatedMessage::Text(text))) => self.frame(text.as_bytes(), position).await,
+            Some(Ok(AggregatedMessage::Binary(_))) => {
+                let error = ApiError::new(Code::UnsupportedMedia, "frames are texts");
+                self.send(&Event::refusal(&error)).await
+            }
+            Some(Ok(AggregatedMessage::Ping(bytes))) => self.session.pong(&bytes).await.map_err(|_| End::Gone),
+            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
+            Some(Ok(AggregatedMessage::Close(_))) | None => {
+                // The other side says goodbye: so do we.
+                let _ = timeout(SEND_WITHIN, self.session.clone().close(None)).await;
+                Err(End::Gone)
+            }
+            Some(Err(ProtocolError::Overflow)) => {
+                Err(End::Close(CloseCode::Size, ApiError::new(Code::TooLarge, "the frame is too large")))
+            }
+            Some(Err(_)) => {
+                Err(End::Close(CloseCode::Protocol, ApiError::new(Code::Malformed, "the frame is malformed")))
+            }
+        }
+    }
+
+    /// A frame of the client. A bad one is answered, and the socket lives.
+    async fn frame(&mut self, bytes: &[u8], position: &mut Position) -> Result<(), End> {
+        let answer = match body::parse::<ClientFrame>(bytes, self.json_depth) {
+            Ok(frame) => self.answer(&frame, position).await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(None) => Ok(()),
+            Ok(Some(event)) => self.send(&event).await,
+            Err(error) if error.cause.is_some() => Err(error.into()),
+            Err(error) => self.send(&Event::refusal(&error)).await,
+        }
+    }
+
+    async fn answer(&self, frame: &ClientFrame, position: &mut Position) -> Result<Option<Event>, ApiError> {
+        match frame.kind.as_str() {
+            "ping" => Ok(Some(Event::Pong)),
+            // Nobody else is here yet who could be told.
+            "typing" => Ok(None),
+            "resume" => self.resume(frame, position).await.map(Some),
+            other => {
+                let words = body::printable(other);
+                Err(ApiError::invalid("type", format!("resume, typing or ping is expected, got \"{words}\"")))
+            }
+        }
+    }
+
+    /// One piece from where the client stands. Whose node it is, is looked up again: rights may have changed.
+    async fn resume(&self, frame: &ClientFrame, position: &mut Position) -> Result<Event, ApiError> {
+        let id = frame.id.ok_or_else(|| ApiError::invalid("id", "missing field \"id\""))?.0;
+        let offset = frame.offset.ok_or_else(|| ApiError::invalid("offset", "missing field \"offset\""))?;
+        let (caller, sid) = (self.caller, self.sid);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = held(reader, caller, sid)?;
+            placed(reader, &held, id).map(|placed| placed.node)
+        };
+        let node = self.store.read(read).await?;
+        if node.status == crate::tree::Status::Generating {
+            let running = self.live.running(id).filter(|running| running.session == sid.0);
+            let running = running.ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
+            return running.look(|written| {
+                position.streams.resume(id, &written.content, &written.reasoning, offset, frame.reasoning_offset)
+            });
+        }
+        let reasoning = node.reasoning.unwrap_or_default();
+        stream::piece(id, &node.content, &reasoning, offset, frame.reasoning_offset)
+    }
+}
