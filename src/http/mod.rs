@@ -1,4 +1,12 @@
-//! HTTP.
+//! The only floor that speaks HTTP and JSON to clients.
+//!
+//! A request passes the gate (`seal.rs`, `caller.rs`), finds its line in the table below (`table.rs`), is read into shapes
+//! (`body.rs`, `query.rs`, `wire/`), and its handler (`routes/`) has one gait: take, load, decide, one write, answer.
+//! Whatever is refused leaves in one form (`error.rs`). `ws/` tells of what happens, `repeat.rs` keeps a repeated key from
+//! acting twice, `document.rs` writes the contract from this same table, `server.rs` listens.
+//!
+//! To add a route: a handler in `routes/`, and its line in [`table()`], which says who may call it and what it answers. The
+//! document, the refusals of other methods and the tests of every route follow from the line.
 
 pub mod answer;
 pub mod body;
@@ -6,10 +14,142 @@ pub mod caller;
 pub mod document;
 pub mod error;
 pub mod query;
-pub mod repeat;
+mod repeat;
+pub mod routes;
 pub mod scan;
-pub mod seal;
+mod seal;
+pub mod server;
 pub mod shared;
 pub mod table;
 pub mod wire;
 pub mod ws;
+
+use actix_web::http::Method;
+
+pub use server::{serve, serve_until};
+
+use caller::Access::{Operator, Public, User};
+use routes::{
+    auth, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search, sessions, states,
+    tree, turns, worlds,
+};
+use table::{Entry, group, route};
+
+const GET: Method = Method::GET;
+const POST: Method = Method::POST;
+const PUT: Method = Method::PUT;
+const PATCH: Method = Method::PATCH;
+const DELETE: Method = Method::DELETE;
+
+/// Every route of the program, with who may call it.
+pub fn table() -> Vec<Entry> {
+    [
+        group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
+        group("Characters and personas", cards()),
+        group("Sessions", stories()),
+        group("The tree", reading()),
+        group("Writing", writing()),
+        group("Search, plugins, models", offers()),
+        group("Operations", operations()),
+        group("The page", files()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn cards() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/characters", User, "The caller's characters", characters::list),
+        route(POST, "/api/characters", User, "Keeps a new character", characters::create).answers(&[201]),
+        route(GET, "/api/characters/{cid}", User, "One character", characters::read),
+        route(PATCH, "/api/characters/{cid}", User, "Changes fields of a character", characters::change),
+        route(DELETE, "/api/characters/{cid}", User, "Moves a character to the trash", characters::delete)
+            .answers(&[204]),
+        route(GET, "/api/personas", User, "The caller's personas", personas::list),
+        route(POST, "/api/personas", User, "Keeps a new persona", personas::create).answers(&[201]),
+        route(GET, "/api/personas/{pid}", User, "One persona", personas::read),
+        route(PATCH, "/api/personas/{pid}", User, "Changes fields of a persona", personas::change),
+        route(DELETE, "/api/personas/{pid}", User, "Moves a persona to the trash", personas::delete).answers(&[204]),
+    ]
+}
+
+fn stories() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/sessions", User, "The caller's sessions, newest change first", sessions::list),
+        route(POST, "/api/sessions", User, "Begins a session", sessions::create).answers(&[201]),
+        route(GET, "/api/sessions/{sid}", User, "One session with its counts", sessions::read),
+        route(PATCH, "/api/sessions/{sid}", User, "Changes settings of a session", sessions::change),
+        route(DELETE, "/api/sessions/{sid}", User, "Moves a session to the trash", sessions::delete).answers(&[204]),
+        route(PUT, "/api/sessions/{sid}/plugins", User, "Sets the plugins of a session", sessions::set_plugins),
+    ]
+}
+
+fn reading() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/chat/{sid}/tree", User, "The whole tree, or its outline", tree::tree).answers(&[200, 304]),
+        route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(&[200, 304]),
+        route(GET, "/api/chat/{sid}/turns", User, "The turn-based view", turns::turns),
+        route(GET, "/api/chat/{sid}/context-path", User, "The turns from the root to a leaf", turns::context_path),
+        route(
+            GET,
+            "/api/chat/{sid}/commands",
+            User,
+            "Slash commands of the session's plugins",
+            plugins::session_commands,
+        ),
+        route(GET, "/api/chat/{sid}/ops", User, "A part of the session's log", tree::operations),
+        route(GET, "/api/chat/{sid}/node/{nid}", User, "One node", nodes::node),
+        route(GET, "/api/chat/{sid}/node/{nid}/alternatives", User, "The versions of a node", nodes::alternatives),
+        route(GET, "/api/chat/{sid}/node/{nid}/world", User, "The world after a node", worlds::world),
+        route(GET, "/api/chat/{sid}/node/{nid}/delta", User, "What a node does to the world", nodes::delta),
+        route(GET, "/api/chat/{sid}/node/{nid}/trace", User, "Why a reply exists", nodes::trace),
+        route(GET, "/api/chat/{sid}/ws", User, "Live events, over a WebSocket", ws::open).answers(&[101]),
+    ]
+}
+
+fn writing() -> Vec<Entry> {
+    const GROWN: &[u16] = &[201, 202];
+    vec![
+        route(POST, "/api/chat/{sid}/message", User, "Writes a message", messages::message).answers(GROWN),
+        route(POST, "/api/chat/{sid}/node/{nid}/reroll", User, "Begins other replies", messages::reroll)
+            .answers(&[202]),
+        route(POST, "/api/chat/{sid}/node/{nid}/edit", User, "Writes a new version", messages::edit).answers(GROWN),
+        route(POST, "/api/chat/{sid}/node/{nid}/cancel", User, "Stops a reply", messages::cancel).answers(&[202]),
+        route(POST, "/api/chat/{sid}/node/{nid}/world", User, "Changes the world by hand", worlds::change)
+            .answers(&[201]),
+        route(PUT, "/api/chat/{sid}/active_leaf", User, "Moves HEAD", line::checkout),
+        route(PUT, "/api/chat/{sid}/node/{nid}/state", User, "Enables, mutes or rates a node", states::one),
+        route(PUT, "/api/chat/{sid}/nodes/state", User, "Enables or mutes many nodes at once", states::many),
+    ]
+}
+
+fn offers() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/search", User, "Searches all branches", search::search),
+        route(GET, "/api/plugins", User, "The plugins of this server", plugins::list),
+        route(GET, "/api/plugins/{plugin}", User, "One plugin with its settings", plugins::read),
+        route(GET, "/api/models", User, "The models that can be asked", models::list),
+    ]
+}
+
+fn operations() -> Vec<Entry> {
+    vec![
+        route(GET, "/healthz", Public, "Whether the process is there", health::healthz),
+        route(GET, "/readyz", Operator, "Whether database, index and plugins work", health::readyz)
+            .answers(&[200, 503]),
+        route(GET, "/metrics", Operator, "Counters for Prometheus", health::metrics),
+        route(GET, "/api/openapi.json", Public, "This contract as OpenAPI", docs::openapi),
+        route(GET, "/api/docs", Public, "This contract for people", docs::read),
+        route(GET, "/api/docs/style.css", Public, "How the contract for people looks", docs::style),
+    ]
+}
+
+fn files() -> Vec<Entry> {
+    vec![
+        route(GET, "/", Public, "The page", page::index),
+        route(GET, "/s/{address:.*}", Public, "The page, at the address of a session", page::index),
+        route(GET, "/assets/{version}/{path:.*}", Public, "A file of the page", page::asset).answers(&[200, 304]),
+        route(GET, "/favicon.ico", Public, "The icon", page::favicon).answers(&[200, 304]),
+    ]
+}

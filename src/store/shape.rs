@@ -230,6 +230,25 @@ impl Reader<'_> {
         Ok(Page { nodes, next })
     }
 
+    /// Which of some rows lie on the path from the root to a leaf.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn on_path(&mut self, held: &Held, leaf: NodeId, rows: &[&Placed]) -> Result<HashSet<i64>, StoreError> {
+        let Some(start) = node_row(self.conn, held.n, leaf)? else { return Ok(HashSet::new()) };
+        let Some(highest) = rows.iter().map(|placed| placed.node.depth).min() else { return Ok(HashSet::new()) };
+        let walked: Vec<Walked> = diesel::sql_query(
+            "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = ? UNION ALL \
+             SELECT p.n, p.parent_n, p.depth FROM nodes p JOIN up ON p.n = up.parent_n WHERE p.depth >= ?) \
+             SELECT n FROM up",
+        )
+        .bind::<BigInt, _>(start.n)
+        .bind::<Integer, _>(highest)
+        .load(self.conn)?;
+        let path: HashSet<i64> = walked.into_iter().map(|row| row.n).collect();
+        Ok(rows.iter().map(|placed| placed.n).filter(|n| path.contains(n)).collect())
+    }
+
     /// The placeholders of a session: replies that are being written.
     ///
     /// # Errors

@@ -6,10 +6,12 @@
 //! `deny_unknown_fields` (requests), and `ToSchema`.
 
 pub mod cards;
+pub mod events;
 pub mod host;
 pub mod ids;
 pub mod messages;
 pub mod node;
+pub mod search;
 pub mod sessions;
 pub mod tree;
 pub mod turns;
@@ -59,7 +61,7 @@ impl<T: ToSchema> ToSchema for Page<T> {
 }
 
 /// A bare list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct List<T>(pub Vec<T>);
 

@@ -1,5 +1,7 @@
 //! A node as people and programs see it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
@@ -149,15 +151,15 @@ pub struct Alternatives {
 }
 
 /// How nodes are shown.
-#[derive(Clone, Copy)]
-pub struct Look<'a> {
+#[derive(Clone)]
+pub struct Look {
     /// Tags whose blocks readers do not see.
-    pub hide_tags: &'a [String],
+    pub hide_tags: Arc<[String]>,
     /// Where the texts of running replies are; `None` = shown as stored.
-    pub live: Option<&'a Live>,
+    pub live: Option<Arc<Live>>,
 }
 
-impl Look<'_> {
+impl Look {
     /// A node without its siblings.
     pub fn node(&self, dressed: Dressed) -> ChatMessageNode {
         let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
@@ -200,12 +202,12 @@ impl Look<'_> {
 
     /// The text as shown, where it differs.
     pub fn display(&self, content: &str) -> Option<String> {
-        tags::hide(content, self.hide_tags).filter(|shown| shown != content)
+        tags::hide(content, &self.hide_tags).filter(|shown| shown != content)
     }
 
     /// What has arrived of a running reply.
     fn so_far(&self, node: &mut ChatMessageNode) {
-        let Some(running) = self.live.and_then(|live| live.running(node.id.0)) else { return };
+        let Some(running) = self.live.as_ref().and_then(|live| live.running(node.id.0)) else { return };
         running.look(|written| {
             node.content.clone_from(&written.content);
             node.reasoning = Some(written.reasoning.clone()).filter(|text| !text.is_empty());

@@ -1,352 +1,319 @@
-//! `GET /api/chat/{sid}/ws`: live events of one session over a WebSocket (`api.md` 5).
+//! Live events of one session over a WebSocket.
 //!
-//! A socket *pulls*: the session's room says that something is new, the socket takes the operations since the last one it
-//! sent and the text since the offset it has sent. So a slow reader gets larger pieces and never loses an operation, and
-//! nothing queues up for it. It watches first and reads the log afterwards, so nothing falls in between.
-//!
-//! `frames.rs` turns operations into frames, `pieces.rs` cuts running texts. To add an event: an arm in `frames.rs`; to
-//! add a client frame: a variant of [`ClientFrame`] and an arm in [`Socket::heard`].
+//! A socket watches first and reads the log afterwards, so nothing falls in between. It *pulls*: whenever something is new
+//! it takes the operations since the one it has (`events.rs`) and the texts since the offsets it has (`stream.rs`), and
+//! sends them before it looks again. A slow reader therefore gets larger pieces less often and never loses an operation,
+//! and nothing queues up for it. To add a frame: its shape in `wire/events.rs`, the effect it comes from in `events.rs`.
 
-mod frames;
-mod pieces;
+mod events;
+mod stream;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Session};
-use futures_util::StreamExt;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse, rt};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, ProtocolError};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use utoipa::IntoParams;
 
+use self::events::Position;
 use super::body;
+use super::caller::Caller;
 use super::error::{ApiError, Code};
+use super::query::{Nid, Query, Sid};
+use super::routes::{Program, held, look, placed};
 use super::shared::{Shared, SocketPlace};
-use crate::app::App;
-use crate::ids::{NodeId, SessionId, UserId};
-use crate::live::Watcher;
-use crate::oplog::Operation;
-use crate::store::{Reader, StoreError};
-use frames::Frame;
-use pieces::{Piece, Place};
+use super::wire::events::{ClientFrame, Event};
+use super::wire::node::Look;
+use crate::live::{Live, Watcher};
+use crate::store::{Reader, Store};
 
-/// A client that says nothing for so long is asked whether it is there.
-const PING_EVERY: Duration = Duration::from_secs(20);
-/// Unanswered pings after which a socket counts as dead.
-const PINGS_MISSED: u32 = 3;
 /// How long one frame may take to be taken by the connection.
 const SEND_WITHIN: Duration = Duration::from_secs(20);
-/// Operations read from the log at once.
-const BATCH: i64 = 200;
+/// A sign of life goes out so often.
+const PING_EVERY: Duration = Duration::from_secs(25);
+/// A client that is silent for so long is gone.
+const SILENCE: Duration = Duration::from_secs(70);
 
-/// What a client may say.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
-enum ClientFrame {
-    /// "I have this much of that reply."
-    Resume {
-        id: String,
-        offset: u64,
-        #[serde(rename = "reasoningOffset", default)]
-        reasoning_offset: u64,
-    },
-    /// Someone is writing; told to nobody while a session has one member.
-    Typing {},
-    /// "Are you there?"
-    Ping {},
+/// Where to begin.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct SinceQuery {
+    /// The newest operation that the client has; only what is live unless said.
+    pub since: Option<i64>,
 }
 
-/// Opens a socket on a session of the caller's.
+/// Opens a socket on one of the caller's sessions.
 ///
 /// # Errors
 /// The session is not there, the caller has too many sockets, or the request is no upgrade.
 pub async fn open(
-    app: web::Data<App>,
-    shared: Arc<Shared>,
-    caller: UserId,
-    session: SessionId,
-    since: Option<i64>,
+    app: Program,
+    shared: Data<Shared>,
     request: HttpRequest,
-    payload: web::Payload,
+    caller: Caller,
+    sid: Sid,
+    query: Query<SinceQuery>,
+    payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
+    if query.0.since.is_some_and(|since| since < 0) {
+        return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
+    }
+    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
     let limits = &app.config.limits;
-    // Watch before anything is read: what happens from now on is seen.
-    let watcher = app.live.watch(session);
-    let now = standing(&app, caller, session).await?;
-    let place = shared.open_socket(caller, limits.ws_per_user).ok_or_else(|| {
-        let error = ApiError::new(Code::RateLimited, "too many live connections are open");
-        error.hint("close another tab of this server")
+    let place = shared.open_socket(caller.0, limits.ws_per_user).ok_or_else(|| {
+        let mut error = ApiError::new(Code::RateLimited, "too many sockets are open");
+        error.retry_after_s = Some(10);
+        error.hint("close one first")
     })?;
-    let no_upgrade = |_| ApiError::new(Code::Malformed, "this address speaks WebSocket only");
-    let (answer, out, messages) = actix_ws::handle(&request, payload).map_err(no_upgrade)?;
-    let frame = limits.ws_frame_bytes;
-    let messages = messages.max_frame_size(frame).aggregate_continuations().max_continuation_size(frame);
-    let closing = shared.closing();
-    let last = since.unwrap_or(now.op);
-    let socket = Socket { app, shared, caller, session, watcher, out, last, sent: HashMap::new() };
-    actix_web::rt::spawn(socket.live(messages, closing, now, place));
+    let (answer, session, messages) = actix_ws::handle(&request, payload)
+        .map_err(|_| ApiError::new(Code::Malformed, "this address takes WebSocket upgrades only"))?;
+    let messages = messages
+        .max_frame_size(limits.ws_frame_bytes)
+        .aggregate_continuations()
+        .max_continuation_size(limits.ws_frame_bytes);
+    let socket = Socket {
+        store: Arc::clone(&app.store),
+        live: Arc::clone(&app.live),
+        look: Look { live: None, ..look(&app) },
+        json_depth: limits.json_depth,
+        batch: i64::try_from(limits.ws_queue).unwrap_or(i64::MAX),
+        shared: shared.into_inner(),
+        caller,
+        sid,
+        session,
+        heard: Instant::now(),
+        _place: place,
+    };
+    rt::spawn(socket.run(messages, query.0.since));
     Ok(answer)
 }
 
-/// Where a session stands.
-#[derive(Debug, Clone, Copy)]
-struct Standing {
-    op: i64,
-    leaf: NodeId,
-}
-
-async fn standing(app: &App, caller: UserId, session: SessionId) -> Result<Standing, ApiError> {
-    let read = move |reader: &mut Reader<'_>| reader.session(caller, session);
-    let held = app.store.read::<_, StoreError, _>(read).await?;
-    let held = held.ok_or_else(|| ApiError::not_found("the session"))?;
-    Ok(Standing { op: held.session.op, leaf: held.session.head })
+struct Socket {
+    store: Arc<Store>,
+    live: Arc<Live>,
+    look: Look,
+    json_depth: usize,
+    batch: i64,
+    shared: Arc<Shared>,
+    caller: Caller,
+    sid: Sid,
+    session: actix_ws::Session,
+    heard: Instant,
+    _place: SocketPlace,
 }
 
 /// Why a socket ends.
 enum End {
-    /// The other side went away, or does not answer.
+    /// The client is gone, or does not take what is sent.
     Gone,
-    /// The server stops, or the session is not the caller's any more.
-    Close(CloseCode, &'static str),
+    /// We close it, and say why.
+    Close(CloseCode, ApiError),
 }
 
-fn not_theirs() -> End {
-    End::Close(CloseCode::Policy, "the session is not there any more")
-}
-
-struct Socket {
-    app: web::Data<App>,
-    shared: Arc<Shared>,
-    caller: UserId,
-    session: SessionId,
-    watcher: Watcher,
-    out: Session,
-    /// The last operation sent.
-    last: i64,
-    /// How much of each running reply was sent.
-    sent: HashMap<NodeId, Place>,
+impl From<ApiError> for End {
+    fn from(error: ApiError) -> Self {
+        if let Some(cause) = &error.cause {
+            tracing::error!(target: "clotho::http", cause, "a socket ends: {cause}");
+        }
+        let code = if error.code == Code::NotFound { CloseCode::Policy } else { CloseCode::Error };
+        Self::Close(code, error)
+    }
 }
 
 impl Socket {
-    async fn live(
-        mut self,
-        messages: AggregatedMessageStream,
-        closing: watch::Receiver<bool>,
-        now: Standing,
-        place: SocketPlace,
-    ) {
-        let end = self.run(messages, closing, now).await;
-        drop(place);
-        if let End::Close(code, why) = end {
-            // The other side may be gone already.
-            let _ = self.out.close(Some(CloseReason { code, description: Some(why.to_owned()) })).await;
+    async fn run(mut self, mut messages: AggregatedMessageStream, since: Option<i64>) {
+        // Watch first, read the log afterwards: nothing falls in between.
+        let mut watcher = self.live.watch(self.sid.0);
+        let end = match self.begin(since).await {
+            Ok(position) => self.serve(&mut messages, &mut watcher, position).await,
+            Err(end) => end,
+        };
+        let End::Close(code, error) = end else { return };
+        if let Ok(text) = Event::refusal(&error).text() {
+            let _ = timeout(SEND_WITHIN, self.session.text(text)).await;
         }
+        let reason = actix_ws::CloseReason { code, description: Some(error.message) };
+        let _ = timeout(SEND_WITHIN, self.session.close(Some(reason))).await;
     }
 
-    async fn run(
+    async fn begin(&mut self, since: Option<i64>) -> Result<Position, End> {
+        let (caller, sid) = (self.caller, self.sid);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = held(reader, caller, sid)?;
+            Ok::<_, ApiError>((Position::new(reader, &held, since)?, events::hello(&held)))
+        };
+        let (position, hello) = self.store.read(read).await?;
+        self.send(&hello).await?;
+        self.catch_up(position).await
+    }
+
+    /// Sends what is new, then waits for more, until someone ends it.
+    async fn serve(
         &mut self,
-        mut messages: AggregatedMessageStream,
-        mut closing: watch::Receiver<bool>,
-        now: Standing,
+        messages: &mut AggregatedMessageStream,
+        watcher: &mut Watcher,
+        mut position: Position,
     ) -> End {
-        if let Err(end) = self.greet(now).await {
-            return end;
-        }
-        let mut pings = tokio::time::interval(PING_EVERY);
-        pings.reset();
-        let mut missed = 0;
+        let mut closing = self.shared.closing();
+        let mut ticks = interval(PING_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let step = tokio::select! {
-                biased;
-                _ = closing.wait_for(|closing| *closing) => Err(End::Close(CloseCode::Away, "the server stops")),
-                message = messages.next() => {
-                    missed = 0;
-                    match message {
-                        Some(Ok(message)) => self.message(message).await,
-                        Some(Err(_)) => Err(End::Close(CloseCode::Size, "no frame of this protocol, or too large")),
-                        None => Err(End::Gone),
-                    }
-                }
-                () = self.watcher.changed() => self.pull().await,
-                _ = pings.tick() => {
-                    missed += 1;
-                    if missed > PINGS_MISSED { Err(End::Gone) } else { within(self.out.ping(b"")).await }
-                }
+            position = match self.news(watcher, position).await {
+                Ok(position) => position,
+                Err(end) => return end,
             };
-            if let Err(end) = step {
+            let done = tokio::select! {
+                _ = closing.wait_for(|closing| *closing) => {
+                    let error = ApiError::new(Code::Unavailable, "the server is shutting down");
+                    Err(End::Close(CloseCode::Restart, error))
+                }
+                message = messages.recv() => self.take(message, &mut position).await,
+                () = watcher.changed() => Ok(()),
+                _ = ticks.tick() => self.tick().await,
+            };
+            if let Err(end) = done {
                 return end;
             }
         }
     }
 
-    /// `hello`, then what happened since the client last looked.
-    async fn greet(&mut self, now: Standing) -> Result<(), End> {
-        self.send(json!({"type": "hello", "op": now.op, "leafId": now.leaf.to_string()})).await?;
-        // A number from the future is from another database: the client starts afresh.
-        self.last = self.last.clamp(0, now.op);
-        // Replies that the client knows of already are sent from here on; it asks for what it lacks with `resume`.
-        for running in self.watcher.running() {
-            let place = running.look(|written| Place::after(&written.content, &written.reasoning));
-            self.sent.insert(running.node, place);
+    /// Operations first, then texts: a piece never comes before its node.
+    async fn news(&mut self, watcher: &Watcher, mut position: Position) -> Result<Position, End> {
+        let has_operations = watcher.operations_since(position.op()).is_none_or(|new| !new.is_empty());
+        if has_operations {
+            position = self.catch_up(position).await?;
         }
-        // What was done before this socket watched stands in the log only.
-        while self.last < now.op {
-            let operations = self.from_log().await?;
-            if operations.is_empty() {
-                break;
-            }
-            self.operations(operations).await?;
+        for event in position.streams.pull(&self.live) {
+            self.send(&event).await?;
         }
-        self.pull().await
+        Ok(position)
     }
 
-    /// Sends what is new: operations first, then text; a reply's last piece comes before its completion.
-    async fn pull(&mut self) -> Result<(), End> {
+    /// Sends everything that the log has after a position.
+    async fn catch_up(&mut self, mut position: Position) -> Result<Position, End> {
         loop {
-            let operations = match self.watcher.operations_since(self.last) {
-                Some(operations) => operations,
-                None => self.from_log().await?,
+            let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
+            let read = move |reader: &mut Reader<'_>| {
+                let held = held(reader, caller, sid)?;
+                let frames = position.advance(reader, &held, &look, batch)?;
+                Ok::<_, ApiError>((position, frames, held.session.op))
             };
-            if operations.is_empty() {
-                break;
+            let (moved, frames, newest) = self.store.read(read).await?;
+            position = moved;
+            for frame in frames {
+                self.send_text(frame).await?;
             }
-            self.operations(operations).await?;
-        }
-        for running in self.watcher.running() {
-            // A placeholder whose operation has not been told yet: its text waits until it has.
-            let Some(place) = self.sent.get_mut(&running.node) else { continue };
-            if let Some(piece) = running.look(|written| place.take(&written.content, &written.reasoning)) {
-                self.send(piece.frame(running.node)).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn from_log(&self) -> Result<Vec<Arc<Operation>>, End> {
-        let (caller, session, last) = (self.caller, self.session, self.last);
-        let read = move |reader: &mut Reader<'_>| match reader.session(caller, session)? {
-            Some(held) => reader.operations(&held, last, BATCH).map(Some),
-            None => Ok(None),
-        };
-        let found = self.app.store.read::<_, StoreError, _>(read).await.map_err(unreadable)?;
-        Ok(found.ok_or_else(not_theirs)?.into_iter().map(Arc::new).collect())
-    }
-
-    async fn operations(&mut self, operations: Vec<Arc<Operation>>) -> Result<(), End> {
-        let (caller, session) = (self.caller, self.session);
-        let newest = operations.last().map_or(self.last, |operation| operation.op);
-        let hide = self.app.config.generation.hide_tags.clone();
-        let read = move |reader: &mut Reader<'_>| frames::of(reader, caller, session, &operations, &hide);
-        let found = self.app.store.read::<_, StoreError, _>(read).await.map_err(unreadable)?;
-        for frame in found.ok_or_else(not_theirs)? {
-            self.frame(frame).await?;
-        }
-        self.last = newest;
-        Ok(())
-    }
-
-    async fn frame(&mut self, frame: Frame) -> Result<(), End> {
-        match frame {
-            Frame::Plain(json) => self.send(json).await,
-            Frame::Began { node, json } => {
-                self.sent.insert(node, Place::default());
-                self.send(json).await
-            }
-            Frame::Completed { node, content, reasoning, json } => {
-                let mut place = self.sent.remove(&node).unwrap_or_else(|| Place::after(&content, &reasoning));
-                if let Some(piece) = place.take(&content, &reasoning) {
-                    self.send(piece.frame(node)).await?;
-                }
-                self.send(json).await
+            if position.op() >= newest {
+                return Ok(position);
             }
         }
     }
 
-    async fn message(&mut self, message: AggregatedMessage) -> Result<(), End> {
+    async fn send(&mut self, event: &Event) -> Result<(), End> {
+        self.send_text(event.text()?).await
+    }
+
+    /// The connection's own queue is short, so this waits for a slow reader; but not for ever.
+    async fn send_text(&mut self, text: String) -> Result<(), End> {
+        match timeout(SEND_WITHIN, self.session.text(text)).await {
+            Ok(Ok(())) => {
+                self.shared.meters.framed();
+                Ok(())
+            }
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+
+    async fn tick(&mut self) -> Result<(), End> {
+        if self.heard.elapsed() > SILENCE {
+            return Err(End::Gone);
+        }
+        // A session may have been deleted, which no operation tells.
+        let (caller, sid) = (self.caller, self.sid);
+        self.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+        match timeout(SEND_WITHIN, self.session.ping(b"")).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+
+    async fn take(
+        &mut self,
+        message: Option<Result<AggregatedMessage, ProtocolError>>,
+        position: &mut Position,
+    ) -> Result<(), End> {
+        self.heard = Instant::now();
         match message {
-            AggregatedMessage::Text(text) => {
-                let depth = self.app.config.limits.json_depth;
-                match body::parse::<ClientFrame>(text.as_bytes(), depth) {
-                    Ok(frame) => self.heard(frame).await,
-                    Err(error) => self.refuse(&error).await,
-                }
+            Some(Ok(AggregatedMessage::Text(text))) => self.frame(text.as_bytes(), position).await,
+            Some(Ok(AggregatedMessage::Binary(_))) => {
+                let error = ApiError::new(Code::UnsupportedMedia, "frames are texts");
+                self.send(&Event::refusal(&error)).await
             }
-            AggregatedMessage::Binary(_) => {
-                self.refuse(&ApiError::new(Code::Malformed, "only text frames are understood here")).await
+            Some(Ok(AggregatedMessage::Ping(bytes))) => self.session.pong(&bytes).await.map_err(|_| End::Gone),
+            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
+            Some(Ok(AggregatedMessage::Close(_))) | None => {
+                // The other side says goodbye: so do we.
+                let _ = timeout(SEND_WITHIN, self.session.clone().close(None)).await;
+                Err(End::Gone)
             }
-            AggregatedMessage::Ping(bytes) => within(self.out.pong(&bytes)).await,
-            AggregatedMessage::Pong(_) => Ok(()),
-            AggregatedMessage::Close(_) => Err(End::Gone),
-        }
-    }
-
-    async fn heard(&mut self, frame: ClientFrame) -> Result<(), End> {
-        match frame {
-            ClientFrame::Ping {} => self.send(json!({"type": "pong"})).await,
-            ClientFrame::Typing {} => Ok(()),
-            ClientFrame::Resume { id, offset, reasoning_offset } => {
-                match self.resume(&id, offset, reasoning_offset).await {
-                    Ok((node, piece)) => self.send(piece.frame(node)).await,
-                    Err(error) => self.refuse(&error).await,
-                }
+            Some(Err(ProtocolError::Overflow)) => {
+                Err(End::Close(CloseCode::Size, ApiError::new(Code::TooLarge, "the frame is too large")))
+            }
+            Some(Err(_)) => {
+                Err(End::Close(CloseCode::Protocol, ApiError::new(Code::Malformed, "the frame is malformed")))
             }
         }
     }
 
-    /// One piece from where the client is to where the reply is now. The node must be one of this session's.
-    async fn resume(&mut self, id: &str, offset: u64, reasoning: u64) -> Result<(NodeId, Piece), ApiError> {
-        let absent = || ApiError::not_found("the message");
-        let node: NodeId = id.parse().map_err(|_| absent())?;
-        let (caller, session) = (self.caller, self.session);
-        let read = move |reader: &mut Reader<'_>| match reader.session(caller, session)? {
-            Some(held) => reader.node(&held, node),
-            None => Ok(None),
+    /// A frame of the client. A bad one is answered, and the socket lives.
+    async fn frame(&mut self, bytes: &[u8], position: &mut Position) -> Result<(), End> {
+        let answer = match body::parse::<ClientFrame>(bytes, self.json_depth) {
+            Ok(frame) => self.answer(&frame, position).await,
+            Err(error) => Err(error),
         };
-        let stored = self.app.store.read::<_, StoreError, _>(read).await?.ok_or_else(absent)?.node;
-        let from = |content: &str, thought: &str| {
-            let mut place = Place::at(content, offset, thought, reasoning)?;
-            let piece = place.take_always(content, thought);
-            Some((place, piece))
-        };
-        let running = self.app.live.running(node);
-        let found = match &running {
-            Some(running) => running.look(|written| from(&written.content, &written.reasoning)),
-            None => from(&stored.content, stored.reasoning.as_deref().unwrap_or_default()),
-        };
-        let beyond = || ApiError::invalid("offset", "the offset lies beyond the text, or inside a character");
-        let (place, piece) = found.ok_or_else(beyond)?;
-        if running.is_some() {
-            self.sent.insert(node, place);
+        match answer {
+            Ok(None) => Ok(()),
+            Ok(Some(event)) => self.send(&event).await,
+            Err(error) if error.cause.is_some() => Err(error.into()),
+            Err(error) => self.send(&Event::refusal(&error)).await,
         }
-        Ok((node, piece))
     }
 
-    async fn refuse(&mut self, error: &ApiError) -> Result<(), End> {
-        let mut refusal = serde_json::to_value(error.body(None)).unwrap_or_default();
-        if let Some(map) = refusal.as_object_mut() {
-            map.insert("type".into(), "error".into());
+    async fn answer(&self, frame: &ClientFrame, position: &mut Position) -> Result<Option<Event>, ApiError> {
+        match frame.kind.as_str() {
+            "ping" => Ok(Some(Event::Pong)),
+            // Nobody else is here yet who could be told.
+            "typing" => Ok(None),
+            "resume" => self.resume(frame, position).await.map(Some),
+            other => {
+                let words = body::printable(other);
+                Err(ApiError::invalid("type", format!("resume, typing or ping is expected, got \"{words}\"")))
+            }
         }
-        self.send(refusal).await
     }
 
-    async fn send(&mut self, frame: Value) -> Result<(), End> {
-        self.shared.meters.framed();
-        within(self.out.text(frame.to_string())).await
-    }
-}
-
-/// A database that cannot be read now: the client reconnects and catches up by number.
-fn unreadable(error: StoreError) -> End {
-    tracing::warn!("a socket could not read: {error}");
-    End::Close(CloseCode::Again, "try again in a moment")
-}
-
-/// A reader that takes nothing for too long is gone; the log has everything for its return.
-async fn within(send: impl Future<Output = Result<(), actix_ws::Closed>>) -> Result<(), End> {
-    match tokio::time::timeout(SEND_WITHIN, send).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(End::Gone),
+    /// One piece from where the client stands. Whose node it is, is looked up again: rights may have changed.
+    async fn resume(&self, frame: &ClientFrame, position: &mut Position) -> Result<Event, ApiError> {
+        let id = frame.id.ok_or_else(|| ApiError::invalid("id", "missing field \"id\""))?.0;
+        let offset = frame.offset.ok_or_else(|| ApiError::invalid("offset", "missing field \"offset\""))?;
+        let (caller, sid) = (self.caller, self.sid);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = held(reader, caller, sid)?;
+            placed(reader, &held, id).map(|placed| placed.node)
+        };
+        let node = self.store.read(read).await?;
+        if node.status == crate::tree::Status::Generating {
+            let running = self.live.running(id).filter(|running| running.session == sid.0);
+            let running = running.ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
+            return running.look(|written| {
+                position.streams.resume(id, &written.content, &written.reasoning, offset, frame.reasoning_offset)
+            });
+        }
+        let reasoning = node.reasoning.unwrap_or_default();
+        stream::piece(id, &node.content, &reasoning, offset, frame.reasoning_offset)
     }
 }

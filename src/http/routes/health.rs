@@ -1,0 +1,81 @@
+//! How the server is, for whoever runs it.
+
+use std::fmt::Write as _;
+
+use actix_web::HttpResponse;
+use actix_web::http::header;
+use actix_web::web::Data;
+use serde_json::{Map, Value};
+
+use super::Program;
+use crate::http::answer::{Answer, Reply, write};
+use crate::http::error::ApiError;
+use crate::http::shared::Shared;
+use crate::http::wire::host::Health;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Whether the process is there.
+///
+/// # Errors
+/// None.
+pub async fn healthz() -> Answer<Health> {
+    Reply::ok(&Health { status: "ok", version: VERSION, parts: Map::new() })
+}
+
+/// Whether database, index and plugins work. A broken plugin does not make the server unready: it is listed.
+///
+/// # Errors
+/// The database does not answer: `503`.
+pub async fn readyz(app: Program) -> Result<HttpResponse, ApiError> {
+    let mut parts = Map::new();
+    let database = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await;
+    parts.insert("database".into(), part(database.is_ok(), "does not answer"));
+    let progress = app.search.progress();
+    let behind = database.as_ref().map_or(0, |newest| newest - progress.visible);
+    parts.insert("index".into(), part(!progress.is_down && !progress.is_suspect, "is down or being checked"));
+    parts.insert("indexBehind".into(), behind.into());
+    let broken: Vec<&str> =
+        app.catalogue.entries().filter(|entry| entry.state.is_err()).map(|entry| entry.name.as_str()).collect();
+    parts.insert("plugins".into(), part(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
+    let is_ready = database.is_ok() && !progress.is_down;
+    let status = if is_ready { "ok" } else { "degraded" };
+    let body = write(&Health { status, version: VERSION, parts })?;
+    let mut answer = if is_ready { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
+    Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("application/json").body(body))
+}
+
+fn part(works: bool, otherwise: &str) -> Value {
+    if works { "ok".into() } else { otherwise.into() }
+}
+
+/// Counters in the text form of Prometheus.
+///
+/// # Errors
+/// None of its own.
+pub async fn metrics(app: Program, shared: Data<Shared>) -> Result<HttpResponse, ApiError> {
+    let mut text = String::new();
+    let mut put = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
+        let _ = writeln!(text, "# HELP clotho_{name} {help}\n# TYPE clotho_{name} {kind}");
+        for (labels, value) in rows {
+            let _ = writeln!(text, "clotho_{name}{labels} {value}");
+        }
+    };
+    let one = |value: u64| [(String::new(), value)];
+    let count = |value: usize| one(u64::try_from(value).unwrap_or(u64::MAX));
+    let answers: Vec<(String, u64)> =
+        shared.meters.answers().map(|(digit, n)| (format!("{{status=\"{digit}xx\"}}"), n)).collect();
+    let (frames, replayed) = shared.meters.others();
+    let progress = app.search.progress();
+    put("http_answers_total", "counter", "Answers by the first digit of their status.", &answers);
+    put("http_replayed_total", "counter", "Answers that were kept for a repeated key.", &one(replayed));
+    put("ws_frames_total", "counter", "Frames sent over WebSockets.", &one(frames));
+    put("ws_open", "gauge", "Open WebSockets.", &count(shared.open_sockets()));
+    put("generations_running", "gauge", "Replies being written.", &count(app.live.all_running().len()));
+    put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watched().0));
+    put("deltas_folded_total", "counter", "Deltas folded into worlds.", &one(app.store.deltas_folded()));
+    put("search_documents", "gauge", "Messages that can be found.", &one(app.search.len()));
+    put("search_down", "gauge", "1 while the search index cannot be written.", &one(u64::from(progress.is_down)));
+    let mut answer = HttpResponse::Ok();
+    Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("text/plain; version=0.0.4").body(text))
+}

@@ -1,0 +1,93 @@
+//! One line of a tree: what people read, and where it leads.
+
+use actix_web::HttpRequest;
+
+use super::{Program, held, look, placed};
+use crate::http::answer::{Answer, Reply, has, tag};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Query, Sid};
+use crate::http::wire::ids::Id;
+use crate::http::wire::limit;
+use crate::http::wire::messages::{Checkout, Head};
+use crate::http::wire::node::ChatMessageNode;
+use crate::http::wire::tree::{LineQuery, Projection, QuickReply};
+use crate::ids::NodeId;
+use crate::store::{Actor, Reader, Show};
+
+struct Line {
+    items: Vec<ChatMessageNode>,
+    next: Option<NodeId>,
+    leaf: NodeId,
+    op: i64,
+}
+
+/// The linear view: one page of the path to a leaf, oldest first.
+///
+/// # Errors
+/// The session or a node is not there.
+pub async fn projection(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<LineQuery>,
+) -> Answer<Projection> {
+    let limit = limit(query.0.limit, 50)?;
+    let (leaf, before) = (query.0.leaf.map(|id| id.0), query.0.before.map(|id| id.0));
+    let (look, known, parameters) = (look(&app), request.headers().clone(), request.query_string().to_owned());
+    let show = if query.0.all { Show::All } else { Show::Enabled };
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let tag = tag(&[&sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
+        let leaf = leaf.unwrap_or(held.session.head);
+        for node in [Some(leaf), before].into_iter().flatten() {
+            placed(reader, &held, node)?;
+        }
+        if has(&known, &tag) {
+            return Ok((tag, None));
+        }
+        // A linear session ignores the flags in this view only (`domain.md` 2.14).
+        let linear = held.session.mode == "linear" && show == Show::Enabled;
+        let page = reader.page(&held, leaf, before, limit, if linear { Show::Disabled } else { show })?;
+        let items = reader.dress(page.nodes)?.into_iter().map(|dressed| look.in_line(dressed)).collect();
+        Ok::<_, ApiError>((tag, Some(Line { items, next: page.next, leaf, op: held.session.op })))
+    };
+    let (tag, line) = app.store.read(read).await?;
+    let Some(line) = line else { return Ok(Reply::unchanged(&tag)) };
+    let quick_replies = if before.is_some() { Vec::new() } else { offered(&app, caller, sid, line.leaf).await };
+    let Line { items, next, leaf, op } = line;
+    let body = Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies };
+    Ok(Reply::ok(&body)?.tagged(&tag))
+}
+
+/// What plugins offer at the end of the line. A plugin that fails here costs its buttons, not the page.
+async fn offered(app: &Program, caller: Caller, sid: Sid, leaf: NodeId) -> Vec<QuickReply> {
+    match app.turns.quick_replies(caller.0, sid.0, leaf).await {
+        Ok(replies) => {
+            replies.into_iter().map(|one| QuickReply { plugin: one.plugin, label: one.label, send: one.send }).collect()
+        }
+        Err(error) => {
+            tracing::warn!(session = %sid.0, "no quick replies: {error}");
+            Vec::new()
+        }
+    }
+}
+
+/// Moves HEAD: to the leaf last visited below a node, or exactly there.
+///
+/// # Errors
+/// The node is not there or still being generated, or HEAD is not where the caller saw it.
+pub async fn checkout(app: Program, caller: Caller, sid: Sid, body: Body<Checkout>) -> Answer<Head> {
+    let (node, exact) = (body.0.node_id.0, body.0.exact);
+    let expected_leaf = body.0.expected_leaf_id.map(|id| id.0);
+    let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
+    let (op, leaf) = app.store.write(move |tx| tx.checkout(&actor, sid.0, node, exact)).await?;
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        Ok::<_, ApiError>(reader.context_of(&held, leaf)?.map(|placed| placed.node.id))
+    };
+    let context = app.store.read(read).await?;
+    Reply::ok(&Head { leaf_id: Id(leaf), context_node_id: context.map(Id), op })
+}

@@ -1,0 +1,78 @@
+//! What makes a tree grow: messages, other replies, edits; and stopping a reply.
+
+use super::{Program, held, look, shown};
+use crate::app::App;
+use crate::http::answer::{Answer, Reply};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Nid, Pid, Sid};
+use crate::http::wire::ids::{Id, PersonaRef};
+use crate::http::wire::messages::{Cancelled, Edit, NewMessage, Reroll, Started};
+use crate::store::Reader;
+use crate::turn;
+
+/// Writes a message and begins its replies, if it asks for any.
+///
+/// # Errors
+/// A field does not fit, HEAD is elsewhere, a plugin refuses the input.
+pub async fn message(app: Program, caller: Caller, sid: Sid, body: Body<NewMessage>) -> Answer<Started> {
+    let persona = body.0.persona_id;
+    let new = body.0.read(app.config.limits.message_bytes)?;
+    own_persona(&app, caller, persona).await?;
+    let started = app.turns.message(caller.0, sid.0, new).await?;
+    answer(&app, caller, sid, started).await
+}
+
+/// Begins other replies beside a reply, or under what a model answers.
+///
+/// # Errors
+/// A field does not fit, or HEAD is elsewhere.
+pub async fn reroll(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<Reroll>) -> Answer<Started> {
+    let generate = body.0.generate()?;
+    let (move_head, expected) = (body.0.move_head.unwrap_or(true), body.0.expected_leaf_id.map(|id| id.0));
+    let started = app.turns.reroll(caller.0, sid.0, nid.0, generate, move_head, expected).await?;
+    answer(&app, caller, sid, started).await
+}
+
+/// Writes a new version of a message beside it.
+///
+/// # Errors
+/// A field does not fit, the node cannot be edited, HEAD is elsewhere.
+pub async fn edit(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<Edit>) -> Answer<Started> {
+    let edit = body.0.read(app.config.limits.message_bytes)?;
+    let started = app.turns.edit(caller.0, sid.0, nid.0, edit).await?;
+    answer(&app, caller, sid, started).await
+}
+
+/// Asks a running reply to stop; what arrived is kept.
+///
+/// # Errors
+/// The node is not there, or the reply has ended.
+pub async fn cancel(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<Cancelled> {
+    app.turns.cancel(caller.0, sid.0, nid.0).await?;
+    Reply::begun(&Cancelled { id: Id(nid.0) })
+}
+
+async fn own_persona(app: &App, caller: Caller, persona: Option<PersonaRef>) -> Result<(), ApiError> {
+    let Some(Id(id)) = persona else { return Ok(()) };
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
+    found.map(|_| ()).ok_or_else(|| ApiError::not_found(Pid::WHAT))
+}
+
+/// 202 where replies are on their way, else 201.
+pub async fn answer(app: &App, caller: Caller, sid: Sid, started: turn::Started) -> Answer<Started> {
+    let look = look(app);
+    let turn::Started { node, generations, op } = started;
+    let is_running = !generations.is_empty();
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let node = match node {
+            Some(id) => shown(reader, &held, &[id], &look)?.pop(),
+            None => None,
+        };
+        Ok::<_, ApiError>(Started { node, generations: shown(reader, &held, &generations, &look)?, op })
+    };
+    let body = app.store.read(read).await?;
+    if is_running { Reply::begun(&body) } else { Reply::created(&body) }
+}

@@ -1,0 +1,69 @@
+//! The models that can be asked.
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use futures_util::future::join_all;
+
+use super::{Program, language};
+use crate::http::answer::{Answer, Reply};
+use crate::http::caller::Caller;
+use crate::http::wire::host::{Model, Models, ProviderProblem};
+use crate::provider::{Failure, ModelInfo, OpenAi};
+
+/// A provider that does not tell its models in this time is listed with what the configuration names.
+const LIST_WITHIN: Duration = Duration::from_secs(5);
+
+/// Narrating plugins, and the models of every provider: those that the configuration names, and those that it tells.
+///
+/// # Errors
+/// None of its own: a provider that cannot be asked is a problem in the answer.
+pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Models> {
+    let language = language(&request);
+    let mut items: Vec<Model> = app
+        .models
+        .narrators()
+        .map(|plugin| model(format!("plugin:{}", plugin.id()), "plugin", plugin.manifest().title.get(&language), None))
+        .collect();
+    let mut problems = Vec::new();
+    let providers: Vec<(&str, &OpenAi, &[String])> = app.models.providers().collect();
+    let told = join_all(providers.iter().map(|(_, client, _)| ask(client))).await;
+    for ((id, _, named), told) in providers.into_iter().zip(told) {
+        let told = told.unwrap_or_else(|problem| {
+            problems.push(ProviderProblem { provider: id.to_owned(), ..problem });
+            Vec::new()
+        });
+        let missing = named.iter().filter(|name| !told.iter().any(|info| info.id == **name));
+        items.extend(missing.map(|name| model(format!("{id}/{name}"), id, name, None)));
+        items.extend(told.iter().map(|info| model(format!("{id}/{}", info.id), id, &info.id, Some(info))));
+    }
+    let default = &app.models.default;
+    for item in &mut items {
+        item.is_default = item.id == *default || (item.name == *default && item.provider != "plugin");
+    }
+    Reply::ok(&Models { items, next: None, default_model: default.clone(), problems })
+}
+
+async fn ask(client: &OpenAi) -> Result<Vec<ModelInfo>, ProviderProblem> {
+    let problem =
+        |code: &str, message: String| ProviderProblem { provider: String::new(), code: code.to_owned(), message };
+    match tokio::time::timeout(LIST_WITHIN, client.models()).await {
+        Ok(told) => told.map_err(|failure: Failure| problem(failure.code(), failure.to_string())),
+        Err(_) => {
+            let message = format!("the model server did not tell its models within {} s", LIST_WITHIN.as_secs());
+            Err(problem("provider_timeout", message))
+        }
+    }
+}
+
+fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> Model {
+    Model {
+        id,
+        provider: provider.to_owned(),
+        name: name.to_owned(),
+        context_length: info.and_then(|info| info.context_length),
+        prompt_price: info.and_then(|info| info.prompt_price),
+        completion_price: info.and_then(|info| info.completion_price),
+        is_default: false,
+    }
+}

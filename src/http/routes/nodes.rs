@@ -1,0 +1,143 @@
+//! One node, its other versions, what it does and why it exists.
+
+use super::worlds::{delta_of, title_of};
+use super::{Program, held, look, placed, shown};
+use crate::http::answer::{Answer, Reply};
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Nid, Query, Sid};
+use crate::http::wire::ids::{Id, NodeRef};
+use crate::http::wire::node::{Alternatives, NodeAnswer, NodeQuery};
+use crate::http::wire::turns::newest;
+use crate::http::wire::world::{DeltaShape, TraceShape, schemas};
+use crate::ids::NodeId;
+use crate::store::{Held, Placed, Reader};
+
+/// What comes with a node.
+#[derive(Debug, Clone, Copy, Default)]
+struct Expand {
+    world: bool,
+    trace: bool,
+    delta: bool,
+}
+
+impl Expand {
+    fn read(text: Option<&str>) -> Result<Self, ApiError> {
+        let mut expand = Self::default();
+        for word in text.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match word {
+                // The first design calls the world "state".
+                "world" | "state" => expand.world = true,
+                "trace" => expand.trace = true,
+                "delta" => expand.delta = true,
+                _ => return Err(ApiError::invalid("expand", "any of world, trace and delta is expected, with commas")),
+            }
+        }
+        Ok(expand)
+    }
+}
+
+/// One node, with what is asked for beside it.
+///
+/// # Errors
+/// It is not there.
+pub async fn node(app: Program, caller: Caller, sid: Sid, nid: Nid, query: Query<NodeQuery>) -> Answer<NodeAnswer> {
+    let expand = Expand::read(query.0.expand.as_deref())?;
+    let (look, catalogue) = (look(&app), app.catalogue.clone());
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let at = placed(reader, &held, nid.0)?;
+        let (mut world, mut in_force, mut delta) = (None, None, None);
+        if expand.world {
+            world = Some(reader.world(&held, &at)?.to_json());
+            in_force = Some(schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id)));
+        }
+        if expand.delta {
+            delta = Some(delta_of(reader, &held, &at)?);
+        }
+        let node = shown(reader, &held, &[nid.0], &look)?.pop().ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
+        Ok::<_, ApiError>(NodeAnswer { node, world, schemas: in_force, delta, trace: None })
+    };
+    let mut answer = app.store.read(read).await?;
+    if expand.trace {
+        answer.trace = rebuilt(&app, caller, sid, nid).await?;
+    }
+    Reply::ok(&answer)
+}
+
+/// The other versions of a node, and its replies if a model answers it.
+///
+/// # Errors
+/// It is not there.
+pub async fn alternatives(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<Alternatives> {
+    let look = look(&app);
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let at = placed(reader, &held, nid.0)?;
+        let siblings = reader.siblings(&at)?.ids;
+        let parent = match at.node.parent {
+            Some(parent) => reader.node(&held, parent)?,
+            None => None,
+        };
+        let selected_id = chosen(reader, &held, parent.as_ref(), &siblings)?;
+        let replies = if at.node.is_context() { reader.generations(&held, nid.0)? } else { Vec::new() };
+        let replies: Vec<NodeId> = replies.iter().map(|reply| reply.node.id).collect();
+        let selected_generation_id = chosen(reader, &held, Some(&at), &replies)?;
+        Ok::<_, ApiError>(Alternatives {
+            node_id: Id(nid.0),
+            parent_id: at.node.parent.map(Id),
+            selected_id,
+            items: shown(reader, &held, &siblings, &look)?,
+            generations: shown(reader, &held, &replies, &look)?,
+            selected_generation_id,
+        })
+    };
+    Reply::ok(&app.store.read(read).await?)
+}
+
+/// The one among the children of a node that the session remembers, else the newest complete one.
+fn chosen(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    parent: Option<&Placed>,
+    among: &[NodeId],
+) -> Result<Option<NodeRef>, ApiError> {
+    let remembered = parent.and_then(|parent| parent.node.remembered).filter(|id| among.contains(id));
+    match remembered {
+        Some(id) => Ok(Some(Id(id))),
+        None => Ok(newest(&reader.nodes(held, among)?)),
+    }
+}
+
+/// What a node does to its parent's world.
+///
+/// # Errors
+/// It is not there.
+pub async fn delta(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<DeltaShape> {
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let at = placed(reader, &held, nid.0)?;
+        delta_of(reader, &held, &at)
+    };
+    Reply::ok(&app.store.read(read).await?)
+}
+
+/// Why a reply exists.
+///
+/// # Errors
+/// The node is not there, or no model wrote it.
+pub async fn trace(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<TraceShape> {
+    let trace = rebuilt(&app, caller, sid, nid).await?;
+    Reply::ok(&trace.ok_or_else(|| ApiError::not_found("a trace of this message"))?)
+}
+
+async fn rebuilt(app: &Program, caller: Caller, sid: Sid, nid: Nid) -> Result<Option<TraceShape>, ApiError> {
+    let Some(rebuilt) = app.turns.trace(caller.0, sid.0, nid.0).await? else { return Ok(None) };
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let at = placed(reader, &held, nid.0)?;
+        Ok::<_, ApiError>(reader.delta(&at)?)
+    };
+    let delta = app.store.read(read).await?;
+    Ok(Some(TraceShape::new(rebuilt, &delta)))
+}

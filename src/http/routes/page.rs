@@ -1,0 +1,56 @@
+//! The page: one document that names its files by their version, so that an upgrade never mixes two.
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse};
+
+use super::Program;
+use crate::assets::Asset;
+use crate::http::answer::has;
+use crate::http::error::ApiError;
+
+/// Stands in the document for the address of its files.
+const PLACE: &str = "{{assets}}";
+
+/// The document, at every address that the page shows.
+///
+/// # Errors
+/// The page is not there.
+pub async fn index(app: Program) -> Result<HttpResponse, ApiError> {
+    let asset = app.assets.get("index.html").ok_or_else(|| ApiError::not_found("the page"))?;
+    let text = String::from_utf8_lossy(&asset.bytes).replace(PLACE, &format!("/assets/{}", app.assets.version()));
+    let mut answer = HttpResponse::Ok();
+    answer.insert_header((header::CACHE_CONTROL, "no-store"));
+    Ok(answer.content_type("text/html; charset=utf-8").body(text))
+}
+
+/// A file of the page. Under another version than the present one nothing is there.
+///
+/// # Errors
+/// The file is not there.
+pub async fn asset(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let part = |name: &str| request.match_info().get(name).unwrap_or_default().to_owned();
+    let is_present = part("version") == app.assets.version();
+    let found = if is_present { app.assets.get(&part("path")) } else { None };
+    let asset = found.ok_or_else(|| ApiError::not_found("the file"))?;
+    let keep = if app.assets.is_immutable() { "public, max-age=31536000, immutable" } else { "no-cache" };
+    Ok(send(&request, asset, keep))
+}
+
+/// The icon that browsers ask for by themselves.
+///
+/// # Errors
+/// There is none.
+pub async fn favicon(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let found = ["favicon.ico", "icon.svg"].iter().find_map(|path| app.assets.get(path));
+    let asset = found.ok_or_else(|| ApiError::not_found("the icon"))?;
+    Ok(send(&request, asset, "public, max-age=86400"))
+}
+
+fn send(request: &HttpRequest, asset: Asset, keep: &'static str) -> HttpResponse {
+    let is_known = has(request.headers(), &asset.etag);
+    let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    // Weak, because the bytes differ when they are compressed.
+    answer.insert_header((header::ETAG, format!("W/{}", asset.etag)));
+    answer.insert_header((header::CACHE_CONTROL, keep));
+    if is_known { answer.finish() } else { answer.content_type(asset.mime.as_ref()).body(asset.bytes) }
+}

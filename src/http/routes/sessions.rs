@@ -1,0 +1,152 @@
+//! Sessions and their settings.
+
+use serde_json::{Map, Value, json};
+
+use super::{Program, held};
+use crate::app::App;
+use crate::http::answer::{Answer, Nothing, Reply};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Pid, Query, Sid};
+use crate::http::wire::ids::Id;
+use crate::http::wire::sessions::{Counts, NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
+use crate::http::wire::words::Mode;
+use crate::http::wire::{List, Page, PageQuery};
+use crate::ids::PersonaId;
+use crate::store::Actor;
+use crate::turn;
+
+/// The caller's sessions, newest change first.
+///
+/// # Errors
+/// The page does not fit.
+pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answer<Page<Session>> {
+    let (limit, skip) = query.0.bounds()?;
+    let held = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.sessions(caller.0, skip, limit + 1)?)).await?;
+    let sessions = held.iter().map(|held| Session::short(&held.session)).collect();
+    Reply::ok(&PageQuery::page(sessions, limit, skip))
+}
+
+/// Begins a session.
+///
+/// # Errors
+/// A field does not fit, or something it names is not there.
+pub async fn create(app: Program, caller: Caller, body: Body<NewSession>) -> Answer<Session> {
+    let body = body.0;
+    body.check()?;
+    let new = turn::NewSession {
+        character_ids: body.character_ids.iter().map(|id| id.0).collect(),
+        persona_id: body.persona_id.map(|id| id.0),
+        title: body.title,
+        plugins: body.plugins.map(|list| list.into_iter().map(Into::into).collect()),
+        model: body.model,
+        mode: body.mode.map(|mode| mode.word().to_owned()),
+        params: body.params,
+    };
+    let id = app.turns.begin(caller.0, new).await?;
+    Reply::created(&load(&app, caller, Sid(id)).await?)
+}
+
+/// One session with its counts.
+///
+/// # Errors
+/// It is not there.
+pub async fn read(app: Program, caller: Caller, sid: Sid) -> Answer<Session> {
+    Reply::ok(&load(&app, caller, sid).await?)
+}
+
+/// Changes the settings that the request names.
+///
+/// # Errors
+/// It is not there, or a field does not fit.
+pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionChange>) -> Answer<Session> {
+    body.0.check()?;
+    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+    if let Some(Some(model)) = &body.0.model {
+        app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
+    }
+    let persona = match body.0.persona_id {
+        Some(Some(id)) => Some(Some(card(&app, caller, id.0).await?)),
+        Some(None) => Some(None),
+        None => None,
+    };
+    let settings = settings(body.0);
+    let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
+    app.store
+        .write(move |tx| {
+            let mut settings = settings.clone();
+            match &persona {
+                Some(Some((id, bytes))) => {
+                    settings.push(("persona".into(), json!([id.to_string(), tx.put_blob(bytes)?])))
+                }
+                Some(None) => settings.push(("persona".into(), Value::Null)),
+                None => {}
+            }
+            tx.settings(&actor, sid.0, &settings)
+        })
+        .await?;
+    Reply::ok(&load(&app, caller, sid).await?)
+}
+
+/// The settings by their names in the log.
+fn settings(change: SessionChange) -> Vec<(String, Value)> {
+    let SessionChange { title, mode, model, params, persona_id: _ } = change;
+    let named = [
+        ("title", title.map(Value::from)),
+        ("mode", mode.map(Mode::word).map(Value::from)),
+        ("model", model.map(Value::from)),
+        ("params", params.map(Value::from)),
+    ];
+    named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// A persona of the caller's in its present version.
+async fn card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Vec<u8>), ApiError> {
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
+    let persona = found.ok_or_else(|| ApiError::not_found(Pid::WHAT))?;
+    Ok((id, Value::from(Map::clone(&persona.card)).to_string().into_bytes()))
+}
+
+/// Moves a session to the trash; its running replies are stopped.
+///
+/// # Errors
+/// It is not there.
+pub async fn delete(app: Program, caller: Caller, sid: Sid) -> Answer<Nothing> {
+    let now = app.clock.now();
+    app.store.write(move |tx| tx.trash_session(caller.0, sid.0, now)).await?;
+    let running = app.live.all_running();
+    running.iter().filter(|running| running.session == sid.0).for_each(|running| running.cancel());
+    Ok(Reply::done())
+}
+
+/// Sets the plugins of a session; they begin at HEAD.
+///
+/// # Errors
+/// The session or a plugin is not there, or a plugin's settings do not fit.
+pub async fn set_plugins(
+    app: Program,
+    caller: Caller,
+    sid: Sid,
+    body: Body<List<PluginSetting>>,
+) -> Answer<PluginsSet> {
+    plugins(&body.0.0)?;
+    let wanted = body.0.0.into_iter().map(Into::into).collect();
+    let op = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
+    let session = load(&app, caller, sid).await?;
+    Reply::ok(&PluginsSet { op, plugins: session.plugins })
+}
+
+async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> {
+    app.store
+        .read(move |reader| {
+            let held = held(reader, caller, sid)?;
+            let (head, root) = (held.session.head, held.session.root);
+            let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
+            let turns = reader.node(&held, head)?.map_or(0, |placed| placed.node.turn);
+            let counts = reader.counts(&held)?;
+            let counts = Counts { nodes: counts.nodes, branches: counts.leaves, turns: turns.into() };
+            Ok(Session { context_node_id: Some(Id(context)), counts: Some(counts), ..Session::short(&held.session) })
+        })
+        .await
+}

@@ -1,0 +1,67 @@
+//! The overlay of nodes: enabled, muted, rated.
+
+use super::{Program, held};
+use crate::app::App;
+use crate::http::answer::{Answer, Reply};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Nid, Sid};
+use crate::http::wire::ids::Id;
+use crate::http::wire::messages::{NodeState, NodeStates, StateSet, StatesSet};
+use crate::ids::NodeId;
+use crate::store::{Actor, Reader, StateUpdate};
+use crate::tree::Node;
+use serde_json::Value;
+
+/// Changes one node's state.
+///
+/// # Errors
+/// The node is not there, still being generated, or the root.
+pub async fn one(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<NodeState>) -> Answer<StatesSet> {
+    let NodeState { is_enabled, effects, rating } = body.0;
+    if is_enabled.is_none() && effects.is_none() && rating.is_none() {
+        return Err(ApiError::invalid("isEnabled", "at least one of isEnabled, effects and rating is expected"));
+    }
+    if rating.flatten().is_some_and(|stars| !(1..=5).contains(&stars)) {
+        return Err(ApiError::invalid("rating", "1 to 5 stars or null are expected"));
+    }
+    let update = StateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating };
+    set(&app, caller, sid, vec![update]).await
+}
+
+/// Changes many nodes' states in one operation.
+///
+/// # Errors
+/// A node is not there, still being generated, or the root; nothing was changed then.
+pub async fn many(app: Program, caller: Caller, sid: Sid, body: Body<NodeStates>) -> Answer<StatesSet> {
+    body.0.check()?;
+    let update = |update: crate::http::wire::messages::NodeUpdate| StateUpdate {
+        node: update.node_id.0,
+        is_enabled: update.is_enabled,
+        effects: update.effects.map(Into::into),
+        rating: None,
+    };
+    set(&app, caller, sid, body.0.updates.into_iter().map(update).collect()).await
+}
+
+async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> Answer<StatesSet> {
+    let ids: Vec<NodeId> = updates.iter().map(|update| update.node).collect();
+    let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
+    let op = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        Ok::<_, ApiError>(reader.nodes(&held, &ids)?)
+    };
+    let placed = app.store.read(read).await?;
+    Reply::ok(&StatesSet { op, nodes: placed.iter().map(|placed| state(&placed.node)).collect() })
+}
+
+fn state(node: &Node) -> StateSet {
+    StateSet {
+        id: Id(node.id),
+        is_enabled: node.is_enabled,
+        effects: node.effects.into(),
+        rating: node.metadata.get("rating").and_then(Value::as_u64),
+    }
+}

@@ -1,0 +1,140 @@
+//! The whole tree and its log.
+
+use actix_web::HttpRequest;
+use indexmap::IndexMap;
+
+use super::{Program, held, look};
+use crate::http::answer::{Answer, Reply, has, tag, write};
+use crate::http::caller::Caller;
+use crate::http::error::{ApiError, Code};
+use crate::http::query::{Query, Sid};
+use crate::http::wire::ids::Id;
+use crate::http::wire::node::Look;
+use crate::http::wire::tree::{ChatHistoryTree, Legend, Operations, OperationsQuery, Shape, TreeQuery, TreeSkeleton};
+use crate::http::wire::{MOST, cursor, limit, read_cursor};
+use crate::store::{Held, Reader};
+use crate::tree::Session;
+
+/// Above this many nodes a whole tree is not sent at once.
+const WHOLE: i64 = 20_000;
+
+/// The whole tree, a page of it, or its outline.
+///
+/// # Errors
+/// The session is not there, or the tree is too large for one answer.
+pub async fn tree(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<TreeQuery>,
+) -> Answer<ChatHistoryTree> {
+    let look = Look { live: None, ..look(&app) };
+    let limit = limit(query.0.limit, MOST)?;
+    let after = match query.0.cursor.as_deref() {
+        Some("") => Some(0),
+        Some(cursor) => Some(read_cursor(cursor)?),
+        None => None,
+    };
+    let (shape, parameters) = (query.0.shape.unwrap_or_default(), request.query_string().to_owned());
+    let known = request.headers().clone();
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let tag = tag(&[&sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
+        if has(&known, &tag) {
+            return Ok((tag, None));
+        }
+        let json = match (shape, after) {
+            (Shape::Skeleton, _) => skeleton(reader, &held, &look)?,
+            (Shape::Full, Some(after)) => page(reader, &held, &look, after, limit)?,
+            (Shape::Full, None) => whole(reader, &held, &look)?,
+        };
+        Ok::<_, ApiError>((tag, Some(json)))
+    };
+    let (tag, json) = app.store.read(read).await?;
+    Ok(json.map_or_else(|| Reply::unchanged(&tag), |json| Reply::written(json).tagged(&tag)))
+}
+
+fn whole(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>, ApiError> {
+    let size = reader.size(held)?;
+    if size > WHOLE {
+        let error = ApiError::new(Code::TooLarge, format!("the tree has {size} nodes, more than one answer holds"));
+        let hint = "ask for ?shape=skeleton, or for pages: ?cursor= first, then what \"next\" says";
+        return Err(error.hint(hint).detail("nodes", size).detail("limit", WHOLE));
+    }
+    page(reader, held, look, 0, WHOLE)
+}
+
+fn page(reader: &mut Reader<'_>, held: &Held, look: &Look, after: i64, limit: i64) -> Result<Vec<u8>, ApiError> {
+    let placed = reader.tree_page(held, after, limit)?;
+    let is_full = i64::try_from(placed.len()).is_ok_and(|read| read == limit);
+    let next = placed.last().filter(|_| is_full).map(|last| cursor(last.n));
+    let mut nodes = IndexMap::with_capacity(placed.len());
+    for dressed in reader.dress(placed)? {
+        nodes.insert(Id(dressed.placed.node.id), look.node(dressed));
+    }
+    let session = &held.session;
+    write(&ChatHistoryTree {
+        session_id: Id(session.id),
+        title: session.title.clone(),
+        root_node_id: Id(session.root),
+        active_leaf_id: Id(session.head),
+        op: session.op,
+        nodes,
+        stash: Vec::new(),
+        labels: Vec::new(),
+        next,
+        created_at: session.created.to_string(),
+        updated_at: session.updated.to_string(),
+    })
+}
+
+fn skeleton(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>, ApiError> {
+    let sketches = reader.outline(held)?;
+    let mut skeleton = empty(&held.session);
+    skeleton.fill(sketches, |text| look.display(text));
+    write(&skeleton)
+}
+
+fn empty(session: &Session) -> TreeSkeleton {
+    TreeSkeleton {
+        session_id: Id(session.id),
+        title: session.title.clone(),
+        root_node_id: Id(session.root),
+        active_leaf_id: Id(session.head),
+        op: session.op,
+        count: 0,
+        ids: Vec::new(),
+        parents: Vec::new(),
+        roles: Vec::new(),
+        kinds: Vec::new(),
+        statuses: Vec::new(),
+        flags: Vec::new(),
+        previews: Vec::new(),
+        legend: Legend::new(),
+        stash: Vec::new(),
+        labels: Vec::new(),
+        created_at: session.created.to_string(),
+        updated_at: session.updated.to_string(),
+    }
+}
+
+/// A part of the session's log.
+///
+/// # Errors
+/// The session is not there.
+pub async fn operations(app: Program, caller: Caller, sid: Sid, query: Query<OperationsQuery>) -> Answer<Operations> {
+    let limit = limit(query.0.limit, 50)?;
+    let since = query.0.since.unwrap_or(0);
+    if since < 0 {
+        return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
+    }
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let items = reader.operations(&held, since, limit)?;
+        Ok::<_, ApiError>((items, held.session.op))
+    };
+    let (operations, op) = app.store.read(read).await?;
+    let next = operations.last().map(|last| last.op).filter(|last| *last < op);
+    Reply::ok(&Operations { items: operations.iter().map(Into::into).collect(), next, op })
+}

@@ -1,0 +1,148 @@
+//! The turn-based view: what a model answers, and its possible replies.
+
+use std::collections::HashSet;
+
+use actix_web::HttpRequest;
+
+use super::{Program, held, placed};
+use crate::http::answer::{Answer, Reply};
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Query, Sid};
+use crate::http::wire::ids::{Id, NodeRef};
+use crate::http::wire::tree::LineQuery;
+use crate::http::wire::turns::{ContextStop, Record, Turn, newest};
+use crate::http::wire::{List, MOST, limit};
+use crate::ids::NodeId;
+use crate::store::{Held, Page, Placed, Reader};
+use crate::tree::{Kind, Role};
+
+/// The turns on the path to a leaf, oldest first. Older ones than the newest 500 have their own page, which the `Link`
+/// header leads to.
+///
+/// # Errors
+/// The session or a node is not there.
+pub async fn turns(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<LineQuery>,
+) -> Answer<List<Turn>> {
+    let limit = limit(query.0.limit, MOST)?;
+    let query = query.0;
+    let read = move |reader: &mut Reader<'_>| {
+        let (held, leaf, page) = contexts(reader, caller, sid, &query, limit)?;
+        let mut before = above(reader, &held, &page)?;
+        let way = page.nodes.iter().skip(1).map(|next| Some(next.node.id)).chain([None]);
+        let mut turns = Vec::new();
+        for (context, next) in page.nodes.iter().zip(way) {
+            turns.push(turn(reader, &held, context, before, next.unwrap_or(leaf))?);
+            before = Some(Id(context.node.id));
+        }
+        Ok::<_, ApiError>((turns, page.next))
+    };
+    let (turns, next) = app.store.read(read).await?;
+    Ok(Reply::ok(&List(turns))?.next(next_address(&request, next)))
+}
+
+/// The context nodes from the root to a leaf.
+///
+/// # Errors
+/// The session or a node is not there.
+pub async fn context_path(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<LineQuery>,
+) -> Answer<List<ContextStop>> {
+    let limit = limit(query.0.limit, MOST)?;
+    let query = query.0;
+    let read = move |reader: &mut Reader<'_>| {
+        let (held, _, page) = contexts(reader, caller, sid, &query, limit)?;
+        let mut before = above(reader, &held, &page)?;
+        let last = page.nodes.last().map(|placed| placed.node.id).filter(|_| query.before.is_none());
+        let mut stops = Vec::new();
+        for context in &page.nodes {
+            stops.push(ContextStop::new(context, before, Some(context.node.id) == last));
+            before = Some(Id(context.node.id));
+        }
+        Ok::<_, ApiError>((stops, page.next))
+    };
+    let (stops, next) = app.store.read(read).await?;
+    Ok(Reply::ok(&List(stops))?.next(next_address(&request, next)))
+}
+
+fn contexts(
+    reader: &mut Reader<'_>,
+    caller: Caller,
+    sid: Sid,
+    query: &LineQuery,
+    limit: i64,
+) -> Result<(Held, NodeId, Page), ApiError> {
+    let held = held(reader, caller, sid)?;
+    let leaf = query.leaf.map_or(held.session.head, |id| id.0);
+    let before = query.before.map(|id| id.0);
+    for node in [Some(leaf), before].into_iter().flatten() {
+        placed(reader, &held, node)?;
+    }
+    let page = reader.contexts(&held, leaf, before, limit)?;
+    Ok((held, leaf, page))
+}
+
+/// The context node above the first of a page.
+fn above(reader: &mut Reader<'_>, held: &Held, page: &Page) -> Result<Option<NodeRef>, ApiError> {
+    let Some(parent) = page.nodes.first().and_then(|first| first.node.parent) else { return Ok(None) };
+    Ok(reader.context_of(held, parent)?.map(|placed| Id(placed.node.id)))
+}
+
+/// One turn; `below` is the next context node of the line, or its leaf.
+fn turn(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    context: &Placed,
+    before: Option<NodeRef>,
+    below: NodeId,
+) -> Result<Turn, ApiError> {
+    let node = &context.node;
+    let children = reader.children(held, node.id)?;
+    let (replies, _): (Vec<Placed>, Vec<Placed>) =
+        children.into_iter().partition(|child| child.node.role == Role::Assistant && child.node.kind != Kind::Change);
+    let followed: HashSet<NodeId> = reader
+        .dress(replies.clone())?
+        .into_iter()
+        .filter(|dressed| !dressed.children.is_empty())
+        .map(|dressed| dressed.placed.node.id)
+        .collect();
+    let chosen = node.remembered.filter(|id| replies.iter().any(|reply| reply.node.id == *id)).map(Id);
+    let mut shown = None;
+    for reply in &replies {
+        if reply.node.id == below || reader.is_on_path(held, reply.node.id, below)? {
+            shown = Some(Id(reply.node.id));
+        }
+    }
+    let world = reader.world(held, context)?;
+    Ok(Turn {
+        context_node_id: Id(node.id),
+        parent_id: before,
+        role: node.role.word(),
+        user_content: node.content.clone(),
+        selected_record_id: chosen.or_else(|| newest(&replies)),
+        shown_record_id: shown,
+        records: replies.iter().map(|reply| Record::new(reply, followed.contains(&reply.node.id))).collect(),
+        is_keyframe: node.is_keyframe,
+        rag_position: None,
+        event_history: world.events.clone(),
+        default_generation: chosen,
+        turn: node.turn,
+        created_at: node.created.to_string(),
+    })
+}
+
+/// The address of the page of older ones.
+fn next_address(request: &HttpRequest, next: Option<NodeId>) -> Option<String> {
+    let others = request.query_string().split('&').filter(|part| !part.is_empty() && !part.starts_with("before="));
+    let others: String = others.map(|part| format!("{part}&")).collect();
+    next.map(|next| format!("{}?{others}before={next}", request.path()))
+}

@@ -1,0 +1,89 @@
+//! The world at a node, and changing it by hand.
+
+use super::messages::answer;
+use super::{Program, held, placed};
+use crate::http::answer::{Answer, Reply};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Nid, Sid};
+use crate::http::wire::ids::Id;
+use crate::http::wire::messages::Started;
+use crate::http::wire::world::{DeltaShape, WorldAnswer, WorldChange, schemas};
+use crate::plugin::Catalogue;
+use crate::store::{Held, Placed, Reader};
+use crate::world::{MalformedOperation, Operation, Section};
+
+/// The most operations of one change.
+const OPERATIONS: usize = 256;
+
+/// The world after a node, with the schemas in force there.
+///
+/// # Errors
+/// The node is not there.
+pub async fn world(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<WorldAnswer> {
+    let catalogue = app.catalogue.clone();
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let at = placed(reader, &held, nid.0)?;
+        let world = reader.world(&held, &at)?.to_json();
+        let schemas = schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id));
+        Ok::<_, ApiError>(WorldAnswer { node_id: Id(nid.0), world, schemas })
+    };
+    Reply::ok(&app.store.read(read).await?)
+}
+
+/// Changes the world by hand: a hidden node below this one.
+///
+/// # Errors
+/// The node is not there, or an operation does not fit.
+pub async fn change(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<WorldChange>) -> Answer<Started> {
+    let operations = operations(&body.0)?;
+    let expected = body.0.expected_leaf_id.map(|id| id.0);
+    let started = app.turns.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
+    answer(&app, caller, sid, started).await
+}
+
+fn operations(change: &WorldChange) -> Result<Vec<Operation>, ApiError> {
+    if change.operations.is_empty() || change.operations.len() > OPERATIONS {
+        return Err(ApiError::invalid("operations", format!("1 to {OPERATIONS} operations are expected")));
+    }
+    let read = |(i, wire): (usize, &serde_json::Value)| {
+        let place = format!("operations[{i}]");
+        let mut operation = Operation::from_json(wire).map_err(|error| {
+            let field = field(&error).map_or_else(|| place.clone(), |field| format!("{place}.{field}"));
+            ApiError::invalid(&field, error.to_string())
+        })?;
+        if operation.section != Section::Vars {
+            return Err(ApiError::invalid(&format!("{place}.in"), "by hand only \"vars\" can be changed"));
+        }
+        // Who changed it is a fact that the server knows.
+        operation.by = "user".to_owned();
+        Ok(operation)
+    };
+    change.operations.iter().enumerate().map(read).collect()
+}
+
+fn field(error: &MalformedOperation) -> Option<String> {
+    match error {
+        MalformedOperation::NotAnObject => None,
+        MalformedOperation::Missing(field)
+        | MalformedOperation::Wrong { field, .. }
+        | MalformedOperation::Path { field, .. } => Some((*field).to_owned()),
+        MalformedOperation::Unknown(field) => Some(field.clone()),
+    }
+}
+
+/// What a node does to its parent's world, and what it comes to.
+///
+/// # Errors
+/// The database fails.
+pub fn delta_of(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<DeltaShape, ApiError> {
+    let (before, after) = (reader.world_before(held, at)?, reader.world(held, at)?);
+    Ok(DeltaShape::new(&reader.delta(at)?, &before, &after))
+}
+
+/// The title of an installed plugin.
+pub fn title_of(catalogue: &Catalogue, id: &str) -> Option<String> {
+    catalogue.get(id).map(|plugin| plugin.manifest().title.get("en").to_owned())
+}

@@ -1,0 +1,204 @@
+//! The frames of a WebSocket.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::ids::{Id, NodeRef};
+use super::node::ChatMessageNode;
+use super::tree::OperationShape;
+use super::words::Effects;
+use super::world::DeltaShape;
+use crate::http::error::{ApiError, ErrorFields};
+
+/// A frame to a client.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The first frame: where the session stands.
+    #[serde(rename = "hello")]
+    Hello {
+        /// The newest operation.
+        op: i64,
+        /// HEAD.
+        leaf_id: NodeRef,
+    },
+    /// A node came: complete, or a placeholder.
+    #[serde(rename = "node.created")]
+    Created {
+        /// The operation.
+        op: i64,
+        /// The node.
+        node: Box<ChatMessageNode>,
+    },
+    /// More of a reply arrived.
+    #[serde(rename = "node.content.updated")]
+    Grown(Chunk),
+    /// A reply reached another phase.
+    #[serde(rename = "node.progress")]
+    Progress {
+        /// The node.
+        id: NodeRef,
+        /// `waiting`, `thinking` or `streaming`.
+        phase: &'static str,
+    },
+    /// A reply is over, well or not.
+    #[serde(rename = "node.completed")]
+    Completed {
+        /// The operation.
+        op: i64,
+        /// The node.
+        node: Box<ChatMessageNode>,
+        /// What it does to the world.
+        world_delta: DeltaShape,
+    },
+    /// Nodes were enabled, disabled, muted or rated.
+    #[serde(rename = "node.state.updated")]
+    State {
+        /// The operation.
+        op: i64,
+        /// The nodes.
+        #[serde(flatten)]
+        states: States,
+    },
+    /// HEAD moved.
+    #[serde(rename = "head.moved")]
+    HeadMoved {
+        /// The operation.
+        op: i64,
+        /// HEAD.
+        leaf_id: NodeRef,
+        /// The nearest context node at or above it.
+        context_node_id: Option<NodeRef>,
+    },
+    /// Nodes hang elsewhere, or left or rejoined the tree.
+    #[serde(rename = "tree.changed")]
+    TreeChanged {
+        /// The operation.
+        op: i64,
+        /// The same as the log has it.
+        operation: OperationShape,
+    },
+    /// Title or settings changed.
+    #[serde(rename = "session.updated")]
+    SessionUpdated {
+        /// The operation.
+        op: i64,
+        /// The title, if it changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// What changed, by the names of a session's fields.
+        session: Map<String, Value>,
+    },
+    /// Answers a ping.
+    #[serde(rename = "pong")]
+    Pong,
+    /// A frame of the client was not understood, or the session is gone.
+    #[serde(rename = "error")]
+    Error {
+        /// What is wrong.
+        error: ErrorFields,
+    },
+}
+
+/// A piece of a running reply.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Chunk {
+    /// The node.
+    pub id: Option<NodeRef>,
+    /// The piece.
+    pub content_chunk: String,
+    /// The length of the text before it, in UTF-16 code units.
+    pub offset: usize,
+    /// A piece of the thinking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_chunk: Option<String>,
+    /// The length of the thinking before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_offset: Option<usize>,
+}
+
+/// One or many nodes whose state changed. Many have `ids`, and the values where they are the same for all.
+#[derive(Debug, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub enum States {
+    /// One.
+    One(State),
+    /// Many.
+    Many {
+        /// The nodes.
+        ids: Vec<NodeRef>,
+        /// Whether their texts count.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        is_enabled: Option<bool>,
+        /// Whether what they do to the world counts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        effects: Option<Effects>,
+        /// Each by itself.
+        nodes: Vec<State>,
+    },
+}
+
+/// How a node stands.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    /// The node.
+    pub id: NodeRef,
+    /// Whether its text counts.
+    pub is_enabled: bool,
+    /// Whether what it does to the world counts.
+    pub effects: Effects,
+    /// Stars.
+    pub rating: Option<u64>,
+}
+
+/// A frame from a client. A plain struct and not a tagged enum, because a number inside one would not be read.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClientFrame {
+    /// `resume`, `typing` or `ping`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The node to resume.
+    #[serde(default)]
+    pub id: Option<Id<crate::ids::NodeId>>,
+    /// How much of its text the client has, in UTF-16 code units.
+    #[serde(default)]
+    pub offset: Option<usize>,
+    /// How much of its thinking the client has.
+    #[serde(default)]
+    pub reasoning_offset: Option<usize>,
+}
+
+impl Event {
+    /// The text of the frame.
+    ///
+    /// # Errors
+    /// It cannot be written, which is our own fault.
+    pub fn text(&self) -> Result<String, ApiError> {
+        serde_json::to_string(self).map_err(ApiError::internal)
+    }
+
+    /// A refusal as a frame.
+    pub fn refusal(error: &ApiError) -> Self {
+        Self::Error { error: error.body(None).error }
+    }
+}
+
+impl States {
+    /// One node, or many with what is the same for all.
+    pub fn new(mut states: Vec<State>) -> Option<Self> {
+        if states.len() == 1 {
+            return states.pop().map(Self::One);
+        }
+        let first = states.first()?.clone();
+        let same = |alike: &dyn Fn(&State) -> bool| states.iter().all(alike);
+        Some(Self::Many {
+            ids: states.iter().map(|state| state.id).collect(),
+            is_enabled: same(&|state| state.is_enabled == first.is_enabled).then_some(first.is_enabled),
+            effects: same(&|state| state.effects == first.effects).then_some(first.effects),
+            nodes: states,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! Searching over all branches.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::ids::{CharacterRef, NodeRef, SessionRef};
+use super::words::Role;
+
+/// What to look for, and where.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct SearchQuery {
+    /// Words, `"phrases"`, `-not`, `role:user`, `name:Rin`.
+    pub q: String,
+    /// Only in this session.
+    #[param(value_type = Option<String>)]
+    pub session: Option<SessionRef>,
+    /// Only what this character says.
+    #[param(value_type = Option<String>)]
+    pub character: Option<CharacterRef>,
+    /// Only what this role says.
+    #[param(inline)]
+    pub role: Option<Role>,
+    /// Only on the line that leads to HEAD, or only off it; `all` unless said.
+    #[serde(rename = "where")]
+    #[param(inline)]
+    pub place: Option<Place>,
+    /// Only at or after this time, in ISO 8601.
+    pub after: Option<String>,
+    /// Only before this time, in ISO 8601.
+    pub before: Option<String>,
+    /// How many, 1 to 500; 50 unless said.
+    pub limit: Option<u32>,
+}
+
+/// Where in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// On the line that leads to HEAD.
+    Trunk,
+    /// Anywhere else in the tree.
+    OffTrunk,
+    /// In what was pruned.
+    Stash,
+    /// Everywhere.
+    All,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchAnswer {
+    /// Best first.
+    pub items: Vec<Hit>,
+    /// How many there are in all.
+    pub total: Total,
+    /// Whether the index is behind what was written.
+    pub stale: bool,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// How many hits there are.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Total {
+    /// The number.
+    pub value: u64,
+    /// Whether it is exact, or at least so many.
+    pub exact: bool,
+}
+
+/// One hit.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hit {
+    /// The session.
+    pub session_id: SessionRef,
+    /// Its title.
+    pub session_title: String,
+    /// The node.
+    pub node_id: NodeRef,
+    /// Who it speaks as.
+    pub role: Role,
+    /// The speaker's name.
+    pub name: Option<String>,
+    /// The piece of the text that shows why it was found.
+    pub snippet: Snippet,
+    /// Edges from the root.
+    pub depth: i32,
+    /// Whether it lies on the line that leads to HEAD.
+    pub on_trunk: bool,
+    /// When it was made.
+    pub timestamp: String,
+    /// How well it matches; only the order means something.
+    pub score: f32,
+}
+
+/// A piece of a text with what matched in it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Snippet {
+    /// The piece, on one line.
+    pub text: String,
+    /// What matched: ranges `[start, end)` in UTF-16 code units.
+    pub marks: Vec<[usize; 2]>,
+}

@@ -1,0 +1,231 @@
+//! Operations of the log as frames. A reader of the log may be behind the tree: a node that came as a placeholder and is
+//! complete by now is told as the placeholder it was, since its completion comes later in the log.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::stream::Streams;
+use crate::http::error::ApiError;
+use crate::http::routes::worlds::delta_of;
+use crate::http::wire::events::{Event, State, States};
+use crate::http::wire::ids::Id;
+use crate::http::wire::node::{ChatMessageNode, Look};
+use crate::http::wire::tree::OperationShape;
+use crate::http::wire::words::Status;
+use crate::ids::NodeId;
+use crate::oplog::{Effect, Operation};
+use crate::store::{Held, Placed, Reader};
+use crate::tree::Node;
+
+/// What a placeholder knows of itself; everything else came with its end.
+const KNOWN_AT_FIRST: [&str; 3] = ["model", "params", "editedFrom"];
+/// So many operations are read at once when only looking for completions.
+const LOOK_AHEAD: i64 = 500;
+
+/// Where a socket stands in the log, and what it needs to know of what comes after.
+#[derive(Debug)]
+pub struct Position {
+    op: i64,
+    /// Up to here the log was searched for completions.
+    ahead: i64,
+    /// Replies whose completion stands in the log after `op`.
+    completing: HashSet<NodeId>,
+    /// Replies that are on their way.
+    pub streams: Streams,
+}
+
+/// The first frame.
+pub fn hello(held: &Held) -> Event {
+    Event::Hello { op: held.session.op, leaf_id: Id(held.session.head) }
+}
+
+impl Position {
+    /// The position after operation `since`, or at the newest. Replies that run now are known to whoever has `since`, or
+    /// will be told of before any of their text.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn new(reader: &mut Reader<'_>, held: &Held, since: Option<i64>) -> Result<Self, ApiError> {
+        let op = since.unwrap_or(held.session.op).min(held.session.op);
+        let mut streams = Streams::default();
+        reader.placeholders(held)?.into_iter().for_each(|node| streams.open(node));
+        Ok(Self { op, ahead: op, completing: HashSet::new(), streams })
+    }
+
+    /// The newest operation that was sent.
+    pub fn op(&self) -> i64 {
+        self.op
+    }
+
+    /// The frames of the next operations, at most `batch` of them.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn advance(
+        &mut self,
+        reader: &mut Reader<'_>,
+        held: &Held,
+        look: &Look,
+        batch: i64,
+    ) -> Result<Vec<String>, ApiError> {
+        self.look_ahead(reader, held)?;
+        let mut frames = Vec::new();
+        for operation in reader.operations(held, self.op, batch)? {
+            for event in self.events(reader, held, look, &operation)? {
+                frames.push(event.text()?);
+            }
+            self.op = operation.op;
+        }
+        Ok(frames)
+    }
+
+    fn look_ahead(&mut self, reader: &mut Reader<'_>, held: &Held) -> Result<(), ApiError> {
+        while self.ahead < held.session.op {
+            let operations = reader.operations(held, self.ahead, LOOK_AHEAD)?;
+            let Some(last) = operations.last() else { return Ok(()) };
+            self.ahead = last.op;
+            self.completing.extend(operations.iter().flat_map(|operation| &operation.effects).filter_map(|effect| {
+                match effect {
+                    Effect::Completed { node } => Some(*node),
+                    _ => None,
+                }
+            }));
+        }
+        Ok(())
+    }
+
+    /// Nodes first, HEAD last: as they were written and published.
+    fn events(
+        &mut self,
+        reader: &mut Reader<'_>,
+        held: &Held,
+        look: &Look,
+        operation: &Operation,
+    ) -> Result<Vec<Event>, ApiError> {
+        let op = operation.op;
+        let mut events = Vec::new();
+        for effect in &operation.effects {
+            match effect {
+                Effect::Added { node, .. } => events.extend(self.created(reader, held, look, op, *node)?),
+                Effect::Completed { node } => events.extend(self.completed(reader, held, look, op, *node)?),
+                _ => {}
+            }
+        }
+        events.extend(states(reader, held, operation)?);
+        let rearranges = |effect: &Effect| matches!(effect, Effect::Moved { .. } | Effect::Shown { .. });
+        if operation.effects.iter().any(rearranges) {
+            events.push(Event::TreeChanged { op, operation: OperationShape::from(operation) });
+        }
+        events.extend(settings(operation));
+        let head = operation.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Head { to, .. } => Some(*to),
+            _ => None,
+        });
+        if let Some(leaf) = head {
+            let context = reader.context_of(held, leaf)?.map(|placed| Id(placed.node.id));
+            events.push(Event::HeadMoved { op, leaf_id: Id(leaf), context_node_id: context });
+        }
+        Ok(events)
+    }
+
+    fn created(
+        &mut self,
+        reader: &mut Reader<'_>,
+        held: &Held,
+        look: &Look,
+        op: i64,
+        node: NodeId,
+    ) -> Result<Option<Event>, ApiError> {
+        let Some(mut shown) = shown(reader, held, look, node)? else { return Ok(None) };
+        if self.completing.contains(&node) {
+            shown = as_it_was(shown);
+        }
+        if shown.status == Status::Generating {
+            self.streams.open(node);
+        }
+        Ok(Some(Event::Created { op, node: Box::new(shown) }))
+    }
+
+    /// The last piece, from the final text, then the whole node: exactly once.
+    fn completed(
+        &mut self,
+        reader: &mut Reader<'_>,
+        held: &Held,
+        look: &Look,
+        op: i64,
+        node: NodeId,
+    ) -> Result<Vec<Event>, ApiError> {
+        self.completing.remove(&node);
+        let Some(placed) = reader.node(held, node)? else { return Ok(Vec::new()) };
+        let world_delta = delta_of(reader, held, &placed)?;
+        let Some(shown) = shown(reader, held, look, node)? else { return Ok(Vec::new()) };
+        let last = self.streams.close(node, &shown.content, shown.reasoning.as_deref().unwrap_or_default());
+        let completed = Event::Completed { op, node: Box::new(shown), world_delta };
+        Ok(last.into_iter().chain([completed]).collect())
+    }
+}
+
+fn shown(reader: &mut Reader<'_>, held: &Held, look: &Look, node: NodeId) -> Result<Option<ChatMessageNode>, ApiError> {
+    let Some(placed) = reader.node(held, node)? else { return Ok(None) };
+    Ok(reader.dress(vec![placed])?.pop().map(|dressed| look.in_line(dressed)))
+}
+
+/// A complete reply as the placeholder that it was.
+fn as_it_was(node: ChatMessageNode) -> ChatMessageNode {
+    let metadata = node.metadata.into_iter().filter(|(key, _)| KNOWN_AT_FIRST.contains(&key.as_str())).collect();
+    ChatMessageNode {
+        content: String::new(),
+        display: None,
+        reasoning: None,
+        status: Status::Generating,
+        children_ids: Vec::new(),
+        notes: Vec::new(),
+        problems: Vec::new(),
+        metadata,
+        ..node
+    }
+}
+
+/// The nodes whose state an operation changed, as one frame.
+fn states(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result<Option<Event>, ApiError> {
+    let mut ids: Vec<NodeId> = Vec::new();
+    for effect in &operation.effects {
+        if let Effect::Enabled { node, .. } | Effect::Muted { node, .. } | Effect::Rated { node, .. } = effect
+            && !ids.contains(node)
+        {
+            ids.push(*node);
+        }
+    }
+    let placed = if ids.is_empty() { Vec::new() } else { reader.nodes(held, &ids)? };
+    let states = placed.iter().map(|placed: &Placed| state(&placed.node)).collect();
+    Ok(States::new(states).map(|states| Event::State { op: operation.op, states }))
+}
+
+fn state(node: &Node) -> State {
+    State {
+        id: Id(node.id),
+        is_enabled: node.is_enabled,
+        effects: node.effects.into(),
+        rating: node.metadata.get("rating").and_then(Value::as_u64),
+    }
+}
+
+/// The settings that an operation changed, by the names of a session's fields.
+fn settings(operation: &Operation) -> Option<Event> {
+    let mut session = Map::new();
+    for effect in &operation.effects {
+        if let Effect::Setting { name, to, .. } = effect {
+            match name.as_str() {
+                "persona" => _ = session.insert("personaId".into(), to.get(0).cloned().unwrap_or_default()),
+                name => _ = session.insert(name.to_owned(), to.clone()),
+            }
+        }
+    }
+    if session.is_empty() {
+        return None;
+    }
+    session.insert("updatedAt".into(), operation.at.to_string().into());
+    let title = session.get("title").and_then(Value::as_str).map(str::to_owned);
+    Some(Event::SessionUpdated { op: operation.op, title, session })
+}

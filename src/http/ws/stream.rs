@@ -1,0 +1,203 @@
+//! How much of each running reply a socket has sent. Offsets count UTF-16 code units; a piece never splits a code point.
+
+use std::collections::HashMap;
+
+use crate::http::error::ApiError;
+use crate::http::wire::events::{Chunk, Event};
+use crate::http::wire::ids::Id;
+use crate::ids::NodeId;
+use crate::live::Live;
+
+/// The replies that this socket has told of and that are not over for it.
+#[derive(Debug, Default)]
+pub struct Streams {
+    open: HashMap<NodeId, Sent>,
+}
+
+/// How much of a reply was sent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sent {
+    content: Place,
+    reasoning: Place,
+    phase: &'static str,
+}
+
+/// A place in a text, counted twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Place {
+    bytes: usize,
+    units: usize,
+}
+
+impl Place {
+    /// The place so many UTF-16 code units into a text; `None` beyond its end or inside a code point.
+    fn find(text: &str, units: usize) -> Option<Self> {
+        let mut at = Self::default();
+        for c in text.chars() {
+            if at.units >= units {
+                break;
+            }
+            at.bytes += c.len_utf8();
+            at.units += c.len_utf16();
+        }
+        (at.units == units).then_some(at)
+    }
+
+    /// What comes after this place, and the place after that.
+    fn rest(self, text: &str) -> (&str, Self) {
+        let rest = text.get(self.bytes..).unwrap_or_default();
+        let units = self.units + rest.encode_utf16().count();
+        (rest, Self { bytes: self.bytes + rest.len(), units })
+    }
+}
+
+impl Streams {
+    /// A reply is on its way, and the client knows its node.
+    pub fn open(&mut self, node: NodeId) {
+        self.open.entry(node).or_default();
+    }
+
+    /// What has arrived since the last time, for every open reply.
+    pub fn pull(&mut self, live: &Live) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (node, sent) in &mut self.open {
+            let Some(running) = live.running(*node) else { continue };
+            running.look(|written| {
+                if sent.phase != written.phase {
+                    sent.phase = written.phase;
+                    events.push(Event::Progress { id: Id(*node), phase: written.phase });
+                }
+                events.extend(next(*node, sent, &written.content, &written.reasoning));
+            });
+        }
+        events
+    }
+
+    /// A reply is over: what is left of its final text, if anything.
+    pub fn close(&mut self, node: NodeId, content: &str, reasoning: &str) -> Option<Event> {
+        let mut sent = self.open.remove(&node).unwrap_or_default();
+        next(node, &mut sent, content, reasoning)
+    }
+
+    /// One piece from where the client says it stands; later pieces go on from its end.
+    ///
+    /// # Errors
+    /// The offset is none of the text.
+    pub fn resume(
+        &mut self,
+        node: NodeId,
+        content: &str,
+        reasoning: &str,
+        offset: usize,
+        reasoning_offset: Option<usize>,
+    ) -> Result<Event, ApiError> {
+        let event = piece(node, content, reasoning, offset, reasoning_offset)?;
+        if let Some(sent) = self.open.get_mut(&node) {
+            sent.content = Place::default().rest(content).1;
+            if reasoning_offset.is_some() {
+                sent.reasoning = Place::default().rest(reasoning).1;
+            }
+        }
+        Ok(event)
+    }
+}
+
+/// What comes after what was sent; nothing if there is nothing.
+fn next(node: NodeId, sent: &mut Sent, content: &str, reasoning: &str) -> Option<Event> {
+    let (text, after) = sent.content.rest(content);
+    let (thought, thought_after) = sent.reasoning.rest(reasoning);
+    if text.is_empty() && thought.is_empty() {
+        return None;
+    }
+    let has_thought = !thought.is_empty();
+    let chunk = Chunk {
+        id: Some(Id(node)),
+        content_chunk: text.to_owned(),
+        offset: sent.content.units,
+        reasoning_chunk: has_thought.then(|| thought.to_owned()),
+        reasoning_offset: has_thought.then_some(sent.reasoning.units),
+    };
+    (sent.content, sent.reasoning) = (after, thought_after);
+    Some(Event::Grown(chunk))
+}
+
+/// One piece of a text from an offset to its end.
+///
+/// # Errors
+/// The offset is beyond the text's end or inside a code point.
+pub fn piece(
+    node: NodeId,
+    content: &str,
+    reasoning: &str,
+    offset: usize,
+    reasoning_offset: Option<usize>,
+) -> Result<Event, ApiError> {
+    let bad = |field: &str| ApiError::invalid(field, "the offset is beyond the text, or inside a character");
+    let from = Place::find(content, offset).ok_or_else(|| bad("offset"))?;
+    let thought = match reasoning_offset {
+        Some(offset) => Some(Place::find(reasoning, offset).ok_or_else(|| bad("reasoningOffset"))?),
+        None => None,
+    };
+    Ok(Event::Grown(Chunk {
+        id: Some(Id(node)),
+        content_chunk: from.rest(content).0.to_owned(),
+        offset,
+        reasoning_chunk: thought.map(|from| from.rest(reasoning).0.to_owned()),
+        reasoning_offset,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node() -> NodeId {
+        NodeId::new(uuid::Uuid::from_u128(1))
+    }
+
+    fn chunk(event: Option<Event>) -> Option<(usize, String)> {
+        match event {
+            Some(Event::Grown(chunk)) => Some((chunk.offset, chunk.content_chunk)),
+            Some(other) => panic!("{other:?}"),
+            None => None,
+        }
+    }
+
+    /// S4-46: the pieces laid at their offsets give the text, whatever its characters.
+    #[test]
+    fn pieces_make_the_text_whole() {
+        let mut sent = Sent::default();
+        let mut so_far = String::new();
+        for text in ["a", "a天", "a天😀", "a天😀", "a天😀!"] {
+            if let Some((offset, piece)) = chunk(next(node(), &mut sent, text, "")) {
+                assert_eq!(offset, so_far.encode_utf16().count());
+                so_far.push_str(&piece);
+            }
+            assert_eq!(so_far, text);
+        }
+    }
+
+    #[test]
+    fn the_end_sends_what_is_left_and_only_once() {
+        let mut streams = Streams::default();
+        streams.open(node());
+        let resumed = streams.resume(node(), "half", "", 2, None).unwrap();
+        assert_eq!(chunk(Some(resumed)), Some((2, "lf".into())));
+        assert_eq!(chunk(streams.close(node(), "half a loaf", "")), Some((4, " a loaf".into())));
+        assert!(streams.open.is_empty());
+        // A socket that never told of it sends all of it.
+        assert_eq!(chunk(streams.close(node(), "all", "")), Some((0, "all".into())));
+        assert_eq!(chunk(streams.close(node(), "", "")), None);
+    }
+
+    #[test]
+    fn offsets_that_are_none_are_refused() {
+        let at = |offset, reasoning| piece(node(), "a😀b", "hm", offset, reasoning).map(Some).map(chunk);
+        assert_eq!(at(0, None).unwrap(), Some((0, "a😀b".into())));
+        assert_eq!(at(3, None).unwrap(), Some((3, "b".into())));
+        assert_eq!(at(4, Some(2)).unwrap(), Some((4, String::new())));
+        assert_eq!(at(2, None).unwrap_err().details["field"], "offset");
+        assert_eq!(at(5, None).unwrap_err().details["field"], "offset");
+        assert_eq!(at(0, Some(3)).unwrap_err().details["field"], "reasoningOffset");
+    }
+}
