@@ -39,6 +39,7 @@ mod source;
 mod standard;
 mod strikes;
 mod suggest;
+pub mod testing;
 mod version;
 mod words;
 
