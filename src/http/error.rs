@@ -5,6 +5,7 @@
 //! cause goes to the log, once, and the body holds an incident id (`seal.rs`). To add a code: a line in the table.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
@@ -75,9 +76,13 @@ codes! {
     Internal = "internal" 500 "the incident id leads to the cause in the server's log";
 }
 
-/// A refusal: what a client sees of it, and for the server's own faults the cause that it does not see.
+/// A refusal. Boxed, because every handler carries one that it mostly does not use.
 #[derive(Debug, Clone)]
-pub struct ApiError {
+pub struct ApiError(Box<Refused>);
+
+/// What a client sees of a refusal, and for the server's own faults the cause that it does not see.
+#[derive(Debug, Clone)]
+pub struct Refused {
     /// The stable code.
     pub code: Code,
     /// One sentence without a final period.
@@ -97,7 +102,7 @@ pub struct ApiError {
 impl ApiError {
     /// A refusal with the code's own hint.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Refused {
             code,
             message: message.into(),
             hint: None,
@@ -105,7 +110,7 @@ impl ApiError {
             retry_after_s: None,
             allow: None,
             cause: None,
-        }
+        }))
     }
 
     /// A field of the request does not fit.
@@ -164,6 +169,20 @@ impl ApiError {
         }
         answer.insert_header((header::CACHE_CONTROL, "no-store"));
         answer.json(self.body(incident))
+    }
+}
+
+impl Deref for ApiError {
+    type Target = Refused;
+
+    fn deref(&self) -> &Refused {
+        &self.0
+    }
+}
+
+impl DerefMut for ApiError {
+    fn deref_mut(&mut self) -> &mut Refused {
+        &mut self.0
     }
 }
 
@@ -296,7 +315,7 @@ pub fn code_of(status: StatusCode) -> Code {
         503 => Code::Unavailable,
         504 => Code::ProviderTimeout,
         507 => Code::StorageFull,
-        400..=499 => Code::Invalid,
+        _ if status.is_client_error() => Code::Invalid,
         _ => Code::Internal,
     }
 }

@@ -8,12 +8,15 @@ use tokio::sync::watch;
 
 use crate::ids::UserId;
 
+/// Whose turn it is to answer a key.
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
 /// One server's shared state.
 pub struct Shared {
     /// Counters for `/metrics`.
     pub meters: Meters,
     sockets: Mutex<HashMap<UserId, usize>>,
-    keys: Mutex<HashMap<(UserId, String), Arc<tokio::sync::Mutex<()>>>>,
+    keys: Mutex<HashMap<(UserId, String), Turn>>,
     closing: watch::Sender<bool>,
 }
 

@@ -75,7 +75,7 @@ fn page(document: &Value) -> String {
         let Some(operation) = document.pointer(&pointer) else { continue };
         if chapter != entry.group {
             chapter = entry.group;
-            let _ = write!(html, "<h2>{}</h2>\n", escape(chapter));
+            let _ = writeln!(html, "<h2>{}</h2>", escape(chapter));
         }
         operation_html(&mut html, &entry, &path, operation);
     }

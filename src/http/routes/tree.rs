@@ -111,7 +111,7 @@ fn empty(session: &Session) -> TreeSkeleton {
         statuses: Vec::new(),
         flags: Vec::new(),
         previews: Vec::new(),
-        legend: Legend::new(),
+        legend: Legend::default(),
         stash: Vec::new(),
         labels: Vec::new(),
         created_at: session.created.to_string(),

@@ -108,9 +108,8 @@ const KEYFRAME: u8 = 4;
 /// So many characters of a text stand in an outline.
 const PREVIEW: usize = 80;
 
-impl Legend {
-    /// The legend.
-    pub const fn new() -> Self {
+impl Default for Legend {
+    fn default() -> Self {
         Self {
             roles: [Role::System.word(), Role::User.word(), Role::Assistant.word()],
             kinds: [
@@ -275,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_legend_follows_the_numbers() {
-        let legend = Legend::new();
+        let legend = Legend::default();
         for (code, word) in (0_i16..).zip(legend.roles) {
             assert_eq!(Role::from_code(code).map(Role::word), Some(word));
         }

@@ -14,6 +14,7 @@ use crate::http::wire::node::{ChatMessageNode, Look};
 use crate::http::wire::tree::OperationShape;
 use crate::http::wire::words::Status;
 use crate::ids::NodeId;
+use crate::live::Live;
 use crate::oplog::{Effect, Operation};
 use crate::store::{Held, Placed, Reader};
 use crate::tree::Node;
@@ -41,15 +42,15 @@ pub fn hello(held: &Held) -> Event {
 }
 
 impl Position {
-    /// The position after operation `since`, or at the newest. Replies that run now are known to whoever has `since`, or
-    /// will be told of before any of their text.
+    /// The position after operation `since`, or at the newest.
     ///
     /// # Errors
     /// The database fails.
-    pub fn new(reader: &mut Reader<'_>, held: &Held, since: Option<i64>) -> Result<Self, ApiError> {
+    pub fn new(reader: &mut Reader<'_>, held: &Held, since: Option<i64>, live: &Live) -> Result<Self, ApiError> {
+        // A number from the future is from another database: the client sees so in `hello`.
         let op = since.unwrap_or(held.session.op).min(held.session.op);
         let mut streams = Streams::default();
-        reader.placeholders(held)?.into_iter().for_each(|node| streams.open(node));
+        reader.placeholders(held)?.into_iter().for_each(|node| streams.join(node, live));
         Ok(Self { op, ahead: op, completing: HashSet::new(), streams })
     }
 

@@ -136,15 +136,15 @@ impl Socket {
         if let Ok(text) = Event::refusal(&error).text() {
             let _ = timeout(SEND_WITHIN, self.session.text(text)).await;
         }
-        let reason = actix_ws::CloseReason { code, description: Some(error.message) };
+        let reason = actix_ws::CloseReason { code, description: Some(error.message.clone()) };
         let _ = timeout(SEND_WITHIN, self.session.close(Some(reason))).await;
     }
 
     async fn begin(&mut self, since: Option<i64>) -> Result<Position, End> {
-        let (caller, sid) = (self.caller, self.sid);
+        let (caller, sid, live) = (self.caller, self.sid, Arc::clone(&self.live));
         let read = move |reader: &mut Reader<'_>| {
             let held = held(reader, caller, sid)?;
-            Ok::<_, ApiError>((Position::new(reader, &held, since)?, events::hello(&held)))
+            Ok::<_, ApiError>((Position::new(reader, &held, since, &live)?, events::hello(&held)))
         };
         let (position, hello) = self.store.read(read).await?;
         self.send(&hello).await?;
@@ -167,6 +167,7 @@ impl Socket {
                 Err(end) => return end,
             };
             let done = tokio::select! {
+                biased;
                 _ = closing.wait_for(|closing| *closing) => {
                     let error = ApiError::new(Code::Unavailable, "the server is shutting down");
                     Err(End::Close(CloseCode::Restart, error))

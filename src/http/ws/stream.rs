@@ -52,9 +52,19 @@ impl Place {
 }
 
 impl Streams {
-    /// A reply is on its way, and the client knows its node.
+    /// A reply is on its way, and the client has just been told of its node: all of its text follows.
     pub fn open(&mut self, node: NodeId) {
-        self.open.entry(node).or_default();
+        self.open.insert(node, Sent::default());
+    }
+
+    /// A reply is on its way, and the client has been told of its node at another time: what comes from now on follows.
+    /// What it lacks of the text so far it asks for.
+    pub fn join(&mut self, node: NodeId, live: &Live) {
+        let mut sent = Sent::default();
+        if let Some(running) = live.running(node) {
+            running.look(|written| _ = next(node, &mut sent, &written.content, &written.reasoning));
+        }
+        self.open.insert(node, sent);
     }
 
     /// What has arrived since the last time, for every open reply.
