@@ -10,4 +10,5 @@
 
 mod plugins;
 mod provider;
+mod store_story;
 mod support;

@@ -1,3 +1,4 @@
 //! What several tests need: stand-ins for the world outside, and builders. One file per stand-in.
 
 pub mod mock_model;
+pub mod test_store;
