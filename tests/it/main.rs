@@ -10,5 +10,6 @@
 
 mod plugins;
 mod provider;
+mod store_properties;
 mod store_story;
 mod support;
