@@ -10,5 +10,7 @@
 
 mod plugins;
 mod provider;
+mod store_properties;
+mod store_story;
 mod support;
 mod tidy;
