@@ -219,18 +219,14 @@ fn difference(a: &Outcome, b: &Outcome) -> String {
     }
     let show = |operation: Option<&Operation>| operation.map_or("nothing".to_owned(), |op| op.to_json().to_string());
     let longest = a.operations.len().max(b.operations.len());
-    let pairs = (0..longest).map(|at| (a.operations.get(at), b.operations.get(at)));
+    let mut pairs = (0..longest).map(|at| (a.operations.get(at), b.operations.get(at)));
     let meant = |op: Option<&Operation>| op.map(|op| (op.path.clone(), op.change.clone()));
-    for (x, y) in pairs.filter(|(x, y)| meant(*x) != meant(*y)) {
-        let looks_like_add = match (x.map(|op| &op.change), y.map(|op| &op.change)) {
-            (Some(Change::Set(Value::Number(_))), Some(Change::Set(Value::Number(_)))) => {
-                "\nThis set looks like an add."
-            }
-            _ => "",
-        };
-        return format!("  {}\n  {}{looks_like_add}", show(x), show(y));
-    }
-    "  other dice".to_owned()
+    let Some((x, y)) = pairs.find(|(x, y)| meant(*x) != meant(*y)) else { return "  other dice".to_owned() };
+    let looks_like_add = match (x.map(|op| &op.change), y.map(|op| &op.change)) {
+        (Some(Change::Set(Value::Number(_))), Some(Change::Set(Value::Number(_)))) => "\nThis set looks like an add.",
+        _ => "",
+    };
+    format!("  {}\n  {}{looks_like_add}", show(x), show(y))
 }
 
 /// An error in a test's file.

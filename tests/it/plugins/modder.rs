@@ -44,24 +44,24 @@ fn every_difference_is_named() {
         let said = said(script, &format!("hook = \"on_reply\"\nstate = {{ a = {{ hp = 9 }} }}\n{test}"));
         assert_eq!(said, message, "{test}");
     };
-    check("[expect]\nstate.a.hp = 5", "state a/hp: expected 5\n              but got 6");
-    check("[expect]\nstate.b = true", "state b: expected true\n           but got null");
+    check("[expect]\nstate.a.hp = 5", "state a/hp: expected 5\n            but got 6");
+    check("[expect]\nstate.b = true", "state b: expected true\n         but got null");
     check(
         "[expect]\nops = []",
         "ops: expected\nbut got\n  {\"op\":\"add\",\"path\":\"a/hp\",\"value\":-3,\"why\":\"hit\"}",
     );
     check("[expect]\nops = [{ op = \"add\", value = -3 }]", "");
-    check("[expect]\nno_warnings = true", "no_warnings: expected none\n               but got \"odd\"");
-    check("[expect]\nnotes = [\"x\"]", "notes: expected [\"x\"]\n         but got []");
-    check("[expect]\nrolls = [3]", "rolls: expected [3]\n         but got []");
-    check("[expect]\nerror = \"gold\"", "error: expected gold\n         but got no error");
+    check("[expect]\nno_warnings = true", "no_warnings: expected none\n             but got \"odd\"");
+    check("[expect]\nnotes = [\"x\"]", "notes: expected [\"x\"]\n       but got []");
+    check("[expect]\nrolls = [3]", "rolls: expected [3]\n       but got []");
+    check("[expect]\nerror = \"gold\"", "error: expected gold\n       but got no error");
     check(
         "[expect]\nstaet.hp = 1",
-        "mine/tests/a.toml:4  plugin mine 1.0.0\n  unknown field \"staet\", expected one of \"ops\", \"state\", \"notes\", \"warnings\", \"no_warnings\", \"rolls\", \"text\", \"contains\", \"reply\", \"stop\", \"refused\", \"labels\", \"sends\", \"error\"\n        3 | [expect]\n  >   4 | staet.hp = 1",
+        "mine/tests/a.toml:4  plugin mine 1.0.0\n  unknown field \"staet\", expected one of \"ops\", \"state\", \"notes\", \"warnings\", \"no_warnings\", \"rolls\", \"text\", \"contains\", \"reply\", \"stop\", \"refused\", \"labels\", \"sends\", \"error\"\n      2 | state = { a = { hp = 9 } }\n      3 | [expect]\n  >   4 | staet.hp = 1",
     );
     check(
         "hook = \"on_repyl\"",
-        "mine/tests/a.toml:3  plugin mine 1.0.0\n  duplicate key\n        1 | hook = \"on_reply\"\n        2 | state = { a = { hp = 9 } }\n  >   3 | hook = \"on_repyl\"",
+        "mine/tests/a.toml:3  plugin mine 1.0.0\n  duplicate key\n      1 | hook = \"on_reply\"\n      2 | state = { a = { hp = 9 } }\n  >   3 | hook = \"on_repyl\"",
     );
 }
 
