@@ -2,6 +2,7 @@
 //! every function and hook that there is.
 
 use std::fs;
+use std::sync::Arc;
 
 use clotho::config::Config;
 use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Source, run};
@@ -40,24 +41,23 @@ fn read(path: &str) -> String {
     fs::read_to_string(top().join(path)).unwrap()
 }
 
-/// The plugin whose files stand under their names in a document.
-fn plugin_in(document: &str) -> Loaded {
-    let names = ["plugin.toml", "state.schema.json", "main.rhai"];
+/// The files of a plugin that stand under their names in a document.
+fn files_in(document: &str) -> Vec<(String, Vec<u8>)> {
     let all = blocks(document);
     let file = |name: &str| {
         let block = all.iter().find(|block| block.title.starts_with(&format!("`{name}`")));
         (name.to_owned(), block.unwrap_or_else(|| panic!("no block is titled `{name}`")).code.clone().into_bytes())
     };
-    Loaded::load(Source::new("purse", Origin::Folder, names.map(file)), &Limits::patient()).unwrap()
+    ["plugin.toml", "state.schema.json", "main.rhai"].map(file).into()
 }
 
 fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
-    let plugin = std::sync::Arc::new(plugin_in(document));
+    let plugin = Arc::new(Loaded::load(Source::new("purse", Origin::Folder, files_in(document)), &Limits::patient()).unwrap());
     let warnings: Vec<String> = plugin.warnings().iter().map(ToString::to_string).collect();
     assert!(warnings.is_empty(), "{warnings:?}");
-    let schema = std::sync::Arc::clone(plugin.schema().unwrap());
-    let rules = std::sync::Arc::new(Rules::new(vec![(plugin.manifest().state.root.clone(), schema)]).unwrap());
-    let begun = run::run(&plugin, Call::new(Hook::Init, World::default().into(), std::sync::Arc::clone(&rules)));
+    let schema = Arc::clone(plugin.schema().unwrap());
+    let rules = Arc::new(Rules::new(vec![(plugin.manifest().state.root.clone(), schema)]).unwrap());
+    let begun = run::run(&plugin, Call::new(Hook::Init, World::default().into(), Arc::clone(&rules)));
     assert_eq!(begun.error, None);
     let mut call = Call::new(Hook::OnReply, begun.world, rules);
     call.text = reply.into();
@@ -153,4 +153,14 @@ fn the_routes_are_those_of_the_table() {
     let table = read("src/http/mod.rs");
     assert!(table.matches("route(").count() > 30, "the table of routes is not written as it was");
     expect_none(&other_routes(&table, &read("docs/api.md")));
+}
+
+#[test]
+fn the_test_of_the_reference_passes() {
+    let reference = read("docs/modders.md");
+    let case = blocks(&reference).into_iter().find(|block| block.title.starts_with("`tests/market.toml`")).unwrap();
+    let files = files_in(&read("README.md")).into_iter().chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
+    let plugin = Loaded::load(Source::new("purse", Origin::Folder, files), &Limits::patient()).unwrap();
+    let report = clotho::plugin::testing::test(&Arc::new(plugin));
+    assert!(report.passed() && report.cases.len() == 1, "{report}");
 }
