@@ -52,7 +52,8 @@ fn files_in(document: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
-    let plugin = Arc::new(Loaded::load(Source::new("purse", Origin::Folder, files_in(document)), &Limits::patient()).unwrap());
+    let plugin =
+        Arc::new(Loaded::load(Source::new("purse", Origin::Folder, files_in(document)), &Limits::patient()).unwrap());
     let warnings: Vec<String> = plugin.warnings().iter().map(ToString::to_string).collect();
     assert!(warnings.is_empty(), "{warnings:?}");
     let schema = Arc::clone(plugin.schema().unwrap());
@@ -159,7 +160,8 @@ fn the_routes_are_those_of_the_table() {
 fn the_test_of_the_reference_passes() {
     let reference = read("docs/modders.md");
     let case = blocks(&reference).into_iter().find(|block| block.title.starts_with("`tests/market.toml`")).unwrap();
-    let files = files_in(&read("README.md")).into_iter().chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
+    let files =
+        files_in(&read("README.md")).into_iter().chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
     let plugin = Loaded::load(Source::new("purse", Origin::Folder, files), &Limits::patient()).unwrap();
     let report = clotho::plugin::testing::test(&Arc::new(plugin));
     assert!(report.passed() && report.cases.len() == 1, "{report}");
