@@ -201,7 +201,7 @@ target=$(cargo metadata --locked --no-deps --format-version 1 2>/dev/null | sed 
 program=${target:-target}/debug/clotho
 if run "the program itself" count_nothing cargo build --locked; then
   export CLOTHO_BIN=$program
-  run "tests of the plugins" count_plugins "$program" plugin test --all
+  run "tests of the plugins" count_plugins "$program" plugin test --all plugins
 else
   CLOTHO_BIN=
   leave_out "tests of the plugins" "the program was not built"
@@ -240,6 +240,7 @@ fi
 
 chromium=$(find_chromium)
 if [ "$quick" = yes ]; then
+  if has_node; then run "the page without a browser" count_node node --test tests/ui/static.test.mjs; fi
   leave_out "the page in a browser" "--quick"
 elif ! has_node; then
   leave_out "the page in a browser" "Node 20 or newer and npm are missing"

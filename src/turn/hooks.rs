@@ -1,5 +1,5 @@
 //! Running one hook of every plugin in force, in order: each sees the world with the earlier ones' operations folded in;
-//! one plugin's failure drops only its own (`plugins.md` 5.1).
+//! one plugin's failure drops only its own (`docs/modders.md`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

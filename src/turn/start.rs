@@ -178,7 +178,7 @@ pub async fn edit(
     commit(turns, actor, message, scene.session(), wish).await
 }
 
-/// The rules read an edited reply as they read a new one; its dice are those of the old version (`plugins.md` 5.1).
+/// The rules read an edited reply as they read a new one; its dice are those of the old version (`docs/modders.md`).
 async fn on_edit(parts: &Arc<Parts>, scene: &Scene, draft: &Draft) -> Delta {
     if draft.kind != Kind::Message {
         return Delta::default();

@@ -1,4 +1,4 @@
-//! `clotho plugin test`: a modder's tests (`plugins.md` 5.6). A file `tests/*.toml` is a test: what a hook gets, and what
+//! `clotho plugin test`: a modder's tests (`docs/modders.md`). A file `tests/*.toml` is a test: what a hook gets, and what
 //! is expected of it. The same engine, the same limits (with a patient deadline), no server.
 //!
 //! Each case runs twice, and once more on a grafted base, where every number of the state is another one: what a rule
