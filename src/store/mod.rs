@@ -11,6 +11,7 @@
 
 mod acts;
 mod blobs;
+mod bridges;
 mod caches;
 mod conn;
 mod effects;

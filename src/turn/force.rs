@@ -56,6 +56,17 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
     Some(Wanted { rules: Arc::new(rules), beginning, problems })
 }
 
+/// Whether the roots of plugins that are switched on leave each other alone.
+///
+/// # Errors
+/// Says which two do not.
+pub fn together(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<(), String> {
+    let on = settings.iter().filter(|setting| setting.enabled);
+    let loaded = on.filter_map(|setting| catalogue.get(&setting.id).map(|loaded| (loaded, setting)));
+    let plugins = loaded.map(|(loaded, setting)| in_force(loaded, setting)).collect::<Result<Vec<_>, _>>()?;
+    RulesInForce::new(plugins).map(drop)
+}
+
 /// The plugins in force that are loaded.
 pub fn players(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Player> {
     let player = |plugin: &PluginInForce| {

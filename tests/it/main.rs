@@ -11,3 +11,4 @@
 mod plugins;
 mod provider;
 mod support;
+mod turn;

@@ -1,3 +1,5 @@
 //! What several tests need: stand-ins for the world outside, and builders. One file per stand-in.
 
+pub mod app;
 pub mod mock_model;
+pub mod story;
