@@ -14,3 +14,4 @@ mod store_properties;
 mod store_story;
 mod support;
 mod tidy;
+mod turn;

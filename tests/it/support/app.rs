@@ -1,0 +1,211 @@
+//! The whole program in a folder of its own, with the mock as its model server.
+//!
+//! ```ignore
+//! let app = TestApp::with().plugin("hurt", &[("plugin.toml", …), ("main.rhai", …)]).set("limits.generations", "2").start().await;
+//! app.mock.script(Reply::ok(["Hello"]));
+//! app.turns.message(app.owner, …).await
+//! let app = app.restart().await;      // the same folder, another program
+//! ```
+//!
+//! Its clock is a [`TestClock`], its ids come from a fixed seed. The program blocks when it is built and when it ends, so
+//! both happen on a thread without a runtime.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clotho::app::App;
+use clotho::clock::{Clock, Ids, TestClock, Time};
+use clotho::config::Config;
+use clotho::ids::{CharacterId, UserId};
+use clotho::store::{CharacterCard, PersonaCard, User};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::mock_model::MockModel;
+
+/// How a test's program is to be.
+pub struct Setup {
+    home: PathBuf,
+    _temporary: Option<TempDir>,
+    env: Vec<(String, String)>,
+    clock: Arc<dyn Clock>,
+    seed: u64,
+    mock: Option<MockModel>,
+}
+
+/// The running program.
+pub struct TestApp {
+    app: Option<App>,
+    /// The model server behind `mock/mock`, `mock/other` and `second/mock`.
+    pub mock: MockModel,
+    setup: Setup,
+}
+
+impl Deref for TestApp {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        self.app.as_ref().unwrap()
+    }
+}
+
+impl Setup {
+    /// Sets a key of the configuration, such as `limits.generations`.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.env.push((format!("CLOTHO_{}", key.to_uppercase().replace('.', "__")), value.to_owned()));
+        self
+    }
+
+    /// Puts a plugin into the plugin folder.
+    pub fn plugin(self, id: &str, files: &[(&str, &str)]) -> Self {
+        let folder = self.plugin_folder().join(id);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (path, text) in files {
+            std::fs::write(folder.join(path), text).unwrap();
+        }
+        self
+    }
+
+    /// Takes a plugin out of the plugin folder.
+    pub fn without_plugin(self, id: &str) -> Self {
+        std::fs::remove_dir_all(self.plugin_folder().join(id)).unwrap();
+        self
+    }
+
+    fn plugin_folder(&self) -> PathBuf {
+        self.home.join("plugins")
+    }
+
+    /// Another clock.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// A mock that is there already, perhaps with things to say.
+    pub fn mock(mut self, mock: MockModel) -> Self {
+        self.mock = Some(mock);
+        self
+    }
+
+    /// Starts the program.
+    pub async fn start(mut self) -> TestApp {
+        let mock = match self.mock.take() {
+            Some(mock) => mock,
+            None => MockModel::start().await,
+        };
+        let config = self.config(&mock);
+        let (clock, ids) = (Arc::clone(&self.clock), Arc::new(Ids::new(self.seed)));
+        self.seed += 1;
+        let app = blocking(move || App::build(config, clock, ids).unwrap_or_else(|error| panic!("{error}"))).await;
+        TestApp { app: Some(app), mock, setup: self }
+    }
+
+    fn config(&self, mock: &MockModel) -> Config {
+        let text = |path: PathBuf| path.to_str().unwrap().to_owned();
+        let base_url = mock.base_url();
+        let fixed = [
+            ("CLOTHO_STORAGE__DATA_DIR", text(self.home.join("data"))),
+            ("CLOTHO_PLUGINS__DIR", text(self.plugin_folder())),
+            ("CLOTHO_SEARCH__COMMIT_MS", "10".to_owned()),
+            ("CLOTHO_GENERATION__MODEL", "mock/mock".to_owned()),
+            ("CLOTHO_PROVIDERS__0__ID", "mock".to_owned()),
+            ("CLOTHO_PROVIDERS__0__BASE_URL", base_url.clone()),
+            ("CLOTHO_PROVIDERS__0__MODELS", "[\"mock\", \"other\"]".to_owned()),
+            ("CLOTHO_PROVIDERS__1__ID", "second".to_owned()),
+            ("CLOTHO_PROVIDERS__1__BASE_URL", base_url),
+            ("CLOTHO_PROVIDERS__1__EXTRA", "{ top_k = 7 }".to_owned()),
+        ];
+        let own = |name: &str| self.env.iter().any(|(other, _)| other == name);
+        let fixed = fixed.into_iter().filter(|(name, _)| !own(name)).map(|(name, value)| (name.to_owned(), value));
+        Config::load(None, None, fixed.chain(self.env.clone())).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+impl TestApp {
+    /// A program in an empty folder.
+    pub async fn start() -> Self {
+        Self::with().start().await
+    }
+
+    /// A program to be.
+    pub fn with() -> Setup {
+        let home = tempfile::tempdir().unwrap();
+        let setup = Self::in_folder(home.path().to_owned());
+        Setup { _temporary: Some(home), ..setup }
+    }
+
+    /// A program to be, in a folder that is somebody else's to remove.
+    pub fn in_folder(home: PathBuf) -> Setup {
+        let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
+        Setup { home, _temporary: None, env: Vec::new(), clock, seed: 7, mock: None }
+    }
+
+    /// The folder with the data directory `data` and the plugin folder `plugins`.
+    pub fn home(&self) -> PathBuf {
+        self.setup.home.clone()
+    }
+
+    /// Ends the program in order; the folder stays.
+    pub async fn stop(mut self) -> Setup {
+        let app = self.app.take().unwrap();
+        blocking(move || {
+            app.close();
+            drop(app);
+        })
+        .await;
+        let Self { mock, setup, .. } = self;
+        Setup { mock: Some(mock), ..setup }
+    }
+
+    /// Ends the program and starts it again in the same folder, with the same mock.
+    pub async fn restart(self) -> Self {
+        self.stop().await.start().await
+    }
+
+    /// Keeps a character of the owner.
+    pub async fn character(&self, card: Value) -> CharacterId {
+        self.character_of(self.owner, card).await
+    }
+
+    /// Keeps a character of a user.
+    pub async fn character_of(&self, owner: UserId, card: Value) -> CharacterId {
+        let now = self.clock.now();
+        let id = CharacterId::new(self.ids.next(now));
+        let card = CharacterCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
+        self.store.write(move |tx| tx.put_character(owner, &card)).await.unwrap();
+        id
+    }
+
+    /// Keeps a persona of the owner.
+    pub async fn persona(&self, card: Value) -> clotho::ids::PersonaId {
+        let (owner, now) = (self.owner, self.clock.now());
+        let id = clotho::ids::PersonaId::new(self.ids.next(now));
+        let card = PersonaCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
+        self.store.write(move |tx| tx.put_persona(owner, &card)).await.unwrap();
+        id
+    }
+
+    /// Another user of the server.
+    pub async fn another_user(&self, name: &str) -> UserId {
+        let now = self.clock.now();
+        let user = User { id: UserId::new(self.ids.next(now)), name: name.to_owned(), role: "user".to_owned() };
+        let id = user.id;
+        self.store.write(move |tx| tx.put_user(&user, now)).await.unwrap();
+        id
+    }
+}
+
+/// Runs something that blocks on a thread without a runtime.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = tokio::sync::oneshot::channel();
+    let thread = std::thread::spawn(move || drop(done.send(work())));
+    match result.await {
+        Ok(result) => result,
+        Err(_) => match thread.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => panic!("the thread ended without a result"),
+        },
+    }
+}
