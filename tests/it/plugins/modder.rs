@@ -1,9 +1,10 @@
 //! The modder's tests: those of the bundled plugins, and what the runner says when one fails.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use clotho::plugin::{Limits, Loaded, Source, testing};
+use proptest::prelude::*;
 
 /// The tests that come with the bundled plugins pass.
 #[test]
@@ -16,6 +17,43 @@ fn the_bundled_plugins_pass_their_own_tests() {
         assert!(report.passed(), "{report}");
         assert!(name != "combat" || report.cases.len() >= 8, "{}", report.cases.len());
     }
+}
+
+proptest! {
+    /// Whatever a model writes, combat neither fails nor leaves its schema.
+    #[test]
+    fn combat_survives_any_prose(words in proptest::collection::vec(
+        prop_oneof![
+            "You|you|Alice|The goblin|Rin|你|爱丽丝|哥布林|and|but|[.!?\\n,，。]",
+            "take|takes|lost|hits|bites|heals|recovers|picks up|受到了|失去|恢复了|捡起|对你造成",
+            "[0-9]{1,4}|五|十二|a|the|for|to|you|damage|hp|hit points|点|伤害|生命|rusty key|钥匙",
+            "\\[HP -?[0-9]{0,4}\\]|\\[GET [a-z ]{0,9}\\]|【体力 \\+[0-9]】|HP: [0-9]/40|.{0,8}",
+        ],
+        0..80,
+    ), joint in " |") {
+        let text = words.join(&joint);
+        let outcome = with_combat(|combat, bench| {
+            let config = combat.manifest().settings(&serde_json::Map::new()).unwrap();
+            let call = super::call(clotho::plugin::Hook::OnReply, serde_json::json!({}), &text);
+            let root = combat.manifest().state.root.clone();
+            let rules = clotho::world::Rules::new(vec![(root, Arc::clone(combat.schema().unwrap()))]).unwrap();
+            let world = super::world(serde_json::json!({"combat": {"hp": 20, "down": false, "pack": {}}}));
+            let call = clotho::plugin::Call { config: Arc::new(config), world, rules: Arc::new(rules), ..call };
+            bench.call(combat, call)
+        });
+        prop_assert_eq!(outcome.error, None, "{}", text);
+        let hp = outcome.world.vars["combat"]["hp"].as_i64().unwrap();
+        prop_assert!((0..=40).contains(&hp), "{hp}");
+    }
+}
+
+fn with_combat<R>(run: impl FnOnce(&Arc<Loaded>, &super::Bench) -> R) -> R {
+    static COMBAT: LazyLock<(Arc<Loaded>, Mutex<super::Bench>)> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/combat");
+        let loaded = Loaded::load(Source::read(&folder).unwrap(), &Limits::default()).unwrap();
+        (Arc::new(loaded), Mutex::new(super::Bench::new()))
+    });
+    run(&COMBAT.0, &COMBAT.1.lock().unwrap())
 }
 
 /// What the runner says about one test of a small plugin.
