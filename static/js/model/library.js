@@ -1,7 +1,7 @@
 // Sessions, characters, models and plugins as the server last listed them.
-import { signal } from "../../vendor/preact.js";
+import { computed, signal } from "../../vendor/preact.js";
 
-/** @import { Character, Id, ModelInfo, PluginInfo, Session } from "../lib/wire.d.ts" */
+/** @import { Character, Id, Models, PluginInfo, Session } from "../lib/wire.d.ts" */
 /** @import { ApiError } from "../net/api.js" */
 
 /** @typedef {{state: "idle"} | {state: "loading"} | {state: "ready"} | {state: "failed", error: ApiError}} Loading */
@@ -12,7 +12,9 @@ export const sessions = signal(/** @type {Session[]} */ ([]));
 export const moreSessions = signal(/** @type {string | null} */ (null));
 export const characters = signal(/** @type {Character[]} */ ([]));
 /** null: the server did not say. */
-export const models = signal(/** @type {ModelInfo[] | null} */ (null));
+export const models = signal(/** @type {Models | null} */ (null));
+/** The models that can play a character: no plugin that only tells its own story. */
+export const spokenModels = computed(() => (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:")));
 export const plugins = signal(/** @type {PluginInfo[]} */ ([]));
 
 /** @param {Loading} next */
@@ -20,7 +22,7 @@ export function setLoading(next) {
   loading.value = next;
 }
 
-/** @param {{characters: Character[], models: ModelInfo[] | null, plugins: PluginInfo[]}} lists */
+/** @param {{characters: Character[], models: Models | null, plugins: PluginInfo[]}} lists */
 export function putLists(lists) {
   characters.value = lists.characters;
   models.value = lists.models;
