@@ -11,7 +11,7 @@ export const sessions = signal(/** @type {Session[]} */ ([]));
 /** Leads to older sessions, if there are more. */
 export const moreSessions = signal(/** @type {string | null} */ (null));
 export const characters = signal(/** @type {Character[]} */ ([]));
-/** null: the server did not say. */
+/** null: not known yet. */
 export const models = signal(/** @type {Models | null} */ (null));
 /** The models that can play a character: no plugin that only tells its own story. */
 export const spokenModels = computed(() => (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:")));
@@ -22,11 +22,15 @@ export function setLoading(next) {
   loading.value = next;
 }
 
-/** @param {{characters: Character[], models: Models | null, plugins: PluginInfo[]}} lists */
-export function putLists(lists) {
-  characters.value = lists.characters;
-  models.value = lists.models;
-  plugins.value = lists.plugins;
+/** @param {Character[]} list */
+export function putCharacters(list) {
+  characters.value = list;
+}
+
+/** @param {Models} some @param {PluginInfo[]} list */
+export function putHosts(some, list) {
+  models.value = some;
+  plugins.value = list;
 }
 
 /** @param {Session[]} page the newest sessions @param {string | null} next */

@@ -2,11 +2,11 @@
 import { h, html, useRef } from "../../vendor/preact.js";
 import { begin, createCharacter, remove, rename } from "../actions/library.js";
 import { t } from "../lib/i18n.js";
-import { characterById, plugins, spokenModels } from "../model/library.js";
+import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
 import { Search } from "./search.js";
 import { Models } from "./library.js";
-import { Modal, later } from "./parts.js";
+import { Modal, Waiting, later } from "./parts.js";
 
 /** @import { Dialog } from "../model/page.js" */
 
@@ -65,6 +65,7 @@ function Start({ characterId }) {
   const busy = useRef(false);
   if (!character) return null;
   const list = spokenModels.value;
+  if (models.value === null) return h(Modal, { title: character.name }, h(Waiting, { rows: 3 }));
   const rules = plugins.value.filter((plugin) => !plugin.narrates && plugin.isOk !== false);
   const start = async (/** @type {Event} */ event) => {
     const form = submitted(event);
