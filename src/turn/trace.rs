@@ -102,7 +102,7 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
     let blocks: Vec<Block> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
     let lines: Vec<Line> = history.iter().map(|placed| line(&placed.node, &hide)).collect();
     let messages = if trace.head.contains_key("hash") { weave(&blocks, &lines) } else { Vec::new() };
-    let is_exact = trace.head.get("hash").is_none_or(|hash| *hash == Value::from(digest(&messages)));
+    let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
     let blueprint = trace.blocks.iter().map(|(about, text)| {
         let mut about = about.clone();
         if let Some(map) = about.as_object_mut() {
