@@ -63,10 +63,10 @@ pub enum MalformedDice {
     /// It does not follow the grammar.
     #[error("\"{0}\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"")]
     Grammar(String),
-    /// More dice than [`MAX_DICE`], or none.
+    /// More dice than 100, or none.
     #[error("a roll has 1 to {MAX_DICE} dice")]
     Dice,
-    /// More faces than [`MAX_FACES`], or none.
+    /// More faces than 1000, or none.
     #[error("a die has 1 to {MAX_FACES} faces")]
     Faces,
     /// More dice to keep than are rolled, or none.
