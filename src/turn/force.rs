@@ -36,17 +36,10 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
             (None, None) => problems.push(trouble("plugin_missing", "it is not installed".into(), &setting.id)),
         }
     }
-    let rules = match RulesInForce::new(plugins) {
-        Ok(rules) => rules,
-        Err(message) => {
-            problems.push(Trouble { code: "plugin_conflict".into(), message, plugin: None });
-            return (!before.plugins.is_empty()).then(|| Wanted {
-                rules: Arc::default(),
-                beginning: Vec::new(),
-                problems,
-            });
-        }
-    };
+    if plugins == before.plugins {
+        return None;
+    }
+    let rules = agreed(plugins, &mut problems);
     if rules.is_same(before) {
         return None;
     }
@@ -54,6 +47,21 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
     let new: Vec<PluginInForce> = rules.plugins.iter().filter(is_new).cloned().collect();
     let beginning = players(&new, catalogue);
     Some(Wanted { rules: Arc::new(rules), beginning, problems })
+}
+
+/// The rules of those plugins whose roots leave each other alone; of two that do not, the later one is left out.
+fn agreed(plugins: Vec<PluginInForce>, problems: &mut Vec<Trouble>) -> RulesInForce {
+    let mut agreed = RulesInForce::default();
+    for plugin in plugins {
+        let id = plugin.id.clone();
+        let mut together = agreed.plugins.clone();
+        together.push(plugin);
+        match RulesInForce::new(together) {
+            Ok(rules) => agreed = rules,
+            Err(message) => problems.push(trouble("plugin_conflict", message, &id)),
+        }
+    }
+    agreed
 }
 
 /// Whether the roots of plugins that are switched on leave each other alone.

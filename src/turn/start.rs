@@ -39,8 +39,9 @@ pub struct Wish {
     pub move_head: bool,
 }
 
-/// How often a message is tried again when HEAD moves meanwhile, or another message bridges the same place first.
-const TRIES: usize = 8;
+/// How often a message is tried again when HEAD moves meanwhile, or another message bridges the same place first. Each
+/// time one of those who try at once gets through.
+const TRIES: usize = 64;
 
 /// Writes a message and begins its replies.
 pub async fn message(turns: &Turns, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {

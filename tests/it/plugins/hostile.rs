@@ -197,7 +197,8 @@ fn imports_are_counted() {
 #[test]
 fn a_heavy_pattern_gets_a_short_text() {
     let mut random = clotho::clock::SplitMix64::new(3);
-    let text: String = (0..TEXT).map(|_| ['a', 'b', 'c'].get(usize::try_from(random.below(3)).unwrap()).unwrap()).collect();
+    let text: String =
+        (0..TEXT).map(|_| ['a', 'b', 'c'].get(usize::try_from(random.below(3)).unwrap()).unwrap()).collect();
     let script = |pattern: &str| format!("fn on_reply(ctx) {{ ctx.find(\"{pattern}\") }}");
     let find = |pattern: &str, text: &str| {
         let loaded = plugin_with_server_limits(&script(pattern));

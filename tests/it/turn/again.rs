@@ -87,7 +87,7 @@ async fn going_on_from_an_old_record() {
     assert_eq!(texts, ["Be Rin.", "Hello, You.", "Hi.", "RECORD-1", "From one."]);
     let now: Vec<NodeId> = story.path(below_second.reply.id).await.iter().map(|node| node.id).collect();
     assert_eq!(now, line);
-    assert_eq!(second, story.node(second.id).await);
+    assert_eq!(facts(&second), facts(&story.node(second.id).await));
 }
 
 /// S0-34: there is nothing to answer at a greeting, at the root, or below a reply.
@@ -134,7 +134,7 @@ async fn an_edited_message_is_a_sibling_and_is_answered() {
         turns.push(story.say(&format!("Turn {n}.")).await);
     }
     let old_leaf = story.head().await;
-    let old_line = story.path(old_leaf).await;
+    let old_line: Vec<Node> = story.path(old_leaf).await.iter().map(facts).collect();
     let asked = app.mock.requests().len();
     let gate = Gate::new();
     app.mock.script(Reply::ok(["Anew."]).head_gated(&gate));
@@ -150,7 +150,7 @@ async fn an_edited_message_is_a_sibling_and_is_answered() {
     let line = story.path(story.head().await).await;
     assert_eq!(line.len(), old_line.len() - 8, "five turns back: so much shorter");
     assert_eq!(texts(&line)[3..], ["Turn 1, in other words.", "Anew."]);
-    assert_eq!(story.path(old_leaf).await, old_line);
+    assert_eq!(story.path(old_leaf).await.iter().map(facts).collect::<Vec<_>>(), old_line);
 }
 
 /// S2-11: an edited reply is a sibling; no model is asked; the rules read it, with the dice of the one before.
@@ -243,4 +243,30 @@ async fn an_edited_greeting_is_a_greeting() {
     let edited = story.node(started.node.unwrap()).await;
     assert_eq!((edited.kind, edited.parent), (Kind::Greeting, Some(story.session().await.root)));
     assert_eq!(story.var(edited.id, "/hurt/hp").await, json!(100));
+}
+
+/// S1-25, S1-04: two hundred rerolls of the first of several turns add width and no depth; the rest stays as it was.
+#[tokio::test]
+async fn two_hundred_rerolls() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let first = story.say("One.").await;
+    for n in 2..6 {
+        story.say(&format!("{n}.")).await;
+    }
+    let leaf = story.head().await;
+    let line: Vec<Node> = story.path(leaf).await.iter().map(facts).collect();
+    for _ in 0..25 {
+        let eight = Generate { n: 8, ..Generate::default() };
+        let started = app.turns.reroll(story.user, story.id, first.reply.id, eight, false, None).await.unwrap();
+        for reply in started.generations {
+            assert_eq!(story.done(reply).await.depth, first.reply.depth);
+        }
+        within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+    }
+    let replies = story.children(first.user).await;
+    assert_eq!(replies.len(), 201);
+    assert!(replies.windows(2).all(|pair| pair[0].ordinal < pair[1].ordinal), "S0-15");
+    assert_eq!(story.path(leaf).await.iter().map(facts).collect::<Vec<_>>(), line);
+    assert_eq!(story.head().await, leaf);
 }

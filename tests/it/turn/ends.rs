@@ -184,3 +184,25 @@ async fn a_session_in_the_trash_stops_its_replies() {
     within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
     app.mock.until_aborted(1).await;
 }
+
+/// `domain.md` 5.1: the sweeper ends what nobody holds, and leaves alone what somebody does.
+#[tokio::test]
+async fn the_sweeper_ends_what_nobody_holds() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::ok(["Half"]).then_stall());
+    let held = story.start("Hi.").await.generations[0];
+    story.reads(held, "Half").await;
+    app.mock.script(Reply::ok(["Lost"]).then_stall());
+    let lost = story.reroll(held, Generate::default()).await.unwrap().generations[0];
+    story.reads(lost, "Lost").await;
+    app.live.end(lost);
+    assert_eq!(app.turns.end_interrupted().await.unwrap(), 1);
+    let ended = story.node(lost).await;
+    assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!(ended.name.as_deref(), Some("Rin"));
+    assert_eq!(story.node(held).await.status, Status::Generating);
+    assert_eq!(app.turns.end_interrupted().await.unwrap(), 0);
+    story.cancel(held).await.unwrap();
+    assert_eq!(story.done(held).await.content, "Half");
+}

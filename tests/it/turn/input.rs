@@ -13,7 +13,7 @@ fn on_input(ctx) {
     if ctx.text.contains("shout") { ctx.add("shouts", 1); return ctx.text.to_upper(); }
 }
 fn quick_replies(ctx) {
-    let out = [#{ label: "Shout", send: "shout!" }, #{ label: "Hidden", if: false }];
+    let out = [#{ label: "Shout", send: "shout!" }, #{ label: "Hidden", "if": false }];
     if ctx.text.contains("ogre") { out.push(#{ label: "Run" }); }
     out.push(#{ label: `${ctx.recent(50).len()} before, ${ctx.before("shouts", 0)} then, ${ctx.get("shouts", 0)} now` });
     out

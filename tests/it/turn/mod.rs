@@ -87,6 +87,11 @@ fn gated(pieces: &[&str]) -> (Reply, Gate) {
     (Reply::ok(pieces.iter().copied()).gated(&gate), gate)
 }
 
+/// A node's facts, which never change: without what the arrangement lays over them.
+fn facts(node: &Node) -> Node {
+    Node { remembered: None, is_keyframe: false, ..node.clone() }
+}
+
 /// The texts of nodes.
 fn texts(nodes: &[Node]) -> Vec<&str> {
     nodes.iter().map(|node| node.content.as_str()).collect()

@@ -10,7 +10,7 @@ fn narrate(ctx) {
     if ctx.text == "tear" { ctx.add("hp", -5); throw "the book is torn"; }
     if ctx.text == "nothing" { return ""; }
     ctx.add("hp", -1, "walking tires");
-    [`You said: ${ctx.text}.\n\n`, `You rolled ${ctx.roll("1d1000").total}.`]
+    ["You said: " + ctx.text + ".\n\n", `You rolled ${ctx.roll("1d1000").total}.`]
 }
 fn on_reply(ctx) { ctx.set("heard", ctx.text.len()); ctx.set("seen", ctx.get("hp")); }
 "#;

@@ -5,9 +5,10 @@ use diesel::prelude::*;
 
 use super::*;
 
-/// A program whose prompts have room for 500 tokens.
+/// A program whose prompts have room for 500 tokens, with a model that does not tell its context.
 fn narrow() -> Setup {
-    TestApp::with().set("generation.context_tokens", "600").set("generation.reply_tokens", "100")
+    let model = TestApp::with().set("generation.model", "mock/other");
+    model.set("generation.context_tokens", "600").set("generation.reply_tokens", "100")
 }
 
 /// A text of about fifty tokens.
@@ -98,7 +99,7 @@ async fn a_deep_session_reads_only_pages() {
     let mut conn = SqliteConnection::establish(app.home().join("data/clotho.db").to_str().unwrap()).unwrap();
     conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
     conn.batch_execute(damaged).unwrap();
-    let turn = story.say("How deep?").await;
+    let turn = story.say_to(parent, "How deep?").await;
     assert_eq!((turn.reply.status, turn.reply.depth), (Status::Complete, 10_003));
     assert!(story.trace(turn.reply.id).await.history.len() > 20);
 }
@@ -122,7 +123,7 @@ fn deepen(
         let act = clotho::oplog::Act::Message;
         let (bridge, carry_from, replies) = (None, None, Vec::new());
         let draft = Some(draft);
-        tx.message(&actor, &Message { session, parent, bridge, draft, carry_from, replies, move_head: true, act })?;
+        tx.message(&actor, &Message { session, parent, bridge, draft, carry_from, replies, move_head: false, act })?;
         parent = id;
     }
     Ok(parent)
@@ -188,4 +189,18 @@ async fn the_cards_come_into_the_prompt() {
         ]
     );
     assert_eq!(story.node(turn.user).await.name.as_deref(), Some("Ann"));
+}
+
+/// C18: a card without a first message: the story begins at the root, and no empty message is sent.
+#[tokio::test]
+async fn a_story_without_a_greeting() {
+    let app = TestApp::start().await;
+    let character = app.character(json!({"name": "Moss", "systemPrompt": "Be {{char}}.", "firstMessage": " "})).await;
+    let new = NewSession { character_ids: vec![character], ..NewSession::default() };
+    let story = Story::with(&app, new).await;
+    let session = story.session().await;
+    assert_eq!((session.head, story.path(session.head).await.len()), (session.root, 0));
+    let turn = story.say("Hello?").await;
+    assert_eq!(sent(&app.mock.requests()[0]), [("system", "Be Moss."), ("user", "Hello?")]);
+    assert_eq!((turn.reply.turn, story.head().await), (1, turn.reply.id));
 }

@@ -230,3 +230,47 @@ async fn cards_suggest_and_do_not_demand() {
         }
     }
 }
+
+/// A plugin in another version begins with a record of its own before the next turn; the past keeps its worlds.
+#[tokio::test]
+async fn an_updated_plugin_is_a_new_record() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &["counter"]).await;
+    let one = story.say("One.").await.reply;
+    let (user, id) = (story.user, story.id);
+    let doubled = COUNTER.replace("\"n\", 1", "\"n\", 100");
+    let app = app.stop().await.script("counter", &doubled).start().await;
+    let story = Story { app: &app, user, id };
+    let two = story.say("Two.").await;
+    assert_eq!(story.node(story.node(two.user).await.parent.unwrap()).await.kind, Kind::Change);
+    assert_eq!(
+        (n(&story, one.id).await, n(&story, two.reply.id).await),
+        (json!(1), json!(101)),
+        "init did not run again"
+    );
+    let three = story.say("Three.").await;
+    assert_eq!(story.node(three.user).await.parent, Some(two.reply.id), "once recorded, nothing more to record");
+}
+
+/// Two plugins that come to claim the same values (one was updated): the later one is left out and the others play on.
+#[tokio::test]
+async fn plugins_that_come_to_claim_the_same() {
+    let schema = |setup: Setup, id: &str, root: &str| {
+        let manifest = manifest(id, &format!("[state]\nschema = \"s.json\"\nroot = \"{root}\"\n"));
+        let script = format!("fn on_reply(ctx) {{ ctx.add(\"{id}\", 1); }}");
+        setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", &script), ("s.json", "{\"type\": \"object\"}")])
+    };
+    let app = schema(schema(TestApp::with(), "one", "shared"), "two", "own").start().await;
+    let story = Story::begin(&app, &["one", "two"]).await;
+    assert_eq!(story.var(story.say("Hi.").await.reply.id, "/own/two").await, json!(1));
+    let (user, id) = (story.user, story.id);
+    let app = schema(app.stop().await, "two", "shared").start().await;
+    let story = Story { app: &app, user, id };
+    let turn = story.say("On.").await;
+    assert_eq!(story.in_force(turn.reply.id).await, ["one"]);
+    assert_eq!(story.var(turn.reply.id, "/shared/one").await, json!(2));
+    let record = story.node(turn.user).await.parent.unwrap();
+    let problems = story.delta(record).await.problems;
+    assert_eq!((problems[0].code.as_str(), problems[0].plugin.as_deref()), ("plugin_conflict", Some("two")));
+    assert_eq!(story.node(story.say("On.").await.user).await.parent, Some(turn.reply.id));
+}
