@@ -2,4 +2,6 @@
 
 pub mod mock_model;
 pub mod model;
+pub mod spy;
+pub mod steps;
 pub mod test_store;
