@@ -56,7 +56,7 @@ pub struct Message {
 pub struct Written {
     /// The operation.
     pub op: i64,
-    /// What each placeholder, in order, remembers of the moment it was asked for.
+    /// What every placeholder remembers of the moment it was asked for.
     pub asked: Asked,
     /// Where HEAD stands.
     pub head: NodeId,
@@ -181,7 +181,7 @@ impl Tx<'_> {
         }
         let entry = Entry { act: message.act, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
-        let at_context = self.is_at_context(&held, &context)?;
+        let at_context = !message.replies.is_empty() && self.is_at_context(&held, &context)?;
         let asked = Asked { move_head: true, head_op: held.session.head_op, at_context };
         Ok(Written { op, asked, head: held.session.head })
     }
@@ -257,8 +257,11 @@ impl Tx<'_> {
 
     /// Whether HEAD stands at a context node or at one of its generations.
     pub(super) fn is_at_context(&mut self, held: &Held, context: &NodeRow) -> Result<bool, StoreError> {
+        if held.head_n == context.n {
+            return Ok(true);
+        }
         let head = self.row_n(held.head_n)?;
-        Ok(head.n == context.n || (head.parent_n == Some(context.n) && head.role == Role::Assistant.code()))
+        Ok(head.parent_n == Some(context.n) && head.role == Role::Assistant.code())
     }
 
     /// Moves HEAD: to the leaf last visited below the node, or with `exact` to the node itself.

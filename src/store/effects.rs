@@ -10,8 +10,7 @@ use crate::oplog::Effect;
 use super::climb;
 use super::conn::{Conn, prepared};
 use super::error::StoreError;
-use super::read::{Held, any_node_row};
-use super::rows::NodeRow;
+use super::read::Held;
 use super::tables::{nodes, sessions, texts};
 use super::tx::Tx;
 
@@ -21,28 +20,28 @@ impl Tx<'_> {
         match effect {
             Effect::Added { .. } | Effect::Completed { .. } => Ok(()),
             Effect::Head { to, .. } => {
-                held.head_n = self.named(held, *to)?.n;
+                held.head_n = self.n_of(held, *to)?;
                 held.session.head = *to;
                 held.session.head_op = op;
                 Ok(())
             }
             Effect::Remembered { node, to, .. } => {
-                let n = self.named(held, *node)?.n;
-                let child = to.map(|child| self.named(held, child)).transpose()?.map(|row| row.n);
+                let n = self.n_of(held, *node)?;
+                let child = to.map(|child| self.n_of(held, child)).transpose()?;
                 let own = nodes::table.find(n);
                 self.set(|conn| prepared(diesel::update(own).set(nodes::remembered_n.eq(child))).execute(conn))
             }
             Effect::Moved { node, to, .. } => self.hang(held, *node, *to),
             Effect::Shown { node, to } => {
-                let own = nodes::table.find(self.named(held, *node)?.n);
+                let own = nodes::table.find(self.n_of(held, *node)?);
                 self.set(|conn| prepared(diesel::update(own).set(nodes::is_hidden.eq(!to))).execute(conn))
             }
             Effect::Enabled { node, to } => {
-                let own = nodes::table.find(self.named(held, *node)?.n);
+                let own = nodes::table.find(self.n_of(held, *node)?);
                 self.set(|conn| prepared(diesel::update(own).set(nodes::is_enabled.eq(*to))).execute(conn))
             }
             Effect::Muted { node, to } => {
-                let n = self.named(held, *node)?.n;
+                let n = self.n_of(held, *node)?;
                 let own = nodes::table.find(n);
                 self.set(|conn| prepared(diesel::update(own).set(nodes::is_muted.eq(*to))).execute(conn))?;
                 self.edited.push(n);
@@ -51,15 +50,6 @@ impl Tx<'_> {
             Effect::Rated { node, to, .. } => self.rate(held, *node, *to),
             Effect::Setting { name, to, .. } => self.setting(held, name, to),
         }
-    }
-
-    /// The row of a node that an effect names. It may have been taken out of the tree: that is how it comes back.
-    fn named(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, StoreError> {
-        let session_n = held.n;
-        self.run(|conn| {
-            let row = any_node_row(conn, session_n, id)?;
-            row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree")))
-        })
     }
 
     /// One row must change; anything else means that the tree and the log went apart.
@@ -95,7 +85,7 @@ impl Tx<'_> {
     }
 
     fn rate(&mut self, held: &Held, node: NodeId, rating: Option<u8>) -> Result<(), StoreError> {
-        let n = self.named(held, node)?.n;
+        let n = self.n_of(held, node)?;
         let text: String = self.run(|conn| Ok(texts::table.find(n).select(texts::metadata).first(conn)?))?;
         let mut metadata: serde_json::Map<String, Value> = self.run(|_| {
             serde_json::from_str(&text).map_err(|_| StoreError::Inconsistent {

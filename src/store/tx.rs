@@ -1,6 +1,7 @@
 //! A write in progress: what one request may do inside its savepoint. Acts on the tree live in `acts.rs`, people in
 //! `people.rs`; this file writes rows and the log.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use diesel::prelude::*;
@@ -16,7 +17,7 @@ use super::caches::{Caches, Recut};
 use super::climb::{self, Rung};
 use super::conn::{Conn, prepared};
 use super::error::{StoreError, WriteError};
-use super::read::{Held, held, node_row};
+use super::read::{Held, any_node_row, held, node_row};
 use super::rows::{NodeRow, OperationRow, TextRow};
 use super::rules::{self, RulesInForce};
 use super::tables::{deltas, edits, keyframes, nodes, operations, sessions, texts};
@@ -116,11 +117,28 @@ pub struct Tx<'a> {
     failed: Option<StoreError>,
     /// The nodes at which the operation in the making edits the arrangement.
     pub(super) edited: Vec<i64>,
+    names: Names,
+}
+
+/// Ids and row numbers that this request has met: neither changes while it lasts, so none is asked for twice.
+#[derive(Default)]
+struct Names {
+    by_id: HashMap<(i64, NodeId), i64>,
+    by_n: HashMap<i64, NodeId>,
+}
+
+impl Names {
+    fn learn(&mut self, row: &NodeRow) {
+        if let Some(id) = NodeId::from_slice(&row.id) {
+            self.by_id.insert((row.session_n, id), row.n);
+            self.by_n.insert(row.n, id);
+        }
+    }
 }
 
 impl<'a> Tx<'a> {
     pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext) -> Self {
-        Self { conn, context, published: Vec::new(), failed: None, edited: Vec::new() }
+        Self { conn, context, published: Vec::new(), failed: None, edited: Vec::new(), names: Names::default() }
     }
 
     /// Ends the request; a database failure that its closure swallowed still fails the group.
@@ -166,14 +184,35 @@ impl<'a> Tx<'a> {
     pub(super) fn row(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
         let session_n = held.n;
         let found = self.run(|conn| node_row(conn, session_n, id))?;
-        found.ok_or(WriteError::Refused(Refusal::NotFound("the message")))
+        found.inspect(|row| self.names.learn(row)).ok_or(WriteError::Refused(Refusal::NotFound("the message")))
+    }
+
+    /// The row number of a node that the log names, in the tree or taken out of it.
+    pub(super) fn n_of(&mut self, held: &Held, id: NodeId) -> Result<i64, StoreError> {
+        match self.names.by_id.get(&(held.n, id)) {
+            Some(n) => Ok(*n),
+            None => Ok(self.named(held, id)?.n),
+        }
+    }
+
+    /// The row of a node that the log names. It may have been taken out of the tree: that is how it comes back.
+    pub(super) fn named(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, StoreError> {
+        let session_n = held.n;
+        let row = self.run(|conn| {
+            let row = any_node_row(conn, session_n, id)?;
+            row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree")))
+        })?;
+        self.names.learn(&row);
+        Ok(row)
     }
 
     pub(super) fn row_n(&mut self, n: i64) -> Result<NodeRow, StoreError> {
-        self.run(|conn| {
+        let row = self.run(|conn| {
             let found = nodes::table.find(n).select(NodeRow::as_select()).first(conn).optional()?;
             found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n })
-        })
+        })?;
+        self.names.learn(&row);
+        Ok(row)
     }
 
     /// Writes a node under a parent: its rows, and a keyframe of the world if one is due.
@@ -205,6 +244,7 @@ impl<'a> Tx<'a> {
             diesel::insert_into(texts::table).values(&text).execute(conn)?;
             Ok(())
         })?;
+        self.names.learn(&row);
         self.write_delta(row.n, row.revision, &draft.delta)?;
         if is_due {
             self.keyframe(edits, &row, &draft.delta)?;
@@ -314,7 +354,10 @@ impl<'a> Tx<'a> {
     /// another child, or none.
     pub(super) fn way(&mut self, held: &Held, to: &NodeRow) -> Result<Vec<Edge>, StoreError> {
         let head = Rung::of(&self.row_n(held.head_n)?);
-        let way = self.run(|conn| climb::up_to_meeting(conn, head, Rung::of(to)))?;
+        let way = match to.parent_n {
+            Some(parent) if parent == head.n => vec![Rung::of(to), head],
+            _ => self.run(|conn| climb::up_to_meeting(conn, head, Rung::of(to)))?,
+        };
         let edges = way.iter().zip(way.iter().skip(1)).rev();
         let differing = edges.filter(|(child, parent)| parent.remembered_n != Some(child.n));
         differing.map(|(child, parent)| self.edge(parent, child.n)).collect()
@@ -327,11 +370,10 @@ impl<'a> Tx<'a> {
     }
 
     fn id_of(&mut self, n: i64) -> Result<NodeId, StoreError> {
-        self.run(|conn| {
-            let id: Option<Vec<u8>> = nodes::table.find(n).select(nodes::id).first(conn).optional()?;
-            let id = id.and_then(|id| NodeId::from_slice(&id));
-            id.ok_or(StoreError::Inconsistent { table: "nodes", column: "id", row: n })
-        })
+        match self.names.by_n.get(&n) {
+            Some(id) => Ok(*id),
+            None => row_id(&self.row_n(n)?),
+        }
     }
 
     /// Carries an operation's effects out on the overlay and appends it to the log.

@@ -10,6 +10,7 @@
 
 mod plugins;
 mod provider;
+mod store_bounds;
 mod store_properties;
 mod store_story;
 mod support;

@@ -232,6 +232,8 @@ impl Play {
         let replies: Vec<Draft> = (0..replies).map(|_| self.store.placeholder()).collect();
         let session = self.model.session;
         let message = Message { session, parent, bridge, draft, carry_from, replies, move_head, act };
+        let head = self.model.head();
+        let goes_along = carry_from.is_some_and(|old| head != old && self.model.mirror.path(head).contains(&old));
         let written = match self.store.try_message(message.clone()) {
             Ok(written) => written,
             Err(WriteError::Refused(Refusal::Generating)) => {
@@ -242,6 +244,9 @@ impl Play {
             }
             Err(other) => panic!("{other:?}"),
         };
+        let line = message.bridge.iter().chain(&message.draft).map(|draft| draft.id);
+        let expected = if move_head && !goes_along { line.last().unwrap_or(parent) } else { head };
+        assert_eq!(written.head, expected, "HEAD went elsewhere");
         for draft in message.bridge.iter().chain(&message.draft) {
             let own = draft.rules.as_ref().map(|rules| RulesInForce::clone(rules).rules);
             self.model.add(draft.id, fact(draft.role, draft.kind, draft.delta.operations.clone(), own));

@@ -127,6 +127,13 @@ fn store_edits_by_a_sibling_and_carries_the_future_over() {
     let left = store.placed(session, u1).node;
     assert_eq!((left.content, left.remembered), (old.content, None), "the old version stays, as a leaf");
 
+    // From the old version itself, now a leaf, HEAD goes to a still newer one.
+    store.checkout(session, u1, true);
+    let again = edit(true, "Hello, keeper of the gate.");
+    let u1d = again.draft.as_ref().unwrap().id;
+    assert_eq!(store.try_message(again).unwrap().head, u1d);
+    assert_eq!(store.path(session, u2), [root, greetings[0], u1b, r1, u2], "it had nothing to carry any more");
+
     let other = edit(false, "I say nothing.");
     let u1c = other.draft.as_ref().unwrap().id;
     assert_eq!(store.try_message(other).unwrap().head, u1c);
@@ -136,7 +143,7 @@ fn store_edits_by_a_sibling_and_carries_the_future_over() {
         let placed = reader.node(&held, u1c)?.unwrap();
         reader.siblings(&placed)
     });
-    assert_eq!((siblings.index, siblings.ids), (2, vec![u1, u1b, u1c]));
+    assert_eq!((siblings.index, siblings.ids), (3, vec![u1, u1b, u1d, u1c]));
 }
 
 /// S3-02, C15, C20, S4-24, S2-17: what counts of a node is switched, undoably, and the worlds below follow.

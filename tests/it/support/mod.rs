@@ -1,7 +1,10 @@
-//! What several tests need: stand-ins for the world outside, and builders. One file per stand-in.
+//! What several tests need: the program itself, clients of it, stand-ins for the world outside, and builders. One file for
+//! each.
 
 pub mod app;
 pub mod mock_model;
 pub mod model;
+pub mod spy;
+pub mod steps;
 pub mod story;
 pub mod test_store;

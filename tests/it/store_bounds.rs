@@ -1,0 +1,356 @@
+//! What things may cost, counted and never timed: deltas folded, statements run, rows written, steps of the database.
+
+use std::time::Duration;
+
+use clotho::ids::NodeId;
+use clotho::oplog::Act;
+use clotho::store::{Draft, Message, Show, StateUpdate};
+use clotho::tree::{Delta, Effects, Kind, Role, Status};
+use diesel::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::spy::{Ran, Spy};
+use crate::support::steps::steps;
+use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, pointer, rules, set};
+
+const DEEP: usize = 50_000;
+
+/// A line of nodes below the first greeting, each with one operation, many to a request.
+fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
+    let mut ids = vec![begun.greetings[0]];
+    let (session, actor) = (begun.session, store.actor());
+    while ids.len() <= nodes {
+        let drafts: Vec<Draft> = (0..2_000.min(nodes + 1 - ids.len()))
+            .map(|_| {
+                let mut draft = store.said("on");
+                draft.delta = delta([add("/turns", 1)]);
+                draft
+            })
+            .collect();
+        let mut parent = *ids.last().unwrap();
+        ids.extend(drafts.iter().map(|draft| draft.id));
+        store
+            .write(move |tx| {
+                for draft in &drafts {
+                    let below =
+                        Message { move_head: false, ..message(session, parent, Some(draft.clone()), Vec::new()) };
+                    tx.message(&actor, &below)?;
+                    parent = draft.id;
+                }
+                tx.checkout(&actor, session, parent, true)
+            })
+            .unwrap();
+    }
+    ids
+}
+
+fn turns(store: &TestStore, begun: &Begun, node: NodeId) -> i64 {
+    let world = store.world(begun.session, node);
+    world.get(&pointer("/turns")).and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// Deltas folded by a look at a world with nothing in memory.
+fn folds(store: &TestStore, begun: &Begun, node: NodeId, expected: i64) -> u64 {
+    store.store().forget_worlds();
+    let before = store.store().deltas_folded();
+    assert_eq!(turns(store, begun, node), expected);
+    store.store().deltas_folded() - before
+}
+
+/// S3-28, S0-10, S1-23, S1-24, S0-53, S2-14: at depth 50 000 a world folds at most `keyframe_every` deltas, also again
+/// after everything above was edited; a page and a step back cost what they cost at depth 100.
+#[test]
+fn store_deep_session_costs_no_more_than_a_shallow_one() {
+    Spy::watch();
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let ids = line(&store, &begun, DEEP);
+    let number = |depth: usize| i64::try_from(depth).unwrap();
+    assert_eq!(store.placed(begun.session, ids[DEEP]).node.depth, 50_001);
+    for depth in [DEEP, DEEP - 1, DEEP - 7, DEEP / 2, 9_999, 17, 16, 1] {
+        let folded = folds(&store, &begun, ids[depth], number(depth));
+        assert!(folded <= 16, "{folded} deltas folded at depth {depth}");
+    }
+
+    // An edit on a branch beside the line outdates nothing on it; one near its top outdates all of it, once.
+    let beside = store.append(begun.session, ids[10], store.said("beside"));
+    mute(&store, &begun, beside);
+    assert!(folds(&store, &begun, ids[DEEP], 50_000) <= 16);
+    mute(&store, &begun, ids[5]);
+    assert!(folds(&store, &begun, ids[DEEP], 49_999) > 49_900, "the first look after the edit folds anew");
+    store.write(|_| Ok(())).unwrap();
+    for depth in [DEEP, DEEP - 9, DEEP / 2, 100] {
+        let folded = folds(&store, &begun, ids[depth], number(depth) - 1);
+        assert!(folded <= 16, "{folded} deltas folded at depth {depth} after the edit");
+    }
+    store.checkout(begun.session, ids[DEEP], true);
+
+    let reader = Spy { thread: store.read(|_| Ok(std::thread::current().id())) };
+    assert!(reader.ran().len() > 10, "the spy sees the reader");
+    let (deep, shallow) = (walk_of_page(&store, &begun, ids[DEEP]), walk_of_page(&store, &begun, ids[100]));
+    assert!(shallow.1 > 500 && deep.1 <= shallow.1 + 8, "a page: {} steps, at depth 100 {}", deep.1, shallow.1);
+
+    // Going back 5 000 turns and coming back is a handful of statements, however far.
+    let writer = writer(&store);
+    let far = writer.during(|| _ = store.checkout(begun.session, ids[DEEP - 5_000], true));
+    let near = writer.during(|| _ = store.checkout(begun.session, ids[DEEP - 5_001], true));
+    assert!(far.len() <= near.len() + 8, "{} statements, to the next node {}", far.len(), near.len());
+    assert_eq!(store.checkout(begun.session, ids[DEEP - 5_000], false), ids[DEEP], "the leaf last visited");
+}
+
+fn mute(store: &TestStore, begun: &Begun, node: NodeId) {
+    let (actor, session) = (store.actor(), begun.session);
+    let update = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None };
+    store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
+}
+
+fn writer(store: &TestStore) -> Spy {
+    Spy { thread: store.write(|_| Ok(std::thread::current().id())).unwrap() }
+}
+
+/// The statement that walks up for a page of 50 from a leaf, and its steps.
+fn walk_of_page(store: &TestStore, begun: &Begun, leaf: NodeId) -> (String, i32) {
+    let held = store.held(begun.session);
+    let (thread, nodes) = store.read(move |reader| {
+        let page = reader.page(&held, leaf, None, 50, Show::Enabled)?;
+        Ok((std::thread::current().id(), page.nodes.len()))
+    });
+    assert_eq!(nodes, 50);
+    let walks =
+        Spy { thread }.ran().into_iter().filter(|ran| ran.sql.contains("RECURSIVE") && ran.sql.contains("LIMIT"));
+    let Ran { sql, binds, .. } = walks.last().unwrap();
+    let binds: Vec<i64> = serde_json::from_str(&binds).unwrap();
+    let steps = steps(&store.database(), &sql, &binds);
+    (sql, steps)
+}
+
+/// S0-27, S1-07, S2-08: one append runs the same statements and writes the same rows at depth 10 and at depth 10 000.
+#[test]
+fn store_append_costs_the_same_at_any_depth() {
+    Spy::watch();
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    // One further, so that both nodes have a child already.
+    let ids = line(&store, &begun, 10_001);
+    let writer = writer(&store);
+    let rows = "SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM texts) + (SELECT count(*) FROM deltas) + \
+                (SELECT count(*) FROM keyframes) + (SELECT count(*) FROM operations) + (SELECT count(*) FROM edits) + \
+                (SELECT count(*) FROM blobs) + (SELECT count(*) FROM traces) + (SELECT count(*) FROM segments) AS n";
+    let cost = |depth: usize| {
+        store.checkout(begun.session, ids[depth], true);
+        let mut draft = store.said("one more");
+        draft.delta = delta([add("/turns", 1)]);
+        let before = store.count(rows);
+        let ran = writer.during(|| _ = store.append(begun.session, ids[depth], draft));
+        let ran: Vec<String> = ran.into_iter().map(|ran| ran.sql).collect();
+        (store.count(rows) - before, ran)
+    };
+    let (shallow, deep) = (cost(10), cost(10_000));
+    assert_eq!(shallow, deep);
+    assert_eq!(shallow.0, 4, "node, text, delta, operation");
+    assert!(shallow.1.len() < 40, "{:#?}", shallow.1);
+}
+
+/// S3-27: on a state of 10 kB one operation adds less than 300 bytes to the node; the state is not copied.
+#[test]
+fn store_node_with_one_operation_is_small_on_a_large_state() {
+    let store = TestStore::with(|settings| settings.keyframe_every = 1_000);
+    let large: serde_json::Map<String, Value> =
+        (0..100).map(|n| (format!("item {n}"), json!("x".repeat(90)))).collect();
+    let begun = store.begin(delta([set("/pack", large.into()), set("/combat/hp", json!(100))]), None, &["Hello."]);
+    assert!(store.world(begun.session, begun.root).to_json().to_string().len() > 10_000);
+    let bytes = "SELECT (SELECT sum(length(body)) FROM deltas) + (SELECT sum(length(body)) FROM keyframes) + \
+                 (SELECT sum(2 * 16 + 8 * 12) FROM nodes) AS n";
+    let before = store.count(bytes);
+    let mut said = store.said("I fight.");
+    said.delta = delta([add("/combat/hp", -12)]);
+    store.append(begun.session, begun.greetings[0], said);
+    let grown = store.count(bytes) - before;
+    assert!((100..300).contains(&grown), "{grown} bytes");
+}
+
+/// A session through everything that one does all day; `n` makes it different each time.
+fn day(store: &TestStore, begun: &Begun, n: i64) {
+    let session = begun.session;
+    let head = store.head(session);
+    let (mut said, reply) = (store.said("on"), store.placeholder());
+    said.delta = delta([add("/turns", 1)]);
+    // Names, personas and authors that are there or not must not make two statements of one.
+    said.name = (n % 2 == 0).then(|| "Ada".to_owned());
+    said.author = (n % 3 == 0).then_some(store.owner);
+    let (user, node) = (said.id, reply.id);
+    let written = store.try_message(message(session, head, Some(said), vec![reply])).unwrap();
+    store.write(move |tx| tx.save_segments(&[(node, "So ".into(), String::new())])).unwrap();
+    let trace = clotho::store::Trace { blocks: vec![(json!({}), format!("block {n}"))], ..Default::default() };
+    let ending =
+        clotho::store::Ending { trace: Some(trace), ..ending("So.", delta([add("/turns", 1)]), Some(written.asked)) };
+    store.end(session, node, &written, ending);
+    let other = store.placeholder();
+    let rolled = store.try_message(message(session, user, None, vec![other.clone()])).unwrap();
+    let failed = clotho::store::Ending { status: Status::Error, ..super::store_bounds::failure() };
+    store.end(session, other.id, &rolled, failed);
+    store.checkout(session, user, true);
+    store.checkout(session, user, false);
+    let edit =
+        Message { carry_from: Some(user), act: Act::Edit, ..message(session, head, Some(store.said("On")), vec![]) };
+    store.try_message(edit).unwrap();
+    let mut change = store.draft(Role::System, Kind::Change, "");
+    change.delta = delta([add("/turns", 1)]);
+    change.rules = (n % 2 == 0).then(|| rules("combat", 100 + n).into());
+    let (actor, at) = (store.actor(), store.head(session));
+    store.write(move |tx| tx.change(&actor, session, at, &change, Act::Change)).unwrap();
+    let update = StateUpdate {
+        node,
+        is_enabled: Some(n % 2 == 0),
+        effects: Some(if n % 2 == 0 { Effects::Muted } else { Effects::On }),
+        rating: Some(Some(u8::try_from(n % 5 + 1).unwrap())),
+    };
+    store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
+    look(store, begun, node);
+}
+
+fn failure() -> clotho::store::Ending {
+    ending("", Delta::default(), None)
+}
+
+fn look(store: &TestStore, begun: &Begun, node: NodeId) {
+    let held = store.held(begun.session);
+    let owner = store.owner;
+    store.store().forget_worlds();
+    store.read(move |reader| {
+        let placed = reader.node(&held, node)?.unwrap();
+        reader.world(&held, &placed)?;
+        reader.rules(&placed)?;
+        reader.delta(&placed)?;
+        reader.trace(&placed)?;
+        reader.siblings(&placed)?;
+        reader.child_ids(&placed)?;
+        reader.children(&held, node)?;
+        reader.context_of(&held, node)?;
+        reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
+        reader.is_on_path(&held, node, held.session.head)?;
+        reader.operations(&held, 0, 50)?;
+        reader.log_after(0, 50)?;
+        reader.newest_cursor()?;
+        reader.sessions(owner, 0, 50)?;
+        reader.characters(owner, 0, 50)?;
+        reader.personas(owner, 0, 50)?;
+        reader.answer(owner, "k", clotho::clock::Time(0))
+    });
+}
+
+/// `architecture.md` 3, the trap of the statement cache: whatever a session does all day is prepared once for each
+/// connection and kept, with or without optional columns.
+#[test]
+fn store_prepares_every_statement_once() {
+    Spy::watch();
+    let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    for n in 0..8 {
+        day(&store, &begun, n);
+    }
+    let (writer, reader) = (writer(&store), Spy { thread: store.read(|_| Ok(std::thread::current().id())) });
+    let frame = ["BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "SAVEPOINT request", "RELEASE request"];
+    for spy in [writer, reader] {
+        let kept = spy.kept();
+        let (before, prepared) = (spy.ran().len(), spy.prepared().len());
+        for n in 8..12 {
+            day(&store, &begun, n);
+        }
+        let ran = spy.ran().split_off(before);
+        assert!(ran.len() > 100);
+        for Ran { sql, .. } in &ran {
+            assert!(kept.contains(sql) || frame.contains(&sql.as_str()), "not kept prepared: {sql}");
+        }
+        assert_eq!(spy.prepared().len(), prepared, "prepared again: {:#?}", &spy.prepared()[prepared..]);
+        let distinct = kept.len();
+        assert_eq!(distinct, prepared, "prepared twice");
+    }
+}
+
+#[derive(QueryableByName)]
+struct Plan {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    detail: String,
+}
+
+/// S0-53: nothing that a session does all day, nor what a start does, reads a whole table.
+#[test]
+fn store_scans_no_table() {
+    Spy::watch();
+    let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    for n in 0..6 {
+        day(&store, &begun, n);
+    }
+    store.write(|tx| tx.generating()).unwrap();
+    let (writer, reader) = (writer(&store), Spy { thread: store.read(|_| Ok(std::thread::current().id())) });
+    let statements = writer.kept().into_iter().chain(reader.kept());
+    let mut conn = store.sql();
+    let mut checked = 0;
+    for sql in statements {
+        let plan: Vec<Plan> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut conn).unwrap();
+        for Plan { detail } in plan {
+            // The rows of a walk, the users of a server, and the small index of running replies are read whole.
+            let whole = detail.strip_prefix("SCAN ").map(|rest| rest.split(' ').next().unwrap_or(rest));
+            let small = ["up", "down", "below", "users", "CONSTANT"];
+            let is_small = |name: &str| small.contains(&name) || detail.contains("nodes_generating");
+            assert!(whole.is_none_or(is_small), "{detail}: {sql}");
+        }
+        checked += 1;
+    }
+    assert!(checked > 40, "{checked}");
+}
+
+/// A page of a tree as wide as it likes and a world of one megabyte go in and out.
+#[test]
+fn store_takes_wide_forks_and_large_worlds() {
+    let store = TestStore::with(|settings| settings.keyframe_every = 2);
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let session = begun.session;
+    let user = store.append(session, begun.greetings[0], store.said("Again."));
+    let replies: Vec<Draft> = (0..700).map(|_| store.placeholder()).collect();
+    let ids: Vec<NodeId> = replies.iter().map(|reply| reply.id).collect();
+    let written = store.try_message(message(session, user, None, replies)).unwrap();
+    let (actor, at) = (store.actor(), store.now());
+    let ended = ids.clone();
+    store
+        .write(move |tx| {
+            for id in &ended {
+                tx.complete(session, *id, written.op, at, &ending("roll", Delta::default(), None))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let held = store.held(session);
+    let (children, generations) =
+        store.read(move |reader| Ok((reader.children(&held, user)?.len(), reader.generations(&held, user)?)));
+    assert_eq!(children, 700);
+    assert_eq!(generations.iter().map(|placed| placed.node.id).collect::<Vec<_>>(), ids, "S0-15: in order");
+    // All of them move with a typo fix, in one operation and one edit of the arrangement.
+    let edit = Message {
+        carry_from: Some(user),
+        act: Act::Edit,
+        ..message(session, begun.greetings[0], Some(store.said("Again!")), vec![])
+    };
+    let newer = edit.draft.as_ref().unwrap().id;
+    store.try_message(edit).unwrap();
+    let held = store.held(session);
+    assert_eq!(held.session.edits, 1);
+    assert_eq!(store.read(move |reader| reader.children(&held, newer)).len(), 700);
+
+    let section = |n: usize| json!("y".repeat(100_000 + n));
+    let mut leaf = ids[3];
+    for n in 0..12 {
+        let mut said = store.said("more");
+        said.delta = delta([set(&format!("/big/{n}"), json!(n)), set(&format!("/section {n}"), section(n))]);
+        leaf = store.append(session, leaf, said);
+    }
+    let world = store.world(session, leaf).to_json().to_string();
+    assert!(world.len() > 1_200_000);
+    store.store().forget_worlds();
+    assert_eq!(store.world(session, leaf).to_json().to_string(), world, "read back from sections kept apart");
+    let blobs = store.count("SELECT count(*) AS n FROM blobs WHERE length(bytes) > 100000");
+    assert_eq!(blobs, 12, "each large section is kept once, whatever the number of keyframes");
+    let _ = (actor, Duration::ZERO);
+}

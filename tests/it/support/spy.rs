@@ -1,0 +1,86 @@
+//! A spy on the statements that connections run: what they were, on which thread, and whether they are kept prepared.
+//! It sees connections opened after [`Spy::watch`], so it is set before the store is.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
+
+/// A statement that was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    thread: ThreadId,
+    /// Its text, with `?` for what was bound.
+    pub sql: String,
+    /// What was bound, as diesel prints it: `[1, "x"]`.
+    pub binds: String,
+}
+
+#[derive(Default)]
+struct Seen {
+    ran: Vec<Ran>,
+    kept: Vec<(ThreadId, String)>,
+}
+
+static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
+
+fn seen() -> MutexGuard<'static, Option<Seen>> {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn instrument() -> Option<Box<dyn Instrumentation>> {
+    Some(Box::new(note))
+}
+
+fn note(event: InstrumentationEvent<'_>) {
+    let thread = thread::current().id();
+    let mut seen = seen();
+    let seen = seen.get_or_insert_default();
+    match event {
+        InstrumentationEvent::StartQuery { query, .. } => {
+            let text = query.to_string();
+            let (sql, binds) = text.split_once(" -- binds: ").unwrap_or((&text, "[]"));
+            seen.ran.push(Ran { thread, sql: sql.trim().into(), binds: binds.into() });
+        }
+        InstrumentationEvent::CacheQuery { sql, .. } => seen.kept.push((thread, sql.into())),
+        _ => {}
+    }
+}
+
+/// What one thread does with its connection.
+pub struct Spy {
+    pub thread: ThreadId,
+}
+
+impl Spy {
+    /// From now on new connections are watched.
+    pub fn watch() {
+        set_default_instrumentation(instrument).unwrap();
+    }
+
+    /// What the thread ran while `work` was done.
+    pub fn during(&self, work: impl FnOnce()) -> Vec<Ran> {
+        let so_far = self.ran().len();
+        work();
+        self.ran().split_off(so_far)
+    }
+
+    /// Everything the thread ran.
+    pub fn ran(&self) -> Vec<Ran> {
+        let seen = seen();
+        seen.iter().flat_map(|seen| &seen.ran).filter(|ran| ran.thread == self.thread).cloned().collect()
+    }
+
+    /// The statements that the thread's connection keeps prepared.
+    pub fn kept(&self) -> BTreeSet<String> {
+        self.prepared().into_iter().collect()
+    }
+
+    /// The same, one for each time one was prepared to be kept.
+    pub fn prepared(&self) -> Vec<String> {
+        let seen = seen();
+        let own = seen.iter().flat_map(|seen| &seen.kept).filter(|(thread, _)| *thread == self.thread);
+        own.map(|(_, sql)| sql.clone()).collect()
+    }
+}
