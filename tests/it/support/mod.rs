@@ -1,3 +1,7 @@
-//! What several tests need: stand-ins for the world outside, and builders. One file per stand-in.
+//! What several tests need: the program itself, clients of it, stand-ins for the world outside, and builders. One file for
+//! each.
 
+pub mod app;
+pub mod client;
 pub mod mock_model;
+pub mod socket;
