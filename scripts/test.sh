@@ -10,7 +10,7 @@
 # anywhere else a step that cannot run is named in the table and counts as left out, not as failed.
 #
 # Everything is built once, in the dev profile. The target folder is cargo's own, or CARGO_TARGET_DIR, or
-# ~/.cache/clotho/target where ~/.cache/clotho is there already. CLOTHO_CHROMIUM names another browser.
+# ~/.cache/clotho/target where ~/.cache/clotho is there already. CHROMIUM names another browser.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 
@@ -113,7 +113,7 @@ count_plugins() {
 
 find_chromium() {
   local name
-  for name in "${CLOTHO_CHROMIUM:-}" chromium chromium-browser google-chrome-stable google-chrome; do
+  for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome-stable google-chrome; do
     if [ -n "$name" ] && has "$name"; then
       command -v "$name"
       return
@@ -201,7 +201,7 @@ target=$(cargo metadata --locked --no-deps --format-version 1 2>/dev/null | sed 
 program=${target:-target}/debug/clotho
 if run "the program itself" count_nothing cargo build --locked; then
   export CLOTHO_BIN=$program
-  run "tests of the plugins" count_plugins "$program" plugin test --all
+  run "tests of the plugins" count_plugins "$program" plugin test --all plugins
 else
   CLOTHO_BIN=
   leave_out "tests of the plugins" "the program was not built"
@@ -240,6 +240,7 @@ fi
 
 chromium=$(find_chromium)
 if [ "$quick" = yes ]; then
+  if has_node; then run "the page without a browser" count_node node --test tests/ui/static.test.mjs; fi
   leave_out "the page in a browser" "--quick"
 elif ! has_node; then
   leave_out "the page in a browser" "Node 20 or newer and npm are missing"
@@ -248,7 +249,7 @@ elif [ -z "$chromium" ]; then
 elif [ -z "$CLOTHO_BIN" ]; then
   leave_out "the page in a browser" "the program was not built"
 elif fetch tests/ui "the page in a browser"; then
-  export CLOTHO_CHROMIUM=$chromium
+  export CHROMIUM=$chromium
   has_chinese_font || echo "no Chinese font is installed: Chinese text shows as boxes, which no test looks at"
   run "the page in a browser" count_node npm --prefix tests/ui run --silent test
 fi

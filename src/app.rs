@@ -3,9 +3,10 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::runtime::{self, Runtime};
+use tokio::runtime::{self, Handle, Runtime};
 
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
@@ -17,6 +18,9 @@ use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
 use crate::turn::{Models, Needs, TurnError, Turns};
+
+/// How long dropping the program waits for what still runs.
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// Everything that a request may need.
 pub struct App {
@@ -44,7 +48,6 @@ pub struct App {
     pub owner: UserId,
     /// The token that writes with a cookie carry.
     pub csrf: String,
-    // Last, so that everything that runs on it is dropped first.
     runtime: Option<Runtime>,
 }
 
@@ -102,6 +105,7 @@ impl App {
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
         let upstream = Upstream { id: owner.uuid(), newest: newest.map_err(|error| explain(&config, &error))? };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
+        turns.learn();
         follow::follow(runtime.handle(), &store, &live, &search, published);
         let csrf = token()?;
         Ok(Self {
@@ -121,7 +125,8 @@ impl App {
         })
     }
 
-    /// Ends in order: running replies are stopped and committed with what they have, the index is made durable.
+    /// Ends in order: running replies are stopped and committed with what they have, the index is made durable. Blocks, so
+    /// it is not for asynchronous code.
     pub fn close(&self) {
         if let Some(runtime) = &self.runtime {
             runtime.block_on(self.turns.stop());
@@ -134,8 +139,13 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+        let Some(runtime) = self.runtime.take() else { return };
+        if Handle::try_current().is_ok() {
+            // Asynchronous code may not wait; what runs is dropped a little later.
             runtime.shutdown_background();
+        } else {
+            // What runs holds the store, and the store holds the lock of the data directory: it is free when this returns.
+            runtime.shutdown_timeout(LAST_WAIT);
         }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
-use crate::ids::{NodeId, SessionId};
+use crate::ids::NodeId;
 use crate::live::Live;
 use crate::oplog::{Effect, Operation};
-use crate::search::{Change, Document, Index};
+use crate::search::{Change, Document, Index, SendError};
 use crate::store::{Held, Published, Reader, Store, StoreError};
 use crate::tree::{Kind, Node, Status};
 
@@ -33,6 +33,10 @@ pub fn follow(
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
+            if is_trashed(&event.operation) {
+                // Nobody will read what is still being written there.
+                live.all_running().iter().filter(|one| one.session == event.session).for_each(|one| one.cancel());
+            }
             bell.notify_one();
         }
     });
@@ -52,6 +56,13 @@ pub fn follow(
     });
 }
 
+/// Whether an operation moves its session to the trash.
+fn is_trashed(operation: &Operation) -> bool {
+    operation.effects.iter().any(|effect| {
+        matches!(effect, Effect::Setting { name, to, .. } if name == "trashed" && *to == serde_json::Value::Bool(true))
+    })
+}
+
 /// Feeds one batch; `true` if there was one.
 async fn feed(store: &Arc<Store>, index: &Arc<Index>) -> Result<bool, StoreError> {
     let after = index.cursor();
@@ -60,17 +71,16 @@ async fn feed(store: &Arc<Store>, index: &Arc<Index>) -> Result<bool, StoreError
         return Ok(false);
     }
     let index = Arc::clone(index);
-    let sent = tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await;
-    if let Ok(Err(error)) = sent {
-        tracing::debug!("the search index stands elsewhere: {error}");
-        return Ok(index_moved(after, &error));
+    match tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await {
+        Ok(Ok(())) => Ok(true),
+        // It went back, or somebody else fed it: its cursor says from where to go on, at once.
+        Ok(Err(SendError::Elsewhere(_))) => Ok(true),
+        Ok(Err(SendError::Down)) => Ok(false),
+        Err(error) => {
+            tracing::error!("feeding the search index failed: {error}");
+            Ok(false)
+        }
     }
-    Ok(true)
-}
-
-/// The index asks to be fed from another place: look at its cursor again at once only if it can take something.
-fn index_moved(_after: i64, error: &crate::search::SendError) -> bool {
-    matches!(error, crate::search::SendError::Elsewhere { .. })
 }
 
 /// The changes of the index that a piece of the log means, and the cursor after it.
@@ -113,7 +123,7 @@ fn is_found(node: &Node) -> bool {
 fn document(held: &Held, node: Node) -> Document {
     Document {
         node: node.id,
-        session: session_of(&node),
+        session: node.session,
         owner: held.session.owner,
         character: node.character,
         role: node.role,
@@ -121,8 +131,4 @@ fn document(held: &Held, node: Node) -> Document {
         text: node.content,
         time: node.created,
     }
-}
-
-fn session_of(node: &Node) -> SessionId {
-    node.session
 }

@@ -20,6 +20,7 @@
 
 pub mod app;
 pub mod assets;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod follow;

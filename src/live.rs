@@ -5,10 +5,9 @@
 //! queues up for it. The newest operations are kept in memory; for older ones a watcher reads the log.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
@@ -19,8 +18,17 @@ const KEPT: usize = 256;
 /// All sessions that are watched or being written to.
 #[derive(Default)]
 pub struct Live {
-    rooms: Mutex<HashMap<SessionId, Arc<Room>>>,
+    rooms: Mutex<HashMap<SessionId, Watched>>,
     running: Mutex<HashMap<NodeId, Arc<Running>>>,
+    /// How many replies run, for who waits until that changes.
+    count: watch::Sender<usize>,
+}
+
+/// A room and how many watchers hold it. Counted under the lock of all rooms: of two watchers that leave at once, one is
+/// the last.
+struct Watched {
+    room: Arc<Room>,
+    watchers: usize,
 }
 
 struct Room {
@@ -37,8 +45,25 @@ pub struct Running {
     /// Who asked for it.
     pub user: UserId,
     written: Mutex<Written>,
-    cancelled: AtomicBool,
-    cancel: Notify,
+    stop: watch::Sender<Option<Stop>>,
+}
+
+/// Why a running reply is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// A person stopped it.
+    Cancelled,
+    /// The server is shutting down.
+    Interrupted,
+}
+
+/// How many replies may run at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Most {
+    /// Of one user.
+    pub per_user: usize,
+    /// Of all users.
+    pub in_all: usize,
 }
 
 /// What has arrived of a reply.
@@ -67,44 +92,71 @@ impl Running {
 
     /// Asks the reply to end now; what arrived is kept.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
-        self.cancel.notify_waiters();
-        self.cancel.notify_one();
+        self.ask(Stop::Cancelled);
     }
 
-    /// Waits until someone cancels.
-    pub async fn cancelled(&self) {
-        while !self.cancelled.load(Ordering::Acquire) {
-            self.cancel.notified().await;
-        }
+    /// Asks the reply to end because the server does.
+    pub fn interrupt(&self) {
+        self.ask(Stop::Interrupted);
     }
 
-    /// What arrived since the last time this was asked, to be saved; `None` if nothing did.
+    fn ask(&self, stop: Stop) {
+        self.stop.send_if_modified(|asked| asked.is_none() && asked.replace(stop).is_none());
+    }
+
+    /// Waits until someone asks for the end; the first who asked counts.
+    pub async fn stopped(&self) -> Stop {
+        let mut asked = self.stop.subscribe();
+        // The sender lives as long as this reply does.
+        asked.wait_for(Option::is_some).await.ok().and_then(|asked| *asked).unwrap_or(Stop::Interrupted)
+    }
+
+    /// What is not on disk yet; `None` if all is. [`Running::saved`] says when it is.
     pub fn unsaved(&self) -> Option<(String, String)> {
-        let mut written = lock(&self.written);
+        let written = lock(&self.written);
         let (content, reasoning) = written.saved;
         let new = (
             written.content.get(content..).unwrap_or_default().to_owned(),
             written.reasoning.get(reasoning..).unwrap_or_default().to_owned(),
         );
-        written.saved = (written.content.len(), written.reasoning.len());
         if new.0.is_empty() && new.1.is_empty() { None } else { Some(new) }
+    }
+
+    /// So many more bytes of text and of thinking are on disk now.
+    pub fn saved(&self, content: usize, reasoning: usize) {
+        let mut written = lock(&self.written);
+        written.saved.0 += content;
+        written.saved.1 += reasoning;
     }
 }
 
 impl Live {
     /// A reply begins.
     pub fn begin(&self, session: SessionId, node: NodeId, user: UserId) -> Arc<Running> {
-        let running = Arc::new(Running {
-            session,
-            node,
-            user,
-            written: Mutex::new(Written { phase: "waiting", ..Written::default() }),
-            cancelled: AtomicBool::new(false),
-            cancel: Notify::new(),
-        });
-        lock(&self.running).insert(node, Arc::clone(&running));
+        let running = running(session, node, user);
+        let mut all = lock(&self.running);
+        all.insert(node, Arc::clone(&running));
+        self.count.send_replace(all.len());
         running
+    }
+
+    /// Replies of one request begin together; `None` if there is no room for all of them, and then none begins.
+    pub fn begin_all(
+        &self,
+        session: SessionId,
+        nodes: &[NodeId],
+        user: UserId,
+        most: Most,
+    ) -> Option<Vec<Arc<Running>>> {
+        let mut all = lock(&self.running);
+        let own = all.values().filter(|one| one.user == user).count();
+        if own.saturating_add(nodes.len()) > most.per_user || all.len().saturating_add(nodes.len()) > most.in_all {
+            return None;
+        }
+        let begun: Vec<_> = nodes.iter().map(|node| running(session, *node, user)).collect();
+        all.extend(begun.iter().map(|one| (one.node, Arc::clone(one))));
+        self.count.send_replace(all.len());
+        Some(begun)
     }
 
     /// More of a reply arrived.
@@ -120,7 +172,14 @@ impl Live {
 
     /// A reply is over: its node is a fact now.
     pub fn end(&self, node: NodeId) {
-        lock(&self.running).remove(&node);
+        let mut all = lock(&self.running);
+        all.remove(&node);
+        self.count.send_replace(all.len());
+    }
+
+    /// How many replies run, now and whenever that changes.
+    pub fn counting(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
     }
 
     /// A running reply.
@@ -141,7 +200,7 @@ impl Live {
 
     /// An operation is durable: whoever watches the session may take it.
     pub fn publish(&self, session: SessionId, operation: &Arc<Operation>) {
-        let Some(room) = lock(&self.rooms).get(&session).cloned() else { return };
+        let Some(room) = lock(&self.rooms).get(&session).map(|watched| Arc::clone(&watched.room)) else { return };
         {
             let mut kept = lock(&room.operations);
             kept.push_back(Arc::clone(operation));
@@ -153,26 +212,33 @@ impl Live {
     }
 
     fn touch(&self, session: SessionId) {
-        if let Some(room) = lock(&self.rooms).get(&session) {
-            room.version.send_modify(|version| *version += 1);
+        if let Some(watched) = lock(&self.rooms).get(&session) {
+            watched.room.version.send_modify(|version| *version += 1);
         }
     }
 
     /// Begins to watch a session. Watch first and read the log afterwards: then nothing falls in between.
     pub fn watch(self: &Arc<Self>, session: SessionId) -> Watcher {
         let mut rooms = lock(&self.rooms);
-        let room = rooms.entry(session).or_insert_with(|| {
-            Arc::new(Room { version: watch::Sender::new(0), operations: Mutex::new(VecDeque::new()) })
+        let watched = rooms.entry(session).or_insert_with(|| {
+            let room = Room { version: watch::Sender::new(0), operations: Mutex::new(VecDeque::new()) };
+            Watched { room: Arc::new(room), watchers: 0 }
         });
-        let version = room.version.subscribe();
-        Watcher { live: Arc::clone(self), session, room: Arc::clone(room), version }
+        watched.watchers += 1;
+        let (room, version) = (Arc::clone(&watched.room), watched.room.version.subscribe());
+        Watcher { live: Arc::clone(self), session, room, version }
     }
 
     /// How many sessions are watched, and by how many watchers in all.
     pub fn watched(&self) -> (usize, usize) {
         let rooms = lock(&self.rooms);
-        (rooms.len(), rooms.values().map(|room| room.version.receiver_count()).sum())
+        (rooms.len(), rooms.values().map(|watched| watched.watchers).sum())
     }
+}
+
+fn running(session: SessionId, node: NodeId, user: UserId) -> Arc<Running> {
+    let written = Mutex::new(Written { phase: "waiting", ..Written::default() });
+    Arc::new(Running { session, node, user, written, stop: watch::Sender::new(None) })
 }
 
 /// One watcher of one session.
@@ -213,8 +279,9 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         let mut rooms = lock(&self.live.rooms);
-        // This watcher's own receiver still counts.
-        if self.room.version.receiver_count() <= 1 {
+        let Some(watched) = rooms.get_mut(&self.session) else { return };
+        watched.watchers -= 1;
+        if watched.watchers == 0 {
             rooms.remove(&self.session);
         }
     }
@@ -268,17 +335,67 @@ mod tests {
     }
 
     #[test]
-    fn unsaved_text_is_handed_out_once() {
+    fn rooms_go_also_when_watchers_leave_at_once() {
+        let live = Arc::new(Live::default());
+        for _ in 0..500 {
+            let both = [live.watch(session()), live.watch(session())];
+            let start = std::sync::Barrier::new(2);
+            std::thread::scope(|scope| {
+                for watcher in both {
+                    scope.spawn(|| {
+                        start.wait();
+                        drop(watcher);
+                    });
+                }
+            });
+            assert_eq!(live.watched(), (0, 0));
+        }
+    }
+
+    fn node(n: u128) -> NodeId {
+        NodeId::new(uuid::Uuid::from_u128(n))
+    }
+
+    #[test]
+    fn text_is_unsaved_until_it_is_said_to_be_saved() {
         let live = Live::default();
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        let running = live.begin(session(), NodeId::new(uuid::Uuid::from_u128(3)), user);
+        let running = live.begin(session(), node(3), user);
         live.write(&running, "天空", "", "streaming");
-        assert_eq!(running.unsaved(), Some(("天空".into(), String::new())));
+        let piece = Some(("天空".to_owned(), String::new()));
+        assert_eq!((running.unsaved(), running.unsaved()), (piece.clone(), piece), "the disk may have been full");
+        running.saved("天空".len(), 0);
         assert_eq!(running.unsaved(), None);
         live.write(&running, "!", "hm", "streaming");
         assert_eq!(running.unsaved(), Some(("!".into(), "hm".into())));
         assert_eq!(live.count(user), (1, 1));
         live.end(running.node);
         assert_eq!(live.count(user), (0, 0));
+    }
+
+    /// A request's replies begin all or not at all, and the check and the beginning are one step.
+    #[test]
+    fn no_more_replies_run_than_may() {
+        let live = Live::default();
+        let (ann, bob) = (UserId::new(uuid::Uuid::from_u128(2)), UserId::new(uuid::Uuid::from_u128(3)));
+        let most = Most { per_user: 2, in_all: 3 };
+        assert!(live.begin_all(session(), &[node(1), node(2), node(3)], ann, most).is_none());
+        assert_eq!(live.count(ann), (0, 0));
+        assert!(live.begin_all(session(), &[node(1), node(2)], ann, most).is_some());
+        assert!(live.begin_all(session(), &[node(3)], ann, most).is_none());
+        assert!(live.begin_all(session(), &[node(3), node(4)], bob, most).is_none());
+        assert!(live.begin_all(session(), &[node(3)], bob, most).is_some());
+        live.end(node(1));
+        assert!(live.begin_all(session(), &[node(4)], ann, most).is_some());
+        assert_eq!(*live.counting().borrow(), 3);
+    }
+
+    #[tokio::test]
+    async fn who_first_asks_for_the_end_counts() {
+        let live = Live::default();
+        let running = live.begin(session(), node(1), UserId::new(uuid::Uuid::from_u128(2)));
+        running.interrupt();
+        running.cancel();
+        assert_eq!((running.stopped().await, running.stopped().await), (Stop::Interrupted, Stop::Interrupted));
     }
 }

@@ -23,8 +23,14 @@ pub struct Bench {
 }
 
 pub fn open(folder: &Path) -> Bench {
-    let settings =
-        Settings { data_dir: folder.to_owned(), database: None, keyframe_every: 16, readers: 2, group_max: 64 };
+    let settings = Settings {
+        data_dir: folder.to_owned(),
+        database: None,
+        keyframe_every: 16,
+        readers: 2,
+        group_max: 64,
+        max_pages: None,
+    };
     let (store, mut published) = Store::open(&settings).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.spawn(async move { while published.recv().await.is_some() {} });

@@ -71,6 +71,8 @@ pub struct Generation {
     pub reply_tokens: u32,
     /// Blocks `<tag>…</tag>` of earlier replies that later prompts leave out.
     pub hide_tags: Vec<String>,
+    /// Sent as the user's message in a prompt that has none; empty = nothing is sent for it.
+    pub filler: String,
 }
 
 /// `[limits]`: what one request, user or server may use.
@@ -195,6 +197,7 @@ impl Generation {
             context_tokens: table.number("context_tokens", 8192, 512..=16_000_000, "tokens", reader),
             reply_tokens: table.number("reply_tokens", 1024, 16..=1_000_000, "tokens", reader),
             hide_tags: table.texts("hide_tags", HIDE_TAGS, reader, tag),
+            filler: table.text("filler", "[Go on]", reader),
         };
         if generation.reply_tokens >= generation.context_tokens {
             let (reply, context) = (generation.reply_tokens, generation.context_tokens);

@@ -99,3 +99,79 @@ pub fn order(plugins: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
     }
     ordered
 }
+
+/// Why plugins cannot be switched on together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// One needs another that is not among them.
+    #[error("{plugin} needs {other} {wanted}, which is not switched on")]
+    Missing {
+        /// The plugin that needs.
+        plugin: String,
+        /// The plugin that is needed.
+        other: String,
+        /// The version that is needed.
+        wanted: String,
+    },
+    /// One needs another version of another.
+    #[error("{plugin} needs {other} {wanted}; this is {found}")]
+    Version {
+        /// The plugin that needs.
+        plugin: String,
+        /// The plugin that is needed.
+        other: String,
+        /// The version that is needed.
+        wanted: String,
+        /// The version that is there.
+        found: String,
+    },
+    /// One does not get on with another.
+    #[error("{plugin} does not work together with {other}")]
+    Conflict {
+        /// The plugin that says so.
+        plugin: String,
+        /// The other.
+        other: String,
+    },
+    /// Two keep their values at one place, or one inside the other's.
+    #[error("{plugin} and {other} keep their values at the same place, \"{root}\"")]
+    SameRoot {
+        /// The one.
+        plugin: String,
+        /// The other.
+        other: String,
+        /// The place of the second.
+        root: String,
+    },
+}
+
+/// Whether plugins can be switched on together: what they require is there, what they conflict with is not, and each has
+/// its own place in the state.
+///
+/// # Errors
+/// The first thing that does not fit.
+pub fn fit_together(plugins: &[Arc<Loaded>]) -> Result<(), Misfit> {
+    for (at, plugin) in plugins.iter().enumerate() {
+        let (id, manifest) = (plugin.id().to_owned(), plugin.manifest());
+        let find = |other: &str| plugins.iter().find(|candidate| candidate.id() == other);
+        for (other, wanted) in &manifest.requires {
+            let (plugin, other, wanted_text) = (id.clone(), other.clone(), wanted.to_string());
+            match find(&other).map(|found| &found.manifest().version) {
+                None => return Err(Misfit::Missing { plugin, other, wanted: wanted_text }),
+                Some(found) if !wanted.allows(found) => {
+                    return Err(Misfit::Version { plugin, other, wanted: wanted_text, found: found.to_string() });
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some(other) = manifest.conflicts.iter().find(|other| find(other).is_some()) {
+            return Err(Misfit::Conflict { plugin: id, other: other.clone() });
+        }
+        let root = &manifest.state.root;
+        if let Some(other) = plugins.iter().skip(at + 1).find(|other| other.manifest().state.root.touches(root)) {
+            let (other, root) = (other.id().to_owned(), other.manifest().state.root.to_string());
+            return Err(Misfit::SameRoot { plugin: id, other, root });
+        }
+    }
+    Ok(())
+}

@@ -70,7 +70,10 @@ impl File<'_> {
         };
         let hidden = seen.methods.iter().filter(|(name, args, _)| of_ctx(name, *args) && own(name, *args));
         let say = |(name, _, position): &(String, usize, Position)| {
-            self.warn(*position, format!("this calls the file's own \"fn {name}\", not ctx.{name}: give it another name"))
+            self.warn(
+                *position,
+                format!("this calls the file's own \"fn {name}\", not ctx.{name}: give it another name"),
+            )
         };
         hidden.map(say).collect()
     }

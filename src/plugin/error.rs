@@ -1,4 +1,4 @@
-//! What a modder sees when a script, a manifest or a schema is wrong (`plugins.md` 5.5): where, in which hook and node,
+//! What a modder sees when a script, a manifest or a schema is wrong (`docs/modders.md`): where, in which hook and node,
 //! what, who called, and how many proposals were dropped. `explain.rs` makes these from the engine's errors.
 
 use std::fmt;
@@ -61,7 +61,7 @@ pub struct SourceLine {
     pub text: String,
 }
 
-/// One error of a plugin. Serialises to the JSON form of `plugins.md` 5.5; its `Display` is the text form.
+/// One error of a plugin. Serialises to the JSON form of `docs/modders.md`; its `Display` is the text form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptError {
     /// The plugin's id (the folder's name while the manifest is not readable).

@@ -1,4 +1,4 @@
-//! What one call of a script may use (`plugins.md` 5.4). The engine's own limits bound neither time nor memory, so every
+//! What one call of a script may use (`docs/modders.md`). The engine's own limits bound neither time nor memory, so every
 //! row stands here, and [`Watch`] holds the three that are looked at while a script runs.
 
 use std::sync::OnceLock;

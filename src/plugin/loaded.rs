@@ -24,7 +24,6 @@ pub struct Loaded {
     origin: Origin,
     code_hash: String,
     schema: Option<Arc<Schema>>,
-    schema_hash: Option<String>,
     hooks: BTreeSet<Hook>,
     ast: AST,
     modules: Modules,
@@ -62,7 +61,7 @@ impl Loaded {
     fn load_here(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
         let manifest = read_manifest(&source, server)?;
         let scripts = scripts(&source, &manifest)?;
-        let (schema, schema_hash) = schema(&source, &manifest)?;
+        let schema = schema(&source, &manifest)?;
         let modules = Modules::new(&scripts);
         let engine = loading_engine(&manifest.limits, &modules);
         let explain = explain::Explain { manifest: &manifest, scripts: &scripts };
@@ -77,7 +76,6 @@ impl Loaded {
             regexes: Regexes::default(),
             warnings: Vec::new(),
             schema,
-            schema_hash,
             hooks,
             ast,
             modules,
@@ -114,9 +112,9 @@ impl Loaded {
         self.schema.as_ref()
     }
 
-    /// blake3 of the schema's file, in lower-case hex: which rules were in force is a fact of a path.
+    /// The name under which its schema is kept: which rules were in force is a fact of a path.
     pub fn schema_hash(&self) -> Option<&str> {
-        self.schema_hash.as_deref()
+        self.schema.as_ref().map(|schema| schema.hash())
     }
 
     /// Whether the script defines a hook. If not, calling it costs nothing.
@@ -206,10 +204,8 @@ fn missing(manifest: &Manifest) -> Box<ScriptError> {
     Box::new(error.at(&manifest.entry, None, None, None))
 }
 
-type SchemaAndHash = (Option<Arc<Schema>>, Option<String>);
-
-fn schema(source: &Source, manifest: &Manifest) -> Result<SchemaAndHash, Box<ScriptError>> {
-    let Some(path) = &manifest.state.schema else { return Ok((None, None)) };
+fn schema(source: &Source, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
+    let Some(path) = &manifest.state.schema else { return Ok(None) };
     let fault = |message: String, line: Option<u32>| {
         let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
         Box::new(error.at(path, line, None, source.text(path)))
@@ -218,7 +214,7 @@ fn schema(source: &Source, manifest: &Manifest) -> Result<SchemaAndHash, Box<Scr
     let json = serde_json::from_str(text)
         .map_err(|error| fault(format!("not JSON: {error}"), u32::try_from(error.line()).ok()))?;
     let schema = Schema::parse(json).map_err(|error| fault(error.to_string(), None))?;
-    Ok((Some(Arc::new(schema)), Some(blake3::hash(text.as_bytes()).to_hex().to_string())))
+    Ok(Some(Arc::new(schema)))
 }
 
 /// The engine of the loader: as for a call, with the time that a whole load may take instead of a call's.

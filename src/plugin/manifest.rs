@@ -1,4 +1,4 @@
-//! `plugin.toml`: who a plugin is, what it keeps, what can be set, what it asks for (`plugins.md` 5.3).
+//! `plugin.toml`: who a plugin is, what it keeps, what can be set, what it asks for (`docs/modders.md`).
 //!
 //! An unknown key, a wrong type or a value out of range is refused with file, line, key and what was expected. To add a
 //! key: a field in `raw.rs`, its checked form here, its line in the reference.

@@ -12,6 +12,7 @@
 
 mod acts;
 mod blobs;
+mod bridges;
 mod caches;
 mod climb;
 mod conn;

@@ -25,7 +25,7 @@ pub struct User {
     pub role: String,
 }
 
-/// A character or persona: a card, which is a JSON object of `api.md` 3.
+/// A character or persona: a card, which is a JSON object (`docs/api.md`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Card<Id> {
     /// Its id.

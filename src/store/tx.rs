@@ -19,7 +19,7 @@ use super::error::{StoreError, WriteError};
 use super::read::{Held, held, node_row};
 use super::rows::{NodeRow, OperationRow, TextRow};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, edits, nodes, operations, sessions, texts};
+use super::tables::{deltas, edits, keyframes, nodes, operations, sessions, texts};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -297,6 +297,16 @@ impl<'a> Tx<'a> {
                 self.run(|conn| worlds::cut(conn, cut.node_n, cut.edits, &cut.world))?;
             }
         }
+        Ok(())
+    }
+
+    /// Throws all keyframes away; the answers must stay the same (S0-10).
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn forget_keyframes(&mut self) -> Result<(), WriteError> {
+        self.run(|conn| Ok(diesel::delete(keyframes::table).execute(conn)?))?;
+        self.context.caches.forget_worlds();
         Ok(())
     }
 

@@ -114,7 +114,7 @@ pub struct Node {
     pub content: String,
     /// The model's thinking, apart from the text.
     pub reasoning: Option<String>,
-    /// Everything else that is known: model, params, finishReason, error, … (`api.md` 4).
+    /// Everything else that is known: model, params, finishReason, error, … (`docs/api.md`).
     pub metadata: Map<String, Value>,
     /// Overlay: whether the text is part of prompts and the chat view.
     pub is_enabled: bool,

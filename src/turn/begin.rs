@@ -17,18 +17,24 @@ use super::{NewSession, Parts, TurnError, cast, force};
 
 /// Begins a session.
 pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
+    let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
+    if !matches!(mode.as_str(), "tree" | "linear") {
+        let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
+        return Err(TurnError::Invalid { field: "mode", message });
+    }
     let (characters, persona) = cards(parts, caller, &new).await?;
     let first = characters.first().ok_or_else(|| TurnError::Invalid {
         field: "characterIds",
         message: "a session needs at least one character".into(),
     })?;
     let now = parts.clock.now();
-    let suggested = Suggested::of(&first.card);
-    let model = new.model.clone().or(suggested.model);
-    if let Some(model) = &model {
+    if let Some(model) = &new.model {
         parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
     }
-    let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), model.as_deref())?;
+    let suggested = Suggested::of(&first.card, parts);
+    let model = new.model.clone().or(suggested.model);
+    let narrator = model.as_ref().unwrap_or(&parts.models.default);
+    let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
     let empty = Map::new();
     let cast = cast::cast(&first.card, persona.as_ref().map_or(&empty, |persona| &persona.card));
     let session = Session {
@@ -41,7 +47,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         head: NodeId::new(parts.ids.next(now)),
         op: 0,
         head_op: 0,
-        mode: new.mode.clone().unwrap_or_else(|| "tree".into()),
+        mode,
         model,
         params: new.params.clone(),
         plugins,
@@ -77,58 +83,82 @@ async fn cards(
         .await
 }
 
-/// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Only plugins that are
-/// installed on this server can be meant; code inside a card never runs.
+/// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Cards travel: what this
+/// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs.
 struct Suggested {
     model: Option<String>,
     plugins: Vec<PluginSetting>,
 }
 
 impl Suggested {
-    fn of(card: &Map<String, Value>) -> Self {
+    fn of(card: &Map<String, Value>, parts: &Parts) -> Self {
         let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
-        let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str).map(str::to_owned);
+        let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
+        let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
         let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
         let plugins = plugins.into_iter().flatten().filter_map(|plugin| {
-            Some(PluginSetting {
-                id: plugin.get("id")?.as_str()?.to_owned(),
-                enabled: true,
-                config: plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default(),
-                grants: Vec::new(),
-            })
+            let loaded = parts.catalogue.get(plugin.get("id")?.as_str()?)?;
+            let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
+            let config = loaded.manifest().settings(&config).map(|_| config).unwrap_or_default();
+            Some(PluginSetting { id: loaded.id().to_owned(), enabled: true, config, grants: Vec::new() })
         });
         Self { model, plugins: plugins.collect() }
     }
 }
 
-/// Checked plugin settings: each plugin is installed and its settings fit; a narrator plays in its own session. Switching
-/// a plugin on without naming grants gives it what its manifest asks for, which is what the owner was shown.
-pub fn settings(
-    parts: &Parts,
-    mut plugins: Vec<PluginSetting>,
-    model: Option<&str>,
-) -> Result<Vec<PluginSetting>, TurnError> {
-    let narrator = model.and_then(|model| model.strip_prefix("plugin:"));
+/// Checked plugin settings: each plugin is installed, its settings and grants fit, and they get on with each other; a
+/// narrator plays in its own session. Switching a plugin on without naming grants gives it what its manifest asks for,
+/// which is what the owner was shown.
+pub fn settings(parts: &Parts, mut plugins: Vec<PluginSetting>, model: &str) -> Result<Vec<PluginSetting>, TurnError> {
+    let narrator = model.strip_prefix("plugin:").filter(|id| parts.catalogue.get(id).is_some());
     if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
         let (config, grants) = (Map::new(), Vec::new());
         plugins.insert(0, PluginSetting { id: id.to_owned(), enabled: true, config, grants });
     }
-    let invalid = |message: String| TurnError::Invalid { field: "plugins", message };
     for (i, plugin) in plugins.iter().enumerate() {
         if plugins.iter().take(i).any(|other| other.id == plugin.id) {
             return Err(invalid(format!("\"{}\" is named twice", plugin.id)));
         }
     }
-    for plugin in &mut plugins {
-        let missing = || invalid(format!("no plugin \"{}\" is installed", plugin.id));
-        let loaded = parts.catalogue.get(&plugin.id).ok_or_else(missing)?;
-        let fits = loaded.manifest().settings(&plugin.config);
-        fits.map_err(|error| invalid(format!("{}: {error}", plugin.id)))?;
-        if plugin.grants.is_empty() {
-            plugin.grants = loaded.manifest().permissions.iter().map(ToString::to_string).collect();
+    plugins.iter_mut().try_for_each(|plugin| fits(parts, plugin))?;
+    get_on(parts, &plugins)?;
+    Ok(plugins)
+}
+
+fn invalid(message: String) -> TurnError {
+    TurnError::Invalid { field: "plugins", message }
+}
+
+/// Whether a plugin is there and takes its settings and grants.
+fn fits(parts: &Parts, plugin: &mut PluginSetting) -> Result<(), TurnError> {
+    let missing = || invalid(format!("no plugin \"{}\" is installed", plugin.id));
+    let manifest = parts.catalogue.get(&plugin.id).ok_or_else(missing)?.manifest();
+    manifest.settings(&plugin.config).map_err(|error| invalid(format!("{}: {error}", plugin.id)))?;
+    let asked_for: Vec<String> = manifest.permissions.iter().map(ToString::to_string).collect();
+    if let Some(grant) = plugin.grants.iter().find(|grant| !asked_for.contains(grant)) {
+        return Err(invalid(format!("{}: it does not ask for the permission \"{grant}\"", plugin.id)));
+    }
+    if plugin.grants.is_empty() {
+        plugin.grants = asked_for;
+    }
+    Ok(())
+}
+
+/// Whether those that are switched on can play together.
+fn get_on(parts: &Parts, plugins: &[PluginSetting]) -> Result<(), TurnError> {
+    let on = || plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| parts.catalogue.get(&plugin.id));
+    for manifest in on().map(|loaded| loaded.manifest()) {
+        for (id, requirement) in &manifest.requires {
+            let other = on().find(|other| other.id() == id);
+            if !other.is_some_and(|other| requirement.allows(&other.manifest().version)) {
+                return Err(invalid(format!("{} needs the plugin \"{id}\" {requirement}", manifest.id)));
+            }
+        }
+        if let Some(id) = manifest.conflicts.iter().find(|id| on().any(|other| other.id() == id.as_str())) {
+            return Err(invalid(format!("{} does not get on with the plugin \"{id}\"", manifest.id)));
         }
     }
-    Ok(plugins)
+    force::together(plugins, &parts.catalogue).map_err(invalid)
 }
 
 /// The root: the first record of which rules are in force, with what their `init` does.
@@ -147,6 +177,7 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> 
         node: NodeFacts { id: root.id.to_string(), depth: 0, turn: 0, time: Some(now) },
         recent: Arc::from([]),
         seeds: Seeds { session: session.seed, node: root.dice_seed },
+        recorded: Arc::from([]),
     };
     let proposal = parts.hooks.run(Hook::Init, &stage, Proposal::default()).await;
     root.delta = proposal.delta;

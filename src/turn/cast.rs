@@ -1,8 +1,8 @@
-//! Who plays in a session: the cards in the versions that the session keeps.
+//! Who plays at a position of a session: the cards in the versions that the session keeps.
 
 use serde_json::{Map, Value};
 
-use crate::ids::CharacterId;
+use crate::ids::{CharacterId, PersonaId};
 use crate::prompt::Cast;
 use crate::store::{Reader, StoreError};
 use crate::tree::Session;
@@ -10,21 +10,47 @@ use crate::tree::Session;
 /// The name of a user without a persona.
 const NOBODY: &str = "You";
 
+/// Whose voice the user's is: that of the newest user's message on the path, or of the one about to be written.
+#[derive(Debug, Clone, Default)]
+pub struct Voice {
+    /// The persona; `None` = the session's.
+    pub persona: Option<PersonaId>,
+    /// The name under which the message stands, for a persona that is gone.
+    pub name: Option<String>,
+}
+
 /// The cast with `speaker`, or the session's first character.
 ///
 /// # Errors
 /// A card that the session keeps is not there any more.
-pub fn read(reader: &mut Reader<'_>, session: &Session, speaker: Option<CharacterId>) -> Result<Cast, StoreError> {
+pub fn read(
+    reader: &mut Reader<'_>,
+    session: &Session,
+    speaker: Option<CharacterId>,
+    voice: &Voice,
+) -> Result<Cast, StoreError> {
     let wanted = session.cards.iter().find(|card| Some(card.id) == speaker).or(session.cards.first());
     let character = match wanted {
         Some(card) => object(&reader.blob(&card.hash)?),
         None => Map::new(),
     };
-    let persona = match &session.persona {
-        Some(persona) => object(&reader.blob(&persona.hash)?),
-        None => Map::new(),
-    };
+    let persona = persona(reader, session, voice)?;
     Ok(cast(&character, &persona))
+}
+
+/// The session keeps its own persona's version; any other is taken as it is now.
+fn persona(reader: &mut Reader<'_>, session: &Session, voice: &Voice) -> Result<Map<String, Value>, StoreError> {
+    let own = session.persona.as_ref().filter(|own| voice.persona.is_none_or(|wanted| wanted == own.id));
+    let mut card = match (own, voice.persona) {
+        (Some(own), _) => object(&reader.blob(&own.hash)?),
+        (None, Some(other)) => reader.persona(session.owner, other)?.map(|persona| persona.card).unwrap_or_default(),
+        (None, None) => Map::new(),
+    };
+    let is_named = card.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    if let Some(name) = voice.name.clone().filter(|_| !is_named) {
+        card.insert("name".into(), name.into());
+    }
+    Ok(card)
 }
 
 /// The cast of two cards.

@@ -1,5 +1,5 @@
 //! Which rules a turn runs under: those in force on the path, and those the session wants now. Where they differ, a change
-//! node comes first that records the new ones with what their `init` does (`domain.md` 3.2), so that nothing ever rewrites
+//! node comes first that records the new ones with what their `init` does (`docs/domain.md` 3.2), so that nothing ever rewrites
 //! the past.
 
 use std::sync::Arc;
@@ -54,6 +54,17 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
     let new: Vec<PluginInForce> = rules.plugins.iter().filter(is_new).cloned().collect();
     let beginning = players(&new, catalogue);
     Some(Wanted { rules: Arc::new(rules), beginning, problems })
+}
+
+/// Whether the roots of plugins that are switched on leave each other alone.
+///
+/// # Errors
+/// Says which two do not.
+pub fn together(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<(), String> {
+    let on = settings.iter().filter(|setting| setting.enabled);
+    let loaded = on.filter_map(|setting| catalogue.get(&setting.id).map(|loaded| (loaded, setting)));
+    let plugins = loaded.map(|(loaded, setting)| in_force(loaded, setting)).collect::<Result<Vec<_>, _>>()?;
+    RulesInForce::new(plugins).map(drop)
 }
 
 /// The plugins in force that are loaded.

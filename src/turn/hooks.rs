@@ -1,5 +1,5 @@
 //! Running one hook of every plugin in force, in order: each sees the world with the earlier ones' operations folded in;
-//! one plugin's failure drops only its own (`plugins.md` 5.1).
+//! one plugin's failure drops only its own (`docs/modders.md`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,6 +49,8 @@ pub struct Stage {
     pub recent: Arc<[Recent]>,
     /// Where dice come from.
     pub seeds: Seeds,
+    /// What fell when an earlier version of the node was made: it falls the same way again.
+    pub recorded: Arc<[Roll]>,
 }
 
 /// What the hooks of one node proposed together.
@@ -121,7 +123,8 @@ impl Hooks {
     }
 }
 
-fn in_order(players: &[Player]) -> Vec<Player> {
+/// The order in which plugins run: each after those its manifest names, else by id.
+pub fn in_order(players: &[Player]) -> Vec<Player> {
     let plugins: Vec<Arc<Loaded>> = players.iter().map(|player| Arc::clone(&player.plugin)).collect();
     let find = |plugin: Arc<Loaded>| players.iter().find(|player| player.plugin.id() == plugin.id()).cloned();
     order(&plugins).into_iter().filter_map(find).collect()
@@ -142,6 +145,7 @@ fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
         node: stage.node.clone(),
         recent: Arc::clone(&stage.recent),
         seeds: stage.seeds,
+        recorded: Arc::clone(&stage.recorded),
         language,
         ..Call::new(hook, world, Arc::clone(&stage.rules))
     }
@@ -154,7 +158,7 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
     let mut own = Delta { operations: outcome.operations, ..Delta::default() };
     own.note_problems(&problems);
     proposal.delta.runs.push(json!({
-        "plugin": id, "version": player.in_force.version, "hook": hook.name(),
+        "plugin": id, "version": player.plugin.manifest().version.to_string(), "hook": hook.name(),
         "ops": own.operations.len(), "rolls": outcome.rolls.len(), "warnings": outcome.warnings, "log": outcome.log,
         "micros": outcome.usage.micros, "operations": outcome.usage.operations,
         "error": outcome.error.as_ref().map(error_json),
@@ -175,6 +179,11 @@ fn roll(roll: &Roll) -> Value {
         "plugin": roll.plugin, "hook": roll.hook, "n": roll.n, "spec": roll.spec, "dice": roll.dice,
         "total": roll.total,
     })
+}
+
+/// The rolls of a delta, to be used again.
+pub fn recorded(delta: &Delta) -> Arc<[Roll]> {
+    delta.rolls.iter().filter_map(|roll| serde_json::from_value(roll.clone()).ok()).collect()
 }
 
 fn error_json(error: &ScriptError) -> Value {

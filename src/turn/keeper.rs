@@ -2,11 +2,12 @@
 //! honestly; and an orderly end at shutdown.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::store::Ending;
+use crate::store::{Ending, Orphan};
 use crate::tree::{Delta, Status};
 
 use super::machine::Fault;
@@ -34,22 +35,29 @@ pub async fn keep(parts: &Arc<Parts>) {
     }
 }
 
-/// Saves what arrived since the last time, all streams in one commit.
+/// Saves what arrived since the last time, all streams in one commit. What could not be saved is saved the next time.
 pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
     let arrived: Vec<_> = parts
         .live
         .all_running()
-        .iter()
-        .filter_map(|running| running.unsaved().map(|(content, reasoning)| (running.node, content, reasoning)))
+        .into_iter()
+        .filter_map(|running| running.unsaved().map(|(content, reasoning)| (running, content, reasoning)))
         .collect();
     if arrived.is_empty() {
         return Ok(());
     }
-    Ok(parts.store.write(move |tx| tx.save_segments(&arrived)).await?)
+    let lengths: Vec<_> = arrived.iter().map(|(_, content, reasoning)| (content.len(), reasoning.len())).collect();
+    let (running, segments): (Vec<_>, Vec<_>) = arrived
+        .into_iter()
+        .map(|(running, content, reasoning)| (running.clone(), (running.node, content, reasoning)))
+        .unzip();
+    parts.store.write(move |tx| tx.save_segments(&segments)).await?;
+    running.iter().zip(lengths).for_each(|(running, (content, reasoning))| running.saved(content, reasoning));
+    Ok(())
 }
 
 /// Ends every reply that is generating in the database and held by nobody here: `error: interrupted`, with what had been
-/// saved of it (`domain.md` 5.6).
+/// saved of it (`docs/domain.md` 5.6).
 pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
     let orphans = parts.store.write(|tx| tx.generating()).await?;
     let mut ended = 0;
@@ -57,20 +65,35 @@ pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
         if parts.live.running(orphan.node).is_some() {
             continue;
         }
-        let fault = Fault::new(
-            "interrupted",
-            "the server stopped while this reply was being written",
-            "try again: what had arrived is kept",
-        );
-        let ending = failed(orphan.metadata, &fault, orphan.content, orphan.reasoning);
+        let name = name(parts, &orphan).await?;
+        let (session, node) = (orphan.session, orphan.node);
+        let ending = failed(orphan.metadata, &interrupted(), orphan.content, orphan.reasoning);
         // It may have ended by itself between the look and now; then there is nothing to do.
-        match runner::commit(parts, orphan.session, orphan.node, 0, ending).await {
+        match runner::commit(parts, session, node, 0, Ending { name, ..ending }).await {
             Ok(()) => ended += 1,
             Err(crate::store::WriteError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(ended)
+}
+
+/// The name under which a placeholder stands.
+async fn name(parts: &Arc<Parts>, orphan: &Orphan) -> Result<Option<String>, TurnError> {
+    let (session, node) = (orphan.session, orphan.node);
+    parts
+        .store
+        .read(move |reader| {
+            let Some(held) = reader.any_session(session)? else { return Ok(None) };
+            Ok(reader.node(&held, node)?.and_then(|placed| placed.node.name))
+        })
+        .await
+}
+
+/// Why a reply ends that the server did not live to finish.
+pub fn interrupted() -> Fault {
+    let message = "the server stopped while this reply was being written";
+    Fault::new("interrupted", message, "try again: what had arrived is kept")
 }
 
 /// The ending of a reply that failed outside the machine.
@@ -88,11 +111,16 @@ pub fn failed(mut metadata: Map<String, Value>, fault: &Fault, content: String, 
     }
 }
 
-/// Asks every running reply to end and waits for their commits.
+/// Lets no more replies begin, asks every running one to end, and waits for their commits. Each becomes `error:
+/// interrupted` with what had arrived, as after a crash: nobody asked for half a reply.
 pub async fn stop(parts: &Arc<Parts>) {
-    let running = parts.live.all_running();
-    running.iter().for_each(|one| one.cancel());
-    while !parts.live.all_running().is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    parts.is_stopping.store(true, Ordering::SeqCst);
+    let mut counting = parts.live.counting();
+    // A reply that was just about to begin is seen when it does.
+    while *counting.borrow_and_update() > 0 {
+        parts.live.all_running().iter().for_each(|one| one.interrupt());
+        if counting.changed().await.is_err() {
+            return;
+        }
     }
 }

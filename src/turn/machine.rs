@@ -109,7 +109,7 @@ impl Machine {
             }
             Event::Ended => self.end(Over::Finished, now),
             Event::Failed(fault) => self.end(Over::Failed(fault), now),
-            Event::Cancelled if self.content.is_empty() => {
+            Event::Cancelled if self.content.trim().is_empty() => {
                 let fault = Fault::new("cancelled", "the reply was stopped before any text came", "ask again");
                 self.end(Over::Failed(fault), now)
             }
@@ -161,7 +161,7 @@ impl Machine {
         self.over.is_some()
     }
 
-    /// Whether rules run on it: cancelled and failed replies change no world (`domain.md` 5.5).
+    /// Whether rules run on it: cancelled and failed replies change no world (`docs/domain.md` 5.5).
     pub fn runs_rules(&self) -> bool {
         self.over == Some(Over::Finished)
     }
@@ -218,6 +218,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn text(text: &str) -> Event {
         Event::Frame(Frame::Text(text.into()))
@@ -287,6 +288,7 @@ mod tests {
             (vec![text(" \n"), Event::Ended], "empty_reply"),
             (vec![Event::Frame(Frame::Reasoning("only thought".into())), Event::Ended], "empty_reply"),
             (vec![Event::Cancelled], "cancelled"),
+            (vec![text(" \n"), Event::Cancelled], "cancelled"),
         ] {
             let (machine, actions) = run(events);
             assert_eq!(machine.status(), Status::Error);
@@ -302,5 +304,60 @@ mod tests {
         assert_eq!(machine.content(), "a\u{fffd}b");
         assert_eq!(machine.facts()["isTruncated"], true);
         assert!(machine.runs_rules());
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        let words = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a\0天 ]{1,4}"];
+        let usage = Usage { prompt: 1, completion: 1, cached: None, reasoning: None, cost: None };
+        prop_oneof![
+            8 => words.clone().prop_map(|words| Event::Frame(Frame::Text(words))),
+            3 => words.prop_map(|words| Event::Frame(Frame::Reasoning(words))),
+            1 => Just(Event::Frame(Frame::Alive)),
+            1 => Just(Event::Frame(Frame::Usage(usage))),
+            1 => Just(Event::Frame(Frame::Model("m".into()))),
+            1 => Just(Event::Frame(Frame::Finish(Finish::Length))),
+            1 => Just(Event::Ended),
+            1 => Just(Event::Cancelled),
+            1 => Just(Event::Failed(Fault::new("cut_off", "the stream was cut", "try again"))),
+        ]
+    }
+
+    proptest! {
+        /// S4-47: whatever comes in whatever order, a reply ends exactly once, nothing is shown after that, and what
+        /// was shown is what is kept.
+        #[test]
+        fn any_order_of_events_ends_once(events in proptest::collection::vec(any_event(), 0..24)) {
+            let (machine, actions) = run(events.clone());
+            let ends = |event: &Event| matches!(event, Event::Ended | Event::Cancelled | Event::Failed(_));
+            let finishes = actions.iter().filter(|action| **action == Action::Finish).count();
+            prop_assert_eq!(finishes, usize::from(events.iter().any(ends)));
+            prop_assert_eq!(machine.is_over(), finishes == 1);
+            prop_assert!(finishes == 0 || actions.last() == Some(&Action::Finish));
+            let mut shown = (String::new(), String::new());
+            for action in &actions {
+                if let Action::Show { content, reasoning, phase } = action {
+                    shown.0.push_str(content);
+                    shown.1.push_str(reasoning);
+                    prop_assert_eq!(*phase == "thinking", shown.0.is_empty());
+                }
+            }
+            prop_assert_eq!((shown.0.as_str(), shown.1.as_str()), (machine.content(), machine.reasoning().unwrap_or("")));
+            prop_assert!(!machine.content().contains('\0'));
+        }
+
+        /// S4-11: the ending decides the status; rules run exactly on replies that came to their own end.
+        #[test]
+        fn the_status_follows_from_the_ending(events in proptest::collection::vec(any_event(), 0..24)) {
+            let (machine, _) = run(events);
+            let facts = machine.facts();
+            let failed = facts.contains_key("error");
+            match machine.status() {
+                Status::Generating => prop_assert!(!machine.is_over()),
+                Status::Error => prop_assert!(failed && !machine.runs_rules()),
+                Status::Complete => prop_assert!(!failed && !machine.content().trim().is_empty()),
+            }
+            prop_assert_eq!(machine.runs_rules(), machine.status() == Status::Complete && facts["finishReason"] != "cancelled");
+            prop_assert_eq!(facts["firstTokenMs"].is_null(), machine.content().is_empty() && machine.reasoning().is_none());
+        }
     }
 }

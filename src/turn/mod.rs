@@ -2,17 +2,22 @@
 //!
 //! - [`Turns`] is the door: begin, message, reroll, edit, cancel, change. Each runs on the server's own task: a client
 //!   that goes away changes nothing.
-//! - `start.rs` does commit 1 (the user's node and placeholders), `runner.rs` one reply up to commit 2, fed by
-//!   [`machine`], which is pure. `hooks.rs` runs plugins, `force.rs` says which; `keeper.rs` saves partial texts and ends
-//!   what nobody holds. `trace.rs` keeps why a reply exists.
+//! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one), `runner.rs` one reply up to
+//!   commit 2, fed by [`machine`], which is pure. `scene.rs` reads a position, `ask.rs` makes the prompt there.
+//! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
+//!   where they begin. `keeper.rs` saves partial texts and ends what nobody holds. `trace.rs` keeps why a reply exists.
 //!
 //! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
 //! [`crate::plugin`], then call it here.
 
+mod ask;
 mod begin;
 mod cast;
+mod change;
+mod edit;
 mod force;
 mod hooks;
+mod input;
 mod keeper;
 pub mod machine;
 mod models;
@@ -23,6 +28,7 @@ mod trace;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
@@ -32,6 +38,7 @@ use crate::config::Config;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
+use crate::provider::OpenAi;
 use crate::store::{Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 use crate::tree::{PluginSetting, Role};
@@ -185,6 +192,18 @@ pub(crate) struct Parts {
     pub hooks: hooks::Hooks,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<Ids>,
+    /// The server is shutting down: nothing begins any more.
+    pub is_stopping: AtomicBool,
+}
+
+impl Parts {
+    /// Asks a provider in the background what its models can, if nobody did so for a while: the next prompt knows.
+    pub fn learn_again(&self, client: &OpenAi) {
+        if self.models.wants_to_learn(&client.endpoint().id, self.clock.now()) {
+            let (models, client) = (Arc::clone(&self.models), client.clone());
+            tokio::spawn(async move { models.learn_from(&client).await });
+        }
+    }
 }
 
 /// The door to the journey.
@@ -226,6 +245,7 @@ impl Turns {
             hooks: hooks::Hooks::new(needs.host),
             clock: needs.clock,
             ids: needs.ids,
+            is_stopping: AtomicBool::new(false),
         };
         Self { parts: Arc::new(parts), runtime }
     }
@@ -278,7 +298,7 @@ impl Turns {
         edit: Edit,
     ) -> Result<Started, TurnError> {
         let turns = self.clone();
-        self.own(async move { start::edit(&turns, caller, session, node, edit).await }).await
+        self.own(async move { edit::edit(&turns, caller, session, node, edit).await }).await
     }
 
     /// Changes the world by hand: a change node below `node`.
@@ -294,7 +314,7 @@ impl Turns {
         expected_leaf: Option<NodeId>,
     ) -> Result<Started, TurnError> {
         let parts = Arc::clone(&self.parts);
-        self.own(async move { start::change(&parts, caller, session, node, operations, expected_leaf).await }).await
+        self.own(async move { change::change(&parts, caller, session, node, operations, expected_leaf).await }).await
     }
 
     /// Sets the plugins of a session; they begin at HEAD, with a change node that records them.
@@ -308,7 +328,7 @@ impl Turns {
         plugins: Vec<PluginSetting>,
     ) -> Result<i64, TurnError> {
         let parts = Arc::clone(&self.parts);
-        self.own(async move { start::set_plugins(&parts, caller, session, plugins).await }).await
+        self.own(async move { change::set_plugins(&parts, caller, session, plugins).await }).await
     }
 
     /// Stops a running reply and keeps its text. Answers when it has been asked to stop; the end is an event.
@@ -349,13 +369,20 @@ impl Turns {
         keeper::end_orphans(&self.parts).await
     }
 
+    /// Asks all providers in the background what they offer.
+    pub fn learn(&self) {
+        let _runtime = self.runtime.enter();
+        let clients: Vec<OpenAi> = self.parts.models.providers().map(|(_, client, _)| client.clone()).collect();
+        clients.iter().for_each(|client| self.parts.learn_again(client));
+    }
+
     /// Saves partial texts and sweeps what nobody holds, for as long as the runtime lives.
     pub fn keep(&self) {
         let parts = Arc::clone(&self.parts);
         self.runtime.spawn(async move { keeper::keep(&parts).await });
     }
 
-    /// Asks every running reply to end now, and waits until each has been committed; for shutdown.
+    /// Begins nothing more, asks every running reply to end now, and waits until each has been committed; for shutdown.
     pub async fn stop(&self) {
         keeper::stop(&self.parts).await;
     }
@@ -365,6 +392,9 @@ impl Turns {
         &self,
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
     ) -> Result<T, TurnError> {
+        if self.parts.is_stopping.load(Ordering::SeqCst) {
+            return Err(TurnError::Stopped);
+        }
         self.runtime.spawn(work).await.unwrap_or(Err(TurnError::Stopped))
     }
 }

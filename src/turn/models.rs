@@ -1,10 +1,17 @@
 //! Models by name: `provider/model`, `model` where that is unique, or `plugin:<id>` for a plugin that narrates.
+//!
+//! What a provider tells of its models (their names where the settings name none, the length of their context) is learned
+//! in the background: a turn never waits for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::clock::Time;
 use crate::config::{Config, Provider};
 use crate::plugin::{Catalogue, Hook, Loaded};
-use crate::provider::{Endpoint, OpenAi, Retries, Secret, Timeouts};
+use crate::provider::{Endpoint, ModelInfo, OpenAi, Retries, Secret, Timeouts};
+
+/// What a provider told is asked for again after so many milliseconds.
+const LEARN_AGAIN_MS: u64 = 600_000;
 
 /// All models that this server can ask.
 pub struct Models {
@@ -18,6 +25,29 @@ struct Entry {
     id: String,
     models: Vec<String>,
     client: OpenAi,
+    told: Mutex<Told>,
+}
+
+/// What a provider has told.
+#[derive(Default)]
+struct Told {
+    models: Vec<ModelInfo>,
+    /// When it was last asked.
+    asked: Option<Time>,
+}
+
+impl Entry {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it offers a model of that name: as the settings say, or where they say nothing, as it told itself.
+    fn offers(&self, name: &str) -> bool {
+        if self.models.is_empty() {
+            return self.told().models.iter().any(|info| info.id == name);
+        }
+        self.models.iter().any(|model| model == name)
+    }
 }
 
 /// Who writes a reply.
@@ -71,11 +101,42 @@ impl Models {
         {
             return Ok(Writer::Model { client: entry.client.clone(), model: model.to_owned() });
         }
-        let mut offering = self.providers.iter().filter(|entry| entry.models.iter().any(|model| model == name));
+        let mut offering = self.providers.iter().filter(|entry| entry.offers(name));
         match (offering.next(), offering.next()) {
             (Some(entry), None) => Ok(Writer::Model { client: entry.client.clone(), model: name.to_owned() }),
             (Some(_), Some(_)) => Err(UnknownModel::Ambiguous(name.to_owned())),
             (None, _) => Err(UnknownModel::None(name.to_owned())),
+        }
+    }
+
+    /// Tokens that a model's prompt and reply may have together, if its provider has told.
+    pub fn context_length(&self, provider: &str, model: &str) -> Option<usize> {
+        let entry = self.providers.iter().find(|entry| entry.id == provider)?;
+        let length = entry.told().models.iter().find(|info| info.id == model)?.context_length?;
+        usize::try_from(length).ok()
+    }
+
+    /// Whether a provider was not asked for a while; who is told so asks it.
+    pub fn wants_to_learn(&self, provider: &str, now: Time) -> bool {
+        let Some(entry) = self.providers.iter().find(|entry| entry.id == provider) else { return false };
+        let mut told = entry.told();
+        let wants = told.asked.is_none_or(|asked| now.since(asked) >= LEARN_AGAIN_MS);
+        if wants {
+            told.asked = Some(now);
+        }
+        wants
+    }
+
+    /// Asks a provider what it has. A failure is no harm: what was known stays known.
+    pub async fn learn_from(&self, client: &OpenAi) {
+        let id = &client.endpoint().id;
+        match client.models().await {
+            Ok(models) => {
+                if let Some(entry) = self.providers.iter().find(|entry| entry.id == *id) {
+                    entry.told().models = models;
+                }
+            }
+            Err(failure) => tracing::info!(provider = %id, "the provider did not tell its models: {failure}"),
         }
     }
 
@@ -113,5 +174,10 @@ fn entry(provider: &Provider, config: &Config) -> Entry {
         max_reply_bytes: config.limits.reply_bytes,
         retries: Retries::default(),
     };
-    Entry { id: provider.id.clone(), models: provider.models.clone(), client: OpenAi::new(endpoint) }
+    Entry {
+        id: provider.id.clone(),
+        models: provider.models.clone(),
+        client: OpenAi::new(endpoint),
+        told: Mutex::default(),
+    }
 }

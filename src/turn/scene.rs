@@ -5,13 +5,14 @@ use std::sync::Arc;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::plugin::{Answer, Hook, NodeFacts, Recent, Seeds};
 use crate::prompt::{Cast, tags};
-use crate::store::{Held, Placed, Reader, RulesInForce, Show, StoreError};
+use crate::store::{Held, Placed, Reader, RulesInForce, Show};
 use crate::tree::edit::Refusal;
-use crate::tree::{Node, Session};
+use crate::tree::{Node, Role, Session};
 use crate::world::World;
 
+use super::cast::{self, Voice};
 use super::hooks::{Proposal, Stage};
-use super::{Parts, TurnError, cast, force};
+use super::{Parts, TurnError, force};
 
 /// How many messages before a node scripts may look at.
 const RECENT: i64 = 50;
@@ -28,8 +29,12 @@ pub struct Scene {
     pub rules: Arc<RulesInForce>,
     /// Who plays.
     pub cast: Cast,
+    /// Whose voice the user's is.
+    pub voice: Voice,
     /// The messages up to it, oldest first.
     pub recent: Arc<[Recent]>,
+    /// 1 where a change node that is yet to be written stands between this position and what comes next.
+    pub bridged: u64,
 }
 
 impl Scene {
@@ -52,6 +57,7 @@ impl Scene {
             node: next,
             recent: Arc::clone(&self.recent),
             seeds: Seeds { session: self.session().seed, node: dice_seed },
+            recorded: Arc::from([]),
         }
     }
 
@@ -60,10 +66,35 @@ impl Scene {
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
         NodeFacts {
             id: id.to_string(),
-            depth: count(self.at.node.depth) + 1,
+            depth: count(self.at.node.depth) + 1 + self.bridged,
             turn: count(self.at.node.turn) + u64::from(speaks),
             time: Some(time),
         }
+    }
+}
+
+/// Where to look, and for whom.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// The caller: only their sessions are seen.
+    pub caller: UserId,
+    /// The session.
+    pub session: SessionId,
+    /// The node.
+    pub node: NodeId,
+    /// Who answers; `None` = the session's first character.
+    pub speaker: Option<CharacterId>,
+    /// Whose voice the user's is; `None` = that of the newest user's message on the path.
+    pub voice: Option<Voice>,
+    /// Tags whose blocks scripts and models are not shown.
+    pub hide_tags: Vec<String>,
+}
+
+impl Look {
+    /// A look at a node as it stands.
+    pub fn at(parts: &Parts, caller: UserId, session: SessionId, node: NodeId) -> Self {
+        let hide_tags = parts.config.generation.hide_tags.clone();
+        Self { caller, session, node, speaker: None, voice: None, hide_tags }
     }
 }
 
@@ -71,37 +102,26 @@ impl Scene {
 ///
 /// # Errors
 /// The session or node is not there, or the database fails.
-pub fn read(
-    reader: &mut Reader<'_>,
-    hide_tags: &[String],
-    caller: UserId,
-    session: SessionId,
-    node: NodeId,
-    speaker: Option<CharacterId>,
-) -> Result<Scene, TurnError> {
-    let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-    let at = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
+pub fn read(reader: &mut Reader<'_>, look: &Look) -> Result<Scene, TurnError> {
+    let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
+    let at = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
     let world = reader.world(&held, &at)?;
     let rules = reader.rules(&at)?;
-    let cast = cast::read(reader, &held.session, speaker)?;
-    let recent = recent(reader, hide_tags, &held, &at, &cast)?;
-    Ok(Scene { held, at, world, rules, cast, recent })
+    let page = reader.page(&held, look.node, None, RECENT, Show::Enabled)?;
+    let sent: Vec<Node> = page.nodes.into_iter().map(|placed| placed.node).filter(Node::is_sent).collect();
+    let voice = look.voice.clone().unwrap_or_else(|| newest_voice(&sent));
+    let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
+    let recent = sent.iter().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
+    Ok(Scene { held, at, world, rules, cast, voice, recent, bridged: 0 })
 }
 
-fn recent(
-    reader: &mut Reader<'_>,
-    hide_tags: &[String],
-    held: &Held,
-    at: &Placed,
-    cast: &Cast,
-) -> Result<Arc<[Recent]>, StoreError> {
-    let page = reader.page(held, at.node.id, None, RECENT, Show::Enabled)?;
-    let shown = page.nodes.iter().filter(|placed| placed.node.is_sent());
-    Ok(shown.map(|placed| spoken(&placed.node, hide_tags, cast)).collect())
+fn newest_voice(sent: &[Node]) -> Voice {
+    let newest = sent.iter().rev().find(|node| node.role == Role::User);
+    newest.map(|node| Voice { persona: node.persona, name: node.name.clone() }).unwrap_or_default()
 }
 
 fn spoken(node: &Node, hide_tags: &[String], cast: &Cast) -> Recent {
-    let fallback = if node.role == crate::tree::Role::Assistant { &cast.character } else { &cast.user };
+    let fallback = if node.role == Role::Assistant { &cast.character } else { &cast.user };
     Recent {
         role: node.role.word().to_owned(),
         name: node.name.clone().unwrap_or_else(|| fallback.clone()),
@@ -127,13 +147,22 @@ pub(super) async fn quick_replies(
     session: SessionId,
     leaf: NodeId,
 ) -> Result<Vec<QuickReply>, TurnError> {
-    let hide = parts.config.generation.hide_tags.clone();
-    let scene = parts.store.read(move |reader| read(reader, &hide, caller, session, leaf, None)).await?;
+    let look = Look::at(parts, caller, session, leaf);
+    let read = move |reader: &mut Reader<'_>| {
+        let scene = read(reader, &look)?;
+        let before = reader.world_before(&scene.held, &scene.at)?;
+        Ok::<_, TurnError>((scene, before))
+    };
+    let (scene, before) = parts.store.read(read).await?;
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
         NodeFacts { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
-    let stage = scene.stage(parts, &scene.rules, facts, at.dice_seed);
+    let mut stage = scene.stage(parts, &scene.rules, facts, at.dice_seed);
+    stage.world = before;
+    // The messages before the tip: not the tip itself.
+    let earlier = scene.recent.len() - usize::from(at.is_sent() && !scene.recent.is_empty());
+    stage.recent = scene.recent.iter().take(earlier).cloned().collect();
     let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
     let proposal = parts.hooks.run(Hook::QuickReplies, &stage, so_far).await;
     let mut offered = Vec::new();

@@ -2,22 +2,23 @@
 //! placeholders of its replies, move HEAD, hand the replies to their runners.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
+use crate::live::{Live, Most};
 use crate::oplog::Act;
-use crate::plugin::{Answer, Hook};
-use crate::store::{Actor, Draft, Held, Message, RulesInForce, Written};
+use crate::store::{Actor, Draft, Held, Message, Reader};
 use crate::tree::edit::{self, Refusal};
-use crate::tree::{Delta, Kind, PluginSetting, Role, Session, Status};
-use crate::world::{Operation, fold};
+use crate::tree::{Kind, Node, Role, Session, Status};
 
-use super::hooks::Proposal;
+use super::cast::{self, Voice};
+use super::input::{self, Given};
 use super::runner::{Job, Source};
-use super::scene::{self, Scene};
-use super::{Edit, Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, begin, force};
+use super::scene::{self, Look, Scene};
+use super::{Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, begin, change};
 
 /// Other replies, as asked for.
 pub struct Reroll {
@@ -27,14 +28,27 @@ pub struct Reroll {
     pub expected_leaf: Option<NodeId>,
 }
 
-/// How often a message that may be appended anywhere is tried again when HEAD moves meanwhile.
-const APPEND_TRIES: usize = 8;
+/// What the replies are to be.
+#[derive(Default)]
+pub struct Wish {
+    /// The replies; `None` = none.
+    pub generate: Option<Generate>,
+    /// What a plugin has said in place of a model.
+    pub given: Option<Given>,
+    /// Whether HEAD follows the first of them.
+    pub move_head: bool,
+}
+
+/// How often a message is tried again when HEAD moves meanwhile, or another message bridges the same place first.
+const TRIES: usize = 8;
 
 /// Writes a message and begins its replies.
 pub async fn message(turns: &Turns, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {
     let mut new = new;
-    for _ in 0..APPEND_TRIES {
+    for _ in 0..TRIES {
         match send(turns, caller, session, &new).await {
+            Ok(Some(started)) => return Ok(started),
+            Ok(None) => {}
             Err(TurnError::Refused(Refusal::HeadMoved { leaf, .. })) if new.on_stale == OnStale::Append => {
                 new.parent = leaf;
                 new.expected_leaf = Some(leaf);
@@ -42,30 +56,39 @@ pub async fn message(turns: &Turns, caller: UserId, session: SessionId, new: New
             Err(TurnError::Refused(Refusal::HeadMoved { .. })) if new.on_stale == OnStale::Branch => {
                 new.expected_leaf = None;
             }
-            result => return result,
+            Err(error) => return Err(error),
         }
     }
-    send(turns, caller, session, &new).await
+    let message = "too many others write at the same place: try again".to_owned();
+    Err(Refusal::Conflict(message).into())
 }
 
-async fn send(turns: &Turns, caller: UserId, session: SessionId, new: &NewMessage) -> Result<Started, TurnError> {
+async fn send(
+    turns: &Turns,
+    caller: UserId,
+    session: SessionId,
+    new: &NewMessage,
+) -> Result<Option<Started>, TurnError> {
     let parts = &turns.parts;
-    let scene = scene(parts, caller, session, new.parent).await?;
+    if new.role == Role::Assistant && new.generate.is_some() {
+        let message = "a reply that is written by hand is a reply already: nothing is generated below it".to_owned();
+        return Err(TurnError::Invalid { field: "generate", message });
+    }
+    let scene = scene_for(parts, caller, session, new).await?;
     stale(&scene.held, new.expected_leaf)?;
     edit::may_be_parent(&scene.at.node)?;
+    let parent = scene.at.node.id;
     let now = parts.clock.now();
-    let (bridge, scene) = bridge(parts, scene, now).await;
-    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), new.role, Kind::Message, parts.ids.seed(), now);
-    draft.author = Some(caller);
-    draft.persona = new.persona.or(scene.session().persona.as_ref().map(|persona| persona.id));
-    draft.name = new.name.clone().or_else(|| (new.role == Role::User).then(|| scene.cast.user.clone()));
-    draft.content = new.content.clone();
-    let input = input(parts, &scene, &mut draft).await?;
-    let generate = if input.stop { None } else { new.generate.clone() };
-    let replies = replies(parts, scene.session(), caller, generate.as_ref(), now)?;
+    let (bridge, scene) = change::cross(parts, caller, scene, now).await?;
+    let mut draft = draft(parts, caller, &scene, new, now);
+    let input = input::read(parts, &scene, &mut draft, Arc::from([])).await?;
+    let generate = new.generate.clone().filter(|_| !input.stop);
+    let wish = Wish { generate, given: input.given, move_head: new.move_head };
+    let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
     let message = Message {
         session,
-        parent: scene.parent_for(&bridge, new.parent),
+        // A bridge that was there already is the parent itself; a new one comes in between.
+        parent: if bridge.is_some() { parent } else { scene.at.node.id },
         bridge,
         draft: Some(draft),
         carry_from: None,
@@ -73,186 +96,121 @@ async fn send(turns: &Turns, caller: UserId, session: SessionId, new: &NewMessag
         move_head: new.move_head,
         act: Act::Message,
     };
-    let actor = Actor { user: caller, at: now, expected_leaf: new.expected_leaf };
-    let asked = Asked { generate, reply: input.reply, move_head: new.move_head };
-    commit(turns, actor, message, scene.session(), asked).await
+    commit(turns, actor(caller, now, new.expected_leaf), message, scene.session(), wish).await
 }
 
-impl Scene {
-    /// The parent of a message that comes with or without a bridge.
-    fn parent_for(&self, bridge: &Option<Draft>, parent: NodeId) -> NodeId {
-        // A change node that is there already (another message was sent from the same place) is used again.
-        if bridge.is_some() { parent } else { self.at.node.id }
-    }
+async fn scene_for(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    session: SessionId,
+    new: &NewMessage,
+) -> Result<Scene, TurnError> {
+    let persona = new.persona;
+    let voice = Voice { persona, name: new.name.clone() };
+    let look = Look { voice: Some(voice), ..Look::at(parts, caller, session, new.parent) };
+    let read = move |reader: &mut Reader<'_>| {
+        if let Some(persona) = persona {
+            reader.persona(caller, persona)?.ok_or(Refusal::NotFound("the persona"))?;
+        }
+        scene::read(reader, &look)
+    };
+    parts.store.read(read).await
+}
+
+fn draft(parts: &Parts, caller: UserId, scene: &Scene, new: &NewMessage, now: Time) -> Draft {
+    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), new.role, Kind::Message, parts.ids.seed(), now);
+    draft.author = Some(caller);
+    draft.content = new.content.clone();
+    let name = match new.role {
+        Role::User => {
+            draft.persona = new.persona.or(scene.session().persona.as_ref().map(|persona| persona.id));
+            Some(scene.cast.user.clone())
+        }
+        Role::Assistant => {
+            draft.character = scene.session().cards.first().map(|card| card.id);
+            Some(scene.cast.character.clone())
+        }
+        Role::System => None,
+    };
+    draft.name = new.name.clone().or(name);
+    draft
 }
 
 /// Begins other replies beside an assistant node, or under a context node.
 pub async fn reroll(turns: &Turns, caller: UserId, session: SessionId, asked: Reroll) -> Result<Started, TurnError> {
     let parts = &turns.parts;
-    let node = asked.node;
-    let (held, context) = parts
+    let (node, wanted) = (asked.node, asked.generate);
+    let known = Arc::clone(parts);
+    let (held, context, generate, name) = parts
         .store
         .read(move |reader| {
             let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let at = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
-            // A reply beside a reply hangs below the same parent; beside anything else, below it.
-            let context = if at.node.role == Role::Assistant { at.node.parent } else { Some(at.node.id) };
-            let context = context.ok_or_else(|| Refusal::Conflict("there is nothing to answer".into()))?;
-            let context = reader.node(&held, context)?.ok_or(Refusal::NotFound("the message"))?;
-            Ok::<_, TurnError>((held, context))
+            let at = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?.node;
+            let context = context(reader, &held, &at)?;
+            let generate = again(&known, &held.session, &at, wanted);
+            let name = cast::read(reader, &held.session, generate.character, &Voice::default())?.character;
+            Ok::<_, TurnError>((held, context, generate, name))
         })
         .await?;
-    if matches!(context.node.kind, Kind::Root) {
-        let message = "a greeting has no message to answer: write one, or choose another greeting".to_owned();
-        return Err(Refusal::Conflict(message).into());
-    }
-    edit::may_be_parent(&context.node)?;
+    edit::may_be_parent(&context)?;
     let now = parts.clock.now();
-    let replies = replies(parts, &held.session, caller, Some(&asked.generate), now)?;
+    let wish = Wish { generate: Some(generate), given: None, move_head: asked.move_head };
     let message = Message {
         session,
-        parent: context.node.id,
+        parent: context.id,
         bridge: None,
         draft: None,
         carry_from: None,
-        replies,
+        replies: replies(parts, &held.session, caller, &name, &wish, now)?,
         move_head: false,
         act: Act::Reroll,
     };
-    let actor = Actor { user: caller, at: now, expected_leaf: asked.expected_leaf };
-    let wish = Asked { generate: Some(asked.generate), reply: None, move_head: asked.move_head };
-    commit(turns, actor, message, &held.session, wish).await
+    let started = commit(turns, actor(caller, now, asked.expected_leaf), message, &held.session, wish).await?;
+    // Only a bridge is ever written by somebody else first.
+    started.ok_or(TurnError::Stopped)
 }
 
-/// Writes an edited version of a message beside it.
-pub async fn edit(
-    turns: &Turns,
-    caller: UserId,
-    session: SessionId,
-    node: NodeId,
-    asked: Edit,
-) -> Result<Started, TurnError> {
-    let parts = &turns.parts;
-    let hide = parts.config.generation.hide_tags.clone();
-    let (old, scene) = parts
-        .store
-        .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let old = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?.node;
-            let parent = old.parent.ok_or_else(|| Refusal::Conflict("the root has no text to edit".into()))?;
-            let scene = scene::read(reader, &hide, caller, session, parent, old.character)?;
-            Ok::<_, TurnError>((old, scene))
-        })
-        .await?;
-    stale(&scene.held, asked.expected_leaf)?;
-    let fits = edit::edit_generates(&old, asked.carry).then(Generate::default);
-    let generate = asked.generate.unwrap_or(fits);
-    edit::may_be_edited(&old, asked.carry, generate.is_some())?;
-    let now = parts.clock.now();
-    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
-    (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
-    (draft.name, draft.content) = (old.name.clone(), asked.content);
-    draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
-    let mut reply = None;
-    let mut stop = false;
-    if old.role == Role::Assistant {
-        draft.delta = on_edit(parts, &scene, &draft).await;
-    } else {
-        let input = input(parts, &scene, &mut draft).await?;
-        (reply, stop) = (input.reply, input.stop);
-    }
-    let generate = generate.filter(|_| !stop);
-    let replies = replies(parts, scene.session(), caller, generate.as_ref(), now)?;
-    let message = Message {
-        session,
-        parent: scene.at.node.id,
-        bridge: None,
-        draft: Some(draft),
-        carry_from: asked.carry.then_some(old.id),
-        replies,
-        move_head: asked.move_head,
-        act: Act::Edit,
+/// What a new reply answers: a reply beside a reply answers the same message; below anything else it answers that. A
+/// change node is answered where the message above it waits for an answer.
+fn context(reader: &mut Reader<'_>, held: &Held, at: &Node) -> Result<Node, TurnError> {
+    let nothing = |message: &str| TurnError::from(Refusal::Conflict(message.to_owned()));
+    let above = |reader: &mut Reader<'_>, node: &Node| {
+        let parent = node.parent.ok_or_else(|| nothing("there is nothing to answer"))?;
+        let placed = reader.node(held, parent)?.ok_or(Refusal::NotFound("the message"))?;
+        Ok::<_, TurnError>(placed.node)
     };
-    let actor = Actor { user: caller, at: now, expected_leaf: asked.expected_leaf };
-    let wish = Asked { generate, reply, move_head: asked.move_head };
-    commit(turns, actor, message, scene.session(), wish).await
-}
-
-/// The rules read an edited reply as they read a new one; its dice are those of the old version (`plugins.md` 5.1).
-async fn on_edit(parts: &Arc<Parts>, scene: &Scene, draft: &Draft) -> Delta {
-    if draft.kind != Kind::Message {
-        return Delta::default();
+    let context = if at.role == Role::Assistant { above(reader, at)? } else { at.clone() };
+    let mut said = context.clone();
+    while at.role != Role::Assistant && said.kind == Kind::Change {
+        said = above(reader, &said)?;
     }
-    let facts = scene.next(draft.id, draft.created, false);
-    let mut stage = scene.stage(parts, &scene.rules, facts, draft.dice_seed);
-    stage.text = Arc::from(draft.content.as_str());
-    stage.role = Role::Assistant.word();
-    let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
-    parts.hooks.run(Hook::OnReply, &stage, so_far).await.delta
-}
-
-/// Changes the world by hand.
-pub async fn change(
-    parts: &Arc<Parts>,
-    caller: UserId,
-    session: SessionId,
-    node: NodeId,
-    operations: Vec<Operation>,
-    expected_leaf: Option<NodeId>,
-) -> Result<Started, TurnError> {
-    let scene = scene(parts, caller, session, node).await?;
-    edit::may_be_parent(&scene.at.node)?;
-    let now = parts.clock.now();
-    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
-    draft.author = Some(caller);
-    draft.delta.operations = operations;
-    let mut world = (*scene.world).clone();
-    let problems = fold(&mut world, &draft.delta.operations, &scene.rules.rules);
-    if let Some(refused) = problems.iter().find(|problem| problem.kind == crate::world::ProblemKind::Refused) {
-        return Err(TurnError::Invalid { field: "operations", message: refused.message.clone() });
+    if said.kind == Kind::Root {
+        return Err(nothing("a greeting has no message to answer: write one, or choose another greeting"));
     }
-    draft.delta.note_problems(&problems);
-    let actor = Actor { user: caller, at: now, expected_leaf };
-    let id = draft.id;
-    let written = parts.store.write(move |tx| tx.change(&actor, session, node, &draft, Act::Change)).await?;
-    Ok(Started { node: Some(id), generations: Vec::new(), op: written.op })
+    if at.role != Role::Assistant && said.role == Role::Assistant {
+        return Err(nothing("the last word is a reply's: write a message, or choose the reply itself"));
+    }
+    Ok(context)
 }
 
-/// Sets the plugins of a session and lets them begin at HEAD.
-pub async fn set_plugins(
-    parts: &Arc<Parts>,
-    caller: UserId,
-    session: SessionId,
-    plugins: Vec<PluginSetting>,
-) -> Result<i64, TurnError> {
-    let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
-    let held = held.ok_or(Refusal::NotFound("the session"))?;
-    let plugins = begin::settings(parts, plugins, held.session.model.as_deref())?;
-    parts.hooks.forgive(session);
-    let now = parts.clock.now();
-    let head = held.session.head;
-    let mut scene = scene(parts, caller, session, head).await?;
-    scene.held.session.plugins.clone_from(&plugins);
-    let bridge = new_rules(parts, &scene, now).await;
-    let json = Value::Array(plugins.iter().map(setting_json).collect());
-    let actor = Actor { user: caller, at: now, expected_leaf: None };
-    let op = parts
-        .store
-        .write(move |tx| {
-            let op = tx.settings(&actor, session, &[("plugins".to_owned(), json.clone())])?;
-            match &bridge {
-                Some(draft) => Ok(tx.change(&actor, session, head, draft, Act::Rules)?.op),
-                None => Ok(op),
-            }
-        })
-        .await?;
-    Ok(op)
-}
-
-fn setting_json(plugin: &PluginSetting) -> Value {
-    serde_json::json!({
-        "id": plugin.id, "enabled": plugin.enabled, "config": plugin.config, "grants": plugin.grants,
-    })
+/// A reply again: as the one it stands beside was asked for, unless told otherwise. Its seed is its own.
+fn again(parts: &Parts, session: &Session, beside: &Node, asked: Generate) -> Generate {
+    if beside.role != Role::Assistant {
+        return asked;
+    }
+    let before = beside.metadata.get("override");
+    let model = before.and_then(|before| before.get("model")).and_then(Value::as_str);
+    let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
+    let mut params =
+        before.and_then(|before| before.get("params")).and_then(Value::as_object).cloned().unwrap_or_default();
+    params.shift_remove("seed");
+    params.extend(asked.params);
+    Generate {
+        n: asked.n,
+        model: asked.model.or(model),
+        params,
+        character: asked.character.or(beside.character.filter(|id| begin::plays(session, *id))),
+    }
 }
 
 /// Stops a running reply.
@@ -277,13 +235,13 @@ pub async fn cancel(parts: &Arc<Parts>, caller: UserId, session: SessionId, node
     }
 }
 
-async fn scene(parts: &Arc<Parts>, caller: UserId, session: SessionId, node: NodeId) -> Result<Scene, TurnError> {
-    let hide = parts.config.generation.hide_tags.clone();
-    parts.store.read(move |reader| scene::read(reader, &hide, caller, session, node, None)).await
+/// Who acts.
+pub fn actor(user: UserId, at: Time, expected_leaf: Option<NodeId>) -> Actor {
+    Actor { user, at, expected_leaf }
 }
 
 /// A first look at whether HEAD is where the writer saw it; commit 1 looks again.
-fn stale(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
+pub fn stale(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
     match expected {
         Some(leaf) if leaf != held.session.head => {
             Err(Refusal::HeadMoved { leaf: held.session.head, op: held.session.op })
@@ -292,86 +250,23 @@ fn stale(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
     }
 }
 
-/// A change node between the parent and the message where the session wants other rules than those in force there, and
-/// the scene after it.
-async fn bridge(parts: &Arc<Parts>, mut scene: Scene, now: Time) -> (Option<Draft>, Scene) {
-    let Some(draft) = new_rules(parts, &scene, now).await else { return (None, scene) };
-    let rules = draft.rules.clone().unwrap_or_default();
-    fold(Arc::make_mut(&mut scene.world), &draft.delta.operations, &rules.rules);
-    scene.rules = rules;
-    (Some(draft), scene)
-}
-
-async fn new_rules(parts: &Arc<Parts>, scene: &Scene, now: Time) -> Option<Draft> {
-    let wanted = force::wanted(&scene.session().plugins, &scene.rules, &parts.catalogue)?;
-    let id = NodeId::new(parts.ids.next(now));
-    let mut draft = Draft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
-    let in_force = RulesInForce { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
-    let mut stage = scene.stage(parts, &in_force, scene.next(id, now, false), draft.dice_seed);
-    stage.players = wanted.beginning;
-    let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
-    draft.delta = parts.hooks.run(Hook::Init, &stage, so_far).await.delta;
-    draft.delta.problems.extend(wanted.problems);
-    draft.rules = Some(wanted.rules);
-    Some(draft)
-}
-
-/// What plugins made of the input.
-#[derive(Default)]
-struct Input {
-    /// A plugin's own reply: no model is called.
-    reply: Option<String>,
-    /// Nothing is generated.
-    stop: bool,
-}
-
-/// `on_input` of every plugin, before the text is committed. Each sees what earlier ones made of the text; the first
-/// refusal ends it all.
-async fn input(parts: &Arc<Parts>, scene: &Scene, draft: &mut Draft) -> Result<Input, TurnError> {
-    let facts = scene.next(draft.id, draft.created, true);
-    let mut stage = scene.stage(parts, &scene.rules, facts, draft.dice_seed);
-    stage.role = draft.role.word();
-    let mut proposal = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
-    let mut input = Input::default();
-    let original = draft.content.clone();
-    for player in std::mem::take(&mut stage.players) {
-        stage.text = Arc::from(draft.content.as_str());
-        parts.hooks.one(Hook::OnInput, &stage, &player, &mut proposal).await;
-        for (plugin, answer) in std::mem::take(&mut proposal.answers) {
-            match answer {
-                Answer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
-                Answer::Input { text, reply, stop } => {
-                    draft.content = text.unwrap_or_else(|| std::mem::take(&mut draft.content));
-                    input.reply = reply.or(input.reply);
-                    input.stop |= stop;
-                }
-                _ => {}
-            }
-        }
-    }
-    if draft.content != original {
-        draft.metadata.insert("originalContent".into(), original.into());
-    }
-    draft.delta = proposal.delta;
-    Ok(input)
-}
-
 /// The placeholders of the replies that were asked for.
-fn replies(
+pub fn replies(
     parts: &Parts,
     session: &Session,
     caller: UserId,
-    generate: Option<&Generate>,
+    name: &str,
+    wish: &Wish,
     now: Time,
 ) -> Result<Vec<Draft>, TurnError> {
-    let Some(generate) = generate else { return Ok(Vec::new()) };
-    let model = generate.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default);
-    parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+    let Some(generate) = &wish.generate else { return Ok(Vec::new()) };
+    let metadata = asked_for(parts, session, generate, wish.given.as_ref())?;
     if let Some(character) = generate.character.filter(|id| !begin::plays(session, *id)) {
         let message = format!("character {character} does not play in this session");
         return Err(TurnError::Invalid { field: "characterId", message });
     }
-    let n = generate.n.max(1);
+    // What a plugin has said is said once.
+    let n = if wish.given.is_some() { 1 } else { generate.n.max(1) };
     room_for(parts, caller, n)?;
     let draft = |_| {
         let id = NodeId::new(parts.ids.next(now));
@@ -379,85 +274,124 @@ fn replies(
         draft.status = Status::Generating;
         draft.author = Some(caller);
         draft.character = generate.character.or(session.cards.first().map(|card| card.id));
-        draft.metadata.insert("model".into(), model.as_str().into());
-        draft.metadata.insert("params".into(), Value::Object(params(session, generate)));
+        draft.name = Some(name.to_owned()).filter(|name| !name.is_empty());
+        draft.metadata = metadata.clone();
         draft
     };
     Ok((0..n).map(draft).collect())
 }
 
+/// What a reply's metadata says from the start: who is asked, with what, and what of it was this request's own wish.
+fn asked_for(
+    parts: &Parts,
+    session: &Session,
+    generate: &Generate,
+    given: Option<&Given>,
+) -> Result<Map<String, Value>, TurnError> {
+    let mut metadata = Map::new();
+    if let Some(given) = given {
+        metadata.insert("model".into(), format!("plugin:{}", given.plugin).into());
+        return Ok(metadata);
+    }
+    // The session's own model may be gone since it was chosen: then the message is kept and its reply says so.
+    if let Some(named) = &generate.model {
+        parts.models.find(named).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+    }
+    let model = model(parts, session, generate);
+    metadata.insert("model".into(), model.into());
+    metadata.insert("params".into(), Value::Object(params(session, generate)));
+    if generate.model.is_some() || !generate.params.is_empty() {
+        metadata.insert("override".into(), json!({"model": generate.model, "params": generate.params}));
+    }
+    Ok(metadata)
+}
+
+fn model<'a>(parts: &'a Parts, session: &'a Session, generate: &'a Generate) -> &'a str {
+    generate.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default)
+}
+
 /// The session's parameters with the request's over them.
-pub fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
+fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
     let mut params = session.params.clone();
     params.extend(generate.params.clone());
     params
 }
 
-fn room_for(parts: &Parts, caller: UserId, n: u32) -> Result<(), TurnError> {
+fn most(parts: &Parts) -> Most {
     let limits = &parts.config.limits;
-    let n = usize::try_from(n).unwrap_or(usize::MAX);
+    Most { per_user: limits.generations_per_user, in_all: limits.generations }
+}
+
+/// A first look at whether so many replies may run; when they begin they are counted again.
+fn room_for(parts: &Parts, caller: UserId, n: u32) -> Result<(), TurnError> {
+    let (n, most) = (usize::try_from(n).unwrap_or(usize::MAX), most(parts));
     let (own, all) = parts.live.count(caller);
-    let fits = own.saturating_add(n) <= limits.generations_per_user && all.saturating_add(n) <= limits.generations;
+    let fits = own.saturating_add(n) <= most.per_user && all.saturating_add(n) <= most.in_all;
     if fits { Ok(()) } else { Err(TurnError::TooMany) }
 }
 
-/// What the replies are to be.
-struct Asked {
-    generate: Option<Generate>,
-    reply: Option<String>,
-    move_head: bool,
+/// Replies that nobody runs yet: they end with this, whatever happened, unless a runner took them.
+struct Unclaimed {
+    live: Arc<Live>,
+    nodes: Vec<NodeId>,
 }
 
-/// Commit 1, then the runners.
-async fn commit(
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        self.nodes.iter().for_each(|node| self.live.end(*node));
+    }
+}
+
+/// Commit 1, then the runners. `None`: the bridge was written by somebody else meanwhile, and nothing was done.
+pub async fn commit(
     turns: &Turns,
     actor: Actor,
     message: Message,
     session: &Session,
-    asked: Asked,
-) -> Result<Started, TurnError> {
+    wish: Wish,
+) -> Result<Option<Started>, TurnError> {
     let parts = &turns.parts;
     let drafts = message.replies.clone();
+    let nodes: Vec<NodeId> = drafts.iter().map(|draft| draft.id).collect();
     let node = message.draft.as_ref().map(|draft| draft.id);
     let session_id = message.session;
     // Registered before the commit: the sweeper must never see a placeholder that nobody holds.
-    let running: Vec<_> = drafts.iter().map(|draft| parts.live.begin(session_id, draft.id, actor.user)).collect();
-    let written: Result<Written, _> = parts.store.write(move |tx| tx.message(&actor, &message)).await;
-    let written = match written {
-        Ok(written) => written,
-        Err(error) => {
-            drafts.iter().for_each(|draft| parts.live.end(draft.id));
-            return Err(error.into());
-        }
-    };
-    let generate = asked.generate.unwrap_or_default();
-    for (i, (draft, running)) in drafts.iter().zip(running).enumerate() {
+    let running = parts.live.begin_all(session_id, &nodes, actor.user, most(parts)).ok_or(TurnError::TooMany)?;
+    let mut unclaimed = Unclaimed { live: Arc::clone(&parts.live), nodes: nodes.clone() };
+    if parts.is_stopping.load(Ordering::SeqCst) {
+        return Err(TurnError::Stopped);
+    }
+    let written = parts
+        .store
+        .write(move |tx| {
+            if let Some(rules) = message.bridge.as_ref().and_then(|bridge| bridge.rules.as_ref())
+                && tx.has_bridge(actor.user, message.session, message.parent, rules)?
+            {
+                return Ok(None);
+            }
+            tx.message(&actor, &message).map(Some)
+        })
+        .await?;
+    let Some(written) = written else { return Ok(None) };
+    unclaimed.nodes.clear();
+    let generate = wish.generate.unwrap_or_default();
+    for (i, (draft, running)) in drafts.into_iter().zip(running).enumerate() {
+        let source = match &wish.given {
+            Some(given) => Source::Given(given.text.clone()),
+            None => Source::Named(model(parts, session, &generate).to_owned()),
+        };
         let job = Job {
             session: session_id,
             user: actor.user,
-            node: draft.id,
-            dice_seed: draft.dice_seed,
-            source: source(parts, session, &generate, asked.reply.as_deref()),
+            source,
             params: params(session, &generate),
-            metadata: draft.metadata.clone(),
-            character: draft.character,
-            // With several replies only the first may take HEAD (`domain.md` 5.2).
-            asked: (asked.move_head && i == 0).then_some(written.asked),
+            // With several replies only the first may take HEAD (`docs/domain.md` 5.2).
+            asked: (wish.move_head && i == 0).then_some(written.asked),
             step: written.op,
-            asked_at: actor.at,
             running,
+            draft,
         };
         turns.runtime.spawn(super::runner::run(Arc::clone(parts), job));
     }
-    Ok(Started { node, generations: drafts.iter().map(|draft| draft.id).collect(), op: written.op })
-}
-
-fn source(parts: &Parts, session: &Session, generate: &Generate, reply: Option<&str>) -> Source {
-    match reply {
-        Some(reply) => Source::Given(reply.to_owned()),
-        None => {
-            let model = generate.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default);
-            Source::Named(model.clone())
-        }
-    }
+    Ok(Some(Started { node, generations: nodes, op: written.op }))
 }

@@ -1,7 +1,7 @@
 // Begins the page: language, looks, keys, the route; then draws it.
 import { effect, h, render, untracked } from "../vendor/preact.js";
 import { runKeys } from "./actions/commands.js";
-import { readLibrary } from "./actions/library.js";
+import { readHosts, readLibrary } from "./actions/library.js";
 import { arrive } from "./actions/travel.js";
 import { here, readWorld } from "./actions/world.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
@@ -28,6 +28,7 @@ effect(() => {
   untracked(() => {
     void arrive(to);
     void readLibrary();
+    if (to.page === "library") void readHosts();
   });
 });
 

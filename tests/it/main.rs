@@ -11,5 +11,8 @@
 mod http;
 mod plugins;
 mod provider;
+mod store_properties;
+mod store_story;
 mod support;
 mod tidy;
+mod turn;

@@ -2,6 +2,7 @@
 //! documents tell the truth about names, keys and files.
 //!
 //! - `code.rs`: source text without comments and strings, and the files of the repository
+//! - `examples.rs`: what the documents show is tried
 //! - `floors.rs`: who may import whom, and which crate belongs to which room
 //! - `shape.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, words that must not stay
 //! - `papers.rs`: documents, settings, migrations
@@ -11,6 +12,7 @@
 //! rule: such a function with both tests. A complaint names the file and says what to do.
 
 mod code;
+mod examples;
 mod floors;
 mod licences;
 mod papers;

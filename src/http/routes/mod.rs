@@ -1,5 +1,6 @@
 //! The handlers, one file for each kind of thing, all in one gait: take, load, decide, one write, answer. What they have
-//! in common stands here. To add a route: a handler in the file of its thing, and a line in the table of `http/mod.rs`.
+//! in common stands here. To add a route: a handler in the file of its thing, and a line in the table of `http/mod.rs`. What a
+//! handler takes and answers are shapes of `wire/`; what it decides is decided a floor below.
 
 pub mod auth;
 pub mod characters;

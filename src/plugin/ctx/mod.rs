@@ -1,4 +1,4 @@
-//! `ctx`: the one value a hook gets (`plugins.md` 5.2). A handle, so that a call costs the same with fifty variables and
+//! `ctx`: the one value a hook gets (`docs/modders.md`). A handle, so that a call costs the same with fifty variables and
 //! with five thousand; what a script writes becomes operations.
 //!
 //! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `out.rs`. Each has one `register` that tests and

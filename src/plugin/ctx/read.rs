@@ -18,6 +18,9 @@ use crate::world::{Pointer, World};
 /// The most messages of `ctx.recent`.
 const RECENT: usize = 50;
 
+/// The most bytes of a name in it.
+const NAME: usize = 200;
+
 pub(super) fn register(surface: &mut Surface<'_>) {
     state(surface);
     facts(surface);
@@ -71,9 +74,12 @@ fn state(surface: &mut Surface<'_>) {
 }
 
 fn facts(surface: &mut Surface<'_>) {
-    surface.get("text", "string", "The text this hook is about.", |ctx: &mut Ctx| -> ImmutableString {
-        ctx.0.call.text.as_ref().into()
-    });
+    surface.get(
+        "text",
+        "string",
+        "The text this hook is about, cut after 64 KiB; find, block and the like see all of it.",
+        |ctx: &mut Ctx| -> ImmutableString { beginning(&ctx.0.call.text, ctx.0.limits().string).into() },
+    );
     surface.get("role", "string", "Whose text it is: user, assistant or system.", |ctx: &mut Ctx| -> ImmutableString {
         ctx.0.call.role.as_str().into()
     });
@@ -92,7 +98,7 @@ fn facts(surface: &mut Surface<'_>) {
     surface.add(
         "recent",
         &["ctx: Ctx", "n: int", "Array"],
-        "The last n messages before this one, oldest first, each #{role, name, text}; fifty at most.",
+        "The last n messages before this one, oldest first, each #{role, name, text}; fifty at most, long ones by their ends.",
         |ctx: &mut Ctx, n: i64| recent(&ctx.0, n),
     );
 }
@@ -248,21 +254,30 @@ fn named(name: &str) -> Map {
 fn recent(running: &Running, n: i64) -> Array {
     let wanted = usize::try_from(n).unwrap_or(0).min(RECENT);
     let all = &running.call.recent;
-    let messages = all.iter().skip(all.len().saturating_sub(wanted));
-    let room = running.limits().string / wanted.max(1);
+    let messages = all.get(all.len().saturating_sub(wanted)..).unwrap_or_default();
+    // All texts of one list together may not be longer than one; names and roles need some room too.
+    let room = running.limits().string / 2;
+    let fits = messages.iter().map(|message| message.text.len()).sum::<usize>() <= room;
+    let each = if fits { room } else { room / wanted.max(1) };
     let map = |message: &crate::plugin::Recent| -> Dynamic {
-        let text: String = cut(&message.text, room);
-        let entries: [(&str, Dynamic); 3] =
-            [("role", message.role.as_str().into()), ("name", message.name.as_str().into()), ("text", text.into())];
+        let entries: [(&str, Dynamic); 3] = [
+            ("role", message.role.as_str().into()),
+            ("name", beginning(&message.name, NAME).into()),
+            ("text", end(&message.text, each).into()),
+        ];
         entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()
     };
-    messages.map(map).collect()
+    messages.iter().map(map).collect()
 }
 
-/// The end of a text that fits: all texts of one list together may not be longer than one.
-fn cut(text: &str, room: usize) -> String {
-    let from = text.len().saturating_sub(room.saturating_sub(64));
-    text.get(text.ceil_char_boundary(from)..).unwrap_or_default().to_owned()
+/// As much of a text as fits, from its beginning.
+fn beginning(text: &str, room: usize) -> &str {
+    text.get(..text.floor_char_boundary(room)).unwrap_or(text)
+}
+
+/// As much of a text as fits, up to its end.
+fn end(text: &str, room: usize) -> &str {
+    text.get(text.ceil_char_boundary(text.len().saturating_sub(room))..).unwrap_or_default()
 }
 
 fn language(running: &Running) -> ImmutableString {

@@ -1,5 +1,5 @@
 //! The MVU dialect: commands that a model writes into its reply to change variables, as most existing cards expect
-//! (`plugins.md` 3.1). Parsed, never evaluated: a model's text is not code.
+//! (`docs/modders.md`). Parsed, never evaluated: a model's text is not code.
 //!
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
 //! [`Command`]s in the order of the text. One bad command drops only itself and is listed with the reason.

@@ -1,5 +1,6 @@
 // Keeps the open story in step with the server: the first reading, the live line, catching up.
 import { t } from "../lib/i18n.js";
+import { plain } from "../lib/text.js";
 import { speak, tell } from "../model/page.js";
 import * as library from "../model/library.js";
 import * as story from "../model/story.js";
@@ -30,8 +31,23 @@ export function closeStory() {
   story.beginStory(false);
 }
 
-/** @param {Id} id @returns {Promise<boolean>} false: it could not be read, or another story was opened meanwhile */
-export async function openStory(id) {
+/** @type {{id: Id, done: Promise<boolean>} | null} */
+let opening = null;
+
+/**
+ * Opens a story; a second call while it opens waits for the same opening.
+ * @param {Id} id
+ * @returns {Promise<boolean>} false: it could not be read, or another story was opened meanwhile
+ */
+export function openStory(id) {
+  if (opening?.id === id && openSid === id) return opening.done;
+  const mine = { id, done: readStory(id).finally(() => opening === mine && (opening = null)) };
+  opening = mine;
+  return mine.done;
+}
+
+/** @param {Id} id */
+async function readStory(id) {
   closeStory();
   openSid = id;
   story.beginStory(true);
@@ -118,7 +134,7 @@ async function findUnfinished() {
 function announce(node) {
   if (node.role !== "assistant" || openSid === null) return;
   if (story.line.peek().includes(node.id)) {
-    speak(`${node.name ?? ""}: ${(node.display ?? node.content).slice(0, 1500)}`);
+    speak(`${node.name ?? ""}: ${plain(node.display ?? node.content).slice(0, 1500)}`);
   } else if (story.watched.peek() === node.id) {
     speak(t("message.failed"));
   } else if (node.status === "complete") {

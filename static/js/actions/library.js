@@ -15,19 +15,21 @@ import { navigate } from "./travel.js";
 export async function readLibrary() {
   if (model.loading.peek().state === "idle") model.setLoading({ state: "loading" });
   try {
-    const [page, characters, models, plugins] = await Promise.all([
-      api.sessions(),
-      api.characters(),
-      api.models().catch(() => null),
-      api.plugins().catch(() => []),
-    ]);
+    const [page, characters] = await Promise.all([api.sessions(), api.characters()]);
     model.putSessions(page.items, page.next);
-    model.putLists({ characters, models, plugins });
+    model.putCharacters(characters);
     model.setLoading({ state: "ready" });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     model.setLoading({ state: "failed", error });
   }
+}
+
+/** A model server may take its time to say what it has: nothing waits for this. */
+export async function readHosts() {
+  const none = { items: [], problems: [] };
+  const [models, plugins] = await Promise.all([api.models().catch(() => none), api.plugins().catch(() => [])]);
+  model.putHosts(models, plugins);
 }
 
 export async function readMoreSessions() {

@@ -2,7 +2,6 @@
 import { signal } from "../../vendor/preact.js";
 import en from "./strings/en.js";
 
-/** @import { Text } from "./wire.d.ts" */
 /** @typedef {keyof typeof en} Key */
 /** @typedef {"en" | "zh"} Locale */
 
@@ -38,9 +37,6 @@ export function t(key, vars = {}) {
   const form = many && new Intl.PluralRules(language).select(Number(vars["n"])) !== "one" ? many : one;
   return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }
-
-/** A text that others wrote, in the reader's language where it has one. @param {Text | undefined} text @returns {string} */
-export const inWords = (text) => (typeof text === "object" ? (text[locale.value] ?? text["en"] ?? "") : (text ?? ""));
 
 /** @param {string} iso @returns {string} HH:mm */
 export function clock(iso) {

@@ -27,6 +27,9 @@ export function cutAtMarks(text, marks) {
   return parts.filter((part) => part.text !== "");
 }
 
+/** Markdown as it is read aloud: without its marks. @param {string} markdown */
+export const plain = (markdown) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
+
 /** One step of a JSON Pointer. @param {string} key */
 export function escapeStep(key) {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");

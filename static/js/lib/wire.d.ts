@@ -94,14 +94,19 @@ export interface ModelInfo {
   contextLength?: number | null;
 }
 
-/** A text, or one for each language. */
-export type Text = string | { [locale: string]: string };
+export interface Models {
+  items: ModelInfo[];
+  /** Providers whose models could not be listed. */
+  problems: { provider: string; message: string }[];
+}
 
 export interface PluginInfo {
   id: string;
-  title?: Text;
-  description?: Text;
-  hooks?: string[];
+  title?: string;
+  description?: string;
+  isOk?: boolean;
+  /** It writes the replies itself: a story of its own, not rules for another. */
+  narrates?: boolean;
 }
 
 export interface Page<T> {
@@ -250,7 +255,7 @@ export type Frame =
     }
   | { type: "node.progress"; id: Id; phase: NodeMetadata["phase"]; queuePosition?: number }
   | { type: "node.completed"; op?: number; node: ChatNode }
-  | { type: "node.state.updated"; op?: number; id?: Id; ids?: Id[]; isEnabled?: boolean }
+  | { type: "node.state.updated"; op?: number; id?: Id; ids?: Id[]; isEnabled?: boolean; nodes?: { id: Id; isEnabled: boolean }[] }
   | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
   | { type: "tree.changed"; op?: number }
   | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }

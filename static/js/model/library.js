@@ -1,7 +1,7 @@
 // Sessions, characters, models and plugins as the server last listed them.
-import { signal } from "../../vendor/preact.js";
+import { computed, signal } from "../../vendor/preact.js";
 
-/** @import { Character, Id, ModelInfo, PluginInfo, Session } from "../lib/wire.d.ts" */
+/** @import { Character, Id, Models, PluginInfo, Session } from "../lib/wire.d.ts" */
 /** @import { ApiError } from "../net/api.js" */
 
 /** @typedef {{state: "idle"} | {state: "loading"} | {state: "ready"} | {state: "failed", error: ApiError}} Loading */
@@ -11,8 +11,10 @@ export const sessions = signal(/** @type {Session[]} */ ([]));
 /** Leads to older sessions, if there are more. */
 export const moreSessions = signal(/** @type {string | null} */ (null));
 export const characters = signal(/** @type {Character[]} */ ([]));
-/** null: the server did not say. */
-export const models = signal(/** @type {ModelInfo[] | null} */ (null));
+/** null: not known yet. */
+export const models = signal(/** @type {Models | null} */ (null));
+/** The models that can play a character: no plugin that only tells its own story. */
+export const spokenModels = computed(() => (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:")));
 export const plugins = signal(/** @type {PluginInfo[]} */ ([]));
 
 /** @param {Loading} next */
@@ -20,11 +22,15 @@ export function setLoading(next) {
   loading.value = next;
 }
 
-/** @param {{characters: Character[], models: ModelInfo[] | null, plugins: PluginInfo[]}} lists */
-export function putLists(lists) {
-  characters.value = lists.characters;
-  models.value = lists.models;
-  plugins.value = lists.plugins;
+/** @param {Character[]} list */
+export function putCharacters(list) {
+  characters.value = list;
+}
+
+/** @param {Models} some @param {PluginInfo[]} list */
+export function putHosts(some, list) {
+  models.value = some;
+  plugins.value = list;
 }
 
 /** @param {Session[]} page the newest sessions @param {string | null} next */

@@ -256,7 +256,8 @@ export function applyFrame(frame) {
       putNode(frame.node);
       return { refresh: true, finished: frame.node };
     case "node.state.updated":
-      for (const id of frame.ids ?? [frame.id ?? ""]) setEnabled(id, frame.isEnabled);
+      if (frame.nodes) for (const state of frame.nodes) setEnabled(state.id, state.isEnabled);
+      else for (const id of frame.ids ?? [frame.id ?? ""]) setEnabled(id, frame.isEnabled);
       return {};
     case "hello":
     case "head.moved":

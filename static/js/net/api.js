@@ -1,5 +1,7 @@
 // Every HTTP call of the page, one function a route. An answer that is no success becomes an ApiError.
 
+import { locale } from "../lib/i18n.js";
+
 /** @import * as Wire from "../lib/wire.d.ts" */
 
 /** What the server said when it refused, in its own words. */
@@ -30,7 +32,7 @@ let csrf = null;
  */
 async function call(method, path, body, { signal, key } = {}) {
   /** @type {Record<string, string>} */
-  const headers = { Accept: "application/json" };
+  const headers = { Accept: "application/json", "Accept-Language": locale.peek() };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (csrf && method !== "GET") headers["X-CSRF-Token"] = csrf;
   if (key) headers["Idempotency-Key"] = key;
@@ -84,9 +86,11 @@ export const characters = async () => items(await call("GET", "/api/characters?l
 /** @param {Wire.NewCharacter} character @returns {Promise<Wire.Character>} */
 export const createCharacter = (character) => call("POST", "/api/characters", character);
 
-/** @returns {Promise<Wire.ModelInfo[]>} */
-export const models = async () =>
-  items(await call("GET", "/api/models")).map((/** @type {any} */ m) => (typeof m === "string" ? { id: m } : m));
+/** @returns {Promise<Wire.Models>} */
+export async function models() {
+  const answer = await call("GET", "/api/models");
+  return { items: items(answer), problems: answer?.problems ?? [] };
+}
 
 /** @returns {Promise<Wire.PluginInfo[]>} */
 export const plugins = async () => items(await call("GET", "/api/plugins"));

@@ -35,7 +35,7 @@ function Header() {
   const inStory = route.value.page === "story";
   const home = (/** @type {Event} */ event) => (event.preventDefault(), navigate("/"));
   return html`<header class="topbar">
-    <a class="brand" href="/" onClick=${home} aria-label=${t("command.library")}><span class="thread" aria-hidden="true"></span><span>Clotho</span></a>
+    <a class="brand" href="/" onClick=${home} aria-label=${`Clotho, ${t("command.library")}`}><span class="thread" aria-hidden="true"></span><span>Clotho</span></a>
     ${inStory && session.value ? html`<p class="title">${session.value.title}</p>` : html`<span class="title"></span>`}
     <button type="button" class="search-button" onClick=${() => run("page.search")} aria-label=${t("command.search")}>${icon("search")}<span>${t("search.short")}</span><kbd>/</kbd></button>
     ${inStory && html`<span class="wide-only">${h(CommandButton, { id: "page.world" })}</span>`}

@@ -15,7 +15,7 @@ export function Composer() {
   const sid = session.value?.id ?? "";
   useEffect(() => {
     recallDraft(sid);
-    if (!TOUCH.matches) field.current?.focus({ preventScroll: true });
+    if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
   }, [sid]);
   useLayoutEffect(() => {
     const box = field.current;

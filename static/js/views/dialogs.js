@@ -1,12 +1,12 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
 import { h, html, useRef } from "../../vendor/preact.js";
 import { begin, createCharacter, remove, rename } from "../actions/library.js";
-import { inWords, t } from "../lib/i18n.js";
-import { characterById, models, plugins } from "../model/library.js";
+import { t } from "../lib/i18n.js";
+import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
 import { Search } from "./search.js";
 import { Models } from "./library.js";
-import { Modal, later } from "./parts.js";
+import { Modal, Waiting, later } from "./parts.js";
 
 /** @import { Dialog } from "../model/page.js" */
 
@@ -64,8 +64,9 @@ function Start({ characterId }) {
   const character = characterById(characterId);
   const busy = useRef(false);
   if (!character) return null;
-  const list = (models.value ?? []).filter((model) => !model.id.startsWith("plugin:"));
-  const rules = plugins.value.filter((plugin) => !plugin.hooks?.includes("narrate"));
+  const list = spokenModels.value;
+  if (models.value === null) return h(Modal, { title: character.name }, h(Waiting, { rows: 3 }));
+  const rules = plugins.value.filter((plugin) => !plugin.narrates && plugin.isOk !== false);
   const start = async (/** @type {Event} */ event) => {
     const form = submitted(event);
     if (busy.current) return;
@@ -78,7 +79,7 @@ function Start({ characterId }) {
   return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
     <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id}>${model.id}</option>`)}</select></label>
     ${rules.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${rules.map(
-      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${inWords(plugin.title) || plugin.id}<small>${inWords(plugin.description)}</small></span></label>`,
+      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title || plugin.id}<small>${plugin.description}</small></span></label>`,
     )}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);
 }
 

@@ -4,7 +4,7 @@ import { ask, begin, isReady, offered, readLibrary, readMoreSessions } from "../
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { ago, t } from "../lib/i18n.js";
-import { characterById, loading, models, moreSessions, sessions } from "../model/library.js";
+import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
 import { Avatar, Blank, Menu, Waiting, icon } from "./parts.js";
 
@@ -81,12 +81,16 @@ function CharacterCard({ character }) {
 }
 
 export function Models() {
-  const list = (models.value ?? []).filter((model) => !model.id.startsWith("plugin:"));
+  const list = spokenModels.value;
+  const problems = models.value?.problems ?? [];
   return html`<section aria-labelledby="models" class="models"><h2 id="models">${icon("plug")}${t("models.title")}</h2>
-    ${list.length > 0
+    ${models.value === null
+      ? html`<p>${t("loading")}</p>`
+      : list.length > 0
       ? html`<p>${t("models.have", { n: list.length })}</p><ul class="model-list">${list.slice(0, 12).map((model) => html`<li key=${model.id} class="chip">${model.id}</li>`)}</ul>`
       : html`<p>${t("models.none")}</p>`}
-    <details open=${list.length === 0}><summary>${t("models.how")}</summary><p>${t("models.howText")}</p>
+    ${problems.map(({ provider, message }) => html`<p key=${provider} class="problem">${icon("warning")}<span><b>${provider}</b> ${message}</span></p>`)}
+    <details open=${models.value !== null && list.length === 0}><summary>${t("models.how")}</summary><p>${t("models.howText")}</p>
       <pre tabindex="0"><code>${EXAMPLE}</code></pre><p>${t("models.howAfter")}</p></details></section>`;
 }
 

@@ -28,24 +28,26 @@ export function Search({ text }) {
     chosen.value = 0;
     if (!wanted || forCommands) return void (answer.value = { state: "idle" });
     const abort = new AbortController();
-    const timer = setTimeout(() => void look(wanted, abort.signal).then((found) => found && (answer.value = found)), PAUSE);
+    const timer = setTimeout(() => void look(wanted, abort.signal).then((next) => next && (answer.value = next)), PAUSE);
     answer.value = answer.peek().state === "done" ? answer.peek() : { state: "busy" };
     return () => (clearTimeout(timer), abort.abort());
   }, [wanted]);
+  const found = answer.value;
+  const options = forCommands || (found.state === "done" && found.hits.length > 0);
   const keys = (/** @type {KeyboardEvent} */ event) => {
-    const options = [...(list.current?.querySelectorAll("[role=option]") ?? [])];
+    const all = [...(list.current?.querySelectorAll("[role=option]") ?? [])];
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       const next = chosen.peek() + (event.key === "ArrowDown" ? 1 : -1);
-      chosen.value = Math.max(0, Math.min(options.length - 1, next));
-      options[chosen.peek()]?.scrollIntoView({ block: "nearest" });
+      chosen.value = Math.max(0, Math.min(all.length - 1, next));
+      all[chosen.peek()]?.scrollIntoView({ block: "nearest" });
     } else if (event.key === "Enter" && !event.isComposing) {
       event.preventDefault();
-      /** @type {HTMLElement | undefined} */ (options[chosen.peek()])?.click();
+      /** @type {HTMLElement | undefined} */ (all[chosen.peek()])?.click();
     }
   };
   return h(Modal, { title: t(forCommands ? "command.palette" : "command.search"), class: "search" }, html`<search>
-    <div class="search-field">${icon("search")}<input type="text" enterkeyhint="search" role="combobox" aria-expanded="true" aria-controls="hits" aria-activedescendant=${`hit-${chosen.value}`}
+    <div class="search-field">${icon("search")}<input type="text" enterkeyhint="search" role="combobox" aria-expanded=${options} aria-controls=${options ? "hits" : null} aria-activedescendant=${options ? `hit-${chosen.value}` : null}
       aria-label=${t("command.search")} placeholder=${t("search.placeholder")} autofocus value=${query.value} onInput=${(/** @type {Event} */ e) => (query.value = /** @type {HTMLInputElement} */ (e.target).value)} onKeyDown=${keys} /></div>
     <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
@@ -65,8 +67,8 @@ async function look(wanted, signal) {
 
 /** @param {{answer: Answer, chosen: number}} props */
 function Hits({ answer, chosen }) {
-  if (answer.state === "idle") return html`<div id="hits" role="listbox" aria-label=${t("search.hits")}></div><p class="aside">${t("search.help")}</p>`;
-  if (answer.state === "busy") return html`<div id="hits" role="listbox" aria-label=${t("search.hits")}></div><p class="aside" role="status">${t("loading")}</p>`;
+  if (answer.state === "idle") return html`<p class="aside">${t("search.help")}</p>`;
+  if (answer.state === "busy") return html`<p class="aside" role="status">${t("loading")}</p>`;
   if (answer.state === "failed") return h(Blank, { symbol: "warning", title: wordsFor(answer.error).text, hint: wordsFor(answer.error).hint });
   if (answer.hits.length === 0) return h(Blank, { symbol: "search", title: t("search.none"), hint: t("search.noneHint") });
   return html`<p class="aside" role="status">${answer.total}</p><ul id="hits" role="listbox" aria-label=${t("search.hits")}>${answer.hits.map(

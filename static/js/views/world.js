@@ -35,7 +35,7 @@ function Variable({ row }) {
   const change = changeAt(turn.value, row.path);
   if (row.kind === "group") {
     if (row.rows.length === 0) return null;
-    return html`<li class="group"><h4 title=${row.about}>${row.label}</h4><ul class="variables">${row.rows.map((inner) => h(Variable, { key: inner.path, row: inner }))}</ul></li>`;
+    return html`<li class="group"><h3 title=${row.about}>${row.label}</h3><ul class="variables">${row.rows.map((inner) => h(Variable, { key: inner.path, row: inner }))}</ul></li>`;
   }
   const edit = t("world.edit", { name: row.label });
   return html`<li class=${`variable ${change ? "changed" : ""}`} data-path=${row.path}>
@@ -74,7 +74,7 @@ function Long({ row, change }) {
   const { kind, value } = row;
   if (kind === "bar") return h(Bar, { row, change });
   if (kind === "list") return h(Items, { items: Array.isArray(value) ? value.map((item) => nameOf(row, item)) : [] });
-  if (kind === "map") return h(Items, { items: Object.entries(isObject(value) ? value : {}).map(([key, inner]) => pair(nameOf(row, key), inner)) });
+  if (kind === "map") return h(Items, { items: Object.entries(isObject(value) ? value : {}).filter(([, inner]) => inner !== 0).map(([key, inner]) => pair(nameOf(row, key), inner)) });
   if (kind === "text" && isLong(value)) return html`<p class="long">${brief(value)}</p>`;
   return null;
 }

@@ -25,7 +25,7 @@ pub fn address(entry: &clotho::http::table::Entry) -> String {
 
 #[tokio::test]
 async fn the_document_describes_what_is_served() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let document = app.get("/api/openapi.json").await;
     let served: BTreeSet<String> = clotho::http::table()
         .iter()
@@ -42,7 +42,7 @@ async fn the_document_describes_what_is_served() {
 
 #[tokio::test]
 async fn the_document_is_whole() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let document = app.get("/api/openapi.json").await;
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let text = document.to_string();
@@ -66,7 +66,7 @@ async fn the_document_is_whole() {
 
 #[tokio::test]
 async fn other_methods_are_refused_with_those_that_fit() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     for entry in clotho::http::table() {
         let own: Vec<String> = clotho::http::table()
             .iter()
@@ -87,7 +87,7 @@ async fn other_methods_are_refused_with_those_that_fit() {
 
 #[tokio::test]
 async fn head_answers_like_get_without_a_body() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     for path in ["/healthz", "/api/sessions", "/", "/api/openapi.json"] {
         let (head, get) = (app.ask("HEAD", path).send_raw().await, app.ask("GET", path).send().await);
         assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
@@ -97,7 +97,7 @@ async fn head_answers_like_get_without_a_body() {
 
 #[tokio::test]
 async fn addresses_of_nothing_are_refused() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     for path in ["/api", "/api/", "/nothing", "/api/chat", "/api/sessions/", "/api//sessions", "/assets", "/..%2f..%2fetc"] {
         app.ask("GET", path).send().await.refused("not_found");
     }

@@ -7,7 +7,7 @@ use crate::support::socket::Socket;
 /// Foreign names for this machine (DNS rebinding), on every route and on the upgrade of a socket.
 #[tokio::test]
 async fn a_foreign_host_is_refused_everywhere() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     for entry in clotho::http::table() {
         let heard = app.ask(entry.method.as_str(), &address(&entry)).host(Some("evil.example")).send().await;
         heard.refused("bad_host");
@@ -25,7 +25,7 @@ async fn a_foreign_host_is_refused_everywhere() {
 
 #[tokio::test]
 async fn a_foreign_page_is_refused_everywhere() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     for entry in clotho::http::table() {
         for (name, value) in [("origin", "https://evil.example"), ("origin", "null"), ("origin", "http://127.0.0.1:1")] {
             let ask = app.ask(entry.method.as_str(), &address(&entry)).header(name, value);
@@ -41,7 +41,7 @@ async fn a_foreign_page_is_refused_everywhere() {
 /// S4-39: a socket's upgrade passes the same gate as every request.
 #[tokio::test]
 async fn a_socket_passes_the_same_gate() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let sid = id(&app.session().await);
     let own = format!("http://{}", app.at);
     let open = |headers: Vec<(&'static str, String)>| {
@@ -61,7 +61,7 @@ async fn a_socket_passes_the_same_gate() {
 
 #[tokio::test]
 async fn a_browser_writes_with_the_token_only() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let own = format!("http://{}", app.at);
     let body = json!({"name": "Rin"});
     let from_page = || app.ask("POST", "/api/characters").json(&body).header("origin", &own);
@@ -77,7 +77,7 @@ async fn a_browser_writes_with_the_token_only() {
 
 #[tokio::test]
 async fn names_in_the_configuration_come_in() {
-    let app = TestApp::with("[server]\nallowed_hosts = [\"play.example.org\"]\n").await;
+    let app = TestServer::with("[server]\nallowed_hosts = [\"play.example.org\"]\n").await;
     app.ask("GET", "/healthz").host(Some("play.example.org")).send().await.expect(200);
     app.ask("GET", "/healthz").host(Some("other.example.org")).send().await.refused("bad_host");
     let token = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
@@ -93,7 +93,7 @@ async fn names_in_the_configuration_come_in() {
 
 #[tokio::test]
 async fn every_answer_is_sealed() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     for path in ["/", "/healthz", "/nothing", "/api/sessions", "/api/docs"] {
         let heard = app.ask("GET", path).send_raw().await;
         let policy = heard.header("content-security-policy").unwrap();
@@ -107,7 +107,7 @@ async fn every_answer_is_sealed() {
 
 #[tokio::test]
 async fn a_request_has_an_id() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let heard = |given: &str| app.ask("GET", "/healthz").header("x-request-id", given).send();
     assert_eq!(heard("abc-1.2_3").await.header("x-request-id"), Some("abc-1.2_3"));
     for odd in ["a b", "<script>", &"x".repeat(65)] {

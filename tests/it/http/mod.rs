@@ -9,11 +9,11 @@ mod gate;
 mod owners;
 mod refusals;
 
-use crate::support::app::{TestApp, id};
+use crate::support::server::{TestServer, id};
 use serde_json::{Value, json};
 
 /// Searches until so many are found: the index follows the log, it is not on the way of a write.
-async fn search_until(app: &TestApp, query: &str, hits: usize) -> Value {
+async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
     for _ in 0..600 {
         let found = app.get(&format!("/api/search?q={query}")).await;
         if found["items"].as_array().unwrap().len() >= hits {

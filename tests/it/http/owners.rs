@@ -1,7 +1,7 @@
 //! Somebody else's things are not there: every route, and every id in a body.
 
 use super::*;
-use crate::support::app::Stranger;
+use crate::support::server::Stranger;
 use crate::support::socket::Socket;
 use clotho::http::table::Entry;
 
@@ -36,7 +36,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
 /// S4-39: every route that names a session, node, character or persona answers 404 for a stranger's, and changes nothing.
 #[tokio::test]
 async fn a_strangers_things_are_not_there() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let mut tried = 0;
     for entry in clotho::http::table().iter().filter(|entry| entry.path.contains("id}")) {
@@ -59,7 +59,7 @@ async fn a_strangers_things_are_not_there() {
 /// A stranger's nodes are not there in one's own session either.
 #[tokio::test]
 async fn a_strangers_nodes_are_not_there_in_ones_own_session() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let sid = id(&app.session().await);
     for entry in clotho::http::table().iter().filter(|entry| entry.path.contains("{nid}")) {
@@ -75,7 +75,7 @@ async fn a_strangers_nodes_are_not_there_in_ones_own_session() {
 
 #[tokio::test]
 async fn ids_in_bodies_and_queries_are_looked_at_too() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let session = app.session().await;
     let (sid, own) = (id(&session), session["activeLeafId"].as_str().unwrap().to_owned());
@@ -114,7 +114,7 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
 /// C21: lists and searches know only one's own.
 #[tokio::test]
 async fn lists_and_searches_leave_strangers_out() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let stranger = app.stranger().await;
     for path in ["/api/characters?limit=500", "/api/personas", "/api/sessions"] {
         let text = app.get(path).await.to_string();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// A server with one of everything, and addresses that lead to it.
 struct House {
-    app: TestApp,
+    app: TestServer,
     ids: HashMap<&'static str, String>,
 }
 
@@ -17,7 +17,7 @@ impl House {
     }
 
     async fn with(settings: &str) -> Self {
-        let app = TestApp::with(settings).await;
+        let app = TestServer::with(settings).await;
         let (session, line) = app.line(2).await;
         let character = session["characterIds"][0].as_str().unwrap().to_owned();
         let persona = id(&app.post("/api/personas", &json!({"name": "Ann"})).await);
@@ -218,7 +218,7 @@ async fn wrong_types_name_their_field() {
 /// A message of 10 MB is refused, and so is an empty one; nothing is written.
 #[tokio::test]
 async fn a_message_has_its_size() {
-    let app = TestApp::start().await;
+    let app = TestServer::start().await;
     let (session, line) = app.line(1).await;
     let path = format!("/api/chat/{}/message", id(&session));
     for content in ["", " \n\t", &"x".repeat(10 << 20), &"天".repeat(90_000)] {

@@ -433,3 +433,15 @@ fn a_dropped_call_harms_nobody() {
     }
     assert_eq!(bench.reply(&plugin, json!({}), "").operations.len(), 1);
 }
+
+/// A long text is no error of the plugin's: it reads the beginning, and searches all of it.
+#[test]
+fn long_texts_are_cut_not_refused() {
+    let script = "fn on_reply(ctx) { ctx.set(\"seen\", [ctx.text.bytes, ctx.find(\"needle\") != (), ctx.recent(50).len, ctx.recent(1)[0].text.bytes]); }";
+    let given = Call {
+        recent: vec![Recent { role: "user".into(), name: "猫".repeat(999), text: "猫".repeat(40_000) }; 60].into(),
+        ..call(Hook::OnReply, json!({}), &format!("{}needle", "猫".repeat(60_000)))
+    };
+    let outcome = Bench::new().call(&plugin(script), given);
+    assert_eq!(outcome.world.vars["mine"]["seen"], json!([65_535, true, 50, 32_766]), "{:?}", outcome.error);
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clotho::plugin::{Catalogue, ErrorKind, Hook, Limits, Loaded, Origin, Source, order};
+use clotho::plugin::{Catalogue, ErrorKind, Hook, Limits, Loaded, Origin, Source, fit_together, order};
 use serde_json::json;
 
 use super::*;
@@ -176,7 +176,11 @@ fn a_broken_plugin_is_listed_and_harms_nobody() {
 }
 
 fn named(id: &str, after: &str) -> Arc<Loaded> {
-    let manifest = format!("id = \"{id}\"\ntitle = \"T\"\nversion = \"1.0.0\"\napi = \"1\"\nafter = [{after}]\n");
+    with(id, &format!("after = [{after}]\n"))
+}
+
+fn with(id: &str, more: &str) -> Arc<Loaded> {
+    let manifest = format!("id = \"{id}\"\ntitle = \"T\"\nversion = \"1.0.0\"\napi = \"1\"\n{more}");
     let files = [("plugin.toml", manifest.into_bytes()), ("main.rhai", Vec::new())];
     Arc::new(Loaded::load(Source::new(id, Origin::Folder, files), &Limits::default()).unwrap())
 }
@@ -192,6 +196,20 @@ fn plugins_run_after_those_they_name() {
     check(&[("a", "\"c\""), ("b", ""), ("c", "")], &["b", "c", "a"]);
     check(&[("a", "\"missing\""), ("b", "")], &["a", "b"]);
     check(&[("a", "\"b\""), ("b", "\"a\""), ("c", "\"a\"")], &["a", "b", "c"]);
+}
+
+#[test]
+fn plugins_say_with_whom_they_work() {
+    let check = |plugins: &[(&str, &str)], message: Option<&str>| {
+        let loaded: Vec<_> = plugins.iter().map(|(id, more)| with(id, more)).collect();
+        assert_eq!(fit_together(&loaded).err().map(|misfit| misfit.to_string()).as_deref(), message);
+    };
+    check(&[("a", ""), ("b", "conflicts = [\"c\"]"), ("d", "[requires]\na = \"^1\"")], None);
+    check(&[("a", "[requires]\nb = \"^1\"")], Some("a needs b ^1, which is not switched on"));
+    check(&[("a", "[requires]\nb = \"^2\""), ("b", "")], Some("a needs b ^2; this is 1.0.0"));
+    check(&[("a", ""), ("b", "conflicts = [\"a\"]")], Some("b does not work together with a"));
+    let inside = "a and b keep their values at the same place, \"/a/x\"";
+    check(&[("a", ""), ("b", "[state]\nroot = \"a/x\"")], Some(inside));
 }
 
 /// Grants are given to exactly this code: any change of any file is another code.
@@ -222,4 +240,17 @@ fn the_bundled_plugins_are_in_order() {
         found.push(entry.name.as_str());
     }
     assert_eq!(found, ["combat", "lantern-keep"]);
+}
+
+/// What a binding throws is the host's own opaque refusal, so that "the script threw" and "the host refused" stay apart.
+#[test]
+fn no_binding_throws_by_another_way() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/plugin/ctx");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for way in ["EvalAltResult", "Err(\"", "Err(format!", "?\")"] {
+            assert!(!text.contains(way), "{} has {way}", path.display());
+        }
+    }
 }

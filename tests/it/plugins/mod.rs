@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 mod contract;
 mod hostile;
 mod loading;
+mod modder;
 
 const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 

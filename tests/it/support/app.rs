@@ -1,239 +1,211 @@
-//! The whole program on a free port of 127.0.0.1 with a folder of its own, a fixed clock and fixed ids; and builders of
-//! what most tests begin with. It ends when dropped, in order, as the real one does.
+//! The whole program in a folder of its own, with the mock as its model server.
+//!
+//! ```ignore
+//! let app = TestApp::with().plugin("hurt", &[("plugin.toml", …), ("main.rhai", …)]).set("limits.generations", "2").start().await;
+//! app.mock.script(Reply::ok(["Hello"]));
+//! app.turns.message(app.owner, …).await
+//! let app = app.restart().await;      // the same folder, another program
+//! ```
+//!
+//! Its clock is a [`TestClock`], its ids come from a fixed seed. The program blocks when it is built and when it ends, so
+//! both happen on a thread without a runtime.
 
-use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use clotho::app::App;
 use clotho::clock::{Clock, Ids, TestClock, Time};
 use clotho::config::Config;
-use clotho::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use clotho::store::{Card, Draft, User};
-use clotho::tree::{CardRef, Kind, Role, Session};
-use serde_json::{Map, Value, json};
+use clotho::ids::{CharacterId, UserId};
+use clotho::store::{CharacterCard, PersonaCard, User};
+use serde_json::Value;
 use tempfile::TempDir;
-use tokio::sync::oneshot;
 
-use super::client::Ask;
 use super::mock_model::MockModel;
-use super::socket::Socket;
 
-/// Saturday, 21 November 2026, in milliseconds.
-const BEGINNING: Time = Time(1_795_219_200_000);
-
-/// The program, running.
-pub struct TestApp {
-    /// Where it listens.
-    pub at: SocketAddr,
-    /// Its inside, for what no client can do.
-    pub app: Option<Arc<App>>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-    folder: Option<TempDir>,
+/// How a test's program is to be.
+pub struct Setup {
+    home: PathBuf,
+    _temporary: Option<TempDir>,
+    env: Vec<(String, String)>,
+    clock: Arc<dyn Clock>,
+    seed: u64,
+    mock: Option<MockModel>,
 }
 
-/// What a stranger has: another user of the same server, put in past its doors.
-pub struct Stranger {
-    /// The user.
-    pub user: UserId,
-    /// A character.
-    pub character: CharacterId,
-    /// A persona.
-    pub persona: PersonaId,
-    /// A session.
-    pub session: SessionId,
-    /// Its root.
-    pub root: NodeId,
-    /// Its greeting, which is HEAD.
-    pub greeting: NodeId,
+/// The running program.
+pub struct TestApp {
+    app: Option<App>,
+    /// The model server behind `mock/mock`, `mock/other` and `second/mock`.
+    pub mock: MockModel,
+    setup: Setup,
+}
+
+impl Deref for TestApp {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        self.app.as_ref().unwrap()
+    }
+}
+
+impl Setup {
+    /// Sets a key of the configuration, such as `limits.generations`.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.env.push((format!("CLOTHO_{}", key.to_uppercase().replace('.', "__")), value.to_owned()));
+        self
+    }
+
+    /// Puts a plugin into the plugin folder.
+    pub fn plugin(self, id: &str, files: &[(&str, &str)]) -> Self {
+        let folder = self.plugin_folder().join(id);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (path, text) in files {
+            std::fs::write(folder.join(path), text).unwrap();
+        }
+        self
+    }
+
+    /// Takes a plugin out of the plugin folder.
+    pub fn without_plugin(self, id: &str) -> Self {
+        std::fs::remove_dir_all(self.plugin_folder().join(id)).unwrap();
+        self
+    }
+
+    fn plugin_folder(&self) -> PathBuf {
+        self.home.join("plugins")
+    }
+
+    /// Another clock.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// A mock that is there already, perhaps with things to say.
+    pub fn mock(mut self, mock: MockModel) -> Self {
+        self.mock = Some(mock);
+        self
+    }
+
+    /// Starts the program.
+    pub async fn start(mut self) -> TestApp {
+        let mock = match self.mock.take() {
+            Some(mock) => mock,
+            None => MockModel::start().await,
+        };
+        let config = self.config(&mock);
+        let (clock, ids) = (Arc::clone(&self.clock), Arc::new(Ids::new(self.seed)));
+        self.seed += 1;
+        let app = blocking(move || App::build(config, clock, ids).unwrap_or_else(|error| panic!("{error}"))).await;
+        TestApp { app: Some(app), mock, setup: self }
+    }
+
+    fn config(&self, mock: &MockModel) -> Config {
+        let text = |path: PathBuf| path.to_str().unwrap().to_owned();
+        let base_url = mock.base_url();
+        let fixed = [
+            ("CLOTHO_STORAGE__DATA_DIR", text(self.home.join("data"))),
+            ("CLOTHO_PLUGINS__DIR", text(self.plugin_folder())),
+            ("CLOTHO_SEARCH__COMMIT_MS", "10".to_owned()),
+            ("CLOTHO_GENERATION__MODEL", "mock/mock".to_owned()),
+            ("CLOTHO_PROVIDERS__0__ID", "mock".to_owned()),
+            ("CLOTHO_PROVIDERS__0__BASE_URL", base_url.clone()),
+            ("CLOTHO_PROVIDERS__0__MODELS", "[\"mock\", \"other\"]".to_owned()),
+            ("CLOTHO_PROVIDERS__1__ID", "second".to_owned()),
+            ("CLOTHO_PROVIDERS__1__BASE_URL", base_url),
+            ("CLOTHO_PROVIDERS__1__EXTRA", "{ top_k = 7 }".to_owned()),
+        ];
+        let own = |name: &str| self.env.iter().any(|(other, _)| other == name);
+        let fixed = fixed.into_iter().filter(|(name, _)| !own(name)).map(|(name, value)| (name.to_owned(), value));
+        Config::load(None, None, fixed.chain(self.env.clone())).unwrap_or_else(|error| panic!("{error}"))
+    }
 }
 
 impl TestApp {
-    /// A server without a model.
+    /// A program in an empty folder.
     pub async fn start() -> Self {
-        Self::with("").await
+        Self::with().start().await
     }
 
-    /// A server that asks a mock model.
-    pub async fn with_model(mock: &MockModel) -> Self {
-        Self::with(&model(mock)).await
+    /// A program to be.
+    pub fn with() -> Setup {
+        let home = tempfile::tempdir().unwrap();
+        let setup = Self::in_folder(home.path().to_owned());
+        Setup { _temporary: Some(home), ..setup }
     }
 
-    /// A server with more settings, as lines of `config.toml`.
-    pub async fn with(settings: &str) -> Self {
-        Self::open(tempfile::tempdir().unwrap(), settings).await
+    /// A program to be, in a folder that is somebody else's to remove.
+    pub fn in_folder(home: PathBuf) -> Setup {
+        let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
+        Setup { home, _temporary: None, env: Vec::new(), clock, seed: 7, mock: None }
     }
 
-    /// A server on a folder that may have been used before.
-    pub async fn open(folder: TempDir, settings: &str) -> Self {
-        let path = folder.path().join("data").display().to_string();
-        let text = format!("[storage]\ndata_dir = {path:?}\n{settings}");
-        let config = Config::load(None, Some(text), std::iter::empty()).unwrap();
-        let (ready, started) = mpsc::channel();
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || run(config, &ready, stopped));
-        let (at, app) = tokio::task::spawn_blocking(move || started.recv()).await.unwrap().expect("the server starts");
-        Self { at, app: Some(app), stop: Some(stop), thread: Some(thread), folder: Some(folder) }
+    /// The folder with the data directory `data` and the plugin folder `plugins`.
+    pub fn home(&self) -> PathBuf {
+        self.setup.home.clone()
     }
 
-    /// Stops the server in order and hands its folder out.
-    pub async fn stop(mut self) -> TempDir {
-        self.end();
-        let thread = self.thread.take().unwrap();
-        tokio::task::spawn_blocking(move || thread.join()).await.unwrap().unwrap();
-        self.folder.take().unwrap()
+    /// Ends the program in order; the folder stays.
+    pub async fn stop(mut self) -> Setup {
+        let app = self.app.take().unwrap();
+        blocking(move || {
+            app.close();
+            drop(app);
+        })
+        .await;
+        let Self { mock, setup, .. } = self;
+        Setup { mock: Some(mock), ..setup }
     }
 
-    fn end(&mut self) {
-        self.app = None;
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(());
-        }
+    /// Ends the program and starts it again in the same folder, with the same mock.
+    pub async fn restart(self) -> Self {
+        self.stop().await.start().await
     }
 
-    /// Its inside.
-    pub fn inside(&self) -> &App {
-        self.app.as_ref().unwrap()
+    /// Keeps a character of the owner.
+    pub async fn character(&self, card: Value) -> CharacterId {
+        self.character_of(self.owner, card).await
     }
 
-    /// A request in the making.
-    pub fn ask(&self, method: &str, target: &str) -> Ask {
-        Ask::new(self.at, method, target)
+    /// Keeps a character of a user.
+    pub async fn character_of(&self, owner: UserId, card: Value) -> CharacterId {
+        let now = self.clock.now();
+        let id = CharacterId::new(self.ids.next(now));
+        let card = CharacterCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
+        self.store.write(move |tx| tx.put_character(owner, &card)).await.unwrap();
+        id
     }
 
-    /// The body of a GET.
-    pub async fn get(&self, target: &str) -> Value {
-        self.ask("GET", target).send().await.expect(200)
+    /// Keeps a persona of the owner.
+    pub async fn persona(&self, card: Value) -> clotho::ids::PersonaId {
+        let (owner, now) = (self.owner, self.clock.now());
+        let id = clotho::ids::PersonaId::new(self.ids.next(now));
+        let card = PersonaCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
+        self.store.write(move |tx| tx.put_persona(owner, &card)).await.unwrap();
+        id
     }
 
-    /// The body of a POST, whatever its success.
-    pub async fn post(&self, target: &str, body: &Value) -> Value {
-        let heard = self.ask("POST", target).json(body).send().await;
-        assert!(heard.status < 300, "{target}: {}", heard.text());
-        heard.json()
-    }
-
-    /// The body of a PUT.
-    pub async fn put(&self, target: &str, body: &Value) -> Value {
-        self.ask("PUT", target).json(body).send().await.expect(200)
-    }
-
-    /// A new character's id.
-    pub async fn character(&self, fields: &Value) -> String {
-        id(&self.post("/api/characters", fields).await)
-    }
-
-    /// A session with one character that greets.
-    pub async fn session(&self) -> Value {
-        let character = self.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
-        self.post("/api/sessions", &json!({"characterIds": [character]})).await
-    }
-
-    /// A session with a line of messages below its greeting, nothing generated; answers with it and the ids of the line,
-    /// the greeting first.
-    pub async fn line(&self, messages: usize) -> (Value, Vec<String>) {
-        let session = self.session().await;
-        let sid = id(&session);
-        let mut line = vec![session["activeLeafId"].as_str().unwrap().to_owned()];
-        for n in 1..=messages {
-            let role = if n % 2 == 1 { "user" } else { "assistant" };
-            let body = json!({"parentId": line.last(), "content": format!("message {n}"), "role": role});
-            let started = self.post(&format!("/api/chat/{sid}/message"), &body).await;
-            line.push(id(&started["node"]));
-        }
-        (self.get(&format!("/api/sessions/{sid}")).await, line)
-    }
-
-    /// A socket on a session.
-    pub async fn socket(&self, sid: &str, since: Option<i64>) -> Socket {
-        Socket::open(self.at, sid, since).await
-    }
-
-    /// Another user with a character, a persona and a session, put in past the doors.
-    pub async fn stranger(&self) -> Stranger {
-        let app = self.inside();
-        let now = app.clock.now();
-        let (user, session) = (UserId::new(app.ids.next(now)), SessionId::new(app.ids.next(now)));
-        let (character, persona) = (CharacterId::new(app.ids.next(now)), PersonaId::new(app.ids.next(now)));
-        let (root, greeting) = (NodeId::new(app.ids.next(now)), NodeId::new(app.ids.next(now)));
-        let Value::Object(card) = json!({"name": "Somebody else's"}) else { unreachable!() };
-        let story = story(user, session, character, root, now);
-        let draft = |id, role, kind| Draft::new(id, role, kind, 0, now);
-        let (first, mut second) =
-            (draft(root, Role::System, Kind::Root), draft(greeting, Role::Assistant, Kind::Greeting));
-        second.content = "A stranger's secret.".into();
-        app.store
-            .write(move |tx| {
-                tx.put_user(&User { id: user, name: "Stranger".into(), role: "user".into() }, now)?;
-                tx.put_character(user, &Card { id: character, card: card.clone(), created: now, updated: now })?;
-                tx.put_persona(user, &Card { id: persona, card: card.clone(), created: now, updated: now })?;
-                tx.begin_session(&story, &first, std::slice::from_ref(&second), now)
-            })
-            .await
-            .unwrap();
-        Stranger { user, character, persona, session, root, greeting }
+    /// Another user of the server.
+    pub async fn another_user(&self, name: &str) -> UserId {
+        let now = self.clock.now();
+        let user = User { id: UserId::new(self.ids.next(now)), name: name.to_owned(), role: "user".to_owned() };
+        let id = user.id;
+        self.store.write(move |tx| tx.put_user(&user, now)).await.unwrap();
+        id
     }
 }
 
-impl Drop for TestApp {
-    fn drop(&mut self) {
-        self.end();
-        if let Some(thread) = self.thread.take() {
-            let joined = thread.join();
-            if !std::thread::panicking() {
-                joined.expect("the server ends well");
-            }
-        }
-    }
-}
-
-/// The settings of a mock model, which sessions use by default.
-pub fn model(mock: &MockModel) -> String {
-    format!(
-        "[generation]\nmodel = \"mock/mock\"\n\n[[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"{}\"\n\
-         models = [\"mock\"]\n",
-        mock.base_url()
-    )
-}
-
-/// The `id` of something.
-pub fn id(value: &Value) -> String {
-    value["id"].as_str().unwrap_or_else(|| panic!("no id in {value}")).to_owned()
-}
-
-fn run(config: Config, ready: &mpsc::Sender<(SocketAddr, Arc<App>)>, stopped: oneshot::Receiver<()>) {
-    let clock: Arc<dyn Clock> = Arc::new(TestClock::new(BEGINNING));
-    let app = Arc::new(App::build(config, clock, Arc::new(Ids::new(7))).unwrap());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap();
-    ready.send((at, Arc::clone(&app))).unwrap();
-    let until = async {
-        // A test that was dropped has stopped it as well.
-        let _ = stopped.await;
-    };
-    actix_web::rt::System::new().block_on(clotho::http::serve_until(Arc::clone(&app), listener, until)).unwrap();
-    app.close();
-}
-
-fn story(owner: UserId, id: SessionId, character: CharacterId, root: NodeId, now: Time) -> Session {
-    Session {
-        id,
-        owner,
-        title: "A stranger's story".into(),
-        cards: vec![CardRef { id: character, hash: String::new() }],
-        persona: None,
-        root,
-        head: root,
-        op: 0,
-        head_op: 0,
-        mode: "tree".into(),
-        model: None,
-        params: Map::new(),
-        plugins: Vec::new(),
-        seed: 0,
-        edits: 0,
-        created: now,
-        updated: now,
+/// Runs something that blocks on a thread without a runtime.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = tokio::sync::oneshot::channel();
+    let thread = std::thread::spawn(move || drop(done.send(work())));
+    match result.await {
+        Ok(result) => result,
+        Err(_) => match thread.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => panic!("the thread ended without a result"),
+        },
     }
 }

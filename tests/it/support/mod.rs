@@ -4,4 +4,8 @@
 pub mod app;
 pub mod client;
 pub mod mock_model;
+pub mod model;
+pub mod server;
 pub mod socket;
+pub mod story;
+pub mod test_store;

@@ -155,7 +155,7 @@ fn links_lead_somewhere() {
 fn sources_refer_to_documents_that_are_there() {
     let folders = ["src", "tests", "benches", "migrations", "plugins", "static", "scripts", "config.toml", "build.rs"];
     let sources = folders.into_iter().filter(|folder| is_there(folder)).flat_map(files);
-    let own = |file: &File| file.path == "tests/it/tidy/papers.rs";
+    let own = |file: &File| file.path.starts_with("tests/it/tidy/");
     expect_none(
         &sources.filter(|file| !own(file)).flat_map(|file| dead_references(&file, &is_there)).collect::<Vec<_>>(),
     );

@@ -42,7 +42,7 @@ export default {
   "command.why": "为什么？",
 
   "welcome.title": "每条消息，都是一个存档点。",
-  "welcome.lead": "开始一段故事。走错了就回去：失去的生命、打碎的灯、受伤的伙伴，都会一同回来。再试一次，两条时间线都会保留。",
+  "welcome.lead": "开始一段故事。走错了就回去：失去的体力、打碎的灯、受伤的伙伴，都会一同回来。再试一次，两条时间线都会保留。",
   "welcome.play": "开始冒险",
   "welcome.playHint": "约十分钟，不需要模型，也不需要密钥。",
 
@@ -118,7 +118,7 @@ export default {
   "world.free": "其他数值",
   "world.dice": "这一回合的骰子",
   "world.empty": "这里没有规则在计数。",
-  "world.emptyHint": "带规则的故事会在这里显示生命、地点和物品。",
+  "world.emptyHint": "带规则的故事会在这里显示体力、地点和物品。",
   "world.nothing": "无",
   "world.edit": "修改{name}",
   "world.set": "设定",
@@ -138,7 +138,7 @@ export default {
   "peek.back": "回到故事",
   "peek.settle": "从这里继续",
 
-  "hint.goBack": "每条消息都是存档点：在更早的一条上选择“回到这里”，生命就会恢复，两条时间线都会保留。",
+  "hint.goBack": "每条消息都是存档点：在更早的一条上选择“回到这里”，体力就会恢复，两条时间线都会保留。",
   "hint.timelines": "什么都没有丢失：消息上的箭头 ‹ 1/2 › 可以在时间线之间来回。",
 
   "notice.copied": "已复制。",

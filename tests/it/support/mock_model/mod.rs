@@ -160,9 +160,10 @@ impl MockModel {
         self.shared.state().aborted
     }
 
-    /// Waits until `n` requests have come.
+    /// Waits until `n` chat requests have come.
     pub async fn until_requests(&self, n: usize) {
-        self.until("requests", |state| state.seen.len() >= n).await;
+        let chats = |state: &State| state.seen.iter().filter(|seen| !seen.body.is_null()).count();
+        self.until("requests", |state| chats(state) >= n).await;
     }
 
     /// Waits until the client has left `n` replies before their end.

@@ -1,0 +1,191 @@
+//! What a test expects of a hook, and how it is compared. Only what is written is looked at.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::json;
+use crate::plugin::call::{Answer, Outcome};
+use crate::plugin::loaded::Loaded;
+use crate::world::{Pointer, ProblemKind};
+
+/// `[expect]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Expect {
+    /// All operations in order; of each, the fields that are written. Paths as in scripts.
+    ops: Option<Vec<toml::Table>>,
+    /// The plugin's values afterwards; of each map, the keys that are written.
+    state: Option<toml::Table>,
+    notes: Option<Vec<String>>,
+    warnings: Option<Vec<String>>,
+    /// Neither a warning nor an operation that the schema refuses.
+    no_warnings: bool,
+    /// The totals of the rolls, in order.
+    rolls: Option<Vec<i64>>,
+    /// `on_input`: the text instead of the user's. `narrate`: the whole reply.
+    text: Option<String>,
+    /// Each of these stands in that text.
+    contains: Vec<String>,
+    reply: Option<String>,
+    stop: Option<bool>,
+    /// `ctx.fail` said this, or something that contains it.
+    refused: Option<String>,
+    /// `quick_replies`: the labels in order.
+    labels: Option<Vec<String>>,
+    /// `quick_replies`: what they send, in order.
+    sends: Option<Vec<String>>,
+    /// The hook fails with a message that contains this.
+    error: Option<String>,
+}
+
+/// What is not as expected.
+pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome) -> Vec<String> {
+    let mut compare = Compare { failures: Vec::new() };
+    match (&outcome.error, &expect.error) {
+        (Some(error), None) => return vec![error.to_string()],
+        (Some(error), Some(part)) => compare.part("error", part, &error.message),
+        (None, Some(part)) => compare.fail("error", part, "no error"),
+        (None, None) => {}
+    }
+    compare.answer(expect, &outcome.answer);
+    compare.operations(plugin, expect, outcome);
+    compare.said(expect, outcome);
+    if let Some(state) = &expect.state {
+        let root = &plugin.manifest().state.root;
+        let actual = outcome.world.get(root).cloned().unwrap_or(Value::Null);
+        compare.state(&json(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
+    }
+    compare.failures
+}
+
+struct Compare {
+    failures: Vec<String>,
+}
+
+impl Compare {
+    fn fail(&mut self, what: &str, expected: impl std::fmt::Display, found: impl std::fmt::Display) {
+        self.failures.push(format!("{what}: expected {expected}\n{:width$}  but got {found}", "", width = what.len()));
+    }
+
+    fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: Option<&T>, found: &T) {
+        if let Some(expected) = expected.filter(|expected| *expected != found) {
+            self.fail(what, format!("{expected:?}"), format!("{found:?}"));
+        }
+    }
+
+    fn part(&mut self, what: &str, part: &str, whole: &str) {
+        if !whole.contains(part) {
+            self.fail(what, format!("something with {part:?}"), format!("{whole:?}"));
+        }
+    }
+
+    fn answer(&mut self, expect: &Expect, answer: &Answer) {
+        let mut text = None;
+        let (mut reply, mut stop, mut refused) = (None, false, None);
+        let (mut labels, mut sends) = (Vec::new(), Vec::new());
+        match answer {
+            Answer::Nothing => {}
+            Answer::Input { text: new, reply: own, stop: ends } => {
+                (text, reply, stop) = (new.clone(), own.clone(), *ends)
+            }
+            Answer::Refused(why) => refused = Some(why.clone()),
+            Answer::Narration(parts) => text = Some(parts.concat()),
+            Answer::QuickReplies(replies) => {
+                (labels, sends) = replies.iter().map(|reply| (reply.label.clone(), reply.send.clone())).unzip();
+            }
+        }
+        match (&expect.refused, &refused) {
+            (Some(part), Some(why)) => self.part("refused", part, why),
+            (Some(part), None) => self.fail("refused", format!("{part:?}"), "no refusal"),
+            (None, Some(why)) => self.fail("refused", "no refusal", format!("{why:?}")),
+            (None, None) => {}
+        }
+        if let Some(expected) = &expect.text {
+            self.equal("text", Some(&Some(expected.clone())), &text);
+        }
+        for part in &expect.contains {
+            self.part("contains", part, text.as_deref().unwrap_or_default());
+        }
+        if let Some(expected) = &expect.reply {
+            self.equal("reply", Some(&Some(expected.clone())), &reply);
+        }
+        self.equal("stop", expect.stop.as_ref(), &stop);
+        self.equal("labels", expect.labels.as_ref(), &labels);
+        self.equal("sends", expect.sends.as_ref(), &sends);
+    }
+
+    fn said(&mut self, expect: &Expect, outcome: &Outcome) {
+        self.equal("notes", expect.notes.as_ref(), &outcome.notes);
+        self.equal("warnings", expect.warnings.as_ref(), &outcome.warnings);
+        self.equal("rolls", expect.rolls.as_ref(), &outcome.rolls.iter().map(|roll| roll.total).collect());
+        if expect.no_warnings {
+            for warning in &outcome.warnings {
+                self.fail("no_warnings", "none", format!("{warning:?}"));
+            }
+            let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
+            for problem in refused {
+                self.fail("no_warnings", "none", format!("{}: {}", problem.path, problem.message));
+            }
+        }
+    }
+
+    fn operations(&mut self, plugin: &Loaded, expect: &Expect, outcome: &Outcome) {
+        let Some(expected) = &expect.ops else { return };
+        let root = &plugin.manifest().state.root;
+        let found: Vec<Value> =
+            outcome.operations.iter().map(|operation| as_in_scripts(operation.to_json(), root)).collect();
+        let fits = |(expected, found): (&toml::Table, &Value)| {
+            expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&json(value), found)))
+        };
+        if expected.len() != found.len() || !expected.iter().zip(&found).all(fits) {
+            let expected: Vec<Value> = expected.iter().map(|table| json(&toml::Value::Table(table.clone()))).collect();
+            let lines = |list: &[Value]| list.iter().map(|op| format!("\n  {op}")).collect::<String>();
+            self.failures.push(format!("ops: expected{}\nbut got{}", lines(&expected), lines(&found)));
+        }
+    }
+
+    /// Every key that is written, as deep as it is written.
+    fn state(&mut self, expected: &Value, found: &Value, place: &Pointer) {
+        match (expected, found) {
+            (Value::Object(expected), Value::Object(found)) => {
+                for (key, value) in expected {
+                    self.state(value, found.get(key).unwrap_or(&Value::Null), &place.child(key.as_str()));
+                }
+            }
+            _ if equal(expected, found) => {}
+            _ => {
+                let what = format!("state {}", place.to_string().trim_start_matches('/'));
+                self.fail(&what, expected, found);
+            }
+        }
+    }
+}
+
+/// Numbers are equal by value: 2 and 2.0 are.
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64().zip(y.as_f64()).is_some_and(|(x, y)| x == y),
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().all(|(key, x)| y.get(key).is_some_and(|y| equal(x, y)))
+        }
+        _ => a == b,
+    }
+}
+
+/// An operation with the paths that its script wrote.
+fn as_in_scripts(mut operation: Value, root: &Pointer) -> Value {
+    if let Some(map) = operation.as_object_mut() {
+        map.shift_remove("by");
+        for key in ["path", "from"] {
+            if let Some(Value::String(path)) = map.get_mut(key)
+                && let Ok(pointer) = path.parse::<Pointer>()
+                && let Some(below) = pointer.below(root)
+            {
+                let keys: Vec<String> = below.iter().map(|key| key.replace('~', "~0").replace('/', "~1")).collect();
+                *path = keys.join("/");
+            }
+        }
+    }
+    operation
+}

@@ -1,0 +1,151 @@
+//! Blocks and history become messages.
+
+use crate::tree::Role;
+
+use super::{Block, Line, Sent, Slot};
+
+/// Weaves blocks and history into messages: what is stable first, then the history, with what changes each turn just
+/// before its last line, so that the provider's cache of the common beginning holds. Neighbours of one role are joined by
+/// a blank line, empty ones dropped.
+pub fn weave(blocks: &[Block], history: &[Line]) -> Vec<Sent> {
+    let history: Vec<&Line> = history.iter().filter(|line| !line.text.trim().is_empty()).collect();
+    let named = needs_names(&history);
+    let mut sent: Vec<Sent> = Vec::new();
+    let of = |wanted: &dyn Fn(Slot) -> bool| {
+        blocks
+            .iter()
+            .filter(|block| wanted(block.slot))
+            .map(|block| Sent { role: block.role, text: block.text.clone() })
+            .collect::<Vec<_>>()
+    };
+    sent.extend(of(&|slot| slot < Slot::Status));
+    let (last, earlier) = match history.split_last() {
+        Some((last, earlier)) => (Some(last), earlier),
+        None => (None, history.as_slice()),
+    };
+    sent.extend(earlier.iter().map(|line| spoken(line, named)));
+    sent.extend(of(&|slot| slot == Slot::Status));
+    sent.extend(last.map(|line| spoken(line, named)));
+    sent.extend(of(&|slot| slot == Slot::Filler));
+    sent.extend(of(&|slot| slot == Slot::PostHistory));
+    join(sent)
+}
+
+/// Names are prefixed as soon as two people or two characters are on the path (`domain.md` 2.4).
+fn needs_names(history: &[&Line]) -> bool {
+    [Role::User, Role::Assistant].into_iter().any(|role| {
+        let mut names = history.iter().filter(|line| line.role == role).filter_map(|line| line.name.as_deref());
+        names.next().is_some_and(|first| names.any(|name| name != first))
+    })
+}
+
+fn spoken(line: &Line, named: bool) -> Sent {
+    let text = match &line.name {
+        Some(name) if named && line.role != Role::System => format!("{name}: {}", line.text),
+        _ => line.text.clone(),
+    };
+    Sent { role: line.role, text }
+}
+
+fn join(sent: Vec<Sent>) -> Vec<Sent> {
+    let mut joined: Vec<Sent> = Vec::new();
+    for message in sent.into_iter().filter(|message| !message.text.trim().is_empty()) {
+        match joined.last_mut() {
+            Some(last) if last.role == message.role => {
+                last.text.push_str("\n\n");
+                last.text.push_str(&message.text);
+            }
+            _ => joined.push(message),
+        }
+    }
+    joined
+}
+
+/// The block that a history without any user's text needs: model servers refuse a prompt without one.
+pub fn filler(history: &[Line], text: &str) -> Option<Block> {
+    let speaks = history.iter().any(|line| line.role == Role::User && !line.text.trim().is_empty());
+    let filler = || Block { slot: Slot::Filler, role: Role::User, text: text.to_owned(), source: "settings" };
+    (!speaks && !text.trim().is_empty()).then(filler)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::{Cast, blueprint};
+
+    fn line(role: Role, name: &str, text: &str) -> Line {
+        Line { role, name: Some(name.into()), text: text.into() }
+    }
+
+    fn cast() -> Cast {
+        Cast {
+            user: "Ann".into(),
+            character: "Rin".into(),
+            description: "{{char}} keeps a lamp.".into(),
+            ..Cast::default()
+        }
+    }
+
+    fn woven(blocks: &[Block], history: &[Line]) -> Vec<(Role, String)> {
+        weave(blocks, history).into_iter().map(|sent| (sent.role, sent.text)).collect()
+    }
+
+    /// S0-03, S4-51: the model sees a plain list; blocks in order, macros filled in, nothing of the tree.
+    #[test]
+    fn stable_blocks_first_and_the_world_just_before_the_last_line() {
+        let blocks = blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90");
+        let history = [line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
+        assert_eq!(
+            woven(&blocks, &history),
+            [
+                (Role::System, "Be brief.\n\nRin keeps a lamp.".to_owned()),
+                (Role::Assistant, "Hello.".to_owned()),
+                (Role::System, "hp: 90".to_owned()),
+                (Role::User, "Hi.".to_owned()),
+                (Role::System, "Go on.".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn two_people_are_told_apart_by_name() {
+        let history =
+            [line(Role::User, "Ann", "Hi."), line(Role::User, "Bob", "Hi."), line(Role::Assistant, "Rin", "Yes?")];
+        let texts: Vec<String> = weave(&[], &history).into_iter().map(|m| m.text).collect();
+        assert_eq!(texts, ["Ann: Hi.\n\nBob: Hi.", "Rin: Yes?"]);
+        let two_characters = [line(Role::Assistant, "Rin", "Yes?"), line(Role::Assistant, "Moss", "No.")];
+        assert_eq!(woven(&[], &two_characters), [(Role::Assistant, "Rin: Yes?\n\nMoss: No.".to_owned())]);
+        let narrated =
+            [line(Role::User, "Ann", "Hi."), line(Role::System, "Fate", "Rain."), line(Role::User, "Ann", "Oh.")];
+        let texts: Vec<String> = weave(&[], &narrated).into_iter().map(|m| m.text).collect();
+        assert_eq!(texts, ["Hi.", "Rain.", "Oh."], "narration is nobody's");
+    }
+
+    #[test]
+    fn empty_texts_are_left_out_and_their_neighbours_join() {
+        let history =
+            [line(Role::User, "Ann", "One."), line(Role::Assistant, "Rin", " \n"), line(Role::User, "Ann", "Two.")];
+        assert_eq!(woven(&[], &history), [(Role::User, "One.\n\nTwo.".to_owned())]);
+        let two = [line(Role::User, "Ann", "One."), line(Role::User, "Bob", "Two."), line(Role::Assistant, "Rin", "")];
+        assert_eq!(woven(&[], &two), [(Role::User, "Ann: One.\n\nBob: Two.".to_owned())], "no name without words");
+        assert_eq!(woven(&[], &[]), []);
+    }
+
+    /// S4-35: a prompt without any user's text gets one, and the blueprint shows it.
+    #[test]
+    fn a_history_without_a_user_is_filled() {
+        let greeting = [line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", " ")];
+        let mut blocks = blueprint(&Cast { system: "Be brief.".into(), ..Cast::default() }, "");
+        blocks.extend(filler(&greeting, "[Go on]"));
+        assert_eq!(
+            woven(&blocks, &greeting),
+            [
+                (Role::System, "Be brief.".to_owned()),
+                (Role::Assistant, "Hello.".to_owned()),
+                (Role::User, "[Go on]".to_owned()),
+            ]
+        );
+        assert_eq!(filler(&greeting, ""), None, "switched off");
+        assert_eq!(filler(&[line(Role::User, "Ann", "Hi.")], "[Go on]"), None);
+    }
+}

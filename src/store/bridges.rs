@@ -1,0 +1,74 @@
+//! Change nodes that record which rules begin: found again, so that two messages from one place share one of them.
+
+use diesel::prelude::*;
+
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::tree::{Kind, Status};
+
+use super::error::{StoreError, WriteError};
+use super::read::{Held, Placed, Reader, load};
+use super::rules::{self, RulesInForce};
+use super::tables::nodes;
+use super::tx::Tx;
+
+impl Reader<'_> {
+    /// The oldest change node right below a node after which just these rules are in force.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn bridge(&mut self, held: &Held, below: &Placed, wanted: &RulesInForce) -> Result<Option<Placed>, StoreError> {
+        let changes: Vec<i64> = nodes::table
+            .filter(nodes::parent_n.eq(below.n))
+            .filter(nodes::kind.eq(Kind::Change.code()))
+            .filter(nodes::is_hidden.eq(false))
+            .order(nodes::ordinal)
+            .select(nodes::n)
+            .load(self.conn)?;
+        for placed in load(self.conn, held.session.id, &changes)? {
+            if self.rules(&placed)?.is_same(wanted) {
+                return Ok(Some(placed));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a reply is being written right below a node.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_answered_now(&mut self, placed: &Placed) -> Result<bool, StoreError> {
+        let running = nodes::table
+            .filter(nodes::parent_n.eq(placed.n))
+            .filter(nodes::status.eq(Status::Generating.code()))
+            .filter(nodes::is_hidden.eq(false));
+        Ok(running.select(nodes::n).first::<i64>(self.conn).optional()?.is_some())
+    }
+}
+
+impl Tx<'_> {
+    /// Whether there is a change node right below `parent` after which just these rules are in force: someone was faster.
+    ///
+    /// # Errors
+    /// The session or node is not there, or the database fails.
+    pub fn has_bridge(
+        &mut self,
+        caller: UserId,
+        session: SessionId,
+        parent: NodeId,
+        wanted: &RulesInForce,
+    ) -> Result<bool, WriteError> {
+        let held = self.session(caller, session)?;
+        let parent = self.row(&held, parent)?;
+        // Rules are kept by their content: the same rules have the same row.
+        let rules_n = self.run(|conn| rules::write(conn, wanted))?;
+        let found = self.run(|conn| {
+            let bridges = nodes::table
+                .filter(nodes::parent_n.eq(parent.n))
+                .filter(nodes::kind.eq(Kind::Change.code()))
+                .filter(nodes::rules_n.eq(rules_n))
+                .filter(nodes::is_hidden.eq(false));
+            Ok(bridges.select(nodes::n).first::<i64>(conn).optional()?.is_some())
+        })?;
+        Ok(found)
+    }
+}

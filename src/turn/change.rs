@@ -1,0 +1,171 @@
+//! Change nodes: the world changed by hand, and rules that begin.
+//!
+//! Which rules are in force is a fact of the path (`docs/domain.md` 3.2). Where a session wants others than those at a place, a
+//! change node comes between that place and what is written next. Messages from one place share it: they stay siblings.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::clock::Time;
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::oplog::Act;
+use crate::plugin::Hook;
+use crate::store::{Actor, Draft, Reader, RulesInForce, Tx};
+use crate::tree::edit::{self, Refusal};
+use crate::tree::{Kind, PluginSetting, Role};
+use crate::world::{Operation, ProblemKind, Section, fold};
+
+use super::force::{self, Wanted};
+use super::hooks::Proposal;
+use super::scene::{self, Look, Scene};
+use super::{Parts, Started, TurnError, begin};
+
+/// Changes the world by hand.
+pub async fn change(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    session: SessionId,
+    node: NodeId,
+    operations: Vec<Operation>,
+    expected_leaf: Option<NodeId>,
+) -> Result<Started, TurnError> {
+    by_hand(&operations)?;
+    let look = Look::at(parts, caller, session, node);
+    let scene = parts.store.read(move |reader| scene::read(reader, &look)).await?;
+    edit::may_be_parent(&scene.at.node)?;
+    let now = parts.clock.now();
+    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
+    draft.author = Some(caller);
+    draft.delta.operations = operations;
+    let mut world = (*scene.world).clone();
+    let problems = fold(&mut world, &draft.delta.operations, &scene.rules.rules);
+    if let Some(refused) = problems.iter().find(|problem| problem.kind == ProblemKind::Refused) {
+        return Err(TurnError::Invalid { field: "operations", message: refused.message.clone() });
+    }
+    draft.delta.note_problems(&problems);
+    let actor = Actor { user: caller, at: now, expected_leaf };
+    let id = draft.id;
+    let written = parts.store.write(move |tx| tx.change(&actor, session, node, &draft, Act::Change)).await?;
+    Ok(Started { node: Some(id), generations: Vec::new(), op: written.op })
+}
+
+/// People change variables; lore, summary and events are the server's own (`docs/domain.md` 3.3).
+fn by_hand(operations: &[Operation]) -> Result<(), TurnError> {
+    let invalid = |message: &str| Err(TurnError::Invalid { field: "operations", message: message.to_owned() });
+    if operations.is_empty() {
+        return invalid("at least one operation is expected");
+    }
+    if operations.iter().any(|operation| operation.section != Section::Vars) {
+        return invalid("only variables can be changed by hand");
+    }
+    Ok(())
+}
+
+/// Sets the plugins of a session and lets them begin at HEAD. While a reply to HEAD is being written they begin with the
+/// next message: HEAD must not move away under it.
+pub async fn set_plugins(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    session: SessionId,
+    plugins: Vec<PluginSetting>,
+) -> Result<i64, TurnError> {
+    let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
+    let held = held.ok_or(Refusal::NotFound("the session"))?;
+    let model = held.session.model.as_ref().unwrap_or(&parts.models.default);
+    let plugins = begin::settings(parts, plugins, model)?;
+    parts.hooks.forgive(session);
+    let now = parts.clock.now();
+    let look = Look::at(parts, caller, session, held.session.head);
+    let read = move |reader: &mut Reader<'_>| {
+        let scene = scene::read(reader, &look)?;
+        let is_answered = reader.is_answered_now(&scene.at)?;
+        Ok::<_, TurnError>((scene, is_answered))
+    };
+    let (mut scene, is_answered) = parts.store.read(read).await?;
+    scene.held.session.plugins.clone_from(&plugins);
+    let crossing = if is_answered { Crossing::None } else { crossing(parts, caller, &scene, now).await? };
+    let json = Value::Array(plugins.iter().map(setting_json).collect());
+    let actor = Actor { user: caller, at: now, expected_leaf: None };
+    let head = scene.at.node.id;
+    let write = move |tx: &mut Tx<'_>| {
+        let op = tx.settings(&actor, session, &[("plugins".to_owned(), json.clone())])?;
+        let is_still_head = tx.session(caller, session)?.session.head == head;
+        match &crossing {
+            Crossing::New(draft) => Ok(tx.change(&actor, session, head, draft, Act::Rules)?.op),
+            Crossing::There(bridge) if is_still_head => Ok(tx.checkout(&actor, session, bridge.at.node.id, true)?.0),
+            Crossing::There(_) | Crossing::None => Ok(op),
+        }
+    };
+    Ok(parts.store.write(write).await?)
+}
+
+fn setting_json(plugin: &PluginSetting) -> Value {
+    serde_json::json!({
+        "id": plugin.id, "enabled": plugin.enabled, "config": plugin.config, "grants": plugin.grants,
+    })
+}
+
+/// What lies between a place and what is written below it.
+pub enum Crossing {
+    /// Nothing: the rules in force are those the session wants.
+    None,
+    /// A change node that is there already, and the scene at it.
+    There(Box<Scene>),
+    /// A change node to be written.
+    New(Box<Draft>),
+}
+
+/// How the rules that the session wants begin below a scene.
+pub async fn crossing(parts: &Arc<Parts>, caller: UserId, scene: &Scene, now: Time) -> Result<Crossing, TurnError> {
+    let Some(wanted) = force::wanted(&scene.session().plugins, &scene.rules, &parts.catalogue) else {
+        return Ok(Crossing::None);
+    };
+    let (held, at, rules) = (scene.held.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
+    let look = Look { voice: Some(scene.voice.clone()), ..Look::at(parts, caller, held.session.id, at.node.id) };
+    let there = parts
+        .store
+        .read(move |reader| match reader.bridge(&held, &at, &rules)? {
+            Some(bridge) => scene::read(reader, &Look { node: bridge.node.id, ..look }).map(Some),
+            None => Ok::<_, TurnError>(None),
+        })
+        .await?;
+    match there {
+        Some(there) => Ok(Crossing::There(Box::new(there))),
+        None => Ok(Crossing::New(Box::new(draft(parts, scene, wanted, now).await))),
+    }
+}
+
+async fn draft(parts: &Arc<Parts>, scene: &Scene, wanted: Wanted, now: Time) -> Draft {
+    let id = NodeId::new(parts.ids.next(now));
+    let mut draft = Draft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
+    let in_force = RulesInForce { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
+    let mut stage = scene.stage(parts, &in_force, scene.next(id, now, false), draft.dice_seed);
+    stage.players = wanted.beginning;
+    let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
+    draft.delta = parts.hooks.run(Hook::Init, &stage, so_far).await.delta;
+    draft.delta.problems.extend(wanted.problems);
+    draft.rules = Some(wanted.rules);
+    draft
+}
+
+/// The bridge to be written below a scene, if one is, and the scene on its far side.
+pub async fn cross(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    mut scene: Scene,
+    now: Time,
+) -> Result<(Option<Draft>, Scene), TurnError> {
+    match crossing(parts, caller, &scene, now).await? {
+        Crossing::None => Ok((None, scene)),
+        Crossing::There(there) => Ok((None, *there)),
+        Crossing::New(draft) => {
+            let rules = draft.rules.clone().unwrap_or_default();
+            fold(Arc::make_mut(&mut scene.world), &draft.delta.operations, &rules.rules);
+            scene.rules = rules;
+            // What comes next stands below the bridge, not below the place itself.
+            scene.bridged = 1;
+            Ok((Some(*draft), scene))
+        }
+    }
+}

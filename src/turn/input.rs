@@ -1,0 +1,88 @@
+//! What plugins make of a text before it is committed: `on_input` of a user's words, `on_reply` of a reply that a person
+//! wrote or edited.
+
+use std::sync::Arc;
+
+use crate::plugin::{Answer, Hook, Roll};
+use crate::store::Draft;
+use crate::tree::{Delta, Kind, Role};
+
+use super::hooks::{Proposal, in_order};
+use super::scene::Scene;
+use super::{Parts, TurnError};
+
+/// What plugins made of the input.
+#[derive(Debug, Default)]
+pub struct Input {
+    /// A plugin's own reply: no model is called.
+    pub given: Option<Given>,
+    /// Nothing is generated.
+    pub stop: bool,
+}
+
+/// A reply that a plugin has given in place of a model.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The plugin.
+    pub plugin: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Lets plugins see a text that is about to be written, and puts what they propose onto the draft.
+///
+/// # Errors
+/// A plugin refuses it.
+pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc<[Roll]>) -> Result<Input, TurnError> {
+    if draft.kind != Kind::Message {
+        return Ok(Input::default());
+    }
+    if draft.role == Role::Assistant {
+        draft.delta = as_reply(parts, scene, draft, recorded).await;
+        return Ok(Input::default());
+    }
+    as_input(parts, scene, draft, recorded).await
+}
+
+/// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
+async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc<[Roll]>) -> Result<Input, TurnError> {
+    let facts = scene.next(draft.id, draft.created, true);
+    let mut stage = scene.stage(parts, &scene.rules, facts, draft.dice_seed);
+    stage.role = draft.role.word();
+    stage.recorded = recorded;
+    let mut proposal = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
+    let mut input = Input::default();
+    let original = draft.content.clone();
+    for player in in_order(&std::mem::take(&mut stage.players)) {
+        stage.text = Arc::from(draft.content.as_str());
+        parts.hooks.one(Hook::OnInput, &stage, &player, &mut proposal).await;
+        for (plugin, answer) in std::mem::take(&mut proposal.answers) {
+            match answer {
+                Answer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
+                Answer::Input { text, reply, stop } => {
+                    draft.content = text.unwrap_or_else(|| std::mem::take(&mut draft.content));
+                    input.given = reply.map(|text| Given { plugin, text }).or(input.given);
+                    input.stop |= stop;
+                }
+                _ => {}
+            }
+        }
+    }
+    if draft.content != original {
+        draft.metadata.insert("originalContent".into(), original.into());
+    }
+    draft.delta = proposal.delta;
+    Ok(input)
+}
+
+/// The rules read a reply that a person wrote as they read a model's; the dice of an edited one are those of the version
+/// before (`docs/modders.md`).
+async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, recorded: Arc<[Roll]>) -> Delta {
+    let facts = scene.next(draft.id, draft.created, false);
+    let mut stage = scene.stage(parts, &scene.rules, facts, draft.dice_seed);
+    stage.text = Arc::from(draft.content.as_str());
+    stage.role = Role::Assistant.word();
+    stage.recorded = recorded;
+    let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
+    parts.hooks.run(Hook::OnReply, &stage, so_far).await.delta
+}

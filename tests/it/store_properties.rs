@@ -1,0 +1,392 @@
+//! Random acts against a reference model: after each one the database is what the log says, and every world is the plain
+//! fold from the root, whatever keyframes are there.
+
+use clotho::ids::NodeId;
+use clotho::oplog::Act;
+use clotho::store::{Draft, Ending, Message, RulesInForce, StateUpdate, WriteError};
+use clotho::tree::edit::Refusal;
+use clotho::tree::{Delta, Effects, Kind, Role, Status};
+use clotho::world::{Change, Operation};
+use diesel::prelude::*;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::json;
+
+use crate::support::model::{Fact, Model};
+use crate::support::test_store::{TestStore, add, delta, ending, pointer, rules, set};
+
+/// One random act. An `Index` chooses among the nodes there are.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A message below HEAD or, now and then, elsewhere.
+    Say {
+        parent: Option<Index>,
+        replies: usize,
+        move_head: bool,
+        operations: Vec<Operation>,
+        bridge: Option<i64>,
+    },
+    Roll {
+        context: Index,
+        replies: usize,
+        move_head: bool,
+    },
+    End {
+        running: Index,
+        fails: bool,
+        wants_head: bool,
+        operations: Vec<Operation>,
+    },
+    Edit {
+        node: Index,
+        carry: bool,
+        move_head: bool,
+        operations: Vec<Operation>,
+        bridge: Option<i64>,
+    },
+    Checkout {
+        node: Index,
+        exact: bool,
+    },
+    Change {
+        parent: Index,
+        operations: Vec<Operation>,
+        rules: Option<i64>,
+    },
+    State {
+        node: Index,
+        other: Index,
+        is_enabled: Option<bool>,
+        is_muted: Option<bool>,
+        rating: Option<u8>,
+    },
+    Retitle(u8),
+    /// Several acts in one request that is refused at its end: nothing of it may stay, also not in memory.
+    Botch {
+        operations: Vec<Operation>,
+        rules: i64,
+        mutes: Index,
+    },
+    /// Looks at worlds and leaves them in memory.
+    Look,
+    ForgetWorlds,
+    ForgetKeyframes,
+    /// Half of the keyframes get other bytes.
+    Damage(u8),
+    Reopen,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let new = |path: &str, change| Operation::new(pointer(path), change, "", "test");
+    prop_oneof![
+        4 => (-60..60_i64).prop_map(|n| add("/combat/hp", n)),
+        2 => (0..300_i64).prop_map(|n| set("/combat/hp", json!(n))),
+        2 => (-9..9_i64).prop_map(|n| add("/free/x", n)),
+        1 => (0..3_i64).prop_map(move |n| new("/free/list", Change::Append(json!({"n": n})))),
+        1 => (0..3_i64).prop_map(move |n| new("/free/list", Change::Take(json!({"n": n})))),
+        1 => Just(new("/free/x", Change::Remove)),
+        1 => Just(set("/free/比", json!({"a": null, "b": 0.1}))),
+    ]
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    prop::collection::vec(operation(), 0..3)
+}
+
+fn some_rules() -> impl Strategy<Value = Option<i64>> {
+    prop_oneof![5 => Just(None), 1 => prop::sample::select(vec![50, 100, 200]).prop_map(Some)]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let parent = prop_oneof![4 => Just(None), 1 => any::<Index>().prop_map(Some)];
+    prop_oneof![
+        12 => (parent, 0..3_usize, any::<bool>(), operations(), some_rules()).prop_map(
+            |(parent, replies, move_head, operations, bridge)| {
+                Step::Say { parent, replies, move_head: move_head || parent.is_none(), operations, bridge }
+            }
+        ),
+        3 => (any::<Index>(), 1..3_usize, any::<bool>())
+            .prop_map(|(context, replies, move_head)| Step::Roll { context, replies, move_head }),
+        8 => (any::<Index>(), any::<bool>(), any::<bool>(), operations()).prop_map(
+            |(running, fails, wants_head, operations)| Step::End { running, fails, wants_head, operations }
+        ),
+        5 => (any::<Index>(), any::<bool>(), any::<bool>(), operations(), some_rules()).prop_map(
+            |(node, carry, move_head, operations, bridge)| Step::Edit { node, carry, move_head, operations, bridge }
+        ),
+        4 => (any::<Index>(), any::<bool>()).prop_map(|(node, exact)| Step::Checkout { node, exact }),
+        2 => (any::<Index>(), operations(), some_rules())
+            .prop_map(|(parent, operations, rules)| Step::Change { parent, operations, rules }),
+        4 => (any::<Index>(), any::<Index>(), any::<Option<bool>>(), any::<Option<bool>>(), prop::option::of(1..=5_u8))
+            .prop_map(|(node, other, is_enabled, is_muted, rating)| {
+                Step::State { node, other, is_enabled, is_muted, rating }
+            }),
+        1 => any::<u8>().prop_map(Step::Retitle),
+        2 => (operations(), prop::sample::select(vec![50, 100, 200]), any::<Index>())
+            .prop_map(|(operations, rules, mutes)| Step::Botch { operations, rules, mutes }),
+        2 => Just(Step::Look),
+        1 => Just(Step::ForgetWorlds),
+        1 => Just(Step::ForgetKeyframes),
+        1 => any::<u8>().prop_map(Step::Damage),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// A store with one session and its model, and what running replies remember.
+struct Play {
+    store: TestStore,
+    model: Model,
+    asked: Vec<(NodeId, i64, clotho::tree::edit::Asked)>,
+}
+
+impl Play {
+    fn begin(keyframe_every: u16) -> Self {
+        let store = TestStore::with(|settings| settings.keyframe_every = keyframe_every);
+        // Other sessions before and beside it, so that numbers of rows and ids go apart.
+        store.begin(Delta::default(), None, &["Elsewhere."]);
+        let operations = vec![set("/combat/hp", json!(40))];
+        let begun = store.begin(delta(operations.clone()), Some(rules("combat", 100)), &["Hello.", "Hi."]);
+        let mut model = Model::new(begun.session);
+        let rules = Some(rules("combat", 100).rules);
+        let root = Fact { role: Role::System, kind: Kind::Root, status: Status::Complete, operations, rules };
+        model.add(begun.root, root);
+        for greeting in begun.greetings {
+            model.add(greeting, fact(Role::Assistant, Kind::Greeting, Vec::new(), None));
+        }
+        model.follow(&store);
+        Self { store, model, asked: Vec::new() }
+    }
+
+    fn pick(&self, index: &Index) -> NodeId {
+        *index.get(&self.model.settled())
+    }
+
+    fn act(&mut self, step: &Step) {
+        match step {
+            Step::Say { parent, replies, move_head, operations, bridge } => {
+                let parent = parent.as_ref().map_or(self.model.head(), |index| self.pick(index));
+                let draft = self.message(Role::User, operations);
+                self.write(parent, bridge, Some(draft), None, *replies, *move_head);
+            }
+            Step::Roll { context, replies, move_head } => {
+                self.write(self.pick(context), &None, None, None, *replies, *move_head);
+            }
+            Step::Edit { node, carry, move_head, operations, bridge } => {
+                self.edit(node, *carry, *move_head, operations, bridge)
+            }
+            Step::End { running, fails, wants_head, operations } => self.end(running, *fails, *wants_head, operations),
+            Step::Checkout { node, exact } => _ = self.store.checkout(self.model.session, self.pick(node), *exact),
+            Step::Change { parent, operations, rules } => self.change(self.pick(parent), operations, *rules),
+            Step::State { node, other, is_enabled, is_muted, rating } => {
+                let update = |node, rating| StateUpdate {
+                    node,
+                    is_enabled: *is_enabled,
+                    effects: is_muted.map(|muted| if muted { Effects::Muted } else { Effects::On }),
+                    rating: Some(rating),
+                };
+                let updates = [update(self.pick(node), *rating), update(self.pick(other), None)];
+                let (actor, session) = (self.store.actor(), self.model.session);
+                let root = self.model.order[0];
+                let result = self.store.write(move |tx| tx.set_state(&actor, session, &updates));
+                let names_root = updates.iter().any(|update| update.node == root);
+                assert_eq!(result.is_err(), names_root, "{result:?}");
+            }
+            Step::Retitle(n) => {
+                let (actor, session, title) = (self.store.actor(), self.model.session, json!(format!("Title {n}")));
+                let settings = [("title".to_owned(), title)];
+                self.store.write(move |tx| tx.settings(&actor, session, &settings)).unwrap();
+            }
+            Step::Botch { operations, rules, mutes } => self.botch(operations, *rules, self.pick(mutes)),
+            Step::Look => self.model.reads_hold(&self.store),
+            Step::ForgetWorlds => self.store.store().forget_worlds(),
+            Step::ForgetKeyframes => self.store.write(|tx| tx.forget_keyframes()).unwrap(),
+            Step::Damage(seed) => self.damage(*seed),
+            Step::Reopen => self.store.reopen(),
+        }
+    }
+
+    fn message(&self, role: Role, operations: &[Operation]) -> Draft {
+        let mut draft = self.store.draft(role, Kind::Message, "said");
+        draft.delta = delta(operations.to_vec());
+        draft
+    }
+
+    fn bridge(&self, most: i64) -> Draft {
+        let mut bridge = self.store.draft(Role::System, Kind::Change, "");
+        bridge.rules = Some(rules("combat", most).into());
+        bridge.delta = delta([add("/combat/hp", 5)]);
+        bridge
+    }
+
+    /// Writes a message; what the store takes goes into the model. Only what holds a running reply may be refused.
+    fn write(
+        &mut self,
+        parent: NodeId,
+        bridge: &Option<i64>,
+        draft: Option<Draft>,
+        carry_from: Option<NodeId>,
+        replies: usize,
+        move_head: bool,
+    ) {
+        let act = if carry_from.is_some() { Act::Edit } else { Act::Message };
+        let bridge = bridge.map(|most| self.bridge(most));
+        let replies: Vec<Draft> = (0..replies).map(|_| self.store.placeholder()).collect();
+        let session = self.model.session;
+        let message = Message { session, parent, bridge, draft, carry_from, replies, move_head, act };
+        let written = match self.store.try_message(message.clone()) {
+            Ok(written) => written,
+            Err(WriteError::Refused(Refusal::Generating)) => {
+                let old = carry_from.unwrap();
+                let above_running = |id: &NodeId| self.model.mirror.path(*id).contains(&old);
+                assert!(self.model.running().iter().any(above_running), "refused without need");
+                return;
+            }
+            Err(other) => panic!("{other:?}"),
+        };
+        for draft in message.bridge.iter().chain(&message.draft) {
+            let own = draft.rules.as_ref().map(|rules| RulesInForce::clone(rules).rules);
+            self.model.add(draft.id, fact(draft.role, draft.kind, draft.delta.operations.clone(), own));
+        }
+        for reply in &message.replies {
+            let placeholder = fact(Role::Assistant, Kind::Message, Vec::new(), None);
+            self.model.add(reply.id, Fact { status: Status::Generating, ..placeholder });
+            self.asked.push((reply.id, written.op, written.asked));
+        }
+    }
+
+    fn edit(&mut self, node: &Index, carry: bool, move_head: bool, operations: &[Operation], bridge: &Option<i64>) {
+        let old = self.pick(node);
+        let Some(parent) = self.model.mirror.nodes()[&old].parent else { return };
+        let draft = self.message(self.model.facts[&old].role, operations);
+        self.write(parent, bridge, Some(draft), carry.then_some(old), 0, move_head);
+    }
+
+    fn end(&mut self, running: &Index, fails: bool, wants_head: bool, operations: &[Operation]) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let (node, step, asked) = self.asked.remove(running.index(self.asked.len()));
+        let operations = if fails { Vec::new() } else { operations.to_vec() };
+        let status = if fails { Status::Error } else { Status::Complete };
+        let asked = wants_head.then_some(asked);
+        let ending = Ending { status, ..ending("replied", delta(operations.clone()), asked) };
+        let (session, at) = (self.model.session, self.store.now());
+        self.store.write(move |tx| tx.complete(session, node, step, at, &ending)).unwrap();
+        let fact = self.model.facts.get_mut(&node).unwrap();
+        (fact.status, fact.operations) = (status, operations);
+    }
+
+    fn change(&mut self, parent: NodeId, operations: &[Operation], most: Option<i64>) {
+        let mut draft = self.store.draft(Role::System, Kind::Change, "");
+        draft.delta = delta(operations.to_vec());
+        draft.rules = most.map(|most| rules("combat", most).into());
+        let (actor, session, id) = (self.store.actor(), self.model.session, draft.id);
+        self.store.write(move |tx| tx.change(&actor, session, parent, &draft, Act::Change)).unwrap();
+        let own = most.map(|most| rules("combat", most).rules);
+        self.model.add(id, fact(Role::System, Kind::Change, operations.to_vec(), own));
+    }
+
+    fn botch(&mut self, operations: &[Operation], most: i64, mutes: NodeId) {
+        let (session, head, actor) = (self.model.session, self.model.head(), self.store.actor());
+        let bridge = Some(self.bridge(most));
+        let draft = Some(self.message(Role::User, operations));
+        let below = self.message(Role::User, operations);
+        let parent = draft.as_ref().unwrap().id;
+        let (replies, act) = (Vec::new(), Act::Message);
+        let first = Message { session, parent: head, bridge, draft, carry_from: None, replies, move_head: true, act };
+        let second = Message { parent, bridge: None, draft: Some(below), ..first.clone() };
+        let muted = StateUpdate { node: mutes, is_enabled: None, effects: Some(Effects::Muted), rating: None };
+        let result = self.store.write(move |tx| {
+            tx.message(&actor, &first)?;
+            // The root cannot be muted: going on after a refusal is allowed, and writes nothing.
+            let _ = tx.set_state(&actor, session, &[muted]);
+            tx.message(&actor, &second)?;
+            tx.put_blob(b"lost")?;
+            Err::<(), _>(Refusal::Conflict("changed my mind".into()).into())
+        });
+        assert!(matches!(result, Err(WriteError::Refused(Refusal::Conflict(_)))), "{result:?}");
+    }
+
+    fn damage(&self, seed: u8) {
+        let mut conn = self.store.sql();
+        let query = format!("UPDATE keyframes SET body = substr(body, 1, 9) || X'{seed:02X}00FF' WHERE node_n % 2 = 0");
+        diesel::sql_query(query).execute(&mut conn).unwrap();
+        self.store.store().forget_worlds();
+    }
+}
+
+fn fact(role: Role, kind: Kind, operations: Vec<Operation>, rules: Option<clotho::world::Rules>) -> Fact {
+    Fact { role, kind, status: Status::Complete, operations, rules }
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    /// S0-10, S0-15, S0-25, S1-26, S1-31, S2-05, S2-07, S2-12, S2-17, S3-04, S3-06, S3-15, S3-26, C3, C5, C8, C10: after
+    /// every random act the rows are what the log says, and every world is the plain fold, with a keyframe at every node,
+    /// few or hardly any, with all of them gone or damaged, in memory or not, after carry, mute and refused requests.
+    #[test]
+    fn store_is_what_its_log_says_and_worlds_are_the_plain_fold(
+        keyframe_every in prop::sample::select(vec![1_u16, 3, 10, 50]),
+        steps in prop::collection::vec(step(), 1..50),
+    ) {
+        let mut play = Play::begin(keyframe_every);
+        for step in &steps {
+            play.act(step);
+            play.model.follow(&play.store);
+        }
+        play.model.reads_hold(&play.store);
+        play.store.store().forget_worlds();
+        play.model.reads_hold(&play.store);
+        play.store.write(|tx| tx.forget_keyframes()).unwrap();
+        play.model.reads_hold(&play.store);
+        play.store.reopen();
+        play.model.reads_hold(&play.store);
+        prop_assert_eq!(play.store.count("SELECT count(*) AS n FROM pragma_foreign_key_check"), 0);
+    }
+}
+
+/// S3-26, C5: one story told with a keyframe every 1, 10 and 50 nodes has the same worlds, byte for byte; the keyframes
+/// themselves are as many as asked for.
+#[test]
+fn store_keyframes_change_no_world() {
+    let tell = |keyframe_every| {
+        let store = TestStore::with(|settings| settings.keyframe_every = keyframe_every);
+        let begun = store.begin(delta([set("/combat/hp", json!(40))]), Some(rules("combat", 100)), &["Hello."]);
+        let mut leaf = begun.greetings[0];
+        let mut worlds = Vec::new();
+        for turn in 0..200_i64 {
+            let mut said = store.said("on");
+            said.delta = delta([add("/combat/hp", turn % 17 - 9), add("/turns", 1)]);
+            leaf = store.append(begun.session, leaf, said);
+            worlds.push(store.world(begun.session, leaf).to_json().to_string());
+        }
+        let cut = store.count("SELECT count(*) AS n FROM keyframes");
+        assert_eq!(cut, store.count("SELECT count(*) AS n FROM nodes WHERE since_keyframe = 0"));
+        (worlds, cut)
+    };
+    let (every, tenth, fiftieth) = (tell(1), tell(10), tell(50));
+    assert!(every.0 == tenth.0 && tenth.0 == fiftieth.0);
+    assert_eq!((every.1, tenth.1, fiftieth.1), (202, 21, 5));
+}
+
+/// S1-27, S2-14: going about makes no data: the rows of nodes stay as many, and their facts byte-equal.
+#[test]
+fn store_checkouts_make_no_data() {
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let mut all = begun.greetings.clone();
+    for turn in 0..60 {
+        let parent = all[turn * 7 % all.len()];
+        all.push(store.append(begun.session, parent, store.said(&format!("branch {turn}"))));
+    }
+    let facts = "SELECT count(*) * 1000003 + sum(length(content) * n) AS n FROM texts";
+    let before = (store.count(facts), store.count("SELECT count(*) AS n FROM nodes"));
+    for turn in 0..100 {
+        store.checkout(begun.session, all[turn * 13 % all.len()], turn % 2 == 0);
+    }
+    assert_eq!((store.count(facts), store.count("SELECT count(*) AS n FROM nodes")), before);
+}

@@ -1,0 +1,267 @@
+//! The reference model that properties hold the store to: the arrangement as the log tells it, the facts as the test wrote
+//! them, and the slow, plain reading of the rules: walk up, reverse, fold everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clotho::ids::{NodeId, SessionId};
+use clotho::oplog::Effect;
+use clotho::tree::mirror::Mirror;
+use clotho::tree::{Kind, Role, Status};
+use clotho::world::{Operation, Rules, World, fold};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt};
+
+use super::test_store::TestStore;
+
+/// What never changes of a node once it is complete.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    pub role: Role,
+    pub kind: Kind,
+    pub status: Status,
+    pub operations: Vec<Operation>,
+    /// Rules that begin here.
+    pub rules: Option<Rules>,
+}
+
+/// One session as it should be.
+pub struct Model {
+    pub session: SessionId,
+    /// In the order in which they came.
+    pub order: Vec<NodeId>,
+    pub facts: BTreeMap<NodeId, Fact>,
+    pub mirror: Mirror,
+    pub op: i64,
+    paths: BTreeMap<NodeId, Vec<NodeId>>,
+}
+
+/// A node as the database keeps it.
+#[derive(Debug, Clone, PartialEq, QueryableByName)]
+struct Row {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    parent_n: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    remembered_n: Option<i64>,
+    #[diesel(sql_type = Integer)]
+    ordinal: i32,
+    #[diesel(sql_type = Bool)]
+    is_hidden: bool,
+    #[diesel(sql_type = Bool)]
+    is_enabled: bool,
+    #[diesel(sql_type = Bool)]
+    is_muted: bool,
+    #[diesel(sql_type = SmallInt)]
+    status: i16,
+    #[diesel(sql_type = Integer)]
+    depth: i32,
+    #[diesel(sql_type = Integer)]
+    turn: i32,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    rules_n: Option<i64>,
+    #[diesel(sql_type = Bool)]
+    begins_rules: bool,
+}
+
+#[derive(Debug, QueryableByName)]
+struct SessionRow {
+    #[diesel(sql_type = BigInt)]
+    root_n: i64,
+    #[diesel(sql_type = BigInt)]
+    head_n: i64,
+    #[diesel(sql_type = BigInt)]
+    op: i64,
+}
+
+impl Model {
+    pub fn new(session: SessionId) -> Self {
+        let (order, facts, paths) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        Self { session, order, facts, mirror: Mirror::default(), op: 0, paths }
+    }
+
+    pub fn add(&mut self, id: NodeId, fact: Fact) {
+        self.order.push(id);
+        self.facts.insert(id, fact);
+    }
+
+    pub fn head(&self) -> NodeId {
+        self.mirror.head().unwrap()
+    }
+
+    /// Nodes that are no placeholders.
+    pub fn settled(&self) -> Vec<NodeId> {
+        self.order.iter().copied().filter(|id| self.facts[id].status != Status::Generating).collect()
+    }
+
+    pub fn running(&self) -> Vec<NodeId> {
+        self.order.iter().copied().filter(|id| self.facts[id].status == Status::Generating).collect()
+    }
+
+    /// `world(node) = fold(operations of every node from root to node whose effects are on)`, each under the rules in
+    /// force there (`domain.md` 3.1, 3.2).
+    pub fn world(&self, node: NodeId) -> World {
+        let (mut world, mut rules) = (World::default(), Rules::default());
+        for id in self.mirror.path(node) {
+            let fact = &self.facts[&id];
+            if let Some(own) = &fact.rules {
+                rules = own.clone();
+            }
+            if !self.mirror.nodes()[&id].is_muted {
+                fold(&mut world, &fact.operations, &rules);
+            }
+        }
+        world
+    }
+
+    /// Reads what is new in the log and holds the database to it.
+    pub fn follow(&mut self, store: &TestStore) {
+        let (held, since) = (store.held(self.session), self.op);
+        for operation in store.read(move |reader| reader.operations(&held, since, i64::MAX)) {
+            self.mirror.apply(&operation).unwrap();
+            self.op = operation.op;
+            self.paths_hold(&operation.effects);
+        }
+        self.arrangement_holds(store);
+    }
+
+    /// S1-26: a node's path is the same list at any later time but for logged moves at or above it.
+    fn paths_hold(&mut self, effects: &[Effect]) {
+        let moved: BTreeSet<NodeId> = effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Moved { node, .. } => Some(*node),
+                _ => None,
+            })
+            .collect();
+        for id in &self.order {
+            let path = self.mirror.path(*id);
+            if let Some(before) = self.paths.insert(*id, path.clone())
+                && before != path
+            {
+                assert!(path.iter().any(|above| moved.contains(above)), "the past of {id} changed by itself");
+            }
+        }
+    }
+
+    /// S2-05, S2-17, S0-15: the rows are exactly what the log says, one root, no cycle, nothing dangling, and what is
+    /// derived from the path agrees with it.
+    fn arrangement_holds(&self, store: &TestStore) {
+        let mut conn = store.sql();
+        let session = session_row(&mut conn, self.session);
+        let rows: BTreeMap<i64, Row> = rows(&mut conn, self.session).into_iter().map(|row| (row.n, row)).collect();
+        let id = |n: i64| NodeId::from_slice(&rows[&n].id).unwrap();
+        assert_eq!(rows.len(), self.mirror.nodes().len());
+        assert_eq!((session.op, Some(id(session.head_n))), (self.op, self.mirror.head()));
+        let roots: Vec<i64> = rows.values().filter(|row| row.parent_n.is_none()).map(|row| row.n).collect();
+        assert_eq!(roots, [session.root_n]);
+        let mut places = BTreeSet::new();
+        for row in rows.values() {
+            let place = &self.mirror.nodes()[&id(row.n)];
+            let told = (place.parent, place.remembered, place.is_hidden, !place.is_disabled, place.is_muted);
+            let kept = (row.parent_n.map(id), row.remembered_n.map(id), row.is_hidden, row.is_enabled, row.is_muted);
+            assert_eq!(kept, told, "{:?}", id(row.n));
+            assert_eq!(row.status, self.facts[&id(row.n)].status.code());
+            assert!(places.insert((row.parent_n, row.ordinal)), "two children in one place");
+            assert!(
+                row.remembered_n.is_none_or(|child| rows[&child].parent_n == Some(row.n)),
+                "a stranger is remembered"
+            );
+            self.derived_holds(&rows, row);
+        }
+        self.head_is_remembered(&rows, session.root_n);
+    }
+
+    fn derived_holds(&self, rows: &BTreeMap<i64, Row>, row: &Row) {
+        let fact = &self.facts[&NodeId::from_slice(&row.id).unwrap()];
+        assert_eq!(row.begins_rules, fact.rules.is_some());
+        let speaks = fact.role != Role::Assistant && !matches!(fact.kind, Kind::Root | Kind::Change);
+        let expected = match row.parent_n.map(|n| &rows[&n]) {
+            None => (0, 0, row.rules_n),
+            Some(parent) => {
+                let rules_n = if row.begins_rules { row.rules_n } else { parent.rules_n };
+                (parent.depth + 1, parent.turn + i32::from(speaks), rules_n)
+            }
+        };
+        assert_eq!((row.depth, row.turn, row.rules_n), expected, "{:?}", NodeId::from_slice(&row.id));
+    }
+
+    /// Going down from the root by what is remembered, else by the newest complete child, one passes HEAD.
+    fn head_is_remembered(&self, rows: &BTreeMap<i64, Row>, root_n: i64) {
+        let (mut n, mut seen) = (root_n, BTreeSet::new());
+        loop {
+            assert!(seen.insert(rows[&n].id.clone()), "a cycle");
+            let newest = || {
+                let complete =
+                    rows.values().filter(|row| row.parent_n == Some(n) && row.status == Status::Complete.code());
+                complete.max_by_key(|row| row.ordinal).map(|row| row.n)
+            };
+            match rows[&n].remembered_n.or_else(newest) {
+                Some(child) => n = child,
+                None => break,
+            }
+        }
+        assert!(seen.contains(self.head().as_bytes().as_slice()), "the way down does not pass HEAD");
+    }
+
+    /// Every world, every path, every list of siblings, as the store tells them.
+    pub fn reads_hold(&self, store: &TestStore) {
+        let held = store.held(self.session);
+        let ids = self.order.clone();
+        let told = store.read(move |reader| {
+            let mut told = Vec::new();
+            for id in ids {
+                let placed = reader.node(&held, id)?.unwrap();
+                let world = reader.world(&held, &placed)?;
+                let page = reader.page(&held, id, None, i64::MAX - 1, clotho::store::Show::All)?;
+                let path: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
+                told.push((id, world, path, reader.siblings(&placed)?, reader.context_of(&held, id)?));
+            }
+            Ok(told)
+        });
+        for (id, world, path, siblings, context) in told {
+            let expected = self.world(id);
+            assert_eq!(*world, expected, "the world of {id}");
+            assert_eq!(world.to_json().to_string(), expected.to_json().to_string(), "byte for byte");
+            // S0-25, S2-07: the projection is the trace back, reversed; a placeholder is in nobody's.
+            let mut line = self.mirror.path(id);
+            let nearest = line.iter().rev().copied().find(|id| self.is_context(*id));
+            line.retain(|id| self.facts[id].status != Status::Generating);
+            assert_eq!(path, line);
+            assert_eq!(context.map(|placed| placed.node.id), nearest);
+            assert_eq!(siblings.ids, self.siblings(id));
+            assert_eq!(siblings.ids[siblings.index], id);
+        }
+    }
+
+    fn is_context(&self, id: NodeId) -> bool {
+        self.facts[&id].role != Role::Assistant && self.facts[&id].kind != Kind::Change
+    }
+
+    /// S0-15, S0-32: children of one parent with one role, no changes, in the order in which they came.
+    fn siblings(&self, id: NodeId) -> Vec<NodeId> {
+        let fact = &self.facts[&id];
+        let parent = self.mirror.nodes()[&id].parent;
+        if fact.kind == Kind::Change || parent.is_none() {
+            return vec![id];
+        }
+        let alike = |other: &&NodeId| {
+            let (place, other) = (&self.mirror.nodes()[*other], &self.facts[*other]);
+            place.parent == parent && other.role == fact.role && other.kind != Kind::Change
+        };
+        self.order.iter().filter(alike).copied().collect()
+    }
+}
+
+fn rows(conn: &mut SqliteConnection, session: SessionId) -> Vec<Row> {
+    let query =
+        "SELECT nodes.* FROM nodes JOIN sessions ON sessions.n = session_n WHERE sessions.id = ? ORDER BY nodes.n";
+    diesel::sql_query(query).bind::<Binary, _>(session.as_bytes().to_vec()).load(conn).unwrap()
+}
+
+fn session_row(conn: &mut SqliteConnection, session: SessionId) -> SessionRow {
+    let query = "SELECT root_n, head_n, op FROM sessions WHERE id = ?";
+    diesel::sql_query(query).bind::<Binary, _>(session.as_bytes().to_vec()).get_result(conn).unwrap()
+}

@@ -1,0 +1,320 @@
+//! One session as somebody plays it: a few words for what a test does and looks at.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clotho::ids::{NodeId, SessionId, UserId};
+use clotho::live::{Running, Written};
+use clotho::oplog::Operation;
+use clotho::store::{Actor, Page, Reader, Show, StateUpdate, StoreError};
+use clotho::tree::{Delta, Node, PluginSetting, Role, Session, Status};
+use clotho::turn::{Edit, Generate, NewMessage, NewSession, OnStale, Rebuilt, Started, TurnError};
+use clotho::world::{Pointer, World};
+use serde_json::{Value, json};
+
+use super::app::TestApp;
+
+/// How long a test waits for something before it fails. Only a failing test waits this long.
+const GIVE_UP: Duration = Duration::from_secs(60);
+
+/// A session and who plays it.
+#[derive(Clone, Copy)]
+pub struct Story<'a> {
+    /// The program.
+    pub app: &'a TestApp,
+    /// The player.
+    pub user: UserId,
+    /// The session.
+    pub id: SessionId,
+}
+
+/// A message and its reply.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// The user's node.
+    pub user: NodeId,
+    /// The reply, ended.
+    pub reply: Node,
+}
+
+/// Waits for something that must come.
+pub async fn within<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(GIVE_UP, what).await.expect("waited in vain")
+}
+
+/// A message below a node, with one reply; change what differs.
+pub fn message(parent: NodeId, content: &str) -> NewMessage {
+    NewMessage {
+        parent,
+        content: content.to_owned(),
+        role: Role::User,
+        name: None,
+        persona: None,
+        generate: Some(Generate::default()),
+        move_head: true,
+        expected_leaf: None,
+        on_stale: OnStale::Refuse,
+    }
+}
+
+/// An edit with its defaults.
+pub fn edit(content: &str) -> Edit {
+    Edit { content: content.to_owned(), carry: false, generate: None, move_head: true, expected_leaf: None }
+}
+
+/// A plugin switched on with its defaults.
+pub fn on(id: &str) -> PluginSetting {
+    PluginSetting { id: id.to_owned(), enabled: true, config: serde_json::Map::new(), grants: Vec::new() }
+}
+
+/// The card most stories are played with.
+pub fn rin() -> Value {
+    json!({"name": "Rin", "systemPrompt": "Be {{char}}.", "firstMessage": "Hello, {{user}}."})
+}
+
+/// The messages of a request, as pairs of role and text.
+pub fn sent(body: &Value) -> Vec<(&str, &str)> {
+    let messages = body["messages"].as_array().unwrap().iter();
+    messages.map(|one| (one["role"].as_str().unwrap(), one["content"].as_str().unwrap())).collect()
+}
+
+impl<'a> Story<'a> {
+    /// A story with [`rin`] and these plugins.
+    pub async fn begin(app: &'a TestApp, plugins: &[&str]) -> Self {
+        let character = app.character(rin()).await;
+        let plugins = Some(plugins.iter().map(|id| on(id)).collect());
+        Self::with(app, NewSession { character_ids: vec![character], plugins, ..NewSession::default() }).await
+    }
+
+    /// A story of the owner's.
+    pub async fn with(app: &'a TestApp, new: NewSession) -> Self {
+        let id = app.turns.begin(app.owner, new).await.unwrap();
+        Self { app, user: app.owner, id }
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> T {
+        self.app.store.read(read).await.unwrap()
+    }
+
+    /// The session.
+    pub async fn session(&self) -> Session {
+        let (user, id) = (self.user, self.id);
+        self.read(move |reader| Ok(reader.session(user, id)?.unwrap().session)).await
+    }
+
+    /// Where HEAD stands.
+    pub async fn head(&self) -> NodeId {
+        self.session().await.head
+    }
+
+    /// A node.
+    pub async fn node(&self, node: NodeId) -> Node {
+        let (user, id) = (self.user, self.id);
+        self.read(move |reader| {
+            let held = reader.session(user, id)?.unwrap();
+            Ok(reader.node(&held, node)?.unwrap().node)
+        })
+        .await
+    }
+
+    /// The children of a node.
+    pub async fn children(&self, node: NodeId) -> Vec<Node> {
+        let (user, id) = (self.user, self.id);
+        let placed = self.read(move |reader| {
+            let held = reader.session(user, id)?.unwrap();
+            reader.children(&held, node)
+        });
+        placed.await.into_iter().map(|placed| placed.node).collect()
+    }
+
+    /// The world after a node.
+    pub async fn world(&self, node: NodeId) -> Arc<World> {
+        let (user, id) = (self.user, self.id);
+        self.read(move |reader| {
+            let held = reader.session(user, id)?.unwrap();
+            let placed = reader.node(&held, node)?.unwrap();
+            reader.world(&held, &placed)
+        })
+        .await
+    }
+
+    /// A value of the world after a node; null if there is none.
+    pub async fn var(&self, node: NodeId, path: &str) -> Value {
+        let path: Pointer = path.parse().unwrap();
+        self.world(node).await.get(&path).cloned().unwrap_or_default()
+    }
+
+    /// What a node does to the world.
+    pub async fn delta(&self, node: NodeId) -> Delta {
+        let (user, id) = (self.user, self.id);
+        self.read(move |reader| {
+            let held = reader.session(user, id)?.unwrap();
+            let placed = reader.node(&held, node)?.unwrap();
+            reader.delta(&placed)
+        })
+        .await
+    }
+
+    /// The ids of the plugins in force at a node.
+    pub async fn in_force(&self, node: NodeId) -> Vec<String> {
+        let (user, id) = (self.user, self.id);
+        let rules = self.read(move |reader| {
+            let held = reader.session(user, id)?.unwrap();
+            let placed = reader.node(&held, node)?.unwrap();
+            reader.rules(&placed)
+        });
+        rules.await.plugins.iter().map(|plugin| plugin.id.clone()).collect()
+    }
+
+    /// What is shown of the path to a node, oldest first.
+    pub async fn path(&self, leaf: NodeId) -> Vec<Node> {
+        self.whole_path(leaf, Show::Disabled).await
+    }
+
+    /// The path to a node.
+    pub async fn whole_path(&self, leaf: NodeId, show: Show) -> Vec<Node> {
+        let (user, id) = (self.user, self.id);
+        let page = self.read(move |reader| {
+            let held = reader.session(user, id)?.unwrap();
+            reader.page(&held, leaf, None, 100_000, show)
+        });
+        let Page { nodes, .. } = page.await;
+        nodes.into_iter().map(|placed| placed.node).collect()
+    }
+
+    /// The whole log.
+    pub async fn log(&self) -> Vec<Operation> {
+        let (user, id) = (self.user, self.id);
+        self.read(move |reader| {
+            let held = reader.session(user, id)?.unwrap();
+            reader.operations(&held, 0, 1_000_000)
+        })
+        .await
+    }
+
+    /// The prompt of a reply, rebuilt.
+    pub async fn trace(&self, node: NodeId) -> Rebuilt {
+        self.app.turns.trace(self.user, self.id, node).await.unwrap().unwrap()
+    }
+
+    /// Sends a message.
+    pub async fn send(&self, new: NewMessage) -> Result<Started, TurnError> {
+        self.app.turns.message(self.user, self.id, new).await
+    }
+
+    /// Sends a text at HEAD and asks for one reply.
+    pub async fn start(&self, text: &str) -> Started {
+        self.send(message(self.head().await, text)).await.unwrap()
+    }
+
+    /// Sends a text at HEAD and waits for its reply.
+    pub async fn say(&self, text: &str) -> Turn {
+        self.say_to(self.head().await, text).await
+    }
+
+    /// Sends a text below a node and waits for its reply.
+    pub async fn say_to(&self, parent: NodeId, text: &str) -> Turn {
+        let started = self.send(message(parent, text)).await.unwrap();
+        Turn { user: started.node.unwrap(), reply: self.done(started.generations[0]).await }
+    }
+
+    /// Writes a message without a reply.
+    pub async fn write(&self, parent: NodeId, text: &str) -> NodeId {
+        self.send(NewMessage { generate: None, ..message(parent, text) }).await.unwrap().node.unwrap()
+    }
+
+    /// Asks for other replies.
+    pub async fn reroll(&self, node: NodeId, generate: Generate) -> Result<Started, TurnError> {
+        self.app.turns.reroll(self.user, self.id, node, generate, true, None).await
+    }
+
+    /// Asks for another reply and waits for it.
+    pub async fn another(&self, node: NodeId) -> Node {
+        let started = self.reroll(node, Generate::default()).await.unwrap();
+        self.done(started.generations[0]).await
+    }
+
+    /// Edits a message.
+    pub async fn edit(&self, node: NodeId, edit: Edit) -> Result<Started, TurnError> {
+        self.app.turns.edit(self.user, self.id, node, edit).await
+    }
+
+    /// Stops a reply.
+    pub async fn cancel(&self, node: NodeId) -> Result<(), TurnError> {
+        self.app.turns.cancel(self.user, self.id, node).await
+    }
+
+    /// Who acts in a direct write to the store.
+    pub fn actor(&self) -> Actor {
+        Actor { user: self.user, at: self.app.clock.now(), expected_leaf: None }
+    }
+
+    /// Moves HEAD to exactly this node.
+    pub async fn checkout(&self, node: NodeId) {
+        let (actor, id) = (self.actor(), self.id);
+        self.app.store.write(move |tx| tx.checkout(&actor, id, node, true)).await.unwrap();
+    }
+
+    /// Switches a node's text on or off.
+    pub async fn enable(&self, node: NodeId, is_enabled: bool) {
+        let (actor, id) = (self.actor(), self.id);
+        let update = StateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None };
+        self.app.store.write(move |tx| tx.set_state(&actor, id, &[update])).await.unwrap();
+    }
+
+    /// Changes a setting of the session.
+    pub async fn set(&self, name: &str, to: Value) {
+        let (actor, id, setting) = (self.actor(), self.id, (name.to_owned(), to));
+        self.app.store.write(move |tx| tx.settings(&actor, id, std::slice::from_ref(&setting))).await.unwrap();
+    }
+
+    /// Sets the plugins that play.
+    pub async fn plugins(&self, ids: &[&str]) -> Result<i64, TurnError> {
+        self.app.turns.set_plugins(self.user, self.id, ids.iter().map(|id| on(id)).collect()).await
+    }
+
+    /// A reply that is being written.
+    pub fn running(&self, node: NodeId) -> Arc<Running> {
+        self.app.live.running(node).expect("the reply is not being written")
+    }
+
+    /// Waits until a reply has ended.
+    pub async fn done(&self, node: NodeId) -> Node {
+        // Watched first and read afterwards: the end cannot fall in between.
+        let mut watcher = self.app.live.watch(self.id);
+        within(async {
+            loop {
+                let now = self.node(node).await;
+                if now.status != Status::Generating {
+                    return now;
+                }
+                watcher.changed().await;
+            }
+        })
+        .await
+    }
+
+    /// Waits until what has arrived of a reply is as wanted.
+    pub async fn arrived(&self, node: NodeId, wanted: impl Fn(&Written) -> bool) -> Written {
+        let mut watcher = self.app.live.watch(self.id);
+        within(async {
+            loop {
+                let written = self.running(node).written();
+                if wanted(&written) {
+                    return written;
+                }
+                watcher.changed().await;
+            }
+        })
+        .await
+    }
+
+    /// Waits until a reply reads so far.
+    pub async fn reads(&self, node: NodeId, text: &str) {
+        self.arrived(node, |written| written.content == text).await;
+    }
+}

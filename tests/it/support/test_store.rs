@@ -1,0 +1,337 @@
+//! A store in a temporary folder with a fixed clock and fixed ids, and short words for what tests do to it. Every word is
+//! a call of the store's own door; only [`TestStore::sql`] looks at the file behind it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clotho::clock::{Clock, Ids, TestClock, Time};
+use clotho::ids::{NodeId, SessionId, UserId};
+use clotho::oplog::{Act, Operation as Entry};
+use clotho::store::{
+    Actor, Draft, Ending, Held, Message, Placed, PluginInForce, Published, Reader, RulesInForce, Settings, Show, Store,
+    StoreError, Tx, User, WriteError, Written,
+};
+use clotho::tree::edit::Asked;
+use clotho::tree::{Delta, Kind, Role, Session, Status};
+use clotho::world::{Change, Operation, Pointer, World};
+use diesel::prelude::*;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// A store with one user.
+pub struct TestStore {
+    pub settings: Settings,
+    pub ids: Ids,
+    pub clock: TestClock,
+    pub owner: UserId,
+    pub published: UnboundedReceiver<Published>,
+    store: Option<Store>,
+    runtime: tokio::runtime::Runtime,
+    _folder: TempDir,
+}
+
+impl TestStore {
+    /// An empty store that cuts a keyframe every 16 nodes.
+    pub fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// An empty store opened with other settings.
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let store = Self::empty(change);
+        let user = User { id: store.owner, name: "Ada".into(), role: "owner".into() };
+        let at = store.now();
+        store.write(move |tx| tx.put_user(&user, at)).unwrap();
+        store
+    }
+
+    /// A store without anything, not even a user.
+    pub fn empty(change: impl FnOnce(&mut Settings)) -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut settings = Settings {
+            data_dir: folder.path().join("data"),
+            database: None,
+            keyframe_every: 16,
+            readers: 2,
+            group_max: 64,
+            max_pages: None,
+        };
+        change(&mut settings);
+        let (store, published) = Store::open(&settings).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (ids, clock) = (Ids::new(7), TestClock::new(Time(1_700_000_000_000)));
+        let owner = UserId::new(ids.next(clock.now()));
+        Self { settings, ids, clock, owner, published, store: Some(store), runtime, _folder: folder }
+    }
+
+    pub fn store(&self) -> &Store {
+        self.store.as_ref().unwrap()
+    }
+
+    /// Closes the store and opens it again, as a restart does.
+    pub fn reopen(&mut self) {
+        self.reopen_with(|_| {});
+    }
+
+    pub fn reopen_with(&mut self, change: impl FnOnce(&mut Settings)) {
+        self.store = None;
+        change(&mut self.settings);
+        let (store, published) = Store::open(&self.settings).unwrap();
+        (self.store, self.published) = (Some(store), published);
+    }
+
+    /// Closes the store: nobody holds the file then.
+    pub fn close(&mut self) {
+        self.store = None;
+    }
+
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    pub fn node_id(&self) -> NodeId {
+        NodeId::new(self.ids.next(self.now()))
+    }
+
+    pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    pub fn write<T, F>(&self, closure: F) -> Result<T, WriteError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send + 'static,
+    {
+        self.block_on(self.store().write(closure))
+    }
+
+    pub fn read<T: Send + 'static>(
+        &self,
+        closure: impl FnOnce(&mut Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> T {
+        self.block_on(self.store().read(closure)).unwrap()
+    }
+
+    /// Everything that has been published and not yet taken.
+    pub fn heard(&mut self) -> Vec<Published> {
+        std::iter::from_fn(|| self.published.try_recv().ok()).collect()
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.settings.database.clone().unwrap_or_else(|| self.settings.data_dir.join("clotho.db"))
+    }
+
+    /// The file itself, behind the store's back.
+    pub fn sql(&self) -> SqliteConnection {
+        let mut conn = SqliteConnection::establish(self.database().to_str().unwrap()).unwrap();
+        diesel::sql_query("PRAGMA busy_timeout = 5000").execute(&mut conn).unwrap();
+        conn
+    }
+
+    pub fn count(&self, query: &str) -> i64 {
+        count(&mut self.sql(), query)
+    }
+
+    /// An actor who does not care where HEAD stands.
+    pub fn actor(&self) -> Actor {
+        Actor { user: self.owner, at: self.now(), expected_leaf: None }
+    }
+
+    pub fn draft(&self, role: Role, kind: Kind, content: &str) -> Draft {
+        let mut draft = Draft::new(self.node_id(), role, kind, self.ids.seed(), self.now());
+        draft.content = content.into();
+        draft
+    }
+
+    pub fn said(&self, content: &str) -> Draft {
+        self.draft(Role::User, Kind::Message, content)
+    }
+
+    pub fn placeholder(&self) -> Draft {
+        let mut draft = self.draft(Role::Assistant, Kind::Message, "");
+        draft.status = Status::Generating;
+        draft
+    }
+
+    /// A session of `owner` with its root and greetings; answers with their ids.
+    pub fn begin(&self, root_delta: Delta, rules: Option<RulesInForce>, greetings: &[&str]) -> Begun {
+        let mut root = self.draft(Role::System, Kind::Root, "");
+        (root.delta, root.rules) = (root_delta, rules.map(Arc::new));
+        let greetings: Vec<Draft> =
+            greetings.iter().map(|text| self.draft(Role::Assistant, Kind::Greeting, text)).collect();
+        let session = self.session(root.id);
+        let begun =
+            Begun { session: session.id, root: root.id, greetings: greetings.iter().map(|draft| draft.id).collect() };
+        let at = self.now();
+        self.write(move |tx| tx.begin_session(&session, &root, &greetings, at)).unwrap();
+        begun
+    }
+
+    /// The plain data of a session that has not begun.
+    pub fn session(&self, root: NodeId) -> Session {
+        let now = self.now();
+        Session {
+            id: SessionId::new(self.ids.next(now)),
+            owner: self.owner,
+            title: "The keep".into(),
+            cards: Vec::new(),
+            persona: None,
+            root,
+            head: root,
+            op: 0,
+            head_op: 0,
+            mode: "tree".into(),
+            model: None,
+            params: Map::new(),
+            plugins: Vec::new(),
+            seed: self.ids.seed(),
+            edits: 0,
+            created: now,
+            updated: now,
+        }
+    }
+
+    /// Appends a message below a node and moves HEAD to it.
+    pub fn append(&self, session: SessionId, parent: NodeId, draft: Draft) -> NodeId {
+        let id = draft.id;
+        self.try_message(message(session, parent, Some(draft), Vec::new())).unwrap();
+        id
+    }
+
+    pub fn try_message(&self, message: Message) -> Result<Written, WriteError> {
+        let actor = self.actor();
+        self.write(move |tx| tx.message(&actor, &message))
+    }
+
+    /// Ends a reply well; it takes HEAD where the rules say so.
+    pub fn complete(&self, session: SessionId, node: NodeId, written: &Written, content: &str, delta: Delta) -> i64 {
+        self.end(session, node, written, ending(content, delta, Some(written.asked)))
+    }
+
+    pub fn end(&self, session: SessionId, node: NodeId, written: &Written, ending: Ending) -> i64 {
+        let (step, at) = (written.op, self.now());
+        self.write(move |tx| tx.complete(session, node, step, at, &ending)).unwrap()
+    }
+
+    pub fn checkout(&self, session: SessionId, node: NodeId, exact: bool) -> NodeId {
+        let actor = self.actor();
+        self.write(move |tx| tx.checkout(&actor, session, node, exact)).unwrap().1
+    }
+
+    pub fn held(&self, session: SessionId) -> Held {
+        let owner = self.owner;
+        self.read(move |reader| reader.session(owner, session)).unwrap()
+    }
+
+    pub fn placed(&self, session: SessionId, node: NodeId) -> Placed {
+        let held = self.held(session);
+        self.read(move |reader| reader.node(&held, node)).unwrap()
+    }
+
+    pub fn head(&self, session: SessionId) -> NodeId {
+        self.held(session).session.head
+    }
+
+    pub fn world(&self, session: SessionId, node: NodeId) -> World {
+        let held = self.held(session);
+        self.read(move |reader| {
+            let placed = reader.node(&held, node)?.unwrap();
+            Ok((*reader.world(&held, &placed)?).clone())
+        })
+    }
+
+    /// The whole path to a node, root first, as a page without a limit shows it.
+    pub fn path(&self, session: SessionId, leaf: NodeId) -> Vec<NodeId> {
+        let held = self.held(session);
+        let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000_000, Show::All));
+        page.nodes.iter().map(|placed| placed.node.id).collect()
+    }
+
+    /// The texts that the chat view shows at HEAD.
+    pub fn shown(&self, session: SessionId) -> Vec<String> {
+        let held = self.held(session);
+        let head = held.session.head;
+        let page = self.read(move |reader| reader.page(&held, head, None, 1_000, Show::Enabled));
+        page.nodes.into_iter().map(|placed| placed.node.content).collect()
+    }
+
+    pub fn log(&self, session: SessionId) -> Vec<Entry> {
+        let held = self.held(session);
+        self.read(move |reader| reader.operations(&held, 0, i64::MAX))
+    }
+}
+
+/// What [`TestStore::begin`] made.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    pub session: SessionId,
+    pub root: NodeId,
+    pub greetings: Vec<NodeId>,
+}
+
+/// A message that moves HEAD, with placeholders for its replies.
+pub fn message(session: SessionId, parent: NodeId, draft: Option<Draft>, replies: Vec<Draft>) -> Message {
+    let act = if draft.is_some() { Act::Message } else { Act::Reroll };
+    let move_head = draft.is_some();
+    Message { session, parent, bridge: None, draft, carry_from: None, replies, move_head, act }
+}
+
+pub fn ending(content: &str, delta: Delta, asked: Option<Asked>) -> Ending {
+    Ending {
+        status: Status::Complete,
+        content: content.into(),
+        reasoning: None,
+        name: Some("Rin".into()),
+        metadata: Map::new(),
+        delta,
+        trace: None,
+        asked,
+    }
+}
+
+/// A delta of operations.
+pub fn delta(operations: impl IntoIterator<Item = Operation>) -> Delta {
+    Delta { operations: operations.into_iter().collect(), ..Delta::default() }
+}
+
+pub fn add(path: &str, number: i64) -> Operation {
+    Operation::new(pointer(path), Change::Add(number.into()), "", "test")
+}
+
+pub fn set(path: &str, value: Value) -> Operation {
+    Operation::new(pointer(path), Change::Set(value), "", "test")
+}
+
+pub fn pointer(path: &str) -> Pointer {
+    path.parse().unwrap()
+}
+
+/// Rules of one plugin that keeps `/<id>/hp` between 0 and `most`.
+pub fn rules(id: &str, most: i64) -> RulesInForce {
+    let schema = json!({
+        "type": "object",
+        "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": most, "default": most}},
+    });
+    let plugin = PluginInForce {
+        id: id.into(),
+        version: "1.0.0".into(),
+        code_hash: format!("{id}-{most}"),
+        config: Map::new(),
+        grants: vec!["dice".into()],
+        root: Some(Pointer::from_keys([id])),
+        schema: Some(schema),
+    };
+    RulesInForce::new(vec![plugin]).unwrap()
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    n: i64,
+}
+
+/// The number that a query names `n`.
+pub fn count(conn: &mut SqliteConnection, query: &str) -> i64 {
+    diesel::sql_query(query).get_result::<Count>(conn).unwrap().n
+}

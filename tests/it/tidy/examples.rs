@@ -1,0 +1,168 @@
+//! Examples in the documents are tried: the small plugin of the READMEs plays, settings are read, the reference names
+//! every function and hook that there is.
+
+use std::fs;
+use std::sync::Arc;
+
+use clotho::config::Config;
+use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Source, run};
+use clotho::world::{Rules, World};
+use regex::Regex;
+
+use super::code::{files_of, top};
+use super::{expect_none, expect_one};
+
+/// One block of code with the line of text before it.
+struct Block {
+    title: String,
+    language: String,
+    code: String,
+}
+
+fn blocks(document: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let (mut title, mut is_open) = (String::new(), false);
+    for line in document.lines() {
+        match line.strip_prefix("```") {
+            Some(language) if !is_open => {
+                blocks.push(Block { title: title.clone(), language: language.to_owned(), code: String::new() });
+                is_open = true;
+            }
+            Some(_) => is_open = false,
+            None if is_open => blocks.last_mut().unwrap().code += &format!("{line}\n"),
+            None if !line.trim().is_empty() => line.clone_into(&mut title),
+            None => {}
+        }
+    }
+    blocks
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(top().join(path)).unwrap()
+}
+
+/// The files of a plugin that stand under their names in a document.
+fn files_in(document: &str) -> Vec<(String, Vec<u8>)> {
+    let all = blocks(document);
+    let file = |name: &str| {
+        let block = all.iter().find(|block| block.title.starts_with(&format!("`{name}`")));
+        (name.to_owned(), block.unwrap_or_else(|| panic!("no block is titled `{name}`")).code.clone().into_bytes())
+    };
+    ["plugin.toml", "state.schema.json", "main.rhai"].map(file).into()
+}
+
+fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
+    let plugin =
+        Arc::new(Loaded::load(Source::new("purse", Origin::Folder, files_in(document)), &Limits::patient()).unwrap());
+    let warnings: Vec<String> = plugin.warnings().iter().map(ToString::to_string).collect();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let schema = Arc::clone(plugin.schema().unwrap());
+    let rules = Arc::new(Rules::new(vec![(plugin.manifest().state.root.clone(), schema)]).unwrap());
+    let begun = run::run(&plugin, Call::new(Hook::Init, World::default().into(), Arc::clone(&rules)));
+    assert_eq!(begun.error, None);
+    let mut call = Call::new(Hook::OnReply, begun.world, rules);
+    call.text = reply.into();
+    call.grants = plugin.manifest().permissions.clone().into();
+    let done = run::run(&plugin, call);
+    assert_eq!(done.error, None);
+    let gold = done.world.vars.get("purse").and_then(|purse| purse.get("gold")).map(ToString::to_string);
+    (gold, done.notes)
+}
+
+#[test]
+fn the_plugin_of_the_readme_plays() {
+    let english = read("README.md");
+    assert_eq!(gold_after(&english, "She finds 5 gold and pays 3 gold for bread."), (Some("12".into()), vec![]));
+    let (gold, notes) = gold_after(&english, "He loses 40 gold to the sea.");
+    assert_eq!((gold, notes), (Some("0".into()), vec!["The purse is empty.".to_owned()]));
+    let chinese = read("README.zh-CN.md");
+    assert_eq!(gold_after(&chinese, "她捡到5枚金币，付了3枚金币买面饼。"), (Some("12".into()), vec![]));
+    assert_eq!(gold_after(&chinese, "他丢了40枚金币。").1, ["钱袋空了。"]);
+}
+
+/// What is wrong with the settings in a document's blocks.
+fn bad_settings(path: &str, document: &str) -> Vec<String> {
+    let is_settings = |block: &Block| block.language == "toml" && block.code.contains("[[providers]]");
+    let found = blocks(document).into_iter().filter(is_settings);
+    let env = || [("OPENROUTER_API_KEY".to_owned(), "key".to_owned())].into_iter();
+    found
+        .filter_map(|block| Config::load(None, Some(block.code), env()).err())
+        .map(|e| format!("{path}: {e}"))
+        .collect()
+}
+
+#[test]
+fn settings_in_documents_are_read() {
+    expect_one(&bad_settings("a.md", "```toml\n[[providers]]\nid = \"x\"\nbase_ulr = \"http://a\"\n```\n"), "base_ulr");
+    expect_none(&files_of("", ".md").iter().flat_map(|file| bad_settings(&file.path, &file.text)).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_manifest_of_the_reference_is_read() {
+    let document = read("docs/modders.md");
+    let all = blocks(&document);
+    let manifest = all.iter().find(|block| block.code.starts_with("id = \"purse\"")).unwrap();
+    clotho::plugin::Manifest::parse(&manifest.code, "purse", &Limits::default()).unwrap();
+}
+
+/// Functions and properties of `ctx` that a document does not name.
+fn unnamed(sources: &str, document: &str) -> Vec<String> {
+    let registered = Regex::new(r#"surface\s*\.(?:add|get)\(\s*"(\w+)""#).unwrap();
+    let names = registered.captures_iter(sources).map(|found| found[1].to_owned());
+    let mut missing: Vec<String> =
+        names.filter(|name| *name != "clamp").filter(|name| !document.contains(&format!("`ctx.{name}"))).collect();
+    missing.dedup();
+    missing.iter().map(|name| format!("docs/modders.md does not name ctx.{name}")).collect()
+}
+
+#[test]
+fn the_reference_names_what_there_is() {
+    expect_one(&unnamed("surface.add(\n    \"dance\",\n", "`ctx.roll(x)`"), "ctx.dance");
+    let document = read("docs/modders.md");
+    let sources: String = files_of("src/plugin/ctx", ".rs").iter().map(|file| file.text.as_str()).collect();
+    assert!(sources.matches("surface").count() > 20, "the functions of ctx are not registered as they were");
+    let hooks = Hook::ALL.map(Hook::name).into_iter().filter(|hook| !document.contains(&format!("`{hook}(ctx)`")));
+    let hooks = hooks.map(|hook| format!("docs/modders.md does not name the hook {hook}"));
+    expect_none(&unnamed(&sources, &document).into_iter().chain(hooks).collect::<Vec<_>>());
+}
+
+/// Routes that the table has and the document has not, and the other way round.
+fn other_routes(table: &str, document: &str) -> Vec<String> {
+    let in_table = Regex::new(r#"route\(\s*([A-Z]+),\s*"([^"]+)""#).unwrap();
+    let in_document = Regex::new(r"`(GET|POST|PUT|PATCH|DELETE) (/[^`\s?]*)`").unwrap();
+    let is_told =
+        |path: &str| path.starts_with("/api/") && !path.ends_with(".css") || path.ends_with('z') || path == "/metrics";
+    let all = |text: &str, pattern: &Regex| -> Vec<String> {
+        let found = pattern.captures_iter(text).map(|found| format!("{} {}", &found[1], &found[2]));
+        found.filter(|route| is_told(route.split(' ').nth(1).unwrap())).collect()
+    };
+    let routes = document.split("## Routes").nth(1).unwrap_or_default();
+    let (table, told) = (all(table, &in_table), all(routes, &in_document));
+    let untold = table.iter().filter(|route| !told.contains(route)).map(|route| format!("docs/api.md lacks {route}"));
+    let gone = told
+        .iter()
+        .filter(|route| !table.contains(route))
+        .map(|route| format!("docs/api.md tells of {route}, which is not there"));
+    untold.chain(gone).collect()
+}
+
+#[test]
+fn the_routes_are_those_of_the_table() {
+    let table = "route(GET, \"/api/a\", User, \"A\", a)";
+    expect_one(&other_routes(table, "## Routes\n`GET /api/a` `POST /api/a`"), "POST /api/a, which is not there");
+    expect_one(&other_routes(table, "## Routes\n"), "lacks GET /api/a");
+    let table = read("src/http/mod.rs");
+    assert!(table.matches("route(").count() > 30, "the table of routes is not written as it was");
+    expect_none(&other_routes(&table, &read("docs/api.md")));
+}
+
+#[test]
+fn the_test_of_the_reference_passes() {
+    let reference = read("docs/modders.md");
+    let case = blocks(&reference).into_iter().find(|block| block.title.starts_with("`tests/market.toml`")).unwrap();
+    let files =
+        files_in(&read("README.md")).into_iter().chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
+    let plugin = Loaded::load(Source::new("purse", Origin::Folder, files), &Limits::patient()).unwrap();
+    let report = clotho::plugin::testing::test(&Arc::new(plugin));
+    assert!(report.passed() && report.cases.len() == 1, "{report}");
+}

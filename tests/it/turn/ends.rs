@@ -1,0 +1,186 @@
+//! Endings that nobody's model decides: cancel, a client that goes away, a panic, limits, shutdown.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clotho::clock::{Clock, TestClock, Time};
+use clotho::tree::edit::Refusal;
+
+use super::*;
+
+/// A cancelled reply keeps its text, counts as complete and truncated, and its request to the model is dropped.
+#[tokio::test]
+async fn cancel_keeps_what_arrived() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::ok(["Half a ", "sentence"]).then_stall());
+    let started = story.start("Hi.").await;
+    let reply = started.generations[0];
+    story.reads(reply, "Half a sentence").await;
+    story.cancel(reply).await.unwrap();
+    let done = story.done(reply).await;
+    assert_eq!((done.status, done.content.as_str()), (Status::Complete, "Half a sentence"));
+    assert_eq!((&done.metadata["finishReason"], &done.metadata["isTruncated"]), (&json!("cancelled"), &json!(true)));
+    app.mock.until_aborted(1).await;
+    let op = story.session().await.op;
+    for node in [reply, started.node.unwrap()] {
+        assert!(matches!(story.cancel(node).await, Err(TurnError::Refused(Refusal::Conflict(_)))));
+    }
+    assert_eq!(story.session().await.op, op, "cancelling what has ended does nothing");
+    story.say("Go on.").await;
+    assert!(app.mock.requests()[1].to_string().contains("Half a sentence"));
+}
+
+/// Cancelled before any text came: an error that says so, and nothing to keep.
+#[tokio::test]
+async fn cancel_before_any_text() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::silent());
+    let started = story.start("Hi.").await;
+    story.cancel(started.generations[0]).await.unwrap();
+    let done = story.done(started.generations[0]).await;
+    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("cancelled")));
+    assert_eq!(story.head().await, started.node.unwrap());
+}
+
+/// A client that resets in the middle of its request changes nothing: the turn goes its way.
+#[tokio::test]
+async fn a_client_that_goes_away() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let head = story.head().await;
+    let mut watcher = app.live.watch(story.id);
+    {
+        let request = story.send(message(head, "Hi."));
+        tokio::pin!(request);
+        assert!(futures_util::poll!(request.as_mut()).is_pending());
+    }
+    let reply = within(async {
+        loop {
+            if let [user] = story.children(head).await.as_slice() {
+                let replies = story.children(user.id).await;
+                if replies.first().is_some_and(|reply| reply.status == Status::Complete) {
+                    return replies[0].clone();
+                }
+            }
+            watcher.changed().await;
+        }
+    })
+    .await;
+    assert_eq!(story.head().await, reply.id);
+    assert_eq!(app.mock.requests().len(), 1);
+}
+
+/// A clock that panics once, when told to.
+struct Bomb {
+    clock: TestClock,
+    armed: AtomicBool,
+}
+
+impl Clock for Bomb {
+    fn now(&self) -> Time {
+        assert!(!self.armed.swap(false, Ordering::SeqCst), "as the test wants it");
+        self.clock.now()
+    }
+}
+
+/// A panic in a reply's own task: the node says that the server failed, with what had arrived, and the rest goes on.
+#[tokio::test]
+async fn a_panic_is_an_error_on_the_node() {
+    let bomb = Arc::new(Bomb { clock: TestClock::new(Time(1_700_000_000_000)), armed: AtomicBool::new(false) });
+    let app = TestApp::with().clock(bomb.clone()).start().await;
+    let story = Story::begin(&app, &[]).await;
+    let (reply, gate) = gated(&["Before ", "and after."]);
+    app.mock.script(reply);
+    let started = story.start("Hi.").await;
+    gate.release(1);
+    story.reads(started.generations[0], "Before ").await;
+    bomb.armed.store(true, Ordering::SeqCst);
+    gate.open();
+    let done = story.done(started.generations[0]).await;
+    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("internal")));
+    assert_eq!((done.content.as_str(), done.name.as_deref()), ("Before ", Some("Rin")));
+    assert!(
+        !done.metadata["error"]["message"].as_str().unwrap().contains("as the test wants it"),
+        "causes go to the log"
+    );
+    assert_eq!(story.head().await, started.node.unwrap());
+    assert_eq!(story.another(done.id).await.status, Status::Complete);
+    within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+}
+
+/// Limits: too many replies are refused before anything is written, however they come.
+#[tokio::test]
+async fn too_many_replies() {
+    let limits = TestApp::with().set("limits.generations_per_user", "2").set("limits.generations", "3");
+    let app = limits.start().await;
+    app.mock.always(Reply::ok(["Half"]).then_stall());
+    let story = Story::begin(&app, &[]).await;
+    let bob = app.another_user("Bob").await;
+    let card = app.character_of(bob, rin()).await;
+    let new = NewSession { character_ids: vec![card], ..NewSession::default() };
+    let theirs = Story { app: &app, user: bob, id: app.turns.begin(bob, new).await.unwrap() };
+    let greeting = story.head().await;
+    let several = |n| NewMessage { generate: Some(Generate { n, ..Generate::default() }), ..message(greeting, "Hi.") };
+    let op = story.session().await.op;
+    for n in [3, u32::MAX] {
+        assert!(matches!(story.send(several(n)).await, Err(TurnError::TooMany)));
+    }
+    assert_eq!((story.session().await.op, story.children(greeting).await.len()), (op, 0));
+
+    let at_once = futures_util::future::join_all((0..6).map(|_| story.send(several(1)))).await;
+    let begun: Vec<NodeId> = at_once.iter().flatten().map(|started| started.generations[0]).collect();
+    assert_eq!((begun.len(), story.children(greeting).await.len()), (2, 2), "two of six");
+    assert!(at_once.iter().all(|one| matches!(one, Ok(_) | Err(TurnError::TooMany))));
+    let head = theirs.head().await;
+    theirs.send(message(head, "Mine.")).await.unwrap();
+    assert!(matches!(theirs.send(message(head, "Mine too.")).await, Err(TurnError::TooMany)), "three in all");
+
+    story.reads(begun[0], "Half").await;
+    story.cancel(begun[0]).await.unwrap();
+    within(app.live.counting().wait_for(|count| *count == 2)).await.unwrap();
+    let next = story.reroll(begun[0], Generate::default()).await.unwrap();
+    assert_eq!(next.generations.len(), 1, "there is room again");
+}
+
+/// Shutdown: what runs is ended and committed with what it has, as after a crash; nothing more begins; the next start finds
+/// nothing to mend.
+#[tokio::test]
+async fn shutdown_commits_what_it_has() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    app.mock.script(Reply::ok(["Half. [HP -10]"]).then_stall());
+    let started = story.start("Hi.").await;
+    let reply = started.generations[0];
+    story.reads(reply, "Half. [HP -10]").await;
+    app.turns.stop().await;
+    let done = story.node(reply).await;
+    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!(done.content, "Half. [HP -10]");
+    assert!(matches!(story.send(message(started.node.unwrap(), "More.")).await, Err(TurnError::Stopped)));
+    app.mock.until_aborted(1).await;
+
+    let (user, id) = (story.user, story.id);
+    let app = app.restart().await;
+    let story = Story { app: &app, user, id };
+    assert_eq!(story.node(reply).await, done);
+    assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
+    assert_eq!(story.head().await, started.node.unwrap());
+    let retried = story.another(reply).await;
+    assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
+}
+
+/// Whoever throws a session away needs no more of its replies.
+#[tokio::test]
+async fn a_session_in_the_trash_stops_its_replies() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::ok(["Half"]).then_stall());
+    let started = story.start("Hi.").await;
+    story.reads(started.generations[0], "Half").await;
+    let (user, id, now) = (story.user, story.id, app.clock.now());
+    app.store.write(move |tx| tx.trash_session(user, id, now)).await.unwrap();
+    within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+    app.mock.until_aborted(1).await;
+}

@@ -1,0 +1,176 @@
+//! When a reply takes HEAD (`domain.md` 5.2), and that nothing else ever moves it.
+
+use clotho::oplog::Effect;
+
+use super::*;
+
+/// A model that says a little and then nothing more, until it is cancelled.
+async fn stalling() -> (TestApp, Reply) {
+    let stalled = Reply::ok(["Half"]).then_stall();
+    let app = TestApp::start().await;
+    app.mock.always(stalled.clone());
+    (app, stalled)
+}
+
+/// Starts a reply and waits until it has begun to speak.
+async fn speaking(story: &Story<'_>, started: Result<Started, TurnError>) -> Started {
+    let started = started.unwrap();
+    for reply in &started.generations {
+        story.reads(*reply, "Half").await;
+    }
+    started
+}
+
+async fn cancelled(story: &Story<'_>, node: NodeId) -> Node {
+    story.cancel(node).await.unwrap();
+    story.done(node).await
+}
+
+/// S1-18: HEAD goes to the reply that was asked for where HEAD stands.
+#[tokio::test]
+async fn a_reply_takes_head() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let turn = story.say("Hi.").await;
+    assert_eq!(story.head().await, turn.reply.id);
+    assert_eq!(story.node(turn.user).await.remembered, Some(turn.reply.id));
+}
+
+/// S2-09, S0-04: a reroll is a sibling, HEAD goes to it, and the old reply is what it was.
+#[tokio::test]
+async fn a_reroll_takes_head() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let turn = story.say("Hi.").await;
+    for n in 2..=5 {
+        let reply = story.another(turn.reply.id).await;
+        assert_eq!((reply.parent, reply.turn, reply.depth), (Some(turn.user), 1, turn.reply.depth));
+        assert_eq!(story.head().await, reply.id);
+        assert_eq!(story.children(turn.user).await.len(), n);
+    }
+    assert_eq!(story.node(turn.reply.id).await, turn.reply);
+}
+
+/// C13: of several replies only the first may take HEAD, whichever ends first.
+#[tokio::test]
+async fn of_several_replies_the_first_takes_head() {
+    let (app, _) = stalling().await;
+    let story = Story::begin(&app, &[]).await;
+    let several = Generate { n: 3, ..Generate::default() };
+    let new = NewMessage { generate: Some(several.clone()), ..message(story.head().await, "Hi.") };
+    let started = speaking(&story, story.send(new).await).await;
+    let user = started.node.unwrap();
+    for last in [2, 1] {
+        assert_eq!(cancelled(&story, started.generations[last]).await.status, Status::Complete);
+        assert_eq!(story.head().await, user);
+    }
+    cancelled(&story, started.generations[0]).await;
+    assert_eq!(story.head().await, started.generations[0]);
+    let again = speaking(&story, story.reroll(started.generations[1], several).await).await;
+    cancelled(&story, again.generations[2]).await;
+    assert_eq!(story.head().await, started.generations[0]);
+    cancelled(&story, again.generations[0]).await;
+    assert_eq!(story.head().await, again.generations[0]);
+    let ordinals: Vec<i32> = story.children(user).await.iter().map(|node| node.ordinal).collect();
+    assert_eq!(ordinals, [1, 2, 3, 4, 5, 6], "S0-15: siblings keep their order");
+}
+
+/// C13: HEAD went elsewhere meanwhile: it stays there, also if it came back.
+#[tokio::test]
+async fn a_reply_never_pulls_head_back() {
+    let (app, _) = stalling().await;
+    let story = Story::begin(&app, &[]).await;
+    let greeting = story.head().await;
+    let started = speaking(&story, Ok(story.start("Hi.").await)).await;
+    let user = started.node.unwrap();
+    story.checkout(greeting).await;
+    cancelled(&story, started.generations[0]).await;
+    assert_eq!(story.head().await, greeting);
+
+    story.checkout(user).await;
+    let again = speaking(&story, story.reroll(user, Generate::default()).await).await;
+    story.checkout(greeting).await;
+    story.checkout(user).await;
+    let reply = cancelled(&story, again.generations[0]).await;
+    assert_eq!((reply.status, story.head().await), (Status::Complete, user), "moved and back is moved");
+    let last = story.log().await.pop().unwrap();
+    assert_eq!(last.effects, [Effect::Completed { node: reply.id }]);
+}
+
+/// C13: asked for while HEAD stands elsewhere, or without wanting HEAD to follow.
+#[tokio::test]
+async fn a_reply_takes_no_head_that_was_not_its_own() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let greeting = story.head().await;
+    let turn = story.say("Hi.").await;
+    let started = story.send(NewMessage { move_head: false, ..message(greeting, "Aside.") }).await.unwrap();
+    story.done(started.generations[0]).await;
+    assert_eq!(story.head().await, turn.reply.id);
+
+    let elsewhere = story.reroll(started.generations[0], Generate::default()).await.unwrap();
+    story.done(elsewhere.generations[0]).await;
+    assert_eq!(story.head().await, turn.reply.id, "HEAD was not at its context when it was asked for");
+
+    let reroll = app.turns.reroll(story.user, story.id, turn.reply.id, Generate::default(), false, None).await.unwrap();
+    assert_eq!(story.done(reroll.generations[0]).await.status, Status::Complete);
+    assert_eq!(story.head().await, turn.reply.id, "it was not to follow");
+}
+
+/// C13: of two requests at once, who ends first takes HEAD and the other raises a badge.
+#[tokio::test]
+async fn of_two_rerolls_the_first_to_end_takes_head() {
+    let (app, _) = stalling().await;
+    let story = Story::begin(&app, &[]).await;
+    let first = speaking(&story, Ok(story.start("Hi.").await)).await;
+    cancelled(&story, first.generations[0]).await;
+    let one = speaking(&story, story.reroll(first.generations[0], Generate::default()).await).await;
+    let two = speaking(&story, story.reroll(first.generations[0], Generate::default()).await).await;
+    cancelled(&story, two.generations[0]).await;
+    assert_eq!(story.head().await, two.generations[0]);
+    cancelled(&story, one.generations[0]).await;
+    assert_eq!(story.head().await, two.generations[0]);
+}
+
+/// `domain.md` 5.5: an error never takes HEAD.
+#[tokio::test]
+async fn an_error_never_takes_head() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::ok(["Some text."]).then_cut());
+    let turn = story.say("Hi.").await;
+    assert_eq!((turn.reply.status, turn.reply.content.as_str()), (Status::Error, "Some text."));
+    assert_eq!(story.head().await, turn.user);
+}
+
+/// `domain.md` 2.19: what happens when HEAD is not where the writer saw it.
+#[tokio::test]
+async fn a_stale_writer_is_refused_appended_or_branched() {
+    use clotho::tree::edit::Refusal;
+    use clotho::turn::OnStale;
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let seen = story.head().await;
+    let turn = story.say("I was faster.").await;
+    let before = story.session().await.op;
+    let stale = |on_stale| NewMessage {
+        expected_leaf: Some(seen),
+        on_stale,
+        generate: None,
+        ..message(seen, "I saw the greeting.")
+    };
+    match story.send(stale(OnStale::Refuse)).await {
+        Err(TurnError::Refused(Refusal::HeadMoved { leaf, op })) => assert_eq!((leaf, op), (turn.reply.id, before)),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(story.session().await.op, before, "nothing was written");
+    let appended = story.send(stale(OnStale::Append)).await.unwrap().node.unwrap();
+    assert_eq!(story.node(appended).await.parent, Some(turn.reply.id));
+    let branched = story.send(stale(OnStale::Branch)).await.unwrap().node.unwrap();
+    assert_eq!(story.node(branched).await.parent, Some(seen));
+    assert_eq!(story.head().await, branched);
+    let reroll = app.turns.reroll(story.user, story.id, turn.reply.id, Generate::default(), true, Some(seen)).await;
+    assert!(matches!(reroll, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));
+    let edited = story.edit(turn.user, clotho::turn::Edit { expected_leaf: Some(seen), ..edit("x") }).await;
+    assert!(matches!(edited, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));
+}

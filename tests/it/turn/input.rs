@@ -1,0 +1,149 @@
+//! `on_input` and `quick_replies`.
+
+use clotho::turn::QuickReply;
+
+use super::*;
+
+const COMMANDS: &str = r#"
+fn on_input(ctx) {
+    if ctx.text == "refuse" { ctx.fail("Not now."); }
+    if ctx.text == "stop" { return #{ stop: true }; }
+    if ctx.text == "ask" { return #{ reply: "I answer myself. [HP -10]" }; }
+    if ctx.text == "roll" { return `*rolls ${ctx.roll("1d1000").total}*`; }
+    if ctx.text.contains("shout") { ctx.add("shouts", 1); return ctx.text.to_upper(); }
+}
+fn quick_replies(ctx) {
+    let out = [#{ label: "Shout", send: "shout!" }, #{ label: "Hidden", if: false }];
+    if ctx.text.contains("ogre") { out.push(#{ label: "Run" }); }
+    out.push(#{ label: `${ctx.recent(50).len()} before, ${ctx.before("shouts", 0)} then, ${ctx.get("shouts", 0)} now` });
+    out
+}
+"#;
+
+fn with_commands() -> Setup {
+    TestApp::with().script("commands", COMMANDS)
+}
+
+/// What a plugin rewrites is sent and kept, and what was typed is kept beside it; the plugin's operations stand on the
+/// user's node.
+#[tokio::test]
+async fn a_rewritten_text_keeps_the_original() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let turn = story.say("shout hello").await;
+    let user = story.node(turn.user).await;
+    assert_eq!((user.content.as_str(), &user.metadata["originalContent"]), ("SHOUT HELLO", &json!("shout hello")));
+    assert_eq!(sent(&app.mock.requests()[0]).last(), Some(&("user", "SHOUT HELLO")));
+    assert_eq!(story.var(turn.user, "/commands/shouts").await, json!(1));
+    assert!(!story.node(story.say("quiet").await.user).await.metadata.contains_key("originalContent"));
+}
+
+/// A plugin that stops: the message is written and nothing is generated. One that refuses: nothing is written.
+#[tokio::test]
+async fn stopped_and_refused() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let started = story.start("stop").await;
+    assert!(started.generations.is_empty());
+    assert_eq!(story.head().await, started.node.unwrap());
+    let op = story.session().await.op;
+    match story.send(message(story.head().await, "refuse")).await {
+        Err(TurnError::InputRefused { plugin, message }) => {
+            assert_eq!((plugin.as_str(), message.as_str()), ("commands", "Not now."));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!((story.session().await.op, app.mock.requests().len()), (op, 0));
+    assert_eq!(app.live.count(story.user), (0, 0));
+    let edited = story.edit(started.node.unwrap(), edit("refuse")).await;
+    assert!(matches!(edited, Err(TurnError::InputRefused { .. })));
+}
+
+/// A plugin that answers: its text is the reply, once, no model is asked, and the rules read it like any other.
+#[tokio::test]
+async fn a_plugin_answers_in_place_of_the_model() {
+    let app = with_hurt().script("commands", COMMANDS).start().await;
+    let story = Story::begin(&app, &["commands", "hurt"]).await;
+    let several = Generate { n: 3, ..Generate::default() };
+    let new = NewMessage { generate: Some(several), ..message(story.head().await, "ask") };
+    let started = story.send(new).await.unwrap();
+    assert_eq!(started.generations.len(), 1);
+    let reply = story.done(started.generations[0]).await;
+    assert_eq!((reply.content.as_str(), reply.status), ("I answer myself. [HP -10]", Status::Complete));
+    assert_eq!(reply.metadata["model"], "plugin:commands");
+    assert_eq!((story.head().await, story.var(reply.id, "/hurt/hp").await), (reply.id, json!(90)));
+    assert!(app.mock.requests().is_empty());
+    let again = story.another(reply.id).await;
+    assert_eq!(
+        (app.mock.requests().len(), &again.metadata["model"]),
+        (1, &json!("mock/mock")),
+        "a reroll asks the model"
+    );
+}
+
+/// The dice of an input are those of its node: an edited message has the dice of the one before.
+#[tokio::test]
+async fn an_edited_message_keeps_its_dice() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let rolled = story.node(story.say("roll").await.user).await;
+    assert!(rolled.content.starts_with("*rolls "));
+    let edited = story.edit(rolled.id, edit("roll")).await.unwrap().node.unwrap();
+    assert_eq!(story.node(edited).await.content, rolled.content);
+    let other = story.node(story.say("roll").await.user).await;
+    assert_ne!(other.content, rolled.content, "another message has others");
+}
+
+/// Plugins run in the order of `after`, then of their ids, whatever the order of the settings; each sees what those before
+/// it made of text and world.
+#[tokio::test]
+async fn plugins_run_in_order() {
+    let script = |letter: &str| {
+        format!(
+            "fn on_input(ctx) {{ ctx.append(\"/log\", \"{letter}\"); return ctx.text + \"{letter}\"; }}\n\
+             fn on_reply(ctx) {{ ctx.append(\"/log\", `{letter}${{ctx.get(\"/log\").len()}}`); }}"
+        )
+    };
+    let grant = |after: &str| {
+        format!(
+            "id = \"ID\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\nafter = [{after}]\n[permissions]\nrequest = [\"state.write:log\", \"input.rewrite\"]\n"
+        )
+    };
+    let setup = [("aa", "\"cc\"", "A"), ("bb", "", "B"), ("cc", "", "C")].into_iter().fold(
+        TestApp::with(),
+        |setup, (id, after, letter)| {
+            let (manifest, script) = (grant(after).replace("ID", id), script(letter));
+            setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", &script)])
+        },
+    );
+    let app = setup.start().await;
+    let story = Story::begin(&app, &["cc", "aa", "bb"]).await;
+    let turn = story.say("Order: ").await;
+    assert_eq!(story.node(turn.user).await.content, "Order: BCA");
+    assert_eq!(story.var(turn.reply.id, "/log").await, json!(["B", "C", "A", "B3", "C4", "A5"]));
+    let by: Vec<String> = story.delta(turn.reply.id).await.operations.iter().map(|one| one.by.clone()).collect();
+    assert_eq!(by, ["bb", "cc", "aa"]);
+}
+
+/// Offered replies are those of the node that is looked at: its text, what was before it, its world and its parent's.
+#[tokio::test]
+async fn quick_replies_belong_to_a_node() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let greeting = story.head().await;
+    app.mock.script(Reply::ok(["An ogre!"]));
+    let turn = story.say("shout").await;
+    let log = story.log().await.len();
+    for (node, expected) in [
+        (greeting, ["Shout=shout!", "0 before, 0 then, 0 now=0 before, 0 then, 0 now"].as_slice()),
+        (turn.user, &["Shout=shout!", "1 before, 0 then, 1 now=1 before, 0 then, 1 now"]),
+        (turn.reply.id, &["Shout=shout!", "Run=Run", "2 before, 1 then, 1 now=2 before, 1 then, 1 now"]),
+    ] {
+        let offered = app.turns.quick_replies(story.user, story.id, node).await.unwrap();
+        assert!(offered.iter().all(|one| one.plugin == "commands"));
+        let offered: Vec<String> =
+            offered.iter().map(|QuickReply { label, send, .. }| format!("{label}={send}")).collect();
+        assert_eq!(offered, expected);
+    }
+    assert_eq!(story.log().await.len(), log, "offering writes nothing");
+}

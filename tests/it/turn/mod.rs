@@ -1,0 +1,93 @@
+//! A turn from end to end, in the real program against the mock model: store, plugins, prompt, stream, rules, commits, live
+//! events and the index.
+//!
+//! One file per question: `journey` (the order of things), `head`, `again` (rerolls, old records, edits), `world`, `rules`
+//! (which are in force), `input`, `narrator`, `unruly` (plugins that fail), `faults` (models that fail), `ends` (cancel,
+//! limits, shutdown), `crash`, `prompt`, `trace`, `watch`, `index`. To add a test: a [`Story`], what the mock says, and
+//! what the story looks like afterwards. Nothing sleeps: hold the mock with a gate, wait with [`Story::done`] or
+//! [`Story::arrived`].
+
+mod again;
+mod crash;
+mod ends;
+mod faults;
+mod head;
+mod index;
+mod input;
+mod journey;
+mod narrator;
+mod prompt;
+mod rules;
+mod trace;
+mod unruly;
+mod watch;
+mod world;
+
+use clotho::ids::NodeId;
+use clotho::tree::{Node, Role, Status};
+use clotho::turn::{Generate, NewMessage, NewSession, Started, TurnError};
+use serde_json::{Value, json};
+
+use crate::support::app::{Setup, TestApp};
+use crate::support::mock_model::{Gate, MockModel, Reply};
+use crate::support::story::{Story, edit, message, on, rin, sent, within};
+
+/// A manifest with a schema and the permissions that tests need.
+fn manifest(id: &str, more: &str) -> String {
+    format!(
+        "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n{more}\n[permissions]\nrequest = [\"notes\", \
+         \"input.rewrite\", \"input.stop\"]\n"
+    )
+}
+
+/// Adds a plugin that is one script without a schema.
+trait WithScript {
+    fn script(self, id: &str, script: &str) -> Self;
+    fn script_with(self, id: &str, more: &str, script: &str) -> Self;
+}
+
+impl WithScript for Setup {
+    fn script(self, id: &str, script: &str) -> Self {
+        self.script_with(id, "", script)
+    }
+
+    fn script_with(self, id: &str, more: &str, script: &str) -> Self {
+        self.plugin(id, &[("plugin.toml", &manifest(id, more)), ("main.rhai", script)])
+    }
+}
+
+/// Hit points from 0 to 100, begun at 100 and moved by `[HP -10]` in replies; a roll for each reply.
+const HURT: &str = r#"
+fn init(ctx) { ctx.set("hp", 100); }
+fn on_reply(ctx) {
+    ctx.set("seen", ctx.get("hp"));
+    for m in ctx.find_all("\\[HP (?<n>[+-]?\\d+)\\]") { ctx.add("hp", parse_int(m.n), "the reply says so"); }
+    ctx.set("luck", ctx.roll("1d1000").total);
+}
+"#;
+const HURT_SCHEMA: &str = r#"{"type": "object", "properties": {
+    "hp": {"type": "integer", "minimum": 0, "maximum": 100, "description": "hit points"},
+    "luck": {"type": "integer", "x-visible": false}, "seen": {"type": "integer", "x-visible": false}}}"#;
+
+/// A program with the plugin `hurt`.
+fn with_hurt() -> Setup {
+    hurt(TestApp::with(), HURT)
+}
+
+/// The plugin `hurt` with a script of its own.
+fn hurt(setup: Setup, script: &str) -> Setup {
+    let manifest = manifest("hurt", "[state]\nschema = \"state.schema.json\"");
+    let files = [("plugin.toml", manifest.as_str()), ("main.rhai", script), ("state.schema.json", HURT_SCHEMA)];
+    setup.plugin("hurt", &files)
+}
+
+/// A reply that comes piece by piece as a gate lets it.
+fn gated(pieces: &[&str]) -> (Reply, Gate) {
+    let gate = Gate::new();
+    (Reply::ok(pieces.iter().copied()).gated(&gate), gate)
+}
+
+/// The texts of nodes.
+fn texts(nodes: &[Node]) -> Vec<&str> {
+    nodes.iter().map(|node| node.content.as_str()).collect()
+}

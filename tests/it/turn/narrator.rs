@@ -1,0 +1,117 @@
+//! Plugins that write the replies themselves (`plugin:<id>`).
+
+use clotho::plugin::{Dice, Seeds};
+
+use super::*;
+
+const TELLER: &str = r#"
+fn init(ctx) { ctx.set("hp", 20); }
+fn narrate(ctx) {
+    if ctx.text == "tear" { ctx.add("hp", -5); throw "the book is torn"; }
+    if ctx.text == "nothing" { return ""; }
+    ctx.add("hp", -1, "walking tires");
+    [`You said: ${ctx.text}.\n\n`, `You rolled ${ctx.roll("1d1000").total}.`]
+}
+fn on_reply(ctx) { ctx.set("heard", ctx.text.len()); ctx.set("seen", ctx.get("hp")); }
+"#;
+
+async fn story(app: &TestApp) -> Story<'_> {
+    let character = app.character(rin()).await;
+    let new =
+        NewSession { character_ids: vec![character], model: Some("plugin:teller".into()), ..NewSession::default() };
+    Story::with(app, new).await
+}
+
+/// A narrator plays in its own session; its text, operations and dice are the reply's; no model is asked.
+#[tokio::test]
+async fn a_narrator_writes_the_reply() {
+    let app = TestApp::with().script("teller", TELLER).start().await;
+    let story = story(&app).await;
+    assert_eq!(story.in_force(story.head().await).await, ["teller"]);
+    let turn = story.say("go north").await;
+    let reply = &turn.reply;
+    assert!(reply.content.starts_with("You said: go north.\n\nYou rolled "), "{}", reply.content);
+    assert_eq!((reply.status, reply.metadata["model"].as_str()), (Status::Complete, Some("plugin:teller")));
+    assert_eq!((&reply.metadata["finishReason"], story.head().await), (&json!("stop"), reply.id));
+    assert_eq!(story.var(reply.id, "/teller/hp").await, json!(19));
+    assert_eq!(story.var(reply.id, "/teller/seen").await, json!(19), "on_reply comes after narrate");
+    assert_eq!(story.var(reply.id, "/teller/heard").await, json!(reply.content.chars().count()));
+    assert!(app.mock.requests().is_empty());
+    let hooks: Vec<Value> = story.delta(reply.id).await.runs.iter().map(|run| run["hook"].clone()).collect();
+    assert_eq!(hooks, ["narrate", "on_reply"]);
+    assert_eq!(story.trace(reply.id).await.head["model"], "plugin:teller");
+}
+
+/// `domain.md` 3.8: dice are recorded, another reply has others, and the seeds give the same ones again.
+#[tokio::test]
+async fn dice_are_recorded_and_can_be_thrown_again() {
+    let app = TestApp::with().script("teller", TELLER).start().await;
+    let story = story(&app).await;
+    let first = story.say("roll").await.reply;
+    let mut totals = Vec::new();
+    for node in [first.clone(), story.another(first.id).await, story.another(first.id).await] {
+        let roll = &story.delta(node.id).await.rolls[0];
+        let total = roll["total"].as_i64().unwrap();
+        assert!(node.content.ends_with(&format!("You rolled {total}.")));
+        let seeds = Seeds { session: story.session().await.seed, node: node.dice_seed };
+        let again = Dice::parse("1d1000").unwrap().roll(&mut seeds.generator("teller", "narrate", 0));
+        assert_eq!((again.total, &roll["hook"], &roll["n"]), (total, &json!("narrate"), &json!(0)));
+        assert_eq!(story.var(node.id, "/teller/hp").await, json!(19));
+        totals.push(total);
+    }
+    totals.dedup();
+    assert!(totals.len() > 1, "{totals:?}");
+}
+
+/// A narrator that throws or says nothing: an error node with words, no effects, HEAD unmoved; going on works.
+#[tokio::test]
+async fn a_narrator_that_fails() {
+    let app = TestApp::with().script("teller", TELLER).start().await;
+    let story = story(&app).await;
+    for (text, code, words) in
+        [("tear", "provider_failed", "the book is torn"), ("nothing", "empty_reply", "without any text")]
+    {
+        let turn = story.say(text).await;
+        let error = &turn.reply.metadata["error"];
+        assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!(code)));
+        assert!(error["message"].as_str().unwrap().contains(words) && !error["hint"].as_str().unwrap().is_empty());
+        assert_eq!(story.head().await, turn.user);
+        assert_eq!(story.var(turn.reply.id, "/teller/hp").await, json!(20));
+    }
+    assert_eq!(story.say("go on").await.reply.status, Status::Complete);
+}
+
+/// A narrator that is gone, or does not play here: an error node that says so.
+#[tokio::test]
+async fn a_narrator_that_is_not_there() {
+    let app = TestApp::with().script("teller", TELLER).start().await;
+    let absent = Story::begin(&app, &[]).await;
+    let generate = Generate { model: Some("plugin:teller".into()), ..Generate::default() };
+    let new = NewMessage { generate: Some(generate), ..message(absent.head().await, "Hi.") };
+    let started = absent.send(new).await.unwrap();
+    let reply = absent.done(started.generations[0]).await;
+    let said = |reply: &Node| reply.metadata["error"]["message"].as_str().unwrap().to_owned();
+    assert!(said(&reply).contains("\"teller\" does not play in this session"), "{}", said(&reply));
+
+    let story = story(&app).await;
+    story.say("go north").await;
+    let (user, id, head) = (story.user, story.id, story.head().await);
+    let app = app.stop().await.without_plugin("teller").start().await;
+    let story = Story { app: &app, user, id };
+    let turn = story.say_to(head, "go south").await;
+    assert_eq!((turn.reply.status, story.head().await), (Status::Error, turn.user));
+    assert_eq!(turn.reply.metadata["error"]["code"], "provider_misconfigured");
+    assert!(said(&turn.reply).contains("no plugin \"teller\" is loaded that can narrate"), "{}", said(&turn.reply));
+    story.set("model", json!("mock/mock")).await;
+    assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
+}
+
+/// Where the server's own model is a narrator, it plays in every session that names no other.
+#[tokio::test]
+async fn the_servers_narrator_plays_everywhere() {
+    let app = TestApp::with().script("teller", TELLER).set("generation.model", "plugin:teller").start().await;
+    let story = Story::begin(&app, &[]).await;
+    assert_eq!(story.say("go").await.reply.status, Status::Complete);
+    story.plugins(&[]).await.unwrap();
+    assert_eq!(story.say("on").await.reply.status, Status::Complete);
+}

@@ -1,0 +1,232 @@
+//! Which rules are in force is a fact of the path (`domain.md` 3.2).
+
+use clotho::oplog::Act;
+use clotho::store::Show;
+use clotho::tree::{Kind, PluginSetting};
+
+use super::*;
+
+const COUNTER: &str = "fn init(ctx) { ctx.set(\"n\", 0); }\nfn on_reply(ctx) { ctx.add(\"n\", 1); }";
+
+fn with_counter() -> Setup {
+    TestApp::with().script("counter", COUNTER)
+}
+
+async fn n(story: &Story<'_>, node: NodeId) -> Value {
+    story.var(node, "/counter/n").await
+}
+
+/// A plugin switched on in the middle begins with a change node; what was before keeps its rules, and `init` runs once.
+#[tokio::test]
+async fn a_plugin_begins_where_it_is_switched_on() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let before = story.say("Before.").await;
+    story.plugins(&["counter"]).await.unwrap();
+    let change = story.node(story.head().await).await;
+    assert_eq!((change.kind, change.parent), (Kind::Change, Some(before.reply.id)));
+    assert_eq!(story.in_force(change.id).await, ["counter"]);
+    assert_eq!(n(&story, change.id).await, json!(0));
+    let after = story.say("After.").await;
+    assert_eq!(story.node(after.user).await.parent, Some(change.id));
+    assert_eq!(n(&story, after.reply.id).await, json!(1));
+    assert_eq!(n(&story, story.say("More.").await.reply.id).await, json!(2), "init ran once");
+
+    let old = story.another(before.reply.id).await;
+    assert_eq!(
+        (story.in_force(old.id).await.len(), n(&story, old.id).await),
+        (0, json!(null)),
+        "the past keeps its rules"
+    );
+    assert_eq!(n(&story, before.reply.id).await, json!(null));
+}
+
+/// Another branch gets its own record before its next turn; switched off, a plugin runs no more, and its values stay.
+#[tokio::test]
+async fn every_branch_gets_its_own_record() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let greeting = story.head().await;
+    let branch = story.say("A branch.").await;
+    story.checkout(greeting).await;
+    story.plugins(&["counter"]).await.unwrap();
+    story.say("The trunk.").await;
+    let turn = story.say_to(branch.reply.id, "The branch again.").await;
+    let path = story.whole_path(turn.reply.id, Show::All).await;
+    let kinds: Vec<Kind> = path.iter().map(|node| node.kind).collect();
+    use Kind::{Change, Greeting, Message, Root};
+    assert_eq!(kinds, [Root, Greeting, Message, Message, Change, Message, Message]);
+    assert_eq!(n(&story, turn.reply.id).await, json!(1));
+    assert_eq!(turn.reply.depth, 6);
+
+    story.plugins(&[]).await.unwrap();
+    assert!(story.in_force(story.head().await).await.is_empty());
+    let off = story.say("Off.").await;
+    assert_eq!(n(&story, off.reply.id).await, json!(1), "what it kept is still there, and counts no more");
+    let log = story.log().await;
+    assert_eq!(log.iter().filter(|op| op.kind == Act::Rules).count(), 2, "the branch's record came with its message");
+    assert_eq!(
+        n(&story, story.say_to(turn.reply.id, "On.").await.reply.id).await,
+        json!(1),
+        "off here too from now on"
+    );
+}
+
+/// Messages sent from one place are siblings: they share the change node between, also when they are sent at once.
+#[tokio::test]
+async fn messages_from_one_place_share_their_record() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let greeting = story.head().await;
+    let place = story.say("Here.").await.reply.id;
+    story.checkout(greeting).await;
+    story.plugins(&["counter"]).await.unwrap();
+    let sent = futures_util::future::join_all((0..6).map(|n| story.send(message(place, &format!("Message {n}.")))));
+    let mut parents = Vec::new();
+    for started in sent.await {
+        let started = started.unwrap();
+        let reply = story.done(started.generations[0]).await;
+        assert_eq!(n(&story, reply.id).await, json!(1));
+        parents.push(story.node(started.node.unwrap()).await.parent.unwrap());
+    }
+    let later = story.say_to(place, "Later.").await;
+    parents.push(story.node(later.user).await.parent.unwrap());
+    parents.dedup();
+    assert_eq!(parents.len(), 1, "seven siblings below one record");
+    let below = story.children(place).await;
+    assert_eq!((below.len(), below[0].kind), (1, Kind::Change));
+    assert_eq!(story.children(parents[0]).await.len(), 7);
+}
+
+/// Going back to a place and wanting the same rules again uses the record that is there.
+#[tokio::test]
+async fn a_record_is_used_again() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let place = story.head().await;
+    story.plugins(&["counter"]).await.unwrap();
+    let record = story.head().await;
+    story.checkout(place).await;
+    story.plugins(&["counter"]).await.unwrap();
+    assert_eq!((story.head().await, story.children(place).await.len()), (record, 1));
+}
+
+/// Settings are a part of the rules: other settings are another record, and `init` does not run again.
+#[tokio::test]
+async fn other_settings_are_other_rules() {
+    let script = "fn init(ctx) { ctx.set(\"n\", 0); }\nfn on_reply(ctx) { ctx.add(\"n\", ctx.config.by); }";
+    let setting = "[config.by]\ntype = \"integer\"\ndefault = 1\n";
+    let app = TestApp::with().script_with("counter", setting, script).start().await;
+    let story = Story::begin(&app, &["counter"]).await;
+    let one = story.say("One.").await.reply;
+    let config = json!({"by": 10}).as_object().unwrap().clone();
+    let ten = PluginSetting { config, ..on("counter") };
+    app.turns.set_plugins(story.user, story.id, vec![ten]).await.unwrap();
+    let two = story.say("Two.").await.reply;
+    assert_eq!((n(&story, one.id).await, n(&story, two.id).await), (json!(1), json!(11)));
+    assert_eq!(n(&story, story.another(one.id).await.id).await, json!(1), "a reroll of the past has the old settings");
+}
+
+/// While a reply is on its way to HEAD, HEAD stays where it is: the rules begin with the next message.
+#[tokio::test]
+async fn rules_wait_for_a_reply_on_its_way() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let (reply, gate) = gated(&["Slow."]);
+    app.mock.script(reply);
+    let started = story.start("Hi.").await;
+    story.plugins(&["counter"]).await.unwrap();
+    assert_eq!(story.head().await, started.node.unwrap());
+    gate.open();
+    let reply = story.done(started.generations[0]).await;
+    assert_eq!((story.head().await, n(&story, reply.id).await), (reply.id, json!(null)));
+    let next = story.say("On.").await;
+    assert_eq!(n(&story, next.reply.id).await, json!(1));
+    assert_eq!(story.node(story.node(next.user).await.parent.unwrap()).await.kind, Kind::Change);
+}
+
+/// What does not fit is refused with words, and nothing is written.
+#[tokio::test]
+async fn settings_that_do_not_fit_are_refused() {
+    let schema = "[state]\nschema = \"s.json\"\nroot = \"shared\"\n";
+    let setup = with_counter().script_with("needy", "[requires]\ncounter = \"^2\"\n", COUNTER);
+    let setup = setup.script_with("grumpy", "conflicts = [\"counter\"]\n", COUNTER);
+    let twin = |setup: Setup, id: &str| {
+        let manifest = manifest(id, schema);
+        setup.plugin(
+            id,
+            &[("plugin.toml", manifest.as_str()), ("main.rhai", COUNTER), ("s.json", "{\"type\": \"object\"}")],
+        )
+    };
+    let app = twin(twin(setup, "twin-a"), "twin-b").start().await;
+    let story = Story::begin(&app, &[]).await;
+    let op = story.session().await.op;
+    let with_grant = |grant: &str| PluginSetting { grants: vec![grant.to_owned()], ..on("counter") };
+    let strange = PluginSetting { config: json!({"size": 3}).as_object().unwrap().clone(), ..on("counter") };
+    for (plugins, words) in [
+        (vec![on("nobody")], "no plugin \"nobody\" is installed"),
+        (vec![on("counter"), on("counter")], "named twice"),
+        (vec![strange], "size"),
+        (vec![with_grant("state.read:*")], "state.read:*"),
+        (vec![with_grant("everything")], "everything"),
+        (vec![on("needy")], "needs the plugin \"counter\""),
+        (vec![on("needy"), on("counter")], "needs the plugin \"counter\""),
+        (vec![on("counter"), on("grumpy")], "does not get on with"),
+        (vec![on("twin-a"), on("twin-b")], "roots do not nest"),
+    ] {
+        match app.turns.set_plugins(story.user, story.id, plugins).await {
+            Err(TurnError::Invalid { field: "plugins", message }) => assert!(message.contains(words), "{message}"),
+            other => panic!("{words}: {other:?}"),
+        }
+    }
+    assert_eq!(story.session().await.op, op);
+    let off = PluginSetting { enabled: false, ..on("grumpy") };
+    app.turns.set_plugins(story.user, story.id, vec![on("counter"), off]).await.unwrap();
+    assert_eq!(story.in_force(story.head().await).await, ["counter"]);
+}
+
+/// A plugin that is gone from the server stays in force on its paths: its values keep their schema, and the reply says so.
+#[tokio::test]
+async fn a_plugin_that_is_gone_stays_in_force() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    app.mock.script(Reply::ok(["[HP -10]"]));
+    let turn = story.say("Hi.").await;
+    let (user, id) = (story.user, story.id);
+    let app = app.stop().await.without_plugin("hurt").start().await;
+    let story = Story { app: &app, user, id };
+    app.mock.script(Reply::ok(["[HP -10]"]));
+    let reply = story.say("On.").await.reply;
+    assert_eq!(reply.status, Status::Complete);
+    assert_eq!(story.var(reply.id, "/hurt/hp").await, json!(90), "nobody counts any more");
+    assert_eq!(story.in_force(reply.id).await, ["hurt"]);
+    let problems = story.delta(reply.id).await.problems;
+    assert_eq!((problems[0].code.as_str(), problems[0].plugin.as_deref()), ("plugin_missing", Some("hurt")));
+    let raise = clotho::world::Operation::from_json(&json!({"op": "add", "path": "/hurt/hp", "value": 500})).unwrap();
+    let change = app.turns.change_world(user, id, turn.reply.id, vec![raise], None).await.unwrap();
+    assert_eq!(story.var(change.node.unwrap(), "/hurt/hp").await, json!(100), "the schema holds");
+}
+
+/// A card suggests a model and plugins; what this server does not have is left out, and the session begins all the same.
+#[tokio::test]
+async fn cards_suggest_and_do_not_demand() {
+    let app = with_counter().start().await;
+    let mut card = rin();
+    card["metadata"] = json!({"clotho": {"model": "plugin:nobody", "plugins": [{"id": "nobody"}, {"id": "counter"}]}});
+    let character = app.character(card).await;
+    let new = NewSession { character_ids: vec![character], ..NewSession::default() };
+    let story = Story::with(&app, new.clone()).await;
+    assert_eq!((story.in_force(story.head().await).await, story.session().await.model), (vec!["counter".into()], None));
+    assert_eq!(story.session().await.title, "Rin");
+    for (new, field) in [
+        (NewSession { model: Some("plugin:nobody".into()), ..new.clone() }, "model"),
+        (NewSession { plugins: Some(vec![on("nobody")]), ..new.clone() }, "plugins"),
+        (NewSession { mode: Some("loop".into()), ..new.clone() }, "mode"),
+        (NewSession { character_ids: Vec::new(), ..new }, "characterIds"),
+    ] {
+        match app.turns.begin(app.owner, new).await {
+            Err(TurnError::Invalid { field: named, .. }) => assert_eq!(named, field),
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Why a reply exists: the prompt rebuilt from its trace is what was sent, whatever became of the tree since.
+
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
+use clotho::turn::Edit;
+
+use super::*;
+
+/// The trace rebuilds the messages of a request byte for byte.
+async fn check(story: &Story<'_>, reply: NodeId, body: &Value) {
+    let trace = story.trace(reply).await;
+    assert!(trace.is_exact, "{:?}", trace.head);
+    let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.word(), one.text.as_str())).collect();
+    assert_eq!(rebuilt, sent(body));
+}
+
+/// C19, S0-37, S3-13: after edits, `carry` and switching off, all prompts are still what was sent.
+#[tokio::test]
+async fn a_prompt_is_rebuilt_byte_for_byte() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let mut replies = Vec::new();
+    let mut turns = Vec::new();
+    for n in 0..6 {
+        app.mock.script(Reply::ok([format!("<think>{n}</think>Answer {n}. [HP -{n}]")]));
+        let turn = story.say(&format!("Question {n}? 天{n}")).await;
+        replies.push(turn.reply.id);
+        turns.push(turn);
+    }
+    replies.push(story.another(replies[2]).await.id);
+    replies.push(story.say("On the branch.").await.reply.id);
+    story.checkout(turns[5].reply.id).await;
+    let bodies = app.mock.requests();
+    for (reply, body) in replies.iter().zip(&bodies) {
+        check(&story, *reply, body).await;
+    }
+    story.edit(turns[1].user, Edit { carry: true, ..edit("Question 1, corrected") }).await.unwrap();
+    story.edit(turns[3].reply.id, Edit { carry: true, ..edit("Answer 3, corrected") }).await.unwrap();
+    story.enable(turns[2].user, false).await;
+    story.enable(turns[4].reply.id, false).await;
+    story.set("title", json!("Another title")).await;
+    let after = story.say("After all that.").await.reply.id;
+    replies.push(after);
+    let bodies = app.mock.requests();
+    let story = Story { app: &app, ..story };
+    for (reply, body) in replies.iter().zip(&bodies) {
+        check(&story, *reply, body).await;
+    }
+    let last = sent(&bodies[8]).iter().map(|(_, text)| (*text).to_owned()).collect::<Vec<_>>().join("\n");
+    assert!(
+        last.contains("Question 1, corrected") && last.contains("Answer 3, corrected") && !last.contains("Answer 4")
+    );
+}
+
+/// S0-37: the trace lists what the prompt was made of; the parts are the whole.
+#[tokio::test]
+async fn the_parts_are_the_whole() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let greeting = story.head().await;
+    let turn = story.say("Hi.").await;
+    let trace = story.trace(turn.reply.id).await;
+    let slots: Vec<&str> = trace.blueprint.iter().map(|block| block["slot"].as_str().unwrap()).collect();
+    assert_eq!(slots, ["main", "status"]);
+    assert!(trace.blueprint.iter().all(|block| block["kept"] == json!(true) && block["tokens"].is_u64()));
+    assert_eq!(trace.history, [greeting, turn.user]);
+    let parts: usize = trace.blueprint.iter().map(|block| block["text"].as_str().unwrap().len()).sum();
+    let history: usize = story.path(turn.user).await.iter().map(|node| node.content.len()).sum();
+    let body: usize = sent(&app.mock.requests()[0]).iter().map(|(_, text)| text.len()).sum();
+    assert_eq!(parts + history, body);
+}
+
+#[derive(QueryableByName)]
+struct Bytes {
+    #[diesel(sql_type = BigInt)]
+    bytes: i64,
+}
+
+/// C19: traces grow with what is new in each turn: sixty more turns cost as much as the sixty before.
+#[tokio::test]
+async fn traces_grow_linearly() {
+    let app = TestApp::with().set("generation.context_tokens", "100000").start().await;
+    let story = Story::begin(&app, &[]).await;
+    let bytes = || {
+        let mut conn = SqliteConnection::establish(app.home().join("data/clotho.db").to_str().unwrap()).unwrap();
+        let query = "SELECT COALESCE(SUM(LENGTH(body)), 0) AS bytes FROM traces";
+        diesel::sql_query(query).get_result::<Bytes>(&mut conn).unwrap().bytes
+    };
+    let mut grown = vec![0];
+    for _ in 0..2 {
+        for _ in 0..60 {
+            story.say("A question of some length, the same each time.").await;
+        }
+        grown.push(bytes());
+    }
+    let (first, second) = (grown[1], grown[2] - grown[1]);
+    assert!(second < first * 13 / 10, "{first} bytes, then {second}");
+    check(&story, story.head().await, &app.mock.requests()[119]).await;
+}

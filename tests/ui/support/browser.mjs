@@ -1,0 +1,40 @@
+// One Chromium for a test file; pages that fail their test on any console error or breach of the content policy.
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+const FLAGS =
+  "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+
+export const launch = () =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS.split(" ") });
+
+/**
+ * A fresh reader.
+ * @param {import("playwright-core").Browser} browser
+ * @param {import("playwright-core").BrowserContextOptions & {expected?: RegExp}} [options] `expected`: errors that belong to the test
+ */
+export async function reader(browser, { expected, ...options } = {}) {
+  const context = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 860 }, reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const wrong = [];
+  await page.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (event) => console.error(`content policy: ${event.violatedDirective} ${event.blockedURI}`));
+  });
+  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  page.on("pageerror", (error) => wrong.push(String(error.stack)));
+  const close = async () => {
+    await context.close();
+    assert.deepEqual(wrong.filter((text) => !expected?.test(text)), []);
+  };
+  return { page, close, wrong };
+}
+
+/** Waits until something is true; what it waited for is in the failure. @param {() => Promise<boolean>} is @param {string} what */
+export async function until(is, what, watchdog = 20_000) {
+  const end = Date.now() + watchdog;
+  while (!(await is())) {
+    if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

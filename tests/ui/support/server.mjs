@@ -1,0 +1,146 @@
+// Starts the real program on a free port with its own data directory, and a small model server that says what a test
+// tells it to say, when the test tells it to.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const READY = /Clotho listens on (http:\/\/127\.0\.0\.1:\d+)/;
+const WATCHDOG = 60_000;
+
+/** @typedef {{base: string, folder: string, api: Api, stop: (signal?: string) => Promise<void>, start: () => Promise<void>, close: () => Promise<void>}} Clotho */
+/** @typedef {(method: string, path: string, body?: unknown) => Promise<any>} Api */
+
+/** @param {string} [config] more lines for config.toml @returns {Promise<Clotho>} */
+export async function startClotho(config = "") {
+  const program = process.env.CLOTHO_BIN;
+  if (!program) throw new Error("CLOTHO_BIN must name the clotho program");
+  const folder = await mkdtemp(join(tmpdir(), "clotho-ui-"));
+  await writeFile(join(folder, "config.toml"), config);
+  const clotho = { base: "", folder, api: /** @type {Api} */ (async () => {}), stop, start, close };
+  let child = null;
+  let listen = "127.0.0.1:0";
+
+  async function start() {
+    const env = {
+      ...process.env,
+      CLOTHO_CONFIG: join(folder, "config.toml"),
+      CLOTHO_STORAGE__DATA_DIR: join(folder, "data"),
+      CLOTHO_SERVER__LISTEN: listen,
+    };
+    child = spawn(program, [], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+    clotho.base = await ready(child);
+    listen = new URL(clotho.base).host;
+    clotho.api = caller(clotho.base);
+  }
+
+  /** @param {string} [signal] */
+  function stop(signal = "SIGTERM") {
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+    child.kill(signal);
+    return gone;
+  }
+
+  async function close() {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  await start();
+  return clotho;
+}
+
+/** Waits for the line that says where the server listens. @param {import("node:child_process").ChildProcess} child */
+function ready(child) {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const timer = setTimeout(() => reject(new Error(`the server did not say where it listens:\n${said}`)), WATCHDOG);
+    const hear = (data) => {
+      said += data;
+      const found = READY.exec(said);
+      if (!found) return;
+      clearTimeout(timer);
+      resolve(found[1]);
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
+  });
+}
+
+/** @param {string} base @returns {Api} */
+function caller(base) {
+  return async (method, path, body) => {
+    const headers = { Origin: base, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+    const me = method === "GET" ? null : await (await fetch(`${base}/api/auth/me`)).json();
+    if (me?.csrf) headers["X-CSRF-Token"] = me.csrf;
+    const response = await fetch(base + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === "" ? null : JSON.parse(text);
+  };
+}
+
+/** A model server. Each reply sends its pieces as the test lets it: `next(n)` lets n pieces go, `finish()` all of them. */
+export async function startModel() {
+  const waiting = [];
+  const requests = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (data) => (body += data));
+    request.on("end", () => {
+      if (request.method === "GET") return response.writeHead(200, { "Content-Type": "application/json" }).end('{"data":[{"id":"m"}]}');
+      requests.push(JSON.parse(body));
+      void answer(response, waiting.shift() ?? reply(["Yes."]).open());
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
+  const url = `http://127.0.0.1:${server.address().port}/v1`;
+  return {
+    url,
+    requests,
+    /** @param {(string | {reasoning: string})[]} pieces of the next reply, which is held until it is let go */
+    hold(pieces) {
+      const held = reply(pieces);
+      waiting.push(held);
+      return held;
+    },
+    /** @param {(string | {reasoning: string})[]} pieces of the next reply, sent at once */
+    say(pieces) {
+      waiting.push(reply(pieces).open());
+    },
+    close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
+  };
+}
+
+/** @param {(string | {reasoning: string})[]} pieces */
+function reply(pieces) {
+  let allowed = 0;
+  let wake = () => {};
+  const held = {
+    pieces,
+    next: (n = 1) => ((allowed += n), wake()),
+    open: () => ((allowed = Infinity), wake(), held),
+    /** @param {number} index */
+    async allows(index) {
+      while (index >= allowed) await new Promise((resolve) => (wake = () => resolve(undefined)));
+    },
+  };
+  return held;
+}
+
+/** @param {import("node:http").ServerResponse} response @param {ReturnType<typeof reply>} held */
+async function answer(response, held) {
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  const send = (choice) => response.write(`data: ${JSON.stringify({ model: "m", choices: [{ index: 0, ...choice }] })}\n\n`);
+  for (const [index, piece] of held.pieces.entries()) {
+    await held.allows(index);
+    if (response.destroyed) return;
+    send({ delta: typeof piece === "string" ? { content: piece } : { reasoning_content: piece.reasoning } });
+  }
+  await held.allows(held.pieces.length);
+  send({ delta: {}, finish_reason: "stop" });
+  response.end("data: [DONE]\n\n");
+}
