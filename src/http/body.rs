@@ -109,7 +109,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
     let mut reader = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        from_json_error(&path, &error.into_inner())
+        // What is no JSON further on is no JSON, whatever came before.
+        let whole = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
+        whole.map_or_else(|| from_json_error(&path, &error.into_inner()), |error| from_json_error(".", &error))
     })?;
     reader.end().map_err(|error| from_json_error(".", &error))?;
     Ok(value)
@@ -128,7 +130,8 @@ fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {
 /// A refusal of a field by what a deserializer said of it.
 pub fn invalid(path: &str, message: String) -> ApiError {
     let path = if path == "." { "" } else { path };
-    let named = message.strip_prefix("missing field \"").and_then(|rest| rest.split_once('"'));
+    let about = ["missing field \"", "duplicate field \""].into_iter().find_map(|words| message.strip_prefix(words));
+    let named = about.and_then(|rest| rest.split_once('"'));
     let field = match named {
         Some((name, _)) if path.is_empty() => name.to_owned(),
         Some((name, _)) => format!("{path}.{name}"),
@@ -181,7 +184,8 @@ mod tests {
             assert!(error.message.contains(words), "{error}");
         };
         check(b"{", Code::Malformed, None, "EOF");
-        check(b"{} {}", Code::Invalid, Some("name"), "missing");
+        check(b"{} {}", Code::Malformed, None, "trailing");
+        check(br#"{"name": 5, "x": }"#, Code::Malformed, None, "line 1, column 18");
         check(br#"{"name": "a"} x"#, Code::Malformed, None, "trailing");
         check(br#"{"name": NaN}"#, Code::Malformed, None, "line 1, column 10");
         check(b"\xff", Code::Malformed, None, "UTF-8");

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on fails, in its helpers too"
 )]
 
+mod http;
 mod plugins;
 mod provider;
 mod store_bounds;

@@ -2,8 +2,11 @@
 //! each.
 
 pub mod app;
+pub mod client;
 pub mod mock_model;
 pub mod model;
+pub mod server;
+pub mod socket;
 pub mod spy;
 pub mod steps;
 pub mod story;

@@ -1,0 +1,310 @@
+//! What every route must not take, sent to every route.
+
+use super::*;
+use crate::support::client::Heard;
+use clotho::http::table::Entry;
+use std::collections::HashMap;
+
+/// A server with one of everything, and addresses that lead to it.
+struct House {
+    app: TestServer,
+    ids: HashMap<&'static str, String>,
+}
+
+impl House {
+    async fn new() -> Self {
+        Self::with("").await
+    }
+
+    async fn with(settings: &str) -> Self {
+        let app = TestServer::with(settings).await;
+        let (session, line) = app.line(2).await;
+        let character = session["characterIds"][0].as_str().unwrap().to_owned();
+        let persona = id(&app.post("/api/personas", &json!({"name": "Ann"})).await);
+        let ids = [("sid", id(&session)), ("nid", line[1].clone()), ("cid", character), ("pid", persona)];
+        Self { app, ids: ids.into_iter().collect() }
+    }
+
+    /// The address of a route, with ids of what is there.
+    fn address(&self, entry: &Entry) -> String {
+        let part = |part: &str| match part.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+            Some(name) => self.ids.get(name).cloned().unwrap_or_else(|| "combat".into()),
+            None => part.to_owned(),
+        };
+        entry.path.split('/').map(part).collect::<Vec<_>>().join("/")
+    }
+
+    async fn send(&self, entry: &Entry, body: &[u8], kind: &str) -> Heard {
+        self.app.ask(entry.method.as_str(), &self.address(entry)).bytes(body, kind).send().await
+    }
+}
+
+/// The routes that take a body: all that write, but for deleting and cancelling.
+fn with_bodies() -> Vec<Entry> {
+    let takes = |entry: &Entry| {
+        matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !entry.path.ends_with("/cancel")
+    };
+    clotho::http::table().into_iter().filter(takes).collect()
+}
+
+#[tokio::test]
+async fn no_route_takes_what_is_no_json() {
+    let house = House::new().await;
+    let cut = b"{\"content\": \"x".as_slice();
+    for body in [b"{".as_slice(), b"}", b"{]", b"nothing", b"NaN", b"{\"a\": NaN}", b"{\"a\": Infinity}", b"\xff\xfe{}", cut] {
+        for entry in with_bodies() {
+            house.send(&entry, body, "application/json").await.refused("malformed");
+        }
+    }
+    for entry in with_bodies() {
+        let heard = house.send(&entry, b"{} {}", "application/json").await;
+        assert!(matches!(heard.status, 400 | 422), "{}", heard.text());
+    }
+}
+
+/// S2-02, C16: a field that nobody knows does not pass silently, also not a history that a client would bring along.
+#[tokio::test]
+async fn no_route_takes_what_it_does_not_know() {
+    let house = House::new().await;
+    for entry in with_bodies() {
+        for field in ["contnet", "history", "__proto__", "owner_id"] {
+            let error = house.send(&entry, format!("{{\"{field}\": []}}").as_bytes(), "application/json").await;
+            let error = error.refused("invalid");
+            let is_list = entry.path.ends_with("/plugins");
+            assert!(is_list || error["details"]["field"] == field, "{} {error}", entry.path);
+        }
+        for query in ["?contnet=1", "?limit=abc", "?q=%ff"] {
+            let method = entry.method.as_str();
+            let heard = house.app.ask(method, &(house.address(&entry) + query)).text("{}").send().await;
+            assert!(heard.status < 500, "{}", heard.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_read_takes_a_query_it_does_not_know() {
+    let house = House::new().await;
+    let document = house.app.get("/api/openapi.json").await;
+    for entry in clotho::http::table() {
+        let pointer = format!("/paths/{}/get/parameters", entry.plain_path().replace('/', "~1"));
+        let parameters = document.pointer(&pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+        let named: Vec<&Value> = parameters.iter().filter(|one| one["in"] == "query").collect();
+        if entry.method != "GET" || named.is_empty() {
+            continue;
+        }
+        let ask = |query: &str| house.app.ask("GET", &format!("{}?{query}", house.address(&entry))).send();
+        assert_eq!(ask("typo=1").await.refused("invalid")["details"]["field"], "typo", "{}", entry.path);
+        ask("a=%zz").await.refused("malformed");
+        ask("a=%ff").await.refused("malformed");
+        for parameter in named {
+            let name = parameter["name"].as_str().unwrap();
+            let error = ask(&format!("{name}=%00")).await.refused("invalid");
+            assert_eq!(error["details"]["field"], name, "{}", entry.path);
+            let is_number = parameter["schema"].to_string().contains("integer");
+            for value in if is_number { ["", "-1", "abc", "1e3", "99999999999999999999"].as_slice() } else { &[] } {
+                let error = ask(&format!("{name}={value}")).await.refused("invalid");
+                assert_eq!(error["details"]["field"], name, "{} {value}", entry.path);
+            }
+        }
+        if parameters.iter().any(|one| one["name"] == "limit") {
+            ask("limit=0").await.refused("invalid");
+            ask("limit=501").await.refused("invalid");
+        }
+        if parameters.iter().any(|one| one["name"] == "cursor") {
+            ask("cursor=abc").await.refused("invalid");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_route_takes_texts_that_no_database_keeps() {
+    let house = House::new().await;
+    let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
+    let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for entry in with_bodies() {
+        for body in [r#"{"name": "a\u0000b"}"#, r#"{"name": "\ud800"}"#, r#"{"name": ["\udc00x"]}"#, &deep, &deeper] {
+            house.send(&entry, body.as_bytes(), "application/json").await.refused("invalid");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_route_takes_another_kind_of_body() {
+    let house = House::new().await;
+    for entry in with_bodies() {
+        for kind in ["", "text/plain", "multipart/form-data", "application/x-www-form-urlencoded", "application/json; charset=latin1"] {
+            house.send(&entry, b"{\"a\": 1}", kind).await.refused("unsupported_media");
+        }
+        let ask = house.app.ask(entry.method.as_str(), &house.address(&entry)).text("{}");
+        ask.header("content-encoding", "gzip").send().await.refused("unsupported_media");
+    }
+}
+
+#[tokio::test]
+async fn no_route_takes_more_than_the_limit() {
+    let house = House::with("[limits]\nbody_mb = 1\n").await;
+    let app = &house.app;
+    let large = vec![b' '; (1 << 20) + 1];
+    for entry in with_bodies() {
+        let path = house.address(&entry);
+        let heard = app.ask(entry.method.as_str(), &path).bytes(&large, "application/json").send().await;
+        assert_eq!(heard.refused("too_large")["details"]["limit"], 1 << 20, "{path}");
+        // Nobody has to send it first.
+        let ask = app.ask(entry.method.as_str(), &path).header("content-type", "application/json");
+        ask.announced(99_999_999_999).send().await.refused("too_large");
+    }
+}
+
+#[tokio::test]
+async fn wrong_types_name_their_field() {
+    let house = House::new().await;
+    let sid = &house.ids["sid"];
+    let check = |method: &'static str, path: String, body: Value, field: &'static str| {
+        let ask = house.app.ask(method, &path).json(&body);
+        async move {
+            let error = ask.send().await.refused("invalid");
+            assert_eq!(error["details"]["field"], field, "{path} {body}: {error}");
+        }
+    };
+    let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
+    let node = |rest: &str| format!("/api/chat/{sid}/node/{}/{rest}", house.ids["nid"]);
+    let parent = &house.ids["nid"];
+    check("POST", "/api/characters".into(), json!({"name": 5}), "name").await;
+    check("POST", "/api/characters".into(), json!({}), "name").await;
+    check("POST", "/api/characters".into(), json!({"name": "a", "tags": ["x", 1]}), "tags[1]").await;
+    check("POST", "/api/personas".into(), json!({"name": " "}), "name").await;
+    check("POST", "/api/sessions".into(), json!({}), "characterIds").await;
+    check("POST", "/api/sessions".into(), json!({"characterIds": []}), "characterIds").await;
+    check("POST", "/api/sessions".into(), json!({"characterIds": ["x"]}), "characterIds[0]").await;
+    let two = json!({"characterIds": [house.ids["cid"], house.ids["cid"]]});
+    check("POST", "/api/sessions".into(), two, "characterIds[1]").await;
+    let plugins = json!({"characterIds": [house.ids["cid"]], "plugins": [{"id": "nobody"}]});
+    check("POST", "/api/sessions".into(), plugins, "plugins").await;
+    check("POST", "/api/sessions".into(), json!({"characterIds": [house.ids["cid"]], "model": "no"}), "model").await;
+    check("PATCH", format!("/api/sessions/{sid}"), json!({"title": ""}), "title").await;
+    check("PATCH", format!("/api/sessions/{sid}"), json!({"mode": "forest"}), "mode").await;
+    check("PATCH", format!("/api/sessions/{sid}"), json!({"model": "nobody/nothing"}), "model").await;
+    // S4-40, S0-14: a message needs its parent, and one of three roles.
+    check("POST", chat("message"), json!({"content": "x"}), "parentId").await;
+    check("POST", chat("message"), json!({"content": "x", "parentId": "1"}), "parentId").await;
+    check("POST", chat("message"), json!({"content": "x", "parentId": parent.to_uppercase()}), "parentId").await;
+    check("POST", chat("message"), json!({"content": "x", "parentId": parent, "role": "tool"}), "role").await;
+    check("POST", chat("message"), json!({"content": " ", "parentId": parent}), "content").await;
+    let with = |generate: Value| json!({"content": "x", "parentId": parent, "generate": generate});
+    check("POST", chat("message"), with(json!("yes")), "generate").await;
+    check("POST", chat("message"), with(json!({"n": 17})), "generate.n").await;
+    check("POST", node("reroll"), json!({"n": -1}), "n").await;
+    check("POST", node("edit"), json!({"content": ""}), "content").await;
+    check("POST", node("edit"), json!({"content": "x", "carry": "yes"}), "carry").await;
+    check("POST", node("edit"), json!({"content": "x", "carry": true, "generate": true}), "carry").await;
+    check("PUT", chat("active_leaf"), json!({}), "nodeId").await;
+    // S4-28: enums are enums.
+    check("PUT", node("state"), json!({"effects": "off"}), "effects").await;
+    check("PUT", node("state"), json!({"isEnabled": 1}), "isEnabled").await;
+    check("PUT", node("state"), json!({}), "isEnabled").await;
+    check("PUT", node("state"), json!({"rating": 6}), "rating").await;
+    check("PUT", chat("nodes/state"), json!({"updates": []}), "updates").await;
+    check("PUT", chat("nodes/state"), json!({"updates": [{"nodeId": parent}, {"nodeId": parent}]}), "updates[1].nodeId").await;
+    check("POST", node("world"), json!({"operations": []}), "operations").await;
+    let operation = |operation: Value| json!({"operations": [operation]});
+    check("POST", node("world"), operation(json!({"op": "grow", "path": "/a"})), "operations[0].op").await;
+    check("POST", node("world"), operation(json!({"op": "set", "path": "a", "value": 1})), "operations[0].path").await;
+    check("POST", node("world"), operation(json!({"op": "set", "path": "/a", "value": 1, "x": 1})), "operations[0].x").await;
+    let summary = json!({"in": "summary", "op": "set", "path": "", "value": "x"});
+    check("POST", node("world"), operation(summary), "operations[0].in").await;
+    check("PUT", format!("/api/sessions/{sid}/plugins"), json!([{"id": "combat", "grants": "all"}]), "[0].grants").await;
+}
+
+/// A message of 10 MB is refused, and so is an empty one; nothing is written.
+#[tokio::test]
+async fn a_message_has_its_size() {
+    let app = TestServer::start().await;
+    let (session, line) = app.line(1).await;
+    let path = format!("/api/chat/{}/message", id(&session));
+    for content in ["", " \n\t", &"x".repeat(10 << 20), &"天".repeat(90_000)] {
+        let heard = app.ask("POST", &path).json(&json!({"parentId": line[1], "content": content})).send().await;
+        let code = if content.trim().is_empty() { "invalid" } else { "too_large" };
+        assert_eq!(heard.refused(code)["details"]["field"], "content");
+    }
+    let largest = "x".repeat(256 << 10);
+    app.post(&path, &json!({"parentId": line[1], "content": largest})).await;
+    let after = app.get(&format!("/api/sessions/{}", id(&session))).await;
+    assert_eq!(after["op"].as_i64().unwrap(), session["op"].as_i64().unwrap() + 1);
+}
+
+/// Malformed ids in a path are nothing that is there.
+#[tokio::test]
+async fn ids_that_are_no_ids_are_not_there() {
+    let house = House::new().await;
+    for entry in clotho::http::table() {
+        let Some(name) = ["{nid}", "{sid}", "{cid}", "{pid}"].into_iter().find(|name| entry.path.contains(name)) else {
+            continue;
+        };
+        for odd in ["1", "x", "..%2f", "%00", "018F3E2A-0000-7000-8000-0000000000AA", "{id}"] {
+            let real = house.ids[name.trim_matches(['{', '}'])].clone();
+            let path = house.address(&entry).replace(&real, odd);
+            let body = if with_bodies().iter().any(|other| other.path == entry.path) { "{}" } else { "" };
+            let heard = house.app.ask(entry.method.as_str(), &path).text(body).send_raw().await;
+            assert!(heard.status == 404 || (heard.status == 400 && heard.body.is_empty()), "{path}: {}", heard.text());
+        }
+    }
+}
+
+/// The bodies of refusals, as clients see them.
+#[tokio::test]
+async fn refusals_look_like_this() {
+    let house = House::new().await;
+    let sid = house.ids["sid"].clone();
+    let body = |heard: Heard| serde_json::to_string_pretty(&heard.json()).unwrap();
+    let message = house.app.ask("POST", &format!("/api/chat/{sid}/message"));
+    insta::assert_snapshot!(body(message.clone().text("{\"content\": }").send().await), @r#"
+    {
+      "error": {
+        "code": "malformed",
+        "message": "not JSON at line 1, column 13: expected value",
+        "hint": "send well-formed JSON in UTF-8, and a well-formed query",
+        "details": {
+          "line": 1,
+          "column": 13
+        },
+        "incident": null
+      }
+    }
+    "#);
+    let typo = json!({"parentId": house.ids["nid"], "contnet": "x"});
+    insta::assert_snapshot!(body(message.clone().json(&typo).send().await), @r#"
+    {
+      "error": {
+        "code": "invalid",
+        "message": "unknown field \"contnet\", expected one of \"parentId\", \"content\", \"role\", \"name\", \"personaId\", \"generate\", \"moveHead\", \"expectedLeafId\", \"onStale\"",
+        "hint": "compare the request with the documentation at /api/docs",
+        "details": {
+          "field": "contnet"
+        },
+        "incident": null
+      }
+    }
+    "#);
+    insta::assert_snapshot!(body(house.app.ask("GET", "/api/sessions/x").send().await), @r#"
+    {
+      "error": {
+        "code": "not_found",
+        "message": "the session does not exist",
+        "hint": null,
+        "details": {},
+        "incident": null
+      }
+    }
+    "#);
+    insta::assert_snapshot!(body(house.app.ask("PUT", "/api/models").send().await), @r#"
+    {
+      "error": {
+        "code": "method_not_allowed",
+        "message": "this address takes GET, HEAD only",
+        "hint": "the Allow header lists what this address takes",
+        "details": {},
+        "incident": null
+      }
+    }
+    "#);
+}

@@ -1,0 +1,96 @@
+//! A client of the WebSocket.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+/// How long a test waits for a frame before it fails. Only a failing test waits this long.
+const GIVE_UP: Duration = Duration::from_secs(60);
+
+/// An open socket.
+pub struct Socket {
+    stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
+}
+
+impl Socket {
+    /// Opens one.
+    pub async fn open(at: SocketAddr, sid: &str, since: Option<i64>) -> Self {
+        Self::try_open(at, sid, since, &[]).await.unwrap_or_else(|status| panic!("refused with {status}"))
+    }
+
+    /// Tries to open one with more headers; answers with the status of a refusal.
+    pub async fn try_open(
+        at: SocketAddr,
+        sid: &str,
+        since: Option<i64>,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, u16> {
+        let since = since.map(|op| format!("?since={op}")).unwrap_or_default();
+        let mut request = format!("ws://{at}/api/chat/{sid}/ws{since}").into_client_request().unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
+        }
+        match connect_async(request).await {
+            Ok((stream, _)) => Ok(Self { stream }),
+            Err(Error::Http(answer)) => Err(answer.status().as_u16()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Sends a frame.
+    pub async fn say(&mut self, frame: &Value) {
+        self.say_text(&frame.to_string()).await;
+    }
+
+    /// Sends a text.
+    pub async fn say_text(&mut self, text: &str) {
+        self.stream.send(Message::text(text)).await.unwrap();
+    }
+
+    /// Sends bytes.
+    pub async fn say_bytes(&mut self, bytes: &[u8]) {
+        self.stream.send(Message::binary(bytes.to_vec())).await.unwrap();
+    }
+
+    /// The next frame; `None` when the socket was closed.
+    pub async fn next(&mut self) -> Option<Value> {
+        loop {
+            let message = tokio::time::timeout(GIVE_UP, self.stream.next()).await.expect("a frame");
+            match message {
+                Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                Some(Ok(other)) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// The frames up to and including the first that fits.
+    pub async fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let frame = self.next().await.unwrap_or_else(|| panic!("closed after {frames:#?}"));
+            let is_last = fits(&frame);
+            frames.push(frame);
+            if is_last {
+                return frames;
+            }
+        }
+    }
+
+    /// The frames up to and including the first of a type.
+    pub async fn until_type(&mut self, name: &str) -> Vec<Value> {
+        self.until(|frame| frame["type"] == name).await
+    }
+}
+
+/// The types of frames.
+pub fn types(frames: &[Value]) -> Vec<&str> {
+    frames.iter().map(|frame| frame["type"].as_str().unwrap()).collect()
+}
