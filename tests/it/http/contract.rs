@@ -98,7 +98,9 @@ async fn head_answers_like_get_without_a_body() {
 #[tokio::test]
 async fn addresses_of_nothing_are_refused() {
     let app = TestServer::start().await;
-    for path in ["/api", "/api/", "/nothing", "/api/chat", "/api/sessions/", "/api//sessions", "/assets", "/..%2f..%2fetc"] {
+    for path in
+        ["/api", "/api/", "/nothing", "/api/chat", "/api/sessions/", "/api//sessions", "/assets", "/..%2f..%2fetc"]
+    {
         app.ask("GET", path).send().await.refused("not_found");
     }
     let heard = app.ask("GET", "/%3Cscript%3Ealert(1)%3C/script%3E?q=%3Cscript%3E").send().await;

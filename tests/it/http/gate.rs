@@ -1,7 +1,7 @@
 //! Who comes from the wrong side does not come in.
 
-use super::*;
 use super::contract::address;
+use super::*;
 use crate::support::socket::Socket;
 
 /// Foreign names for this machine (DNS rebinding), on every route and on the upgrade of a socket.
@@ -27,7 +27,8 @@ async fn a_foreign_host_is_refused_everywhere() {
 async fn a_foreign_page_is_refused_everywhere() {
     let app = TestServer::start().await;
     for entry in clotho::http::table() {
-        for (name, value) in [("origin", "https://evil.example"), ("origin", "null"), ("origin", "http://127.0.0.1:1")] {
+        for (name, value) in [("origin", "https://evil.example"), ("origin", "null"), ("origin", "http://127.0.0.1:1")]
+        {
             let ask = app.ask(entry.method.as_str(), &address(&entry)).header(name, value);
             ask.send().await.refused("bad_host");
         }
@@ -47,7 +48,8 @@ async fn a_socket_passes_the_same_gate() {
     let open = |headers: Vec<(&'static str, String)>| {
         let (at, sid) = (app.at, sid.clone());
         async move {
-            let headers: Vec<(&'static str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let headers: Vec<(&'static str, &str)> =
+                headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
             Socket::try_open(at, &sid, None, &headers).await.map(|_| ())
         }
     };
@@ -72,7 +74,10 @@ async fn a_browser_writes_with_the_token_only() {
     from_page().header("x-csrf-token", &token).header("sec-fetch-site", "same-origin").send().await.expect(201);
     // A program that is no browser needs none.
     app.ask("POST", "/api/characters").json(&body).send().await.expect(201);
-    assert_eq!(app.get("/api/characters").await["items"].as_array().unwrap().iter().filter(|c| c["name"] == "Rin").count(), 2);
+    assert_eq!(
+        app.get("/api/characters").await["items"].as_array().unwrap().iter().filter(|c| c["name"] == "Rin").count(),
+        2
+    );
 }
 
 #[tokio::test]
@@ -97,7 +102,10 @@ async fn every_answer_is_sealed() {
     for path in ["/", "/healthz", "/nothing", "/api/sessions", "/api/docs"] {
         let heard = app.ask("GET", path).send_raw().await;
         let policy = heard.header("content-security-policy").unwrap();
-        assert!(policy.contains("default-src 'none'") && policy.contains("require-trusted-types-for 'script'"), "{path}");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("require-trusted-types-for 'script'"),
+            "{path}"
+        );
         assert!(!policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"), "{path}");
         assert_eq!(heard.header("x-content-type-options"), Some("nosniff"), "{path}");
         assert_eq!(heard.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");

@@ -41,9 +41,8 @@ impl House {
 
 /// The routes that take a body: all that write, but for deleting and cancelling.
 fn with_bodies() -> Vec<Entry> {
-    let takes = |entry: &Entry| {
-        matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !entry.path.ends_with("/cancel")
-    };
+    let takes =
+        |entry: &Entry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !entry.path.ends_with("/cancel");
     clotho::http::table().into_iter().filter(takes).collect()
 }
 
@@ -51,7 +50,9 @@ fn with_bodies() -> Vec<Entry> {
 async fn no_route_takes_what_is_no_json() {
     let house = House::new().await;
     let cut = b"{\"content\": \"x".as_slice();
-    for body in [b"{".as_slice(), b"}", b"{]", b"nothing", b"NaN", b"{\"a\": NaN}", b"{\"a\": Infinity}", b"\xff\xfe{}", cut] {
+    for body in
+        [b"{".as_slice(), b"}", b"{]", b"nothing", b"NaN", b"{\"a\": NaN}", b"{\"a\": Infinity}", b"\xff\xfe{}", cut]
+    {
         for entry in with_bodies() {
             house.send(&entry, body, "application/json").await.refused("malformed");
         }
@@ -132,7 +133,13 @@ async fn no_route_takes_texts_that_no_database_keeps() {
 async fn no_route_takes_another_kind_of_body() {
     let house = House::new().await;
     for entry in with_bodies() {
-        for kind in ["", "text/plain", "multipart/form-data", "application/x-www-form-urlencoded", "application/json; charset=latin1"] {
+        for kind in [
+            "",
+            "text/plain",
+            "multipart/form-data",
+            "application/x-www-form-urlencoded",
+            "application/json; charset=latin1",
+        ] {
             house.send(&entry, b"{\"a\": 1}", kind).await.refused("unsupported_media");
         }
         let ask = house.app.ask(entry.method.as_str(), &house.address(&entry)).text("{}");
@@ -204,15 +211,23 @@ async fn wrong_types_name_their_field() {
     check("PUT", node("state"), json!({}), "isEnabled").await;
     check("PUT", node("state"), json!({"rating": 6}), "rating").await;
     check("PUT", chat("nodes/state"), json!({"updates": []}), "updates").await;
-    check("PUT", chat("nodes/state"), json!({"updates": [{"nodeId": parent}, {"nodeId": parent}]}), "updates[1].nodeId").await;
+    check(
+        "PUT",
+        chat("nodes/state"),
+        json!({"updates": [{"nodeId": parent}, {"nodeId": parent}]}),
+        "updates[1].nodeId",
+    )
+    .await;
     check("POST", node("world"), json!({"operations": []}), "operations").await;
     let operation = |operation: Value| json!({"operations": [operation]});
     check("POST", node("world"), operation(json!({"op": "grow", "path": "/a"})), "operations[0].op").await;
     check("POST", node("world"), operation(json!({"op": "set", "path": "a", "value": 1})), "operations[0].path").await;
-    check("POST", node("world"), operation(json!({"op": "set", "path": "/a", "value": 1, "x": 1})), "operations[0].x").await;
+    check("POST", node("world"), operation(json!({"op": "set", "path": "/a", "value": 1, "x": 1})), "operations[0].x")
+        .await;
     let summary = json!({"in": "summary", "op": "set", "path": "", "value": "x"});
     check("POST", node("world"), operation(summary), "operations[0].in").await;
-    check("PUT", format!("/api/sessions/{sid}/plugins"), json!([{"id": "combat", "grants": "all"}]), "[0].grants").await;
+    check("PUT", format!("/api/sessions/{sid}/plugins"), json!([{"id": "combat", "grants": "all"}]), "[0].grants")
+        .await;
 }
 
 /// A message of 10 MB is refused, and so is an empty one; nothing is written.

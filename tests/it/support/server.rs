@@ -166,7 +166,10 @@ impl TestServer {
         app.store
             .write(move |tx| {
                 tx.put_user(&User { id: user, name: "Stranger".into(), role: "user".into() }, now)?;
-                tx.put_character(user, &CharacterCard { id: character, card: card.clone(), created: now, updated: now })?;
+                tx.put_character(
+                    user,
+                    &CharacterCard { id: character, card: card.clone(), created: now, updated: now },
+                )?;
                 tx.put_persona(user, &PersonaCard { id: persona, card: card.clone(), created: now, updated: now })?;
                 tx.begin_session(&story, &first, std::slice::from_ref(&second), now)
             })
