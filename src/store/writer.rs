@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::conn::{self, Conn};
 use super::error::{StoreError, WriteError};
+use super::memory::Memory;
 use super::tx::{Published, Tx, TxContext};
 
 /// What the writer thread is asked to do.
@@ -83,7 +84,7 @@ impl Writer {
         published: tokio::sync::mpsc::UnboundedSender<Published>,
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel();
-        let mut group = Group { conn, context, published, group_max };
+        let mut group = Group { conn, context, memory: Memory::default(), published, group_max };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || group.serve(&queue))
@@ -131,6 +132,7 @@ impl Drop for Writer {
 struct Group {
     conn: Conn,
     context: TxContext,
+    memory: Memory,
     published: tokio::sync::mpsc::UnboundedSender<Published>,
     group_max: usize,
 }
@@ -181,7 +183,10 @@ impl Group {
         let result = self.requests(jobs).and_then(|published| conn::commit(&mut self.conn).map(|()| published));
         match &result {
             Ok(_) => self.context.caches.count_commit(),
-            Err(_) => conn::rollback(&mut self.conn),
+            Err(_) => {
+                conn::rollback(&mut self.conn);
+                self.memory.forget();
+            }
         }
         result
     }
@@ -190,7 +195,7 @@ impl Group {
         let mut published = Vec::new();
         for job in jobs {
             conn::savepoint(&mut self.conn)?;
-            let mut tx = Tx::new(&mut self.conn, &self.context);
+            let mut tx = Tx::new(&mut self.conn, &self.context, &mut self.memory);
             let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(&mut tx)))
                 .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
             let events = tx.finish()?;
@@ -199,7 +204,10 @@ impl Group {
                     conn::release(&mut self.conn)?;
                     published.extend(events);
                 }
-                Verdict::TakeBack => conn::rollback_to_savepoint(&mut self.conn)?,
+                Verdict::TakeBack => {
+                    conn::rollback_to_savepoint(&mut self.conn)?;
+                    self.memory.forget();
+                }
             }
         }
         Ok(published)
