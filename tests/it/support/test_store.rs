@@ -81,6 +81,11 @@ impl TestStore {
         (self.store, self.published) = (Some(store), published);
     }
 
+    /// Closes the store: nobody holds the file then.
+    pub fn close(&mut self) {
+        self.store = None;
+    }
+
     pub fn now(&self) -> Time {
         self.clock.now()
     }
