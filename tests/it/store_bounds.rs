@@ -239,7 +239,7 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
     });
 }
 
-/// `architecture.md` 3, the trap of the statement cache: whatever a session does all day is prepared once for each
+/// The trap of the statement cache: whatever a session does all day is prepared once for each
 /// connection and kept, with or without optional columns.
 #[test]
 fn store_prepares_every_statement_once() {
