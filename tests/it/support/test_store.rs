@@ -81,11 +81,6 @@ impl TestStore {
         (self.store, self.published) = (Some(store), published);
     }
 
-    /// Closes the store: nobody holds the file then.
-    pub fn close(&mut self) {
-        self.store = None;
-    }
-
     pub fn now(&self) -> Time {
         self.clock.now()
     }
