@@ -15,7 +15,7 @@ pub struct Delta {
     pub problems: Vec<Trouble>,
     /// Every draw of chance: `{plugin, hook, n, spec, dice, total}`.
     pub rolls: Vec<Value>,
-    /// Every hook that ran: `{plugin, version, hook, ops, warnings, log, micros, operations, error}`.
+    /// Every hook that ran: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`.
     pub runs: Vec<Value>,
 }
 
