@@ -155,7 +155,8 @@ fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
 fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: &mut Proposal) {
     let id = player.plugin.id().to_owned();
     let problems: Vec<Problem> = fold(Arc::make_mut(&mut proposal.world), &outcome.operations, &stage.rules);
-    let mut own = Delta { operations: outcome.operations, ..Delta::default() };
+    let said = outcome.notes.iter().map(|text| Note { plugin: id.clone(), text: text.clone() }).collect();
+    let mut own = Delta { operations: outcome.operations, notes: said, ..Delta::default() };
     own.note_problems(&problems);
     proposal.delta.runs.push(json!({
         "plugin": id, "version": player.plugin.manifest().version.to_string(), "hook": hook.name(),
@@ -170,7 +171,7 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
     proposal.delta.operations.extend(own.operations);
     proposal.delta.problems.extend(own.problems);
     proposal.delta.rolls.extend(outcome.rolls.iter().map(roll));
-    proposal.delta.notes.extend(outcome.notes.into_iter().map(|text| Note { plugin: id.clone(), text }));
+    proposal.delta.notes.extend(own.notes);
     proposal.answers.push((id, outcome.answer));
 }
 
