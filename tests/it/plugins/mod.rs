@@ -10,6 +10,7 @@ use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Po
 use clotho::world::{Rules, World};
 use serde_json::{Value, json};
 
+mod command;
 mod contract;
 mod hostile;
 mod loading;

@@ -77,6 +77,18 @@ fn a_passing_test_says_nothing() {
     assert_eq!(said(script, "hook = \"init\"\n[expect]\nstate.hp = 40.0\nops = [{ op = \"set\" }]"), "");
 }
 
+/// Whose text a hook is about: the server says the same (`turn::narrator`).
+#[test]
+fn hooks_are_told_whose_text_it_is() {
+    for (hook, role) in [("init", "system"), ("on_input", "user"), ("narrate", "user"), ("on_reply", "assistant")] {
+        let script = format!("fn {hook}(ctx) {{ ctx.set(\"role\", ctx.role); () }}");
+        let returns = if hook == "narrate" { script.replace("()", "\"Said.\"") } else { script };
+        assert_eq!(said(&returns, &format!("hook = \"{hook}\"\n[expect]\nstate.role = \"{role}\"\n")), "");
+    }
+    let offers = "fn quick_replies(ctx) { [#{ label: ctx.role }] }";
+    assert_eq!(said(offers, "hook = \"quick_replies\"\n[expect]\nlabels = [\"assistant\"]\n"), "");
+}
+
 #[test]
 fn every_difference_is_named() {
     let script = "fn on_reply(ctx) { ctx.add(\"a/hp\", -3, \"hit\"); ctx.warn(\"odd\"); }";

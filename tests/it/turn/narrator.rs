@@ -173,3 +173,24 @@ async fn a_typo_in_the_adventure_is_mended() {
     assert_eq!((story.head().await, story.var(next.id, "/lantern-keep/hp").await), (next.id, hp));
     assert!(story.whole_path(next.id, clotho::store::Show::All).await.iter().any(|node| node.id == mended));
 }
+
+/// Whose text a hook is about: the runner of plugins' tests says the same (`plugins::modder`).
+#[tokio::test]
+async fn hooks_are_told_whose_text_it_is() {
+    let hooks = ["init", "on_input", "narrate", "on_reply"];
+    let mut script = "fn quick_replies(ctx) { [#{ label: ctx.role }] }\n".to_owned();
+    for hook in hooks {
+        let returns = if hook == "narrate" { "\"Said.\"" } else { "()" };
+        script.push_str(&format!("fn {hook}(ctx) {{ ctx.set(\"{hook}\", ctx.role); {returns} }}\n"));
+    }
+    let app = TestApp::with().script("teller", &script).start().await;
+    let story = story(&app).await;
+    let reply = story.say("Hi.").await.reply;
+    let mut told = Vec::new();
+    for hook in hooks {
+        told.push(story.var(reply.id, &format!("/teller/{hook}")).await);
+    }
+    assert_eq!(told, ["system", "user", "user", "assistant"]);
+    let offered = app.turns.quick_replies(story.user, story.id, reply.id).await.unwrap();
+    assert_eq!(offered[0].label, "assistant");
+}
