@@ -118,6 +118,18 @@ impl Bare {
     }
 }
 
+/// The size of a database, what still stands in its write-ahead log included.
+pub fn size(path: &Path) -> u64 {
+    #[derive(QueryableByName)]
+    struct Size {
+        #[diesel(sql_type = BigInt)]
+        bytes: i64,
+    }
+    let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+    let query = "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size";
+    diesel::sql_query(query).get_result::<Size>(&mut conn).unwrap().bytes.try_into().unwrap()
+}
+
 fn id(n: i64) -> Vec<u8> {
     i128::from(n).to_be_bytes().to_vec()
 }

@@ -32,7 +32,7 @@ impl Program {
     pub fn start(mock: &MockModel) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
-            "[storage]\ndata_dir = {:?}\n[generation]\nmodel = \"mock/mock\"\n[limits]\ngenerations_per_user = 64\nws_per_user = 64\n\
+            "[storage]\ndata_dir = {:?}\n[generation]\nmodel = \"mock/mock\"\n[limits]\ngenerations_per_user = 64\nws_per_user = 1000\n\
              [[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = [\"mock\"]\n",
             folder.path().join("data").display().to_string(),
             mock.base_url()
@@ -56,7 +56,7 @@ impl Program {
     }
 
     pub fn database(&self) -> u64 {
-        self.folder.path().join("data/clotho.db").metadata().map_or(0, |file| file.len())
+        super::bare::size(&self.folder.path().join("data/clotho.db"))
     }
 }
 
@@ -181,11 +181,11 @@ impl Player {
     }
 
     /// The answer to the message: its reply is on its way.
-    pub async fn accepted(&mut self) {
-        let started = self.wire.answer().await;
-        let reply = &started["generations"][0];
-        assert_eq!(reply["status"], "generating");
+    pub async fn accepted(&mut self) -> Value {
+        let mut started = self.wire.answer().await;
+        let reply = started["generations"][0].take();
         self.leaf = text(&reply["id"]);
+        reply
     }
 
     pub async fn completed(&mut self) {

@@ -12,6 +12,8 @@ use super::table::{head, kilobytes, median, micros, quantile, row, server_cpu, u
 const ROUNDS: usize = 300;
 /// 20 messages of some 50 tokens.
 const HISTORY: usize = 20;
+/// A story begins anew after so many turns, so that its prompt stays as long as it says.
+const STORY: usize = 20;
 
 /// What this server adds to the time to the first token, the model server asked directly in turns; and how soon a message
 /// is accepted while the model has said nothing at all.
@@ -29,7 +31,11 @@ pub fn first_token() {
         let prompt = mock.requests().pop().unwrap();
         let mut direct = Wire::open(address(&mock)).await;
         let (mut alone, mut through, mut accepted) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
+            if round % STORY == 0 {
+                player = Player::begin(program.at, HISTORY).await;
+                player.turn().await;
+            }
             alone.push(ask_directly(&mut direct, &prompt).await);
             let moments = player.turn().await;
             through.push(moments.first);
@@ -67,7 +73,7 @@ async fn silent(mock: &MockModel, player: &mut Player) -> Vec<Duration> {
         let gate = Gate::new();
         mock.script(Reply::ok(["At last."]).head_gated(&gate));
         let sent = player.send().await;
-        player.accepted().await;
+        assert_eq!(player.accepted().await["status"], "generating");
         times.push(sent.elapsed());
         gate.open();
         player.completed().await;
@@ -78,7 +84,7 @@ async fn silent(mock: &MockModel, player: &mut Player) -> Vec<Duration> {
 /// Whole turns of many players at once, and what each costs the server.
 pub fn turns() {
     head(
-        "Whole turns over HTTP and WebSocket against a model that answers at once (8 pieces)",
+        "Whole turns over HTTP and WebSocket, short prompts, a model that answers at once in 8 pieces",
         &["players", "turns/s", "p50", "p99", "CPU a turn", "to disk a turn", "database a turn"],
     );
     let runtime = runtime();
@@ -86,14 +92,18 @@ pub fn turns() {
         runtime.block_on(async {
             let mock = MockModel::start().await;
             let program = Program::start(&mock);
-            let each = 1_600 / players;
+            let stories = 1_600 / players / STORY;
             let mut all = Vec::new();
             for _ in 0..players {
-                all.push(Player::begin(program.at, HISTORY).await);
+                let mut own = Vec::new();
+                for _ in 0..stories {
+                    own.push(Player::begin(program.at, 4).await);
+                }
+                all.push(own);
             }
             let (before, (bytes, _), cpu) = (program.database(), used(), server_cpu());
             let start = Instant::now();
-            let tasks: Vec<_> = all.into_iter().map(|player| tokio::spawn(play(player, each))).collect();
+            let tasks: Vec<_> = all.into_iter().map(|stories| tokio::spawn(play(stories))).collect();
             let mut times = Vec::new();
             for task in tasks {
                 times.extend(task.await.unwrap().iter().map(|moments| moments.completed));
@@ -115,10 +125,12 @@ pub fn turns() {
     }
 }
 
-async fn play(mut player: Player, turns: usize) -> Vec<Moments> {
+async fn play(stories: Vec<Player>) -> Vec<Moments> {
     let mut all = Vec::new();
-    for _ in 0..turns {
-        all.push(player.turn().await);
+    for mut player in stories {
+        for _ in 0..STORY {
+            all.push(player.turn().await);
+        }
     }
     all
 }

@@ -425,7 +425,7 @@ pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<
 }
 
 /// The rows once more up to the next power of two, so that there are few different statements and each is prepared once.
-fn padded(rows: &[i64]) -> Vec<i64> {
+pub(super) fn padded(rows: &[i64]) -> Vec<i64> {
     let mut padded = rows.to_vec();
     if let Some(last) = rows.last() {
         padded.resize(rows.len().next_power_of_two(), *last);

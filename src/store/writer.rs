@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -14,6 +15,9 @@ use super::conn::{self, Conn};
 use super::error::{StoreError, WriteError};
 use super::memory::Memory;
 use super::tx::{Published, Tx, TxContext};
+
+/// How long the writer waits for those who shared the last commit.
+const LINGER: Duration = Duration::from_micros(200);
 
 /// What the writer thread is asked to do.
 trait Job: Send {
@@ -139,16 +143,28 @@ struct Group {
 
 impl Group {
     fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn Job>>) {
+        let mut last = 1;
         while let Ok(first) = queue.recv() {
-            let mut jobs = VecDeque::from([first]);
-            while jobs.len() < self.group_max {
-                match queue.try_recv() {
-                    Ok(job) => jobs.push_back(job),
-                    Err(_) => break,
-                }
-            }
+            let jobs = self.gather(queue, first, last);
+            last = jobs.len();
             self.together(jobs);
         }
+    }
+
+    /// Takes what waits. Those who shared the last commit were answered just now, and under load most of them come again
+    /// at once: as many are waited for, for much less time than the commit takes that they would otherwise miss.
+    fn gather(&self, queue: &mpsc::Receiver<Box<dyn Job>>, first: Box<dyn Job>, last: usize) -> VecDeque<Box<dyn Job>> {
+        let mut jobs = VecDeque::from([first]);
+        let until = Instant::now() + LINGER;
+        while jobs.len() < self.group_max {
+            let missed =
+                if jobs.len() < last { until.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+            match queue.recv_timeout(missed) {
+                Ok(job) => jobs.push_back(job),
+                Err(_) => break,
+            }
+        }
+        jobs
     }
 
     /// One transaction for all. At the first database failure nothing of the group may be trusted (on a full disk the

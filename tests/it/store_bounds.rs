@@ -233,7 +233,16 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.child_ids(&placed)?;
         reader.children(&held, node)?;
         reader.context_of(&held, node)?;
-        reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
+        let page = reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
+        reader.on_path(&held, held.session.head, &page.nodes.iter().collect::<Vec<_>>())?;
+        // Many nodes are asked for up to the next power of two; one is what a live event needs.
+        reader.dress(vec![placed])?;
+        reader.contexts(&held, held.session.head, None, 20)?;
+        reader.tree_page(&held, 0, 20)?;
+        reader.outline(&held)?;
+        reader.counts(&held)?;
+        reader.size(&held)?;
+        reader.placeholders(&held)?;
         reader.is_on_path(&held, node, held.session.head)?;
         reader.operations(&held, 0, 50)?;
         reader.log_after(0, 50)?;
