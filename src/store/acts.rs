@@ -12,8 +12,8 @@ use crate::tree::edit::{self, Asked, Refusal};
 use crate::tree::{Kind, Node, Role, Session, Status};
 
 use super::climb::{self, Rung};
-use super::conn::prepared;
 use super::error::{StoreError, WriteError};
+use super::prepared::{prepared, update};
 use super::read::Held;
 use super::rows::{NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text};
 use super::tables::{nodes, sessions};
@@ -138,7 +138,7 @@ impl Tx<'_> {
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;
         let places = (sessions::root_n.eq(root_row.n), sessions::head_n.eq(root_row.n));
-        self.set(|conn| prepared(diesel::update(sessions::table.find(n)).set(places)).execute(conn))?;
+        self.set(|conn| update(sessions::table, places, sessions::n.eq(n)).execute(conn))?;
         Ok((n, root_row))
     }
 

@@ -3,8 +3,9 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable};
 
-use super::conn::{Conn, prepared};
+use super::conn::Conn;
 use super::error::StoreError;
+use super::prepared::prepared;
 use super::rows::NodeRow;
 
 /// The first stretch that both lines climb in search of where they meet; each next one is twice as long.

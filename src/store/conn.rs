@@ -3,11 +3,8 @@
 
 use std::path::Path;
 
-use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::query_dsl::RunQueryDsl;
 use diesel::sql_types::Text;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
@@ -100,38 +97,6 @@ fn migration_error(error: &(dyn std::error::Error + Send + Sync)) -> StoreError 
         StoreError::Open(message)
     }
 }
-
-/// A statement that the connection prepares once and keeps. Diesel prepares every `UPDATE` and all hand-written SQL anew,
-/// since it cannot know how many different texts there will be; whoever uses this knows that there are few.
-#[must_use = "a statement does nothing until it is run"]
-pub struct Prepared<Q>(Q);
-
-/// Marks a statement whose text is one of few.
-pub fn prepared<Q>(query: Q) -> Prepared<Q> {
-    Prepared(query)
-}
-
-impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for Prepared<Q> {
-    fn walk_ast<'b>(&'b self, pass: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.0.walk_ast(pass)
-    }
-
-    fn is_safe_to_cache_prepared(&self, _: &DB) -> QueryResult<bool> {
-        Ok(true)
-    }
-}
-
-impl<Q> QueryId for Prepared<Q> {
-    type QueryId = ();
-    // Kept by its text, so that two texts of one type are never taken for each other.
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<Q: Query> Query for Prepared<Q> {
-    type SqlType = Q::SqlType;
-}
-
-impl<Q> RunQueryDsl<Conn> for Prepared<Q> {}
 
 /// Begins the transaction of a group of writes.
 pub fn begin_write(conn: &mut Conn) -> Result<(), StoreError> {

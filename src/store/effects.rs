@@ -8,8 +8,9 @@ use crate::ids::NodeId;
 use crate::oplog::Effect;
 
 use super::climb;
-use super::conn::{Conn, prepared};
+use super::conn::Conn;
 use super::error::StoreError;
+use super::prepared::update;
 use super::read::Held;
 use super::tables::{nodes, sessions, texts};
 use super::tx::Tx;
@@ -28,22 +29,20 @@ impl Tx<'_> {
             Effect::Remembered { node, to, .. } => {
                 let n = self.n_of(held, *node)?;
                 let child = to.map(|child| self.n_of(held, child)).transpose()?;
-                let own = nodes::table.find(n);
-                self.set(|conn| prepared(diesel::update(own).set(nodes::remembered_n.eq(child))).execute(conn))
+                self.set(|conn| update(nodes::table, nodes::remembered_n.eq(child), nodes::n.eq(n)).execute(conn))
             }
             Effect::Moved { node, to, .. } => self.hang(held, *node, *to),
             Effect::Shown { node, to } => {
-                let own = nodes::table.find(self.n_of(held, *node)?);
-                self.set(|conn| prepared(diesel::update(own).set(nodes::is_hidden.eq(!to))).execute(conn))
+                let n = self.n_of(held, *node)?;
+                self.set(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))
             }
             Effect::Enabled { node, to } => {
-                let own = nodes::table.find(self.n_of(held, *node)?);
-                self.set(|conn| prepared(diesel::update(own).set(nodes::is_enabled.eq(*to))).execute(conn))
+                let n = self.n_of(held, *node)?;
+                self.set(|conn| update(nodes::table, nodes::is_enabled.eq(*to), nodes::n.eq(n)).execute(conn))
             }
             Effect::Muted { node, to } => {
                 let n = self.n_of(held, *node)?;
-                let own = nodes::table.find(n);
-                self.set(|conn| prepared(diesel::update(own).set(nodes::is_muted.eq(*to))).execute(conn))?;
+                self.set(|conn| update(nodes::table, nodes::is_muted.eq(*to), nodes::n.eq(n)).execute(conn))?;
                 self.edited.push(n);
                 Ok(())
             }
@@ -73,8 +72,8 @@ impl Tx<'_> {
             return self.run(|_| Err(StoreError::Database(format!("{node} cannot hang below itself"))));
         }
         let old = self.row_n(old_n)?;
-        let own = nodes::table.find(row.n);
-        self.set(|conn| prepared(diesel::update(own).set(nodes::parent_n.eq(Some(above.n)))).execute(conn))?;
+        let (parent_n, own) = (nodes::parent_n.eq(Some(above.n)), nodes::n.eq(row.n));
+        self.set(|conn| update(nodes::table, parent_n, own).execute(conn))?;
         self.edited.push(row.n);
         let rules_n = if row.begins_rules { row.rules_n } else { above.rules_n };
         let (deeper, later) = (above.depth - old.depth, above.turn - old.turn);
@@ -99,8 +98,7 @@ impl Tx<'_> {
             None => _ = metadata.shift_remove("rating"),
         }
         let text = Value::Object(metadata).to_string();
-        let own = texts::table.find(n);
-        self.set(|conn| prepared(diesel::update(own).set(texts::metadata.eq(text))).execute(conn))
+        self.set(|conn| update(texts::table, texts::metadata.eq(text), texts::n.eq(n)).execute(conn))
     }
 
     fn setting(&mut self, held: &mut Held, name: &str, to: &Value) -> Result<(), StoreError> {
@@ -140,6 +138,6 @@ fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32, rules_n: Optio
          FROM below WHERE nodes.n = below.n",
     );
     let bound = query.bind::<Nullable<BigInt>, _>(rules_n).bind::<BigInt, _>(n);
-    prepared(bound.bind::<Integer, _>(deeper).bind::<Integer, _>(later)).execute(conn)?;
+    bound.bind::<Integer, _>(deeper).bind::<Integer, _>(later).execute(conn)?;
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! - [`Store::write`] runs a synchronous closure on the one writer thread, which commits in groups; no transaction spans an
 //!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot.
-//! - `conn.rs` is the one room that knows the dialect; `rows.rs` turns rows into the domain and names what is damaged.
+//! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
+//!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
 //!   `worlds.rs` the fold along a path, `shape.rs` the reading of many nodes at once, `traces.rs` why a reply exists,
 //!   `people.rs` users and cards.
@@ -21,6 +22,7 @@ mod error;
 mod overlay;
 mod pack;
 mod people;
+mod prepared;
 mod read;
 mod readers;
 mod replies;

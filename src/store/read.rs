@@ -13,8 +13,9 @@ use crate::world::World;
 
 use super::caches::Caches;
 use super::climb::{self, Show};
-use super::conn::{self, Conn, prepared};
+use super::conn::{self, Conn};
 use super::error::StoreError;
+use super::prepared::prepared;
 use super::rows::{FullNode, NodeRow, OperationRow, SessionRow, TextRow};
 use super::rules::RulesInForce;
 use super::tables::{nodes, operations, sessions, texts, users};

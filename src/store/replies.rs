@@ -11,8 +11,8 @@ use crate::oplog::{Act, Effect};
 use crate::tree::edit::{self, Asked, Refusal};
 use crate::tree::{Delta, Status};
 
-use super::conn::prepared;
 use super::error::{StoreError, WriteError};
+use super::prepared::{prepared, update};
 use super::read::Held;
 use super::rows::NodeRow;
 use super::tables::{nodes, segments, sessions, texts};
@@ -123,14 +123,14 @@ impl Tx<'_> {
             nodes::revision.eq(row.revision),
             nodes::since_keyframe.eq(row.since_keyframe),
         );
-        self.set(|conn| prepared(diesel::update(nodes::table.find(row.n)).set(places)).execute(conn))?;
+        self.set(|conn| update(nodes::table, places, nodes::n.eq(row.n)).execute(conn))?;
         let text = (
             texts::content.eq(keepable(&ending.content)),
             texts::reasoning.eq(ending.reasoning.as_deref().map(keepable)),
             texts::name.eq(ending.name.as_deref().map(keepable)),
             texts::metadata.eq(serde_json::Value::Object(ending.metadata.clone()).to_string()),
         );
-        self.set(|conn| prepared(diesel::update(texts::table.find(row.n)).set(text)).execute(conn))?;
+        self.set(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
         self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
         self.write_delta(row.n, row.revision, &ending.delta)?;
         if is_due {

@@ -15,8 +15,9 @@ use crate::world::{World, fold};
 
 use super::caches::{Caches, Recut};
 use super::climb::{self, Rung};
-use super::conn::{Conn, prepared};
+use super::conn::Conn;
 use super::error::{StoreError, WriteError};
+use super::prepared::update;
 use super::read::{Held, any_node_row, held, node_row};
 use super::rows::{NodeRow, OperationRow, TextRow};
 use super::rules::{self, RulesInForce};
@@ -405,8 +406,8 @@ impl<'a> Tx<'a> {
                 sessions::edits.eq(edits_now),
                 sessions::updated.eq(operation.at.0),
             );
-            let own = sessions::table.find(session_n).filter(sessions::op.eq(op - 1));
-            let changed = prepared(diesel::update(own).set(places)).execute(conn)?;
+            let own = sessions::n.eq(session_n).and(sessions::op.eq(op - 1));
+            let changed = update(sessions::table, places, own).execute(conn)?;
             if changed == 1 { Ok(n) } else { Err(StoreError::Database("the session's log forked".into())) }
         })?;
         held.session.op = op;

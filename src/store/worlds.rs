@@ -17,9 +17,10 @@ use crate::world::{Rules, World, fold};
 use super::blobs;
 use super::caches::{Caches, Recut};
 use super::climb;
-use super::conn::{Conn, prepared};
+use super::conn::Conn;
 use super::error::StoreError;
 use super::pack;
+use super::prepared::update;
 use super::rules;
 use super::tables::{deltas, edits, keyframes, nodes, sessions};
 
@@ -243,9 +244,8 @@ fn edited_since(conn: &mut Conn, session_n: i64, edit: i64) -> Result<Vec<(i64, 
 /// The database fails.
 pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<(), StoreError> {
     let body = pack_world(conn, world)?;
-    let own = keyframes::table.find(node_n);
-    let changed = prepared(diesel::update(own).set((keyframes::edits.eq(edits), keyframes::body.eq(&body))));
-    if changed.execute(conn)? == 0 {
+    let changes = (keyframes::edits.eq(edits), keyframes::body.eq(&body));
+    if update(keyframes::table, changes, keyframes::node_n.eq(node_n)).execute(conn)? == 0 {
         let row = (keyframes::node_n.eq(node_n), keyframes::edits.eq(edits), keyframes::body.eq(body));
         diesel::insert_into(keyframes::table).values(row).execute(conn)?;
     }

@@ -244,8 +244,8 @@ impl Play {
             }
             Err(other) => panic!("{other:?}"),
         };
-        let line = message.bridge.iter().chain(&message.draft).map(|draft| draft.id);
-        let expected = if move_head && !goes_along { line.last().unwrap_or(parent) } else { head };
+        let mut line = message.bridge.iter().chain(&message.draft).map(|draft| draft.id);
+        let expected = if move_head && !goes_along { line.next_back().unwrap_or(parent) } else { head };
         assert_eq!(written.head, expected, "HEAD went elsewhere");
         for draft in message.bridge.iter().chain(&message.draft) {
             let own = draft.rules.as_ref().map(|rules| RulesInForce::clone(rules).rules);

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { after, before, describe, test } from "node:test";
-import { launch, reader, until } from "./support/browser.mjs";
+import { after, afterEach, before, describe } from "node:test";
+import { closePages, launch, limitRun, reader, test, until } from "./support/browser.mjs";
 import { startClotho, startModel } from "./support/server.mjs";
 
 const REFUSED = /Failed to load resource/;
@@ -11,6 +11,8 @@ const REFUSED = /Failed to load resource/;
 const POLICY = /Content Security Policy|content policy/;
 
 let browser, clotho, model;
+
+limitRun();
 
 before(async () => {
   browser = await launch();
@@ -28,10 +30,17 @@ models = ["m"]
 `);
 });
 
+/** Servers that only one test needs. @type {import("./support/server.mjs").Clotho[]} */
+const own = [];
+
+afterEach(async () => {
+  model.reset();
+  await closePages(browser);
+  await Promise.all(own.splice(0).map((server) => server.close()));
+});
+
 after(async () => {
-  await browser?.close();
-  await clotho?.close();
-  await model?.close();
+  await Promise.allSettled([browser?.close(), clotho?.close(), model?.close()]);
 });
 
 // What a reader sees and does
@@ -272,34 +281,35 @@ describe("a story with a model", () => {
 
   test("S0-55: kill -9 in mid-stream: the page says so, catches up, and shows what was said with a retry", async () => {
     const { page, close } = await reader(browser, { expected: /WebSocket|ERR_CONNECTION_REFUSED|Failed to load resource/ });
-    const own = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
-    const character = await own.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
-    const made = await own.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+    const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
+    own.push(server);
+    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
+    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
     const held = model.hold(["Said before the crash. ", "Lost."]);
-    await page.goto(`${own.base}/s/${made.id}`);
+    await page.goto(`${server.base}/s/${made.id}`);
     await say(page, "Go on.");
     held.next();
     await last(page).locator(".live", { hasText: "Said before" }).waitFor();
-    const node = await last(page).locator("article").getAttribute("data-node");
-    // Partial text is saved within a second of its arrival: wait until it is on disk, not for a time.
-    await until(async () => (await own.api("GET", `/api/chat/${made.id}/node/${node}`)).content !== "", "the server has the text");
-    await own.stop("SIGKILL");
+    // What arrived is saved within a second: wait until it is on disk, not for a time.
+    await until(() => server.hasOnDisk("Said before the crash."), "the text is on disk");
+    await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
     held.open();
-    await own.start();
+    await server.start();
     await page.getByText("Connection lost.").waitFor({ state: "detached" });
     await page.locator(".failure").waitFor();
+    assert.equal((await texts(page)).at(-1), "Said before the crash.");
     model.say(["And on."]);
     await page.locator(".failure").getByRole("button", { name: "Try again" }).click();
     await until(async () => (await texts(page)).at(-1) === "And on.", "the retry is answered");
     await close();
-    await own.close();
   });
 
   test("hostile replies stay text: nothing runs, nothing is loaded, nothing unwanted survives", async () => {
     const { page, close } = await reader(browser, { expected: POLICY });
     const path = await newStory();
     await page.goto(clotho.base + path);
+    await replyIsThere(page);
     for (const attack of ATTACKS) {
       model.say([attack]);
       const count = await page.locator(".message").count();
@@ -419,6 +429,7 @@ describe("the tree", () => {
     const { page, close } = await reader(browser);
     const { path, ids } = await grown();
     const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
     await page.goto(clotho.base + path);
     await other.goto(clotho.base + path);
     await until(async () => (await texts(other)).length === 5, "both tabs show the story");

@@ -106,6 +106,9 @@ export function refresh() {
   return refreshing;
 }
 
+/** Waits for a reading of the line, if there is one. */
+export const readingEnds = () => Promise.resolve(refreshing);
+
 async function readLine() {
   for (let turns = 0; again && turns < 5; turns += 1) {
     again = false;

@@ -8,7 +8,7 @@ import * as api from "../net/api.js";
 import { tail, writing } from "../tree/line.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
-import { refresh, sid, visit } from "./follow.js";
+import { readingEnds, refresh, sid, visit } from "./follow.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -41,21 +41,28 @@ function keyFor(content, parentId) {
 
 /** @param {string} text @returns {Promise<void>} */
 export async function send(text) {
-  const parentId = story.head.peek();
   const content = text.trim();
-  if (!parentId || !content || story.sending.peek() || writing.peek()) return;
+  if (!content || story.sending.peek() || writing.peek()) return;
   story.setSending(true);
   try {
-    const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: parentId };
-    const started = await attempt(() => sendOrCatchUp(message));
-    if (!started) return;
-    tried = { content: "", parentId: "", key: "" };
-    if (story.draft.peek().trim() === content) writeDraft("");
-    story.applyStarted(started);
-    await refresh();
+    // Who answers quickly writes while the line is still being read: the message waits for its place, it is not dropped.
+    await readingEnds();
+    await sendFrom(story.head.peek(), content);
   } finally {
     story.setSending(false);
   }
+}
+
+/** @param {Id | null} parentId @param {string} content */
+async function sendFrom(parentId, content) {
+  if (!parentId || writing.peek()) return;
+  const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: parentId };
+  const started = await attempt(() => sendOrCatchUp(message));
+  if (!started) return;
+  tried = { content: "", parentId: "", key: "" };
+  if (story.draft.peek().trim() === content) writeDraft("");
+  story.applyStarted(started);
+  void refresh();
 }
 
 /** @param {Parameters<typeof api.send>[1]} message */

@@ -155,6 +155,7 @@ export function applyProjection(page) {
     if (peek.peek() === null) head.value = page.leafId;
     op = page.op;
     dropWatched();
+    watchReply();
   });
   return true;
 }
@@ -207,6 +208,14 @@ function follows(node) {
   if (!node) return false;
   const tail = peekNode(line.peek().at(-1) ?? null);
   return node.parentId === head.peek() || node.parentId === tail?.id || node.parentId === tail?.parentId;
+}
+
+/** A reply to the end of the line is shown while it is written, whoever asked for it; it may be known before its place is. */
+function watchReply() {
+  if (watched.peek() !== null || peek.peek() !== null) return;
+  const end = line.peek().at(-1);
+  const reply = generating().find((node) => node.parentId === end);
+  if (reply) watch(reply.id);
 }
 
 /** @param {Id} id */
@@ -291,6 +300,7 @@ function arrived(leafId) {
     setLine([...line.peek(), leafId]);
     head.value = leafId;
     dropWatched();
+    watchReply();
   });
   return true;
 }

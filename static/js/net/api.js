@@ -27,10 +27,10 @@ let csrf = null;
  * @param {string} method
  * @param {string} path
  * @param {unknown} [body]
- * @param {{signal?: AbortSignal, key?: string}} [options] `key`: Idempotency-Key
+ * @param {{signal?: AbortSignal, key?: string, isSecond?: boolean}} [options] `key`: Idempotency-Key
  * @returns {Promise<any>}
  */
-async function call(method, path, body, { signal, key } = {}) {
+async function call(method, path, body, { signal, key, isSecond = false } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json", "Accept-Language": locale.peek() };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -44,8 +44,12 @@ async function call(method, path, body, { signal, key } = {}) {
     if (cause?.name === "AbortError") throw cause;
     throw new ApiError(0, {});
   });
-  const text = await response.text();
-  const json = parse(text);
+  const json = parse(await response.text());
+  // The server was started anew and has another token. It refused before it looked at anything, so asking again is safe.
+  if (response.status === 403 && json?.error?.details?.csrf && !isSecond) {
+    await me();
+    return call(method, path, body, { ...(signal && { signal }), ...(key && { key }), isSecond: true });
+  }
   if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
   return json;
 }

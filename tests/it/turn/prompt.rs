@@ -83,7 +83,7 @@ async fn the_provider_knows_the_models_context() {
     assert_eq!(sent(&app.mock.requests()[1]).len(), 3, "all six messages in one");
 }
 
-/// `architecture.md` 3: a deep session costs no more: what lies far above is not even read. Proved by damaging it.
+/// A deep session costs no more: what lies far above is not even read. Proved by damaging it.
 #[tokio::test]
 async fn a_deep_session_reads_only_pages() {
     const DEPTH: usize = 10_000;

@@ -1,5 +1,7 @@
-// One Chromium for a test file; pages that fail their test on any console error or breach of the content policy.
+// One Chromium for a test file; pages that fail their test on any console error or breach of the content policy; and the
+// limits that end a run which hangs.
 import assert from "node:assert/strict";
+import { test as plainTest } from "node:test";
 import { chromium } from "playwright-core";
 
 const FLAGS =
@@ -7,6 +9,24 @@ const FLAGS =
 
 export const launch = () =>
   chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS.split(" ") });
+
+const ONE_TEST = 120_000;
+const WHOLE_RUN = 15 * 60_000;
+
+/** A test with a limit: one that hangs fails, and the others still run. @param {string} name @param {() => Promise<void>} body */
+export const test = (name, body) => plainTest(name, { timeout: ONE_TEST }, body);
+
+/** The last resort: ends this process, and with it its servers and its browser, when the whole run hangs. */
+export function limitRun() {
+  const end = () => {
+    console.error(`the run did not end within ${WHOLE_RUN / 60_000} minutes`);
+    process.exit(1);
+  };
+  setTimeout(end, WHOLE_RUN).unref();
+}
+
+/** Puts away what a test that failed half-way left open. @param {import("playwright-core").Browser} browser */
+export const closePages = (browser) => Promise.all(browser.contexts().map((context) => context.close()));
 
 /**
  * A fresh reader.

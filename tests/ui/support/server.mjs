@@ -1,16 +1,37 @@
 // Starts the real program on a free port with its own data directory, and a small model server that says what a test
 // tells it to say, when the test tells it to.
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const READY = /Clotho listens on (http:\/\/127\.0\.0\.1:\d+)/;
 const WATCHDOG = 60_000;
+/** A server that was asked to end and does not is ended for it. */
+const PATIENCE = 10_000;
 
-/** @typedef {{base: string, folder: string, api: Api, stop: (signal?: string) => Promise<void>, start: () => Promise<void>, close: () => Promise<void>}} Clotho */
+/**
+ * @typedef {object} Clotho
+ * @property {string} base
+ * @property {string} folder
+ * @property {Api} api
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} stop
+ * @property {() => Promise<void>} start
+ * @property {() => Promise<void>} close
+ * @property {(text: string) => Promise<boolean>} hasOnDisk whether a file of the data directory holds this text
+ */
 /** @typedef {(method: string, path: string, body?: unknown) => Promise<any>} Api */
+
+/** Every server that runs. However a test process ends, none of them outlives it. @type {Map<import("node:child_process").ChildProcess, string>} */
+const running = new Map();
+process.on("exit", () => {
+  for (const [child, folder] of running) {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
 
 /** @param {string} [config] more lines for config.toml @returns {Promise<Clotho>} */
 export async function startClotho(config = "") {
@@ -18,7 +39,7 @@ export async function startClotho(config = "") {
   if (!program) throw new Error("CLOTHO_BIN must name the clotho program");
   const folder = await mkdtemp(join(tmpdir(), "clotho-ui-"));
   await writeFile(join(folder, "config.toml"), config);
-  const clotho = { base: "", folder, api: /** @type {Api} */ (async () => {}), stop, start, close };
+  const clotho = { base: "", folder, api: /** @type {Api} */ (async () => {}), stop, start, close, hasOnDisk };
   let child = null;
   let listen = "127.0.0.1:0";
 
@@ -29,23 +50,36 @@ export async function startClotho(config = "") {
       CLOTHO_STORAGE__DATA_DIR: join(folder, "data"),
       CLOTHO_SERVER__LISTEN: listen,
     };
-    child = spawn(program, [], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+    const server = spawn(program, [], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+    child = server;
+    running.set(server, folder);
+    server.once("exit", () => running.delete(server));
     clotho.base = await ready(child);
     listen = new URL(clotho.base).host;
     clotho.api = caller(clotho.base);
   }
 
-  /** @param {string} [signal] */
-  function stop(signal = "SIGTERM") {
-    const gone = new Promise((resolve) => child.once("exit", resolve));
-    if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-    child.kill(signal);
-    return gone;
+  /** @param {NodeJS.Signals} [signal] */
+  async function stop(signal = "SIGTERM") {
+    const server = child;
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const gone = new Promise((resolve) => server.once("exit", resolve));
+    server.kill(signal);
+    const timer = setTimeout(() => server.kill("SIGKILL"), PATIENCE);
+    await gone;
+    clearTimeout(timer);
   }
 
   async function close() {
     await stop();
     await rm(folder, { recursive: true, force: true });
+  }
+
+  async function hasOnDisk(text) {
+    const data = join(folder, "data");
+    const files = (await readdir(data, { withFileTypes: true })).filter((entry) => entry.isFile());
+    const found = await Promise.all(files.map(async ({ name }) => (await readFile(join(data, name))).includes(text)));
+    return found.includes(true);
   }
 
   await start();
@@ -86,6 +120,7 @@ function caller(base) {
 /** A model server. Each reply sends its pieces as the test lets it: `next(n)` lets n pieces go, `finish()` all of them. */
 export async function startModel() {
   const waiting = [];
+  const all = [];
   const requests = [];
   const server = createServer((request, response) => {
     let body = "";
@@ -105,11 +140,17 @@ export async function startModel() {
     hold(pieces) {
       const held = reply(pieces);
       waiting.push(held);
+      all.push(held);
       return held;
     },
     /** @param {(string | {reasoning: string})[]} pieces of the next reply, sent at once */
     say(pieces) {
       waiting.push(reply(pieces).open());
+    },
+    /** Lets go what is held and forgets what was not asked for, so that no test finds the words of another one. */
+    reset() {
+      all.forEach((held) => held.open());
+      waiting.length = requests.length = all.length = 0;
     },
     close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
   };
