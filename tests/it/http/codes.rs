@@ -21,27 +21,21 @@ fn told(heard: &Heard) -> String {
 }
 
 #[tokio::test]
-async fn what_does_not_fit() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat", "config": {"potions": 0}}]})).await;
-    let said = play.say("Hi.").await;
+async fn what_is_no_request() {
+    let play = Play::start().await;
+    let parent = play.head().await;
     let message = || play.app.ask("POST", &play.chat("message"));
-    let text = |content: &str| json!({"parentId": said.reply, "content": content});
+    let text = json!({"parentId": parent, "content": "x"});
     let mut all = String::new();
     let mut put = |heard: Heard| all += &(told(&heard) + "\n");
     put(message().text("{\"content\": }").send().await);
-    put(message().json(&json!({"parentId": said.reply, "contnet": "x"})).send().await);
+    put(message().json(&json!({"parentId": parent, "contnet": "x"})).send().await);
     put(message().json(&json!({"parentId": "x", "content": "x"})).send().await);
-    put(message().json(&text("x")).header("origin", &format!("http://{}", play.app.at)).send().await);
-    put(message().json(&text("x")).host(Some("evil.example")).send().await);
+    put(message().json(&text).header("origin", &format!("http://{}", play.app.at)).send().await);
+    put(message().json(&text).host(Some("evil.example")).send().await);
     put(play.app.ask("GET", "/api/sessions/x").send().await);
     put(play.app.ask("PUT", "/api/models").send().await);
-    put(message().json(&text(&"x".repeat((256 << 10) + 1))).send().await);
     put(message().bytes(b"{}", "text/plain").send().await);
-    put(message().json(&text("/drink")).send().await);
-    put(play.app.ask("POST", &play.chat(&format!("node/{}/cancel", said.reply))).send().await);
-    let mut stale = text("x");
-    stale["expectedLeafId"] = json!(said.user);
-    put(message().json(&stale).send().await);
     insta::assert_snapshot!(all, @r#"
     400 malformed
     not JSON at line 1, column 13: expected value
@@ -78,15 +72,33 @@ async fn what_does_not_fit() {
     -> the Allow header lists what this address takes
     {}
 
-    413 too_large
-    a message has at most 262144 bytes
-    -> send less at once
-    {"field":"content","limit":262144}
-
     415 unsupported_media
     the body must be JSON in UTF-8, but Content-Type says "text/plain"
     -> send JSON with "Content-Type: application/json"
     {}
+    "#);
+    assert_eq!(play.head().await, parent, "none of it was done");
+}
+
+#[tokio::test]
+async fn what_does_not_fit() {
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat", "config": {"potions": 0}}]})).await;
+    let said = play.say("Hi.").await;
+    let message = || play.app.ask("POST", &play.chat("message"));
+    let text = |content: &str| json!({"parentId": said.reply, "content": content});
+    let mut all = String::new();
+    let mut put = |heard: Heard| all += &(told(&heard) + "\n");
+    put(message().json(&text(&"x".repeat((256 << 10) + 1))).send().await);
+    put(message().json(&text("/drink")).send().await);
+    put(play.app.ask("POST", &play.chat(&format!("node/{}/cancel", said.reply))).send().await);
+    let mut stale = text("x");
+    stale["expectedLeafId"] = json!(said.user);
+    put(message().json(&stale).send().await);
+    insta::assert_snapshot!(all, @r#"
+    413 too_large
+    a message has at most 262144 bytes
+    -> send less at once
+    {"field":"content","limit":262144}
 
     422 input_refused
     You have no healing potion left.
