@@ -107,7 +107,7 @@ fn a_wrong_setting_is_named() {
     check("[server]\nlissten = \"127.0.0.1:1\"\n", &["config.toml", "2", "lissten", "listen"]);
     check("[storage]\n\nkeyframe_every = \"ten\"\n", &["config.toml", "3", "[storage] keyframe_every", "\"ten\""]);
     check("[server\n", &["config.toml", "1"]);
-    check("[log]\nlevel = \"loud=very=\"\n", &["log.level"]);
+    check("[log]\nlevel = \"loud=very=\"\n", &["config.toml:2", "[log] level", "loud"]);
     std::fs::remove_file(&file).unwrap();
 
     let said = refused(clotho(folder.path()).env("CLOTHO_SERVER__LISTEN", "0.0.0.0:7317"));
