@@ -113,7 +113,7 @@ describe("the adventure", () => {
     await bleed(page);
     const hurt = await bar(page, HP);
     await page.locator(".message.last .chip.down", { hasText: "Hit points" }).waitFor();
-    await page.getByRole("note").filter({ hasText: "save point" }).waitFor();
+    await page.getByRole("note").filter({ hasText: "what this turn cost you" }).waitFor();
 
     await use(page.locator(".message").first(), "Go back here");
     await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
@@ -139,6 +139,22 @@ describe("the adventure", () => {
     await last(page).getByText(`${count}/${count + 1}`).waitFor();
     await until(async () => (await texts(page)).at(-1) === old, "the old text is one click away");
     await until(async () => (await bar(page, HP)) === hurt, "its wound too");
+    await close();
+  });
+
+  test("a newcomer is shown the way at the moment of a loss: back with one press, another deed, and between both timelines", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const hint = page.getByRole("note");
+    await hint.getByRole("button", { name: "Roll again" }).waitFor();
+    await hint.getByRole("button", { name: "Go back" }).click();
+    await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
+    await hint.filter({ hasText: "Everything is as it was." }).waitFor();
+    await page.locator(".replies button").nth(1).click();
+    await page.locator(".message.user").getByText("2/2").waitFor();
+    await hint.filter({ hasText: "Both timelines stay" }).waitFor();
+    await hint.getByRole("button", { name: "Close" }).click();
+    await hint.waitFor({ state: "detached" });
     await close();
   });
 
@@ -267,12 +283,15 @@ describe("a story with a model", () => {
     await say(page, "Is anybody there?");
     const failure = page.locator(".failure");
     await failure.waitFor();
-    assert.match(await failure.innerText(), /The reply failed\.\s+\S+/);
-    await failure.locator(".hint").waitFor();
+    assert.match(await failure.innerText(), /The model server cannot be reached\.\s+\S+/);
+    await failure.locator(".hint", { hasText: "base_url" }).waitFor();
     assert.equal((await line(path)).at(-1).content, "Is anybody there?");
     await page.reload();
     await failure.waitFor();
-    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { model: "mock/m" });
+    await failure.getByRole("button", { name: "Choose another model" }).click();
+    await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
+    await page.getByRole("button", { name: "Save" }).click();
+    await until(async () => (await session(path)).model === "mock/m", "the story has the other model");
     model.say(["I am."]);
     await failure.getByRole("button", { name: "Try again" }).click();
     await until(async () => (await texts(page)).at(-1) === "I am.", "the retry is answered");
