@@ -5,12 +5,13 @@
 //! queues up for it. The newest operations are kept in memory; for older ones a watcher reads the log.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::oplog::Operation;
+use crate::oplog::{Effect, Operation};
 
 /// How many operations of a watched session stay in memory.
 const KEPT: usize = 256;
@@ -46,6 +47,8 @@ pub struct Running {
     pub user: UserId,
     written: Mutex<Written>,
     stop: watch::Sender<Option<Stop>>,
+    /// Nothing more comes; what came is being committed.
+    is_closing: AtomicBool,
 }
 
 /// Why a running reply is asked to end.
@@ -111,6 +114,16 @@ impl Running {
         asked.wait_for(Option::is_some).await.ok().and_then(|asked| *asked).unwrap_or(Stop::Interrupted)
     }
 
+    /// Nothing more comes, and what came is about to be committed: it makes room for the next reply now, because whoever
+    /// sees the commit may ask for one at once.
+    pub fn close(&self) {
+        self.is_closing.store(true, Ordering::SeqCst);
+    }
+
+    fn takes_room(&self) -> bool {
+        !self.is_closing.load(Ordering::SeqCst)
+    }
+
     /// What is not on disk yet; `None` if all is. [`Running::saved`] says when it is.
     pub fn unsaved(&self) -> Option<(String, String)> {
         let written = lock(&self.written);
@@ -149,8 +162,8 @@ impl Live {
         most: Most,
     ) -> Option<Vec<Arc<Running>>> {
         let mut all = lock(&self.running);
-        let own = all.values().filter(|one| one.user == user).count();
-        if own.saturating_add(nodes.len()) > most.per_user || all.len().saturating_add(nodes.len()) > most.in_all {
+        let (own, in_all) = counted(&all, user);
+        if own.saturating_add(nodes.len()) > most.per_user || in_all.saturating_add(nodes.len()) > most.in_all {
             return None;
         }
         let begun: Vec<_> = nodes.iter().map(|node| running(session, *node, user)).collect();
@@ -192,14 +205,19 @@ impl Live {
         lock(&self.running).values().cloned().collect()
     }
 
-    /// How many replies run: for one user, and in all.
+    /// How many replies take room: for one user, and in all.
     pub fn count(&self, user: UserId) -> (usize, usize) {
-        let running = lock(&self.running);
-        (running.values().filter(|one| one.user == user).count(), running.len())
+        counted(&lock(&self.running), user)
     }
 
-    /// An operation is durable: whoever watches the session may take it.
+    /// An operation is durable: whoever watches the session may take it. The replies that it completes are over before
+    /// anyone hears of it.
     pub fn publish(&self, session: SessionId, operation: &Arc<Operation>) {
+        for effect in &operation.effects {
+            if let Effect::Completed { node } = effect {
+                self.end(*node);
+            }
+        }
         let Some(room) = lock(&self.rooms).get(&session).map(|watched| Arc::clone(&watched.room)) else { return };
         {
             let mut kept = lock(&room.operations);
@@ -238,7 +256,13 @@ impl Live {
 
 fn running(session: SessionId, node: NodeId, user: UserId) -> Arc<Running> {
     let written = Mutex::new(Written { phase: "waiting", ..Written::default() });
-    Arc::new(Running { session, node, user, written, stop: watch::Sender::new(None) })
+    let (stop, is_closing) = (watch::Sender::new(None), AtomicBool::new(false));
+    Arc::new(Running { session, node, user, written, stop, is_closing })
+}
+
+fn counted(all: &HashMap<NodeId, Arc<Running>>, user: UserId) -> (usize, usize) {
+    let taking = || all.values().filter(|one| one.takes_room());
+    (taking().filter(|one| one.user == user).count(), taking().count())
 }
 
 /// One watcher of one session.
@@ -388,6 +412,25 @@ mod tests {
         live.end(node(1));
         assert!(live.begin_all(session(), &[node(4)], ann, most).is_some());
         assert_eq!(*live.counting().borrow(), 3);
+        assert!(live.begin_all(session(), &[node(5)], ann, most).is_none());
+        live.running(node(4)).unwrap().close();
+        assert!(live.begin_all(session(), &[node(5)], ann, most).is_some(), "what is being committed takes no room");
+        assert_eq!((live.count(ann), *live.counting().borrow()), ((2, 3), 4), "but is held until it is");
+    }
+
+    /// Who hears that a reply is complete does not find it running.
+    #[test]
+    fn a_reply_is_over_before_its_end_is_told() {
+        let live = Arc::new(Live::default());
+        let watcher = live.watch(session());
+        let user = UserId::new(uuid::Uuid::from_u128(2));
+        live.begin(session(), node(1), user);
+        live.begin(session(), node(2), user);
+        let effects = vec![Effect::Completed { node: node(1) }];
+        let completed = Operation { effects, ..(*operation(1)).clone() };
+        live.publish(session(), &Arc::new(completed));
+        assert_eq!(watcher.operations_since(0).map(|list| list.len()), Some(1));
+        assert_eq!(watcher.running().iter().map(|one| one.node).collect::<Vec<_>>(), [node(2)]);
     }
 
     #[tokio::test]

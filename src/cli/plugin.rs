@@ -9,7 +9,7 @@ use clap::Subcommand;
 use crate::app;
 use crate::config::Config;
 use crate::plugin::testing::test;
-use crate::plugin::{Catalogue, Limits, Loaded, Source};
+use crate::plugin::{Catalogue, Limits, Loaded, Origin, Source};
 
 use super::{Outcome, write};
 
@@ -39,7 +39,7 @@ pub fn run(command: Command, config: &Config) -> Outcome {
     match command {
         Command::List => Ok(list(&app::catalogue(config))),
         Command::Check { plugin } => check(&plugin, config),
-        Command::Test { plugin: Some(plugin), .. } => Ok(tests(&[find(&plugin, config)?])),
+        Command::Test { plugin: Some(plugin), .. } => Ok(tests(&[load(find(&plugin, config)?.source().clone())?])),
         Command::Test { all, .. } => test_all(&all.unwrap_or_default()),
     }
 }
@@ -104,6 +104,15 @@ fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
     let (mut passed, mut failed) = (0, 0);
     for plugin in plugins {
         let report = test(plugin);
+        if report.cases.is_empty() {
+            write::error(&format!(
+                "{} {}: no tests; {}",
+                plugin.id(),
+                plugin.manifest().version,
+                where_tests_are(plugin)
+            ));
+            continue;
+        }
         write::line(&format!("{} {}\n{report}\n", plugin.id(), plugin.manifest().version));
         let bad = report.cases.iter().filter(|case| !case.failures.is_empty()).count();
         failed += bad;
@@ -111,4 +120,11 @@ fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
     }
     write::line(&format!("{passed} passed, {failed} failed"));
     ExitCode::from(u8::from(failed > 0 || passed == 0))
+}
+
+fn where_tests_are(plugin: &Loaded) -> &'static str {
+    match plugin.origin() {
+        Origin::Bundled => "the program carries a bundled plugin without them: name its folder in the sources",
+        Origin::Folder => "a test is a file tests/*.toml in its folder",
+    }
 }

@@ -43,14 +43,14 @@ pub enum ApiKey {
     File(PathBuf),
 }
 
-/// A text that is not shown by accident: not by `Debug`, and it has no `Display`.
+/// A key. It shows itself to nobody but the server it is for: `Debug` and `Display` print a placeholder.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a secret.
-    pub fn new(text: String) -> Self {
-        Self(text)
+    /// Takes the key, without the white space that files and pasting leave around it.
+    pub fn new(key: &str) -> Self {
+        Self(key.trim().to_owned())
     }
 
     /// The secret itself, for the one place that sends it.
@@ -61,7 +61,13 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("[key]")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[key]")
     }
 }
 
@@ -102,7 +108,7 @@ impl Provider {
         if key.is_empty() || key.chars().any(char::is_control) {
             return Err(KeyError::Malformed { provider: self.id.clone() });
         }
-        Ok(Some(Secret(key.to_owned())))
+        Ok(Some(Secret::new(key)))
     }
 }
 
@@ -151,13 +157,13 @@ fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) ->
         table.object(&["api_key", "api_key_env", "api_key_file"], message, reader);
     }
     if let Some(key) = given {
-        return ApiKey::Given(Secret(key));
+        return ApiKey::Given(Secret::new(&key));
     }
     if !variable.is_empty() {
         let value = env.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.trim());
         return match value {
             Some(value) if !value.is_empty() && !value.chars().any(char::is_control) => {
-                ApiKey::Given(Secret(value.to_owned()))
+                ApiKey::Given(Secret::new(value))
             }
             _ => {
                 let message = format!("the environment has no variable {variable:?} that holds one line of text");

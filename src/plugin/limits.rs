@@ -66,11 +66,15 @@ pub struct Limits {
     pub log: usize,
 }
 
+/// How much slower than a release our own side of a script's calls may be: a build for developing is not optimised, and
+/// the deadline is there for scripts.
+const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             operations: 200_000,
-            deadline: Duration::from_millis(50),
+            deadline: Duration::from_millis(50) * SLOWNESS,
             heap: 16 << 20,
             string: 64 << 10,
             array: 2_000,
@@ -102,7 +106,7 @@ impl Default for Limits {
 impl Limits {
     /// The limits of `clotho plugin test`: a slow machine is not the modder's fault.
     pub fn patient() -> Self {
-        Self { deadline: Duration::from_millis(500), ..Self::default() }
+        Self { deadline: Duration::from_millis(500) * SLOWNESS, ..Self::default() }
     }
 }
 

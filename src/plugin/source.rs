@@ -51,7 +51,12 @@ impl Source {
     /// # Errors
     /// The folder cannot be read, or holds more than a plugin may.
     pub fn read(folder: &Path) -> io::Result<Self> {
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // `.` and `..` have no name of their own.
+        let named = match folder.file_name() {
+            Some(_) => folder.to_owned(),
+            None => folder.canonicalize()?,
+        };
+        let name = named.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut reader = Reader { files: BTreeMap::new(), bytes: 0 };
         reader.folder(folder, "", MAX_DEPTH)?;
         Ok(Self { name, origin: Origin::Folder, files: reader.files })
@@ -133,6 +138,7 @@ mod tests {
         assert_eq!(source.name, "mine");
         assert_eq!(source.files.keys().collect::<Vec<_>>(), ["lib/a.rhai", "main.rhai"]);
         assert_eq!(source.text("lib/a.rhai"), Some("2"));
+        assert_eq!(Source::read(&folder.join("lib/..")).unwrap().name, "mine");
         let all = Source::read_all(temp.path()).unwrap();
         assert_eq!(all.len(), 1);
     }

@@ -1,9 +1,10 @@
 //! What is known about one server before anything is asked of it.
 
 use super::{Failure, Retries};
+use crate::config::Secret;
 use reqwest::Url;
 use serde_json::{Map, Value};
-use std::{fmt, net::IpAddr, time::Duration};
+use std::{net::IpAddr, time::Duration};
 
 /// One OpenAI-compatible endpoint as configured.
 #[derive(Debug, Clone)]
@@ -49,33 +50,6 @@ impl Default for Timeouts {
             idle: Duration::from_secs(60),
             after_finish: Duration::from_secs(2),
         }
-    }
-}
-
-/// A key. It shows itself to nobody but the server it is for: `Debug` and `Display` print a placeholder.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Takes the key, without the white space that files and pasting leave around it.
-    pub fn new(key: &str) -> Self {
-        Self(key.trim().to_owned())
-    }
-
-    pub(super) fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[key]")
-    }
-}
-
-impl fmt::Display for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[key]")
     }
 }
 

@@ -28,7 +28,7 @@ mod retry;
 pub mod sse;
 mod words;
 
-pub use endpoint::{Endpoint, Secret, Timeouts};
+pub use endpoint::{Endpoint, Timeouts};
 pub use failure::{Failure, Wait};
 pub use frame::{Finish, Frame, FrameStream, Usage};
 pub use models::ModelInfo;

@@ -94,7 +94,8 @@ fn is_wire_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Retries, Secret, Timeouts};
+    use crate::config::Secret;
+    use crate::provider::{Retries, Timeouts};
 
     fn body(extra: Value, params: Value) -> Value {
         let endpoint = Endpoint {

@@ -1,7 +1,7 @@
 //! The provider's own words, made fit to be shown: found in whatever shape an error has, bounded, on one line, without
 //! control characters and without the key.
 
-use super::Secret;
+use crate::config::Secret;
 use serde_json::Value;
 
 /// The most characters of a provider's words that are kept.

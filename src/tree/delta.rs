@@ -15,7 +15,7 @@ pub struct Delta {
     pub problems: Vec<Trouble>,
     /// Every draw of chance: `{plugin, hook, n, spec, dice, total}`.
     pub rolls: Vec<Value>,
-    /// Every hook that ran: `{plugin, version, hook, ops, warnings, log, micros, operations, error}`.
+    /// Every hook that ran: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`.
     pub runs: Vec<Value>,
 }
 
@@ -31,7 +31,7 @@ pub struct Note {
 /// Something that went wrong while a node was made; the prose is never lost by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// A stable word: `clamped`, `rounded`, `nothing_there`, `refused`, or the kind of a script's error.
+    /// A stable word: `nothing_there`, `refused`, or the kind of a script's error.
     pub code: String,
     /// One sentence.
     pub message: String,
@@ -45,17 +45,21 @@ impl Delta {
         *self == Self::default()
     }
 
-    /// Adds what the fold had to bend or leave out, each under the plugin that proposed it.
+    /// Adds what the fold did with the operations, each under the plugin that proposed it: a number that it brought into
+    /// range or rounded is a note, what it had to leave out is a problem (`docs/domain.md` 3.4).
     pub fn note_problems(&mut self, problems: &[Problem]) {
         for problem in problems {
             let by = self.operations.get(problem.operation).map(|operation| operation.by.clone());
+            let text = problem.message.clone();
             let code = match problem.kind {
-                ProblemKind::Clamped => "clamped",
-                ProblemKind::Rounded => "rounded",
+                ProblemKind::Clamped | ProblemKind::Rounded => {
+                    self.notes.push(Note { plugin: by.unwrap_or_default(), text });
+                    continue;
+                }
                 ProblemKind::NothingThere => "nothing_there",
                 ProblemKind::Refused => "refused",
             };
-            self.problems.push(Trouble { code: code.into(), message: problem.message.clone(), plugin: by });
+            self.problems.push(Trouble { code: code.into(), message: text, plugin: by });
         }
     }
 
@@ -125,7 +129,7 @@ mod tests {
         let delta = Delta {
             operations: vec![Operation::new(Pointer::from_keys(["combat", "hp"]), add, "took 12 damage", "combat")],
             notes: vec![Note { plugin: "combat".into(), text: "ouch".into() }],
-            problems: vec![Trouble { code: "clamped".into(), message: "hp kept at 0".into(), plugin: None }],
+            problems: vec![Trouble { code: "refused".into(), message: "hp is a number".into(), plugin: None }],
             rolls: vec![json!({"spec": "2d6", "total": 7})],
             runs: vec![json!({"plugin": "combat", "hook": "on_reply"})],
         };

@@ -9,7 +9,7 @@ use crate::tree::edit::{self, Refusal};
 use super::cast::Voice;
 use super::scene::{self, Look};
 use super::start::{self, Wish};
-use super::{Edit, Generate, Started, TurnError, Turns, hooks, input};
+use super::{Edit, Generate, Started, TurnError, Turns, input};
 
 /// Writes an edited version of a message beside it.
 pub async fn edit(
@@ -21,17 +21,17 @@ pub async fn edit(
 ) -> Result<Started, TurnError> {
     let parts = &turns.parts;
     let look = Look::at(parts, caller, session, node);
-    let (old, scene, dice) = parts
+    let (old, scene, before) = parts
         .store
         .read(move |reader| {
             let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
             let placed = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
-            let dice = hooks::recorded(&reader.delta(&placed)?);
+            let before = reader.delta(&placed)?;
             let old = placed.node;
             let parent = old.parent.ok_or_else(|| Refusal::Conflict("the root has no text to edit".into()))?;
             let voice = (old.role == Role::User).then(|| Voice { persona: old.persona, name: old.name.clone() });
             let look = Look { node: parent, speaker: old.character, voice, ..look };
-            Ok::<_, TurnError>((old, scene::read(reader, &look)?, dice))
+            Ok::<_, TurnError>((old, scene::read(reader, &look)?, before))
         })
         .await?;
     start::stale(&scene.held, asked.expected_leaf)?;
@@ -43,7 +43,7 @@ pub async fn edit(
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
-    let input = input::read(parts, &scene, &mut draft, dice).await?;
+    let input = input::read(parts, &scene, &mut draft, &before).await?;
     let wish = Wish { generate: generate.filter(|_| !input.stop), given: input.given, move_head: asked.move_head };
     let replies = start::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
     let message = Message {

@@ -13,7 +13,7 @@ use crate::plugin::{
 };
 use crate::store::PluginInForce;
 use crate::tree::{Delta, Note, Trouble};
-use crate::world::{Problem, Rules, World, fold};
+use crate::world::{Operation, Problem, Rules, World, fold};
 
 /// A plugin that plays, with its settings and grants as they are in force.
 #[derive(Clone)]
@@ -155,11 +155,12 @@ fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
 fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: &mut Proposal) {
     let id = player.plugin.id().to_owned();
     let problems: Vec<Problem> = fold(Arc::make_mut(&mut proposal.world), &outcome.operations, &stage.rules);
-    let mut own = Delta { operations: outcome.operations, ..Delta::default() };
+    let said = outcome.notes.iter().map(|text| Note { plugin: id.clone(), text: text.clone() }).collect();
+    let mut own = Delta { operations: outcome.operations, notes: said, ..Delta::default() };
     own.note_problems(&problems);
     proposal.delta.runs.push(json!({
         "plugin": id, "version": player.plugin.manifest().version.to_string(), "hook": hook.name(),
-        "ops": own.operations.len(), "rolls": outcome.rolls.len(), "warnings": outcome.warnings, "log": outcome.log,
+        "ops": own.operations.len(), "rolls": outcome.rolls.len(), "notes": outcome.notes.len(), "warnings": outcome.warnings, "log": outcome.log,
         "micros": outcome.usage.micros, "operations": outcome.usage.operations,
         "error": outcome.error.as_ref().map(error_json),
     }));
@@ -170,7 +171,7 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
     proposal.delta.operations.extend(own.operations);
     proposal.delta.problems.extend(own.problems);
     proposal.delta.rolls.extend(outcome.rolls.iter().map(roll));
-    proposal.delta.notes.extend(outcome.notes.into_iter().map(|text| Note { plugin: id.clone(), text }));
+    proposal.delta.notes.extend(own.notes);
     proposal.answers.push((id, outcome.answer));
 }
 
@@ -179,6 +180,40 @@ fn roll(roll: &Roll) -> Value {
         "plugin": roll.plugin, "hook": roll.hook, "n": roll.n, "spec": roll.spec, "dice": roll.dice,
         "total": roll.total,
     })
+}
+
+/// What a narrator did while it wrote a reply: it stays the deed of every edited version, because an edit changes words and
+/// not what happened. The world after it is folded here, under the rules in force before the reply.
+pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
+    let mut proposal = Proposal { world, ..Proposal::default() };
+    let count = |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let all: Option<usize> = old.runs.iter().map(|run| count(run, "ops")).sum();
+    // A reply that failed has runs and no operations: it changed no world, and its edited version begins with none.
+    if all != Some(old.operations.len()) {
+        return proposal;
+    }
+    let mut operations = old.operations.iter();
+    for run in &old.runs {
+        let own: Vec<Operation> = operations.by_ref().take(count(run, "ops").unwrap_or(0)).cloned().collect();
+        let is_narrators = run.get("hook").and_then(Value::as_str) == Some(Hook::Narrate.name());
+        if is_narrators && run.get("error").is_none_or(Value::is_null) {
+            proposal.delta.operations.extend(own);
+            proposal.delta.runs.push(run.clone());
+            keep_said(old, run, count(run, "notes").unwrap_or(0), &mut proposal.delta);
+        }
+    }
+    let problems = fold(Arc::make_mut(&mut proposal.world), &proposal.delta.operations, rules);
+    proposal.delta.note_problems(&problems);
+    proposal
+}
+
+/// The dice and notes of one run. A narrator is the first who speaks of a reply: its notes come before those of `on_reply`.
+fn keep_said(old: &Delta, run: &Value, notes: usize, kept: &mut Delta) {
+    let is_own = |roll: &&Value| roll.get("hook") == run.get("hook") && roll.get("plugin") == run.get("plugin");
+    kept.rolls.extend(old.rolls.iter().filter(is_own).cloned());
+    let plugin = run.get("plugin").and_then(Value::as_str);
+    let said = old.notes.iter().filter(|note| Some(note.plugin.as_str()) == plugin);
+    kept.notes.extend(said.take(notes).cloned());
 }
 
 /// The rolls of a delta, to be used again.

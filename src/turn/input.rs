@@ -7,7 +7,7 @@ use crate::plugin::{Answer, Hook, Roll};
 use crate::store::Draft;
 use crate::tree::{Delta, Kind, Role};
 
-use super::hooks::{Proposal, in_order};
+use super::hooks::{self, Proposal, in_order};
 use super::scene::Scene;
 use super::{Parts, TurnError};
 
@@ -29,19 +29,20 @@ pub struct Given {
     pub text: String,
 }
 
-/// Lets plugins see a text that is about to be written, and puts what they propose onto the draft.
+/// Lets plugins see a text that is about to be written, and puts what they propose onto the draft. `before` is the delta of
+/// the version that is edited; empty for a new message.
 ///
 /// # Errors
 /// A plugin refuses it.
-pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc<[Roll]>) -> Result<Input, TurnError> {
+pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, before: &Delta) -> Result<Input, TurnError> {
     if draft.kind != Kind::Message {
         return Ok(Input::default());
     }
     if draft.role == Role::Assistant {
-        draft.delta = as_reply(parts, scene, draft, recorded).await;
+        draft.delta = as_reply(parts, scene, draft, before).await;
         return Ok(Input::default());
     }
-    as_input(parts, scene, draft, recorded).await
+    as_input(parts, scene, draft, hooks::recorded(before)).await
 }
 
 /// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
@@ -75,14 +76,14 @@ async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc
     Ok(input)
 }
 
-/// The rules read a reply that a person wrote as they read a model's; the dice of an edited one are those of the version
-/// before (`docs/modders.md`).
-async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, recorded: Arc<[Roll]>) -> Delta {
+/// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its
+/// dice are those of the version before (`docs/modders.md`).
+async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: &Delta) -> Delta {
     let facts = scene.next(draft.id, draft.created, false);
     let mut stage = scene.stage(parts, &scene.rules, facts, draft.dice_seed);
     stage.text = Arc::from(draft.content.as_str());
     stage.role = Role::Assistant.word();
-    stage.recorded = recorded;
-    let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
-    parts.hooks.run(Hook::OnReply, &stage, so_far).await.delta
+    stage.recorded = hooks::recorded(before);
+    let narrated = hooks::narrated(before, Arc::clone(&scene.world), &stage.rules);
+    parts.hooks.run(Hook::OnReply, &stage, narrated).await.delta
 }

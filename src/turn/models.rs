@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::clock::Time;
 use crate::config::{Config, Provider};
 use crate::plugin::{Catalogue, Hook, Loaded};
-use crate::provider::{Endpoint, ModelInfo, OpenAi, Retries, Secret, Timeouts};
+use crate::provider::{Endpoint, ModelInfo, OpenAi, Retries, Timeouts};
 
 /// What a provider told is asked for again after so many milliseconds.
 const LEARN_AGAIN_MS: u64 = 600_000;
@@ -153,7 +153,7 @@ impl Models {
 
 fn entry(provider: &Provider, config: &Config) -> Entry {
     let key = match provider.key() {
-        Ok(key) => key.map(|key| Secret::new(key.expose())),
+        Ok(key) => key,
         Err(error) => {
             tracing::warn!(provider = %provider.id, "the key cannot be read: {error}");
             None

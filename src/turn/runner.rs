@@ -66,6 +66,7 @@ pub async fn run(parts: Arc<Parts>, job: Job) {
         tracing::error!(%session, %node, "a reply could not be committed: {cause}");
         let fault = Fault::new("internal", "the server failed while writing this reply", "try again");
         let written = running.written();
+        running.close();
         let ending = Ending { name, ..keeper::failed(metadata, &fault, written.content, written.reasoning) };
         if let Err(error) = commit(&parts, session, node, step, ending).await {
             tracing::error!(%session, %node, "nor could its failure: {error}; the sweeper will try again");
@@ -123,6 +124,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         known.proposal.delta.problems.extend(force::missing(&scene.rules.plugins, &parts.catalogue));
     }
     let ending = ending(&job, &scene, &machine, known);
+    job.running.close();
     Ok(commit(parts, job.session, job.draft.id, job.step, ending).await?)
 }
 

@@ -12,7 +12,7 @@ use crate::live::{Live, Most};
 use crate::oplog::Act;
 use crate::store::{Actor, Draft, Held, Message, Reader};
 use crate::tree::edit::{self, Refusal};
-use crate::tree::{Kind, Node, Role, Session, Status};
+use crate::tree::{Delta, Kind, Node, Role, Session, Status};
 
 use super::cast::{self, Voice};
 use super::input::{self, Given};
@@ -82,7 +82,7 @@ async fn send(
     let now = parts.clock.now();
     let (bridge, scene) = change::cross(parts, caller, scene, now).await?;
     let mut draft = draft(parts, caller, &scene, new, now);
-    let input = input::read(parts, &scene, &mut draft, Arc::from([])).await?;
+    let input = input::read(parts, &scene, &mut draft, &Delta::default()).await?;
     let generate = new.generate.clone().filter(|_| !input.stop);
     let wish = Wish { generate, given: input.given, move_head: new.move_head };
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;

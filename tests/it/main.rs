@@ -8,12 +8,15 @@
     reason = "a test that cannot go on fails, in its helpers too"
 )]
 
+mod cli;
 mod http;
 mod plugins;
 mod provider;
 mod store_bounds;
 mod store_properties;
+mod store_schema;
 mod store_story;
+mod store_traps;
 mod support;
 mod tidy;
 mod turn;

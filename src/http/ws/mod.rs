@@ -302,13 +302,14 @@ impl Socket {
         let id = frame.id.ok_or_else(|| ApiError::invalid("id", "missing field \"id\""))?.0;
         let offset = frame.offset.ok_or_else(|| ApiError::invalid("offset", "missing field \"offset\""))?;
         let (caller, sid) = (self.caller, self.sid);
+        // Taken before the node is read: a reply that ends in between is held here, or is read as complete.
+        let running = self.live.running(id).filter(|running| running.session == sid.0);
         let read = move |reader: &mut Reader<'_>| {
             let held = held(reader, caller, sid)?;
             placed(reader, &held, id).map(|placed| placed.node)
         };
         let node = self.store.read(read).await?;
         if node.status == crate::tree::Status::Generating {
-            let running = self.live.running(id).filter(|running| running.session == sid.0);
             let running = running.ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
             return running.look(|written| {
                 position.streams.resume(id, &written.content, &written.reasoning, offset, frame.reasoning_offset)

@@ -149,7 +149,7 @@ impl Case {
             config: Arc::clone(&self.config),
             grants: Arc::clone(&self.grants),
             text: Arc::from(raw.text.as_str()),
-            role: if self.hook == Hook::OnInput { "user" } else { "assistant" }.to_owned(),
+            role: role(self.hook).to_owned(),
             user: raw.user.clone(),
             character: raw.char.clone(),
             node: NodeFacts {
@@ -163,6 +163,15 @@ impl Case {
             language: raw.language.clone(),
             ..Call::new(self.hook, world, Arc::clone(rules))
         }
+    }
+}
+
+/// Whose text a hook is usually about: `narrate` gets the message it answers.
+fn role(hook: Hook) -> &'static str {
+    match hook {
+        Hook::Init => "system",
+        Hook::OnInput | Hook::Narrate => "user",
+        Hook::OnReply | Hook::QuickReplies => "assistant",
     }
 }
 

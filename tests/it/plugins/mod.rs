@@ -4,11 +4,13 @@
 //! `hostile.rs`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Pool, ScriptError, ScriptHost, Source};
 use clotho::world::{Rules, World};
 use serde_json::{Value, json};
 
+mod command;
 mod contract;
 mod hostile;
 mod loading;
@@ -24,7 +26,12 @@ fn plugin(script: &str) -> Arc<Loaded> {
 fn try_plugin(manifest: &str, files: &[(&str, &str)]) -> Result<Arc<Loaded>, Box<ScriptError>> {
     let manifest = [("plugin.toml", manifest)];
     let files = files.iter().chain(&manifest).map(|(path, text)| (*path, text.as_bytes().to_vec()));
-    Loaded::load(Source::new("mine", Origin::Folder, files), &Limits::patient()).map(Arc::new)
+    Loaded::load(Source::new("mine", Origin::Folder, files), &without_deadline()).map(Arc::new)
+}
+
+/// The server's limits without the one that depends on the machine.
+fn without_deadline() -> Limits {
+    Limits { deadline: Duration::from_secs(600), ..Limits::default() }
 }
 
 fn world(vars: Value) -> Arc<World> {

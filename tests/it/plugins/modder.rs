@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use clotho::plugin::{Limits, Loaded, Source, testing};
+use clotho::plugin::{Loaded, Source, testing};
 use proptest::prelude::*;
 
 /// The tests that come with the bundled plugins pass.
@@ -11,8 +11,9 @@ use proptest::prelude::*;
 fn the_bundled_plugins_pass_their_own_tests() {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
     for (name, source) in Source::read_all(&plugins).unwrap() {
-        let plugin =
-            Arc::new(Loaded::load(source.unwrap(), &Limits::patient()).unwrap_or_else(|error| panic!("{error}")));
+        let plugin = Arc::new(
+            Loaded::load(source.unwrap(), &super::without_deadline()).unwrap_or_else(|error| panic!("{error}")),
+        );
         let report = testing::test(&plugin);
         assert!(report.passed(), "{report}");
         assert!(name != "combat" || report.cases.len() >= 8, "{}", report.cases.len());
@@ -50,7 +51,7 @@ proptest! {
 fn with_combat<R>(run: impl FnOnce(&Arc<Loaded>, &super::Bench) -> R) -> R {
     static COMBAT: LazyLock<(Arc<Loaded>, Mutex<super::Bench>)> = LazyLock::new(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/combat");
-        let loaded = Loaded::load(Source::read(&folder).unwrap(), &Limits::default()).unwrap();
+        let loaded = Loaded::load(Source::read(&folder).unwrap(), &super::without_deadline()).unwrap();
         (Arc::new(loaded), Mutex::new(super::Bench::new()))
     });
     run(&COMBAT.0, &COMBAT.1.lock().unwrap())
@@ -60,7 +61,8 @@ fn with_combat<R>(run: impl FnOnce(&Arc<Loaded>, &super::Bench) -> R) -> R {
 fn said(script: &str, test: &str) -> String {
     let files = [("plugin.toml", super::MANIFEST), ("main.rhai", script), ("tests/a.toml", test)];
     let files = files.map(|(path, text)| (path, text.as_bytes().to_vec()));
-    let loaded = Loaded::load(Source::new("mine", clotho::plugin::Origin::Folder, files), &Limits::patient()).unwrap();
+    let loaded =
+        Loaded::load(Source::new("mine", clotho::plugin::Origin::Folder, files), &super::without_deadline()).unwrap();
     let report = testing::test(&Arc::new(loaded));
     assert_eq!(report.cases.len(), 1);
     report.cases[0].failures.join("\n")
@@ -73,6 +75,18 @@ fn a_passing_test_says_nothing() {
         said(script, "hook = \"on_reply\"\ngrants = [\"notes\"]\n[expect]\nnotes = [\"ouch\"]\n");
     assert_eq!(manifest_asks_for_nothing, "");
     assert_eq!(said(script, "hook = \"init\"\n[expect]\nstate.hp = 40.0\nops = [{ op = \"set\" }]"), "");
+}
+
+/// Whose text a hook is about: the server says the same (`turn::narrator`).
+#[test]
+fn hooks_are_told_whose_text_it_is() {
+    for (hook, role) in [("init", "system"), ("on_input", "user"), ("narrate", "user"), ("on_reply", "assistant")] {
+        let script = format!("fn {hook}(ctx) {{ ctx.set(\"role\", ctx.role); () }}");
+        let returns = if hook == "narrate" { script.replace("()", "\"Said.\"") } else { script };
+        assert_eq!(said(&returns, &format!("hook = \"{hook}\"\n[expect]\nstate.role = \"{role}\"\n")), "");
+    }
+    let offers = "fn quick_replies(ctx) { [#{ label: ctx.role }] }";
+    assert_eq!(said(offers, "hook = \"quick_replies\"\n[expect]\nlabels = [\"assistant\"]\n"), "");
 }
 
 #[test]

@@ -143,7 +143,7 @@ async fn silence_has_three_limits() {
             "",
             Wait::FirstToken,
         ),
-        (Reply::ok(["a", "b"]).then_stall(), Timeouts { idle: SHORT, ..endpoint("").timeouts }, "ab", Wait::Silence),
+        (Reply::ok(["ab"]).then_stall(), Timeouts { idle: SHORT, ..endpoint("").timeouts }, "ab", Wait::Silence),
         (
             Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["hm"]).then_stall(),
             Timeouts { idle: SHORT, ..endpoint("").timeouts },

@@ -8,9 +8,10 @@ mod machine;
 mod replies;
 
 use crate::support::mock_model::{Dialect, Gate, MockModel, Reply, WORDS};
+use clotho::config::Secret;
 use clotho::provider::{
-    Endpoint, Failure, Finish, Frame, FrameStream, Message, ModelInfo, OpenAi, Request, Retries, Role, Secret,
-    Timeouts, Usage, Wait, wire_body,
+    Endpoint, Failure, Finish, Frame, FrameStream, Message, ModelInfo, OpenAi, Request, Retries, Role, Timeouts, Usage,
+    Wait, wire_body,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};

@@ -81,6 +81,11 @@ impl TestStore {
         (self.store, self.published) = (Some(store), published);
     }
 
+    /// Closes the store: nobody holds the file then.
+    pub fn close(&mut self) {
+        self.store = None;
+    }
+
     pub fn now(&self) -> Time {
         self.clock.now()
     }
@@ -243,12 +248,16 @@ impl TestStore {
         page.nodes.iter().map(|placed| placed.node.id).collect()
     }
 
+    /// The texts that the chat view shows at a node.
+    pub fn shown_at(&self, session: SessionId, leaf: NodeId) -> Vec<String> {
+        let held = self.held(session);
+        let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000, Show::Enabled));
+        page.nodes.into_iter().map(|placed| placed.node.content).collect()
+    }
+
     /// The texts that the chat view shows at HEAD.
     pub fn shown(&self, session: SessionId) -> Vec<String> {
-        let held = self.held(session);
-        let head = held.session.head;
-        let page = self.read(move |reader| reader.page(&held, head, None, 1_000, Show::Enabled));
-        page.nodes.into_iter().map(|placed| placed.node.content).collect()
+        self.shown_at(session, self.head(session))
     }
 
     pub fn log(&self, session: SessionId) -> Vec<Entry> {

@@ -235,3 +235,35 @@ fn the_map_shows_every_room() {
     let missing = FLOORS.iter().map(|(room, _)| *room).filter(|room| !shown(room));
     expect_none(&missing.map(|room| format!("ARCHITECTURE.md does not show the room `{room}`")).collect::<Vec<_>>());
 }
+
+/// S1-28: nodes, texts and the log have one door, at which rows are only ever added. Nothing takes one away.
+#[test]
+fn the_tree_is_written_through_one_door() {
+    let writes = Regex::new(r"diesel::(insert_into|delete)\(\s*(nodes|texts|operations)::table").unwrap();
+    let mut found: Vec<String> = Vec::new();
+    for file in files_of("src", ".rs") {
+        let text = bare(&file.text);
+        found.extend(writes.captures_iter(&text).map(|write| format!("{} {} {}", file.path, &write[1], &write[2])));
+    }
+    found.sort();
+    let expected = [
+        "src/store/tx.rs insert_into nodes",
+        "src/store/tx.rs insert_into operations",
+        "src/store/tx.rs insert_into texts",
+    ];
+    assert_eq!(found, expected);
+}
+
+/// S0-03, S1-29: who assembles a prompt is handed lines of text with a role; of nodes, ids and branches it knows nothing.
+#[test]
+fn the_prompt_knows_no_tree() {
+    let tree = Regex::new(r"\b(tree::(?:\{[^}]*\}|\w+)|ids(?:::\w+)?|NodeId|SessionId|oplog)\b").unwrap();
+    let files: Vec<File> = files_of("src/prompt", ".rs");
+    assert!(files.len() > 3, "the prompt is not where it should be");
+    for file in files {
+        let text = bare(&file.text);
+        for named in tree.find_iter(&text).filter(|named| named.as_str() != "tree::Role") {
+            panic!("{}:{} names {}", file.path, line_of(&text, named.start()), named.as_str());
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Plugins that write the replies themselves (`plugin:<id>`).
 
 use clotho::plugin::{Dice, Seeds};
+use clotho::turn::Edit;
 
 use super::*;
 
@@ -114,4 +115,82 @@ async fn the_servers_narrator_plays_everywhere() {
     assert_eq!(story.say("go").await.reply.status, Status::Complete);
     story.plugins(&[]).await.unwrap();
     assert_eq!(story.say("on").await.reply.status, Status::Complete);
+}
+
+/// An edited reply keeps what its narrator did, and the rules read the new words; also when it is edited again.
+#[tokio::test]
+async fn an_edited_narration_keeps_what_happened() {
+    let note = "ctx.note(\"Tired.\"); ctx.add(\"hp\", -1,";
+    let script = TELLER
+        .replace("ctx.add(\"hp\", -1,", note)
+        .replace("fn on_reply(ctx) {", "fn on_reply(ctx) { ctx.note(\"Heard.\");");
+    let app = TestApp::with().script("teller", &script).start().await;
+    let story = story(&app).await;
+    let told = story.say("go north").await.reply;
+    let old = story.delta(told.id).await;
+    let mut edited = told.id;
+    for words in ["You went north.", "You walked north."] {
+        edited = story.edit(edited, edit(words)).await.unwrap().node.unwrap();
+        let new = story.delta(edited).await;
+        assert_eq!(story.var(edited, "/teller/hp").await, json!(19), "once, not once more");
+        assert_eq!(story.var(edited, "/teller/heard").await, json!(words.len()));
+        assert_eq!(story.var(edited, "/teller/seen").await, json!(19), "on_reply sees what happened");
+        assert_eq!((&new.operations[0], &new.rolls, &new.notes), (&old.operations[0], &old.rolls, &old.notes));
+        let hooks: Vec<&Value> = new.runs.iter().map(|run| &run["hook"]).collect();
+        assert_eq!(hooks, ["narrate", "on_reply"]);
+    }
+    assert_eq!(story.var(told.id, "/teller/heard").await, json!(told.content.chars().count()), "the old one as it was");
+
+    let torn = story.say("tear").await.reply;
+    let mended = story.edit(torn.id, edit("It was only a page.")).await.unwrap().node.unwrap();
+    assert_eq!(story.var(mended, "/teller/hp").await, json!(19), "what failed did nothing");
+    let hooks: Vec<Value> = story.delta(mended).await.runs.iter().map(|run| run["hook"].clone()).collect();
+    assert_eq!(hooks, ["on_reply"]);
+}
+
+/// The bundled adventure: mending a typo in what was told costs no hit point and gives none back, and the future stays.
+#[tokio::test]
+async fn a_typo_in_the_adventure_is_mended() {
+    let app = TestApp::start().await;
+    let character = app.character(rin()).await;
+    let model = Some("plugin:lantern-keep".to_owned());
+    let story = Story::with(&app, NewSession { character_ids: vec![character], model, ..NewSession::default() }).await;
+    let mut hurt = story.say("jump!").await.reply;
+    let mut tries = 0;
+    while story.var(hurt.id, "/lantern-keep/hp").await == json!(20) {
+        tries += 1;
+        assert!(tries < 50, "the water never hurts");
+        hurt = story.another(hurt.id).await;
+    }
+    let hp = story.var(hurt.id, "/lantern-keep/hp").await;
+    let next = story.say("look").await.reply;
+    let typo = Edit { carry: true, ..edit(&format!("{} (mended)", hurt.content)) };
+    let mended = story.edit(hurt.id, typo).await.unwrap().node.unwrap();
+    let (old, new) = (story.delta(hurt.id).await, story.delta(mended).await);
+    assert_eq!((&new.operations, &new.rolls), (&old.operations, &old.rolls));
+    assert!(!new.operations.is_empty() && !new.rolls.is_empty());
+    assert_eq!(story.world(mended).await, story.world(hurt.id).await);
+    assert_eq!((story.head().await, story.var(next.id, "/lantern-keep/hp").await), (next.id, hp));
+    assert!(story.whole_path(next.id, clotho::store::Show::All).await.iter().any(|node| node.id == mended));
+}
+
+/// Whose text a hook is about: the runner of plugins' tests says the same (`plugins::modder`).
+#[tokio::test]
+async fn hooks_are_told_whose_text_it_is() {
+    let hooks = ["init", "on_input", "narrate", "on_reply"];
+    let mut script = "fn quick_replies(ctx) { [#{ label: ctx.role }] }\n".to_owned();
+    for hook in hooks {
+        let returns = if hook == "narrate" { "\"Said.\"" } else { "()" };
+        script.push_str(&format!("fn {hook}(ctx) {{ ctx.set(\"{hook}\", ctx.role); {returns} }}\n"));
+    }
+    let app = TestApp::with().script("teller", &script).start().await;
+    let story = story(&app).await;
+    let reply = story.say("Hi.").await.reply;
+    let mut told = Vec::new();
+    for hook in hooks {
+        told.push(story.var(reply.id, &format!("/teller/{hook}")).await);
+    }
+    assert_eq!(told, ["system", "user", "user", "assistant"]);
+    let offered = app.turns.quick_replies(story.user, story.id, reply.id).await.unwrap();
+    assert_eq!(offered[0].label, "assistant");
 }

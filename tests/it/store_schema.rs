@@ -1,0 +1,152 @@
+//! The schema through the years. Every version leaves a database behind in `tests/fixtures/databases`, named by its newest
+//! migration, in which [`story`] was told; today's program opens each and finds the story as if it had been told today.
+//! Who adds a migration runs these tests once: the missing database is written beside the test program, and the failure
+//! says where, to be looked at and added.
+
+use std::path::{Path, PathBuf};
+
+use clotho::store::{Store, StoreError};
+use clotho::tree::{Kind, Node, Role, Status};
+use clotho::world::World;
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
+use serde_json::json;
+
+use crate::support::test_store::{Begun, TestStore, add, delta, message, rules, set};
+
+/// A session with rules, rolls, an edit, a change by hand, a branch and a look back.
+fn story(store: &TestStore) -> Begun {
+    let begun = store.begin(delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100)), &["Welcome.", "Halt!"]);
+    let session = begun.session;
+    let (said, reply) = (store.said("I open the gate. 我推开门。"), store.placeholder());
+    let (u1, r1) = (said.id, reply.id);
+    let written = store.try_message(message(session, begun.greetings[0], Some(said), vec![reply])).unwrap();
+    store.complete(session, r1, &written, "A blade flashes.", delta([add("/combat/hp", -12)]));
+    let roll = store.placeholder();
+    let r2 = roll.id;
+    let rolled = store.try_message(message(session, u1, None, vec![roll])).unwrap();
+    store.complete(session, r2, &rolled, "The gate is stuck.", delta([set("/mood", json!({"now": [1, 0.5, null]}))]));
+    let mut parent = r1;
+    for n in 0..40 {
+        let mut draft =
+            store.draft(if n % 2 == 0 { Role::User } else { Role::Assistant }, Kind::Message, &format!("{n}"));
+        draft.delta = delta([add("/combat/hp", -1)]);
+        parent = store.append(session, parent, draft);
+    }
+    store.checkout(session, r2, true);
+    begun
+}
+
+/// Everything that a reader can see of the owner's sessions: where HEAD stands, and each node with its world.
+fn seen(store: &TestStore) -> Vec<(String, Vec<(Node, World)>)> {
+    let owner = store.owner;
+    let sessions = store.read(move |reader| reader.sessions(owner, 0, 100));
+    let all = sessions.into_iter().map(|held| {
+        let (title, head, root) = (held.session.title.clone(), held.session.head, held.session.root);
+        let nodes = store.read(move |reader| {
+            let mut nodes = Vec::new();
+            let mut next = vec![root];
+            while let Some(id) = next.pop() {
+                let placed = reader.node(&held, id)?.unwrap();
+                let world = (*reader.world(&held, &placed)?).clone();
+                next.extend(reader.child_ids(&placed)?);
+                nodes.push((placed.node, world));
+            }
+            Ok::<_, StoreError>(nodes)
+        });
+        (format!("{title} at {head}"), nodes)
+    });
+    all.collect()
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/databases")
+}
+
+fn migrations() -> FileBasedMigrations {
+    FileBasedMigrations::from_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite")).unwrap()
+}
+
+fn newest() -> String {
+    let all = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&migrations()).unwrap();
+    all.iter().map(|migration| migration.name().version().to_string()).max().unwrap()
+}
+
+/// S0-19: a database of every version opens, and is equal.
+#[test]
+fn store_opens_what_older_versions_wrote() {
+    let today = TestStore::new();
+    story(&today);
+    let expected = seen(&today);
+    assert_eq!(expected[0].1.len(), 46);
+    assert!(expected[0].1.iter().all(|(node, _)| node.status == Status::Complete));
+    let own = format!("{}.db", newest());
+    if !folder().join(&own).exists() {
+        let written = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&own);
+        let _ = std::fs::remove_file(&written);
+        let text = format!("PRAGMA page_size = 1024; VACUUM INTO '{}'", written.display());
+        today.sql().batch_execute(&text).unwrap();
+        panic!("no database of this version in {}: look at {} and add it", folder().display(), written.display());
+    }
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let mut store = TestStore::empty(|_| {});
+        store.close();
+        std::fs::copy(&path, store.database()).unwrap();
+        store.reopen();
+        assert_eq!(seen(&store), expected, "{}", path.display());
+        let head = store.read(|reader| reader.log_after(0, 1)).first().unwrap().1;
+        store.append(head, store.head(head), store.said("And on."));
+    }
+}
+
+/// S0-19: what a newer version wrote is refused by name, and left byte for byte as it is.
+#[test]
+fn store_refuses_what_a_newer_version_wrote() {
+    let mut store = TestStore::new();
+    story(&store);
+    store.close();
+    let newer =
+        "INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231000001'); PRAGMA wal_checkpoint(TRUNCATE)";
+    store.sql().batch_execute(newer).unwrap();
+    let before = std::fs::read(store.database()).unwrap();
+    assert!(
+        matches!(Store::open(&store.settings).err(), Some(StoreError::Newer(version)) if version == "29991231000001")
+    );
+    assert_eq!(std::fs::read(store.database()).unwrap(), before);
+}
+
+#[derive(QueryableByName, PartialEq, Debug)]
+struct Made {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    sql: String,
+}
+
+fn made(conn: &mut SqliteConnection) -> Vec<Made> {
+    let query =
+        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name";
+    diesel::sql_query(query).load(conn).unwrap()
+}
+
+/// S1-22: a fresh database, one taken back and made again, and the program's own have the same tables; every table that
+/// the story needs holds rows.
+#[test]
+fn store_schema_goes_up_and_down_and_up() {
+    let store = TestStore::new();
+    story(&store);
+    let mut conn = SqliteConnection::establish(":memory:").unwrap();
+    conn.run_pending_migrations(migrations()).unwrap();
+    let fresh = made(&mut conn);
+    assert_eq!(fresh, made(&mut store.sql()));
+    conn.revert_all_migrations(migrations()).unwrap();
+    assert_eq!(made(&mut conn), []);
+    conn.run_pending_migrations(migrations()).unwrap();
+    assert_eq!(made(&mut conn), fresh);
+
+    let text = fresh.iter().map(|one| one.sql.to_lowercase()).collect::<String>();
+    assert!(!text.contains("jsonb") && !text.contains("without rowid"), "JSON is text or bytes, rows have numbers");
+    for table in ["users", "sessions", "nodes", "texts", "deltas", "keyframes", "blobs", "operations"] {
+        assert!(store.count(&format!("SELECT count(*) AS n FROM {table}")) > 0, "{table}");
+    }
+}

@@ -1,0 +1,250 @@
+//! What databases and disks do to those who trust them, each provoked on a real file. The traps were found by reading the
+//! crates' sources; a new one gets its test here.
+
+use std::sync::mpsc;
+
+use clotho::ids::SessionId;
+use clotho::store::{Message, Store, StoreError, WriteError, Written};
+use clotho::tree::edit::Refusal;
+use clotho::tree::mirror::Mirror;
+use clotho::tree::{Delta, Kind, Role};
+use diesel::connection::SimpleConnection;
+use futures_util::future::join_all;
+use futures_util::poll;
+use serde_json::json;
+
+use crate::support::test_store::{Begun, TestStore, delta, message, set};
+
+fn begin(store: &TestStore) -> Begun {
+    store.begin(Delta::default(), None, &["Welcome."])
+}
+
+fn say(store: &TestStore, begun: &Begun, text: &str) -> Message {
+    message(begun.session, begun.greetings[0], Some(store.said(text)), Vec::new())
+}
+
+/// Has all of the writes wait until they are together in one group: the writer is kept busy meanwhile.
+fn in_one_group(store: &TestStore, writes: Vec<Message>) -> Vec<Result<Written, WriteError>> {
+    let (started, has_started) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    let mut busy = Box::pin(store.store().write(move |_| {
+        let _ = (started.send(()), gate.recv());
+        Ok(())
+    }));
+    let jobs = writes.into_iter().map(|message| {
+        let (actor, text) = (store.actor(), message.draft.as_ref().unwrap().content.clone());
+        Box::pin(store.store().write(move |tx| {
+            let written = tx.message(&actor, &message);
+            assert!(!text.ends_with("panic"), "as it was told to");
+            written
+        }))
+    });
+    let mut all = join_all(jobs);
+    store.block_on(async {
+        // A write queues when it is first looked at.
+        assert!(poll!(&mut busy).is_pending());
+        has_started.recv().unwrap();
+        assert!(poll!(&mut all).is_pending());
+        drop(open);
+        busy.await.unwrap();
+        all.await
+    })
+}
+
+fn children(store: &TestStore, begun: &Begun) -> Vec<String> {
+    let (held, parent) = (store.held(begun.session), begun.greetings[0]);
+    store.read(move |reader| reader.children(&held, parent)).into_iter().map(|one| one.node.content).collect()
+}
+
+/// The log numbers every operation once, in order, and is what the tree is.
+fn is_whole(store: &TestStore, session: SessionId) {
+    let log = store.log(session);
+    assert!(log.iter().zip(1..).all(|(entry, op)| entry.op == op), "no gap in the log");
+    assert_eq!(Mirror::replay(&log).unwrap().head(), Some(store.head(session)));
+    assert_eq!(store.count("SELECT count(*) AS n FROM nodes WHERE n NOT IN (SELECT n FROM texts)"), 0);
+    assert_eq!(store.count("SELECT count(*) AS n FROM pragma_foreign_key_check"), 0);
+}
+
+fn failed<T: std::fmt::Debug>(result: Result<T, WriteError>) -> StoreError {
+    match result {
+        Err(WriteError::Failed(error)) => error,
+        other => panic!("it did not fail: {other:?}"),
+    }
+}
+
+/// The disk is full in the middle of a group: the database takes back all of it, not only the last statement. Nobody's
+/// message is half there, those who fit are there whole, and each hears what became of its own.
+#[test]
+fn store_on_a_full_disk_loses_only_what_does_not_fit() {
+    let mut store = TestStore::new();
+    let begun = begin(&store);
+    let pages = store.count("SELECT page_count AS n FROM pragma_page_count");
+    store.reopen_with(|settings| settings.max_pages = Some(u32::try_from(pages).unwrap() + 8));
+    let large = "x".repeat(400_000);
+    let nowhere = message(begun.session, store.node_id(), Some(store.said("lost")), Vec::new());
+    let writes = ["one", "two", &large, "three", "four"].map(|text| say(&store, &begun, text));
+    let mut writes = Vec::from(writes);
+    writes.insert(4, nowhere);
+    let _ = store.heard();
+
+    let results = in_one_group(&store, writes);
+    let outcome = |result: &Result<Written, WriteError>| match result {
+        Ok(_) => "kept",
+        Err(WriteError::Failed(StoreError::Full)) => "full",
+        Err(WriteError::Refused(Refusal::NotFound(_))) => "refused",
+        other => panic!("{other:?}"),
+    };
+    let outcomes: Vec<&str> = results.iter().map(outcome).collect();
+    assert_eq!(outcomes, ["kept", "kept", "full", "kept", "refused", "kept"]);
+    assert_eq!(children(&store, &begun), ["one", "two", "three", "four"]);
+    assert_eq!(store.heard().len(), 4, "only what is durable is told");
+    is_whole(&store, begun.session);
+
+    // Full for good: every write says so, every read goes on.
+    let filler = "y".repeat(3_000);
+    let last = (0..100).map(|_| store.try_message(say(&store, &begun, &filler))).find(Result::is_err).unwrap();
+    assert!(matches!(failed(last), StoreError::Full));
+    let (actor, ignored) = (store.actor(), say(&store, &begun, &large));
+    let swallowed = store.write(move |tx| {
+        let _ = tx.message(&actor, &ignored);
+        Ok(())
+    });
+    assert!(matches!(failed(swallowed), StoreError::Full), "also where the caller pays no heed");
+    let standing = children(&store, &begun);
+    is_whole(&store, begun.session);
+
+    // Room again: nothing was lost, and it goes on.
+    store.reopen_with(|settings| settings.max_pages = None);
+    assert_eq!(children(&store, &begun), standing);
+    store.try_message(say(&store, &begun, &large)).unwrap();
+    is_whole(&store, begun.session);
+}
+
+/// One request of a group is refused, another panics: both leave nothing, their neighbours are kept, the writer goes on.
+#[test]
+fn store_takes_back_one_request_and_keeps_its_neighbours() {
+    let store = TestStore::new();
+    let begun = begin(&store);
+    let nowhere = message(begun.session, store.node_id(), Some(store.said("lost")), Vec::new());
+    let mut writes = Vec::from(["one", "a panic", "two"].map(|text| say(&store, &begun, text)));
+    writes.insert(1, nowhere);
+    let [one, refused, panicked, two] = <[_; 4]>::try_from(in_one_group(&store, writes)).unwrap();
+    assert!(one.is_ok() && two.is_ok());
+    assert!(matches!(refused, Err(WriteError::Refused(Refusal::NotFound("the message")))));
+    assert!(matches!(failed(panicked), StoreError::Database(message) if message == "a write panicked"));
+    assert_eq!(children(&store, &begun), ["one", "two"]);
+    is_whole(&store, begun.session);
+}
+
+/// A group shares one commit.
+#[test]
+fn store_commits_a_group_once() {
+    let store = TestStore::new();
+    let begun = begin(&store);
+    let before = store.store().commits();
+    let results = in_one_group(&store, (0..40).map(|n| say(&store, &begun, &format!("message {n}"))).collect());
+    assert!(results.iter().all(Result::is_ok));
+    assert_eq!(store.store().commits() - before, 2, "the one that kept the writer busy, and the forty together");
+    assert_eq!(children(&store, &begun).len(), 40);
+}
+
+/// Somebody else who writes for a moment is waited for.
+#[test]
+fn store_waits_for_a_lock_that_is_let_go() {
+    let store = TestStore::new();
+    let begun = begin(&store);
+    let mut other = store.sql();
+    other.batch_execute("BEGIN IMMEDIATE").unwrap();
+    let written = store.store().write({
+        let (actor, message) = (store.actor(), say(&store, &begun, "patient"));
+        move |tx| tx.message(&actor, &message)
+    });
+    let (written, ()) =
+        store.block_on(async { tokio::join!(written, async { other.batch_execute("COMMIT").unwrap() }) });
+    written.unwrap();
+    assert_eq!(children(&store, &begun), ["patient"]);
+}
+
+/// A second program is kept off the data directory, and off a database that two directories name; a closed one lets go.
+#[test]
+fn store_belongs_to_one_program() {
+    let mut store = TestStore::new();
+    let begun = begin(&store);
+    let again = || Store::open(&store.settings).err();
+    assert!(matches!(again(), Some(StoreError::Locked)));
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut beside = store.settings.clone();
+    (beside.data_dir, beside.database) = (elsewhere.path().join("data"), Some(store.database()));
+    assert!(matches!(Store::open(&beside).err(), Some(StoreError::Locked)));
+
+    store.close();
+    drop(Store::open(&beside).unwrap());
+    store.reopen();
+    assert_eq!(children(&store, &begun), [""; 0]);
+}
+
+/// A folder that cannot be written, a file that is no database and a path through a file each say what they are.
+#[test]
+fn store_says_why_it_cannot_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = TestStore::new().settings.clone();
+    // Nobody may make folders there, whoever one is.
+    if cfg!(target_os = "linux") {
+        settings.data_dir = "/sys/clotho".into();
+        assert!(matches!(Store::open(&settings).err(), Some(StoreError::ReadOnly)));
+    }
+    settings.data_dir = folder.path().join("data");
+    std::fs::create_dir_all(&settings.data_dir).unwrap();
+    let file = settings.data_dir.join("clotho.db");
+    let letters = b"Dear diary, this is no database. ".repeat(200);
+    std::fs::write(&file, &letters).unwrap();
+    let Some(StoreError::Open(message)) = Store::open(&settings).err() else { panic!("it opened a letter") };
+    assert!(message.contains("not a database"), "{message}");
+    assert_eq!(std::fs::read(&file).unwrap(), letters, "it was left as it is");
+
+    settings.data_dir = file.join("below");
+    assert!(matches!(Store::open(&settings).err(), Some(StoreError::Open(_))));
+}
+
+/// A damaged row is an error that names table, column and row; nobody guesses, and the rest stays readable.
+#[test]
+fn store_names_the_row_that_is_damaged() {
+    let mut store = TestStore::new();
+    let Begun { session, greetings, .. } = begin(&store);
+    let mut draft = store.draft(Role::Assistant, Kind::Message, "A reply.");
+    draft.delta = delta([set("/x", json!(1))]);
+    let node = store.append(session, greetings[0], draft);
+    store.checkout(session, greetings[0], true);
+    let n = store.count("SELECT max(n) AS n FROM nodes");
+    for (harm, expected) in [
+        ("UPDATE nodes SET role = 99", ("nodes", "role")),
+        ("UPDATE nodes SET status = -1", ("nodes", "status")),
+        ("UPDATE nodes SET author = x'0102'", ("nodes", "author")),
+        ("UPDATE texts SET metadata = '[1]'", ("texts", "metadata")),
+        ("UPDATE deltas SET body = '{'", ("deltas", "body")),
+    ] {
+        let (table, column) = expected;
+        let key = if table == "deltas" { "node_n" } else { "n" };
+        let mut sql = store.sql();
+        let keep = format!("CREATE TABLE kept AS SELECT * FROM {table} WHERE {key} = {n}");
+        sql.batch_execute(&format!("{keep}; {harm} WHERE {key} = {n}")).unwrap();
+        store.reopen();
+        let held = store.held(session);
+        let found = store.block_on(store.store().read(move |reader| {
+            let page = reader.page(&held, node, None, 10, clotho::store::Show::All)?;
+            let placed = page.nodes.last().unwrap();
+            reader.delta(placed)?;
+            reader.world(&held, placed).map(|_| ())
+        }));
+        let Err(StoreError::Inconsistent { table: t, column: c, row }) = found else { panic!("{harm}: {found:?}") };
+        assert_eq!(((t, c), row), (expected, n), "{harm}");
+        assert_eq!(store.shown(session), ["Welcome."], "{harm}: the rest is there");
+        sql.batch_execute(&format!(
+            "UPDATE {table} SET {column} = (SELECT {column} FROM kept) WHERE {key} = {n}; DROP TABLE kept"
+        ))
+        .unwrap();
+    }
+    store.reopen();
+    assert_eq!(store.shown_at(session, node), ["Welcome.", "A reply."]);
+}
