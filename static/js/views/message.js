@@ -39,8 +39,8 @@ const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy
 /** A failure has its own, larger button to try again. @param {ChatNode} node */
 const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
 
-/** @param {ChatNode} node */
-const nameOf = (node) => node.name || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
+/** The server calls a reader without a name "You"; the page has its own word for that. @param {ChatNode} node */
+const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : node.name) || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
 
 // The text
 
