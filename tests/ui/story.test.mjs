@@ -51,10 +51,11 @@ const texts = (page) => page.locator(".message .prose").allInnerTexts();
 const composer = (page) => page.getByRole("textbox", { name: "Your message" });
 const tool = (message, name) => message.getByRole("button", { name, exact: true });
 
-/** @param {import("playwright-core").Page} page */
+/** Sends a message, and sees that it was taken: the field is empty. @param {import("playwright-core").Page} page */
 async function say(page, text) {
   await composer(page).fill(text);
   await composer(page).press("Enter");
+  await until(async () => (await composer(page).inputValue()) === "", "the message is taken");
 }
 
 /** Uses a tool of a message, which shows itself when the message is touched. */
@@ -182,6 +183,24 @@ describe("the adventure", () => {
     await until(async () => (await bar(page, HP)) === 3, "the bar shows the new value");
     await use(last(page), "Go back here");
     await until(async () => (await bar(page, HP)) === hurt, "the old value is back");
+    await close();
+  });
+
+  test("a slash shows what the rules of the story understand; Tab completes it", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
+    await replyIsThere(page);
+    await composer(page).fill("/");
+    const list = page.getByRole("list", { name: "Commands" });
+    await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
+    await composer(page).fill("/inv");
+    assert.equal(await list.getByRole("button").count(), 1);
+    await composer(page).press("Tab");
+    await until(async () => (await composer(page).inputValue()) === "/inventory ", "the command is completed");
+    await list.waitFor({ state: "detached" });
+    await composer(page).press("Enter");
+    await page.locator(".message.last.assistant.complete").filter({ hasText: /bread/i }).waitFor();
     await close();
   });
 

@@ -25,6 +25,15 @@ export function writeDraft(text) {
   remember(`draft.${sid()}`, text || null);
 }
 
+/** Asks once in a story which commands there are; without an answer there is simply nothing to choose from. */
+export async function readSlashCommands() {
+  if (story.slashCommands.peek() !== null) return;
+  story.putSlashCommands([]);
+  const id = sid();
+  const list = await api.slashCommands(id).catch(() => []);
+  if (story.session.peek()?.id === id) story.putSlashCommands(list);
+}
+
 // Sending
 
 /** A message that was tried and may have arrived although no answer did: the same key makes a second try harmless. */

@@ -135,6 +135,7 @@ export default {
   "composer.label": "Your message",
   "composer.placeholder": "What do you do?",
   "composer.send": "Send",
+  "composer.commands": "Commands",
   "composer.replies": "Suggestions",
 
   "turn.changes": "What this turn changed",

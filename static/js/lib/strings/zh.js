@@ -135,6 +135,7 @@ export default {
   "composer.label": "你的消息",
   "composer.placeholder": "你要做什么？",
   "composer.send": "发送",
+  "composer.commands": "指令",
   "composer.replies": "建议",
 
   "turn.changes": "这一回合的变化",
