@@ -34,6 +34,8 @@ struct Watched {
 
 struct Room {
     version: watch::Sender<u64>,
+    /// The session was deleted, which no operation of its log tells.
+    is_gone: AtomicBool,
     operations: Mutex<VecDeque<Arc<Operation>>>,
 }
 
@@ -235,11 +237,25 @@ impl Live {
         }
     }
 
+    /// A session was deleted: its running replies are stopped, and whoever watches it hears of it.
+    pub fn forget(&self, session: SessionId) {
+        let of_it = |running: &Arc<Running>| running.session == session;
+        self.all_running().into_iter().filter(of_it).for_each(|running| running.cancel());
+        if let Some(watched) = lock(&self.rooms).get(&session) {
+            watched.room.is_gone.store(true, Ordering::SeqCst);
+            watched.room.version.send_modify(|version| *version += 1);
+        }
+    }
+
     /// Begins to watch a session. Watch first and read the log afterwards: then nothing falls in between.
     pub fn watch(self: &Arc<Self>, session: SessionId) -> Watcher {
         let mut rooms = lock(&self.rooms);
         let watched = rooms.entry(session).or_insert_with(|| {
-            let room = Room { version: watch::Sender::new(0), operations: Mutex::new(VecDeque::new()) };
+            let room = Room {
+                version: watch::Sender::new(0),
+                is_gone: AtomicBool::new(false),
+                operations: Mutex::new(VecDeque::new()),
+            };
             Watched { room: Arc::new(room), watchers: 0 }
         });
         watched.watchers += 1;
@@ -291,6 +307,11 @@ impl Watcher {
             (None, _) => Some(Vec::new()),
             _ => None,
         }
+    }
+
+    /// Whether the session was deleted since the watching began.
+    pub fn is_gone(&self) -> bool {
+        self.room.is_gone.load(Ordering::SeqCst)
     }
 
     /// The replies being written in this session.
@@ -345,6 +366,21 @@ mod tests {
         }
         assert!(watcher.operations_since(3).is_none(), "older than memory: the log has it");
         assert_eq!(watcher.operations_since(990).unwrap().len(), 9);
+    }
+
+    #[tokio::test]
+    async fn who_watches_a_deleted_session_is_told() {
+        let live = Arc::new(Live::default());
+        let user = UserId::new(uuid::Uuid::from_u128(2));
+        let running = live.begin(session(), node(1), user);
+        let mut watcher = live.watch(session());
+        assert!(!watcher.is_gone());
+        live.forget(session());
+        watcher.changed().await;
+        assert!(watcher.is_gone());
+        assert_eq!(running.stopped().await, Stop::Cancelled);
+        drop(watcher);
+        assert!(!live.watch(session()).is_gone(), "a room is a new one after its last watcher");
     }
 
     #[test]

@@ -42,7 +42,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $status,)* }
             }
 
-            /// What one can do about it, unless the refusal knows better; empty if nothing general can be said.
+            /// What one can do about it, unless the refusal knows better.
             pub const fn hint(self) -> &'static str {
                 match self { $(Self::$variant => $hint,)* }
             }
@@ -54,16 +54,16 @@ codes! {
     Malformed = "malformed" 400 "send well-formed JSON in UTF-8, and a well-formed query";
     Invalid = "invalid" 422 "compare the request with the documentation at /api/docs";
     Unauthenticated = "unauthenticated" 401 "say who you are first";
-    Forbidden = "forbidden" 403 "";
+    Forbidden = "forbidden" 403 "ask whoever runs the server";
     BadHost = "bad_host" 403 "open the server by its own address, or add the name to allowed_hosts in the configuration";
-    NotFound = "not_found" 404 "";
+    NotFound = "not_found" 404 "look at the address and the ids in it: what they name may have been deleted";
     MethodNotAllowed = "method_not_allowed" 405 "the Allow header lists what this address takes";
     Conflict = "conflict" 409 "read the current state and decide again";
     HeadMoved = "head_moved" 409 "look at the new messages, then send again with the current expectedLeafId";
     Cycle = "cycle" 409 "choose a target that does not lie below what is moved";
     Generating = "generating" 409 "wait until the reply is complete, or cancel it";
-    NothingToUndo = "nothing_to_undo" 409 "";
-    GonePurged = "gone_purged" 410 "";
+    NothingToUndo = "nothing_to_undo" 409 "there is nothing left to take back or to bring back";
+    GonePurged = "gone_purged" 410 "nothing brings it back: only its id is still known";
     TooLarge = "too_large" 413 "send less at once";
     UnsupportedMedia = "unsupported_media" 415 "send JSON with \"Content-Type: application/json\"";
     InputRefused = "input_refused" 422 "change the message and send it again";
@@ -146,7 +146,7 @@ impl ApiError {
 
     /// The body; `incident` names the line in the log that has the cause.
     pub fn body(&self, incident: Option<&str>) -> ErrorBody {
-        let hint = self.hint.clone().or_else(|| Some(self.code.hint().to_owned()).filter(|hint| !hint.is_empty()));
+        let hint = self.hint.clone().unwrap_or_else(|| self.code.hint().to_owned());
         ErrorBody {
             error: ErrorFields {
                 code: self.code.word().to_owned(),
@@ -219,11 +219,11 @@ pub struct ErrorFields {
     /// One sentence.
     pub message: String,
     /// What to do about it.
-    pub hint: Option<String>,
+    pub hint: String,
     /// What programs may want to know, by code: `field`, `leafId`, `op`, ….
     #[schema(value_type = Object)]
     pub details: Map<String, Value>,
-    /// Names the line in the server's log that has the cause; only with `internal`.
+    /// Names the line in the server's log that has the cause; only where the fault is the server's own.
     pub incident: Option<String>,
 }
 
@@ -334,6 +334,7 @@ mod tests {
     fn codes_are_words_and_differ() {
         let words: HashSet<&str> = Code::ALL.iter().map(|code| code.word()).collect();
         assert_eq!(words.len(), Code::ALL.len());
+        assert!(Code::ALL.iter().all(|code| !code.hint().is_empty()));
         assert!(words.iter().all(|word| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')));
         assert!(Code::ALL.iter().all(|code| StatusCode::from_u16(code.status()).is_ok_and(|s| !s.is_success())));
     }

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on fails, in its helpers too"
 )]
 
+mod cli;
 mod http;
 mod plugins;
 mod provider;

@@ -40,7 +40,8 @@ pub async fn projection(
     let show = if query.0.all { Show::All } else { Show::Enabled };
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
-        let tag = tag(&[&sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
+        let tag =
+            tag(&["line", &sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
         let leaf = leaf.unwrap_or(held.session.head);
         for node in [Some(leaf), before].into_iter().flatten() {
             placed(reader, &held, node)?;

@@ -108,15 +108,14 @@ async fn card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Ve
     Ok((id, Value::from(Map::clone(&persona.card)).to_string().into_bytes()))
 }
 
-/// Moves a session to the trash; its running replies are stopped.
+/// Moves a session to the trash; its running replies are stopped, and its sockets closed.
 ///
 /// # Errors
 /// It is not there.
 pub async fn delete(app: Program, caller: Caller, sid: Sid) -> Answer<Nothing> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_session(caller.0, sid.0, now)).await?;
-    let running = app.live.all_running();
-    running.iter().filter(|running| running.session == sid.0).for_each(|running| running.cancel());
+    app.live.forget(sid.0);
     Ok(Reply::done())
 }
 

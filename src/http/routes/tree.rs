@@ -10,7 +10,9 @@ use crate::http::error::{ApiError, Code};
 use crate::http::query::{Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
-use crate::http::wire::tree::{ChatHistoryTree, Legend, Operations, OperationsQuery, Shape, TreeQuery, TreeSkeleton};
+use crate::http::wire::tree::{
+    ChatHistoryTree, Legend, Operations, OperationsQuery, Shape, TreeAnswer, TreeQuery, TreeSkeleton,
+};
 use crate::http::wire::{MOST, cursor, limit, read_cursor};
 use crate::store::{Held, Reader};
 use crate::tree::Session;
@@ -28,7 +30,7 @@ pub async fn tree(
     caller: Caller,
     sid: Sid,
     query: Query<TreeQuery>,
-) -> Answer<ChatHistoryTree> {
+) -> Answer<TreeAnswer> {
     let look = Look { live: None, ..look(&app) };
     let limit = limit(query.0.limit, MOST)?;
     let after = match query.0.cursor.as_deref() {
@@ -40,7 +42,8 @@ pub async fn tree(
     let known = request.headers().clone();
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
-        let tag = tag(&[&sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
+        let tag =
+            tag(&["tree", &sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
         if has(&known, &tag) {
             return Ok((tag, None));
         }

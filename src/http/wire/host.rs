@@ -87,7 +87,6 @@ pub struct ConfigField {
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The value when nobody sets it.
-    #[schema(value_type = Object)]
     pub default: Value,
     /// Its name for people.
     pub label: String,

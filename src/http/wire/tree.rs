@@ -3,7 +3,9 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::schema::{OneOfBuilder, Schema};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::ids::{Id, NodeRef, SessionRef, UserRef};
 use super::node::ChatMessageNode;
@@ -84,6 +86,25 @@ pub struct TreeSkeleton {
     pub created_at: String,
     /// When it last changed.
     pub updated_at: String,
+}
+
+/// What a tree is answered as: whole, or its outline.
+pub struct TreeAnswer;
+
+impl PartialSchema for TreeAnswer {
+    fn schema() -> RefOr<Schema> {
+        let either = OneOfBuilder::new().item(Ref::from_schema_name(ChatHistoryTree::name()));
+        either.item(Ref::from_schema_name(TreeSkeleton::name())).into()
+    }
+}
+
+impl ToSchema for TreeAnswer {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((ChatHistoryTree::name().into_owned(), ChatHistoryTree::schema()));
+        schemas.push((TreeSkeleton::name().into_owned(), TreeSkeleton::schema()));
+        ChatHistoryTree::schemas(schemas);
+        TreeSkeleton::schemas(schemas);
+    }
 }
 
 /// What the numbers of an outline mean.

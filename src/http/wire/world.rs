@@ -67,11 +67,11 @@ pub struct Change {
     pub path: String,
     /// The value before; missing where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value, required = false)]
     pub before: Option<Value>,
     /// The value after; missing where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value, required = false)]
     pub after: Option<Value>,
 }
 
@@ -95,10 +95,41 @@ pub struct TraceShape {
     /// Every draw of chance.
     #[schema(value_type = Vec<Object>)]
     pub rolls: Vec<Value>,
-    /// Parameters, model, timings, usage and the rest.
+    /// What was planned before the prompt; null: nothing plans on this server.
+    #[schema(value_type = Option<Object>)]
+    pub plan: Option<Value>,
+    /// The tools that the model used; none: this server offers none.
+    #[schema(value_type = Vec<Object>)]
+    pub tools: Vec<Value>,
+    /// How long it took.
+    pub timings: Timings,
+    /// Tokens, where the model server counted them.
+    pub usage: Option<Usage>,
+    /// Parameters, model, how it ended and the rest.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub rest: Map<String, Value>,
+}
+
+/// How long a reply took, in milliseconds from when it was asked for; null while it has not come so far.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Timings {
+    /// Waiting for its turn; 0: replies begin at once or not at all.
+    pub queued: u64,
+    /// To the first piece.
+    pub first_token: Option<u64>,
+    /// To its end.
+    pub total: Option<u64>,
+}
+
+/// Tokens as the model server counted them.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Usage {
+    /// Of the prompt.
+    pub prompt: Option<u64>,
+    /// Of the reply.
+    pub completion: Option<u64>,
 }
 
 /// One message as it was sent to a model.
@@ -139,6 +170,11 @@ impl TraceShape {
     /// A rebuilt trace beside what ran on the reply.
     pub fn new(rebuilt: Rebuilt, delta: &Delta) -> Self {
         let sent = rebuilt.messages.into_iter();
+        let number = |key: &str| head_number(&rebuilt.head, key);
+        let timings = Timings { queued: 0, first_token: number("firstTokenMs"), total: number("latencyMs") };
+        let counted = rebuilt.head.get("tokenCount").and_then(Value::as_object);
+        let tokens = |key: &str| counted.and_then(|counted| head_number(counted, key));
+        let usage = counted.map(|_| Usage { prompt: tokens("prompt"), completion: tokens("completion") });
         Self {
             blueprint: rebuilt.blueprint,
             messages: sent.map(|one| SentMessage { role: one.role.word().to_owned(), content: one.text }).collect(),
@@ -146,9 +182,17 @@ impl TraceShape {
             is_exact: rebuilt.is_exact,
             rules: delta.runs.clone(),
             rolls: delta.rolls.clone(),
+            plan: None,
+            tools: Vec::new(),
+            timings,
+            usage,
             rest: rebuilt.head,
         }
     }
+}
+
+fn head_number(head: &Map<String, Value>, key: &str) -> Option<u64> {
+    head.get(key).and_then(Value::as_u64)
 }
 
 impl From<PathChange> for Change {

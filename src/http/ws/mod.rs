@@ -184,6 +184,9 @@ impl Socket {
 
     /// Operations first, then texts: a piece never comes before its node.
     async fn news(&mut self, watcher: &Watcher, mut position: Position) -> Result<Position, End> {
+        if watcher.is_gone() {
+            self.may_watch().await?;
+        }
         let has_operations = watcher.operations_since(position.op()).is_none_or(|new| !new.is_empty());
         if has_operations {
             position = self.catch_up(position).await?;
@@ -233,13 +236,17 @@ impl Socket {
         if self.heard.elapsed() > SILENCE {
             return Err(End::Gone);
         }
-        // A session may have been deleted, which no operation tells.
-        let (caller, sid) = (self.caller, self.sid);
-        self.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+        self.may_watch().await?;
         match timeout(SEND_WITHIN, self.session.ping(b"")).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(End::Gone),
         }
+    }
+
+    /// Whether the session is still there, and the caller's: no operation tells when it is not.
+    async fn may_watch(&self) -> Result<(), ApiError> {
+        let (caller, sid) = (self.caller, self.sid);
+        self.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await
     }
 
     async fn take(

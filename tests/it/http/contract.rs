@@ -1,7 +1,9 @@
 //! Table, document and server say the same.
 
+use super::play::Play;
 use super::*;
 use crate::support::client::fits;
+use crate::support::schema;
 use clotho::http::caller::Access;
 use clotho::http::document::described;
 use std::collections::BTreeSet;
@@ -40,6 +42,46 @@ async fn the_document_describes_what_is_served() {
     }
 }
 
+/// Every read answers with something that the document describes; the client looks at it (`keeps_the_contract`).
+#[tokio::test]
+async fn every_read_answers_as_documented() {
+    let setup = TestApp::with().plugin("broken", &[("plugin.toml", "id = 5")]);
+    let play = Play::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
+    play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
+    let said = play.say("/roll 2d6").await;
+    let character = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
+    let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
+    let part = |part: &str| match part {
+        "{sid}" => play.sid.clone(),
+        "{nid}" => said.reply.clone(),
+        "{cid}" => character.clone(),
+        "{pid}" => persona.clone(),
+        "{plugin}" => "combat".to_owned(),
+        other => other.to_owned(),
+    };
+    let mut described = 0;
+    for entry in clotho::http::table().into_iter().filter(|entry| entry.method == "GET") {
+        if entry.path.contains(":.*") || entry.path.ends_with("/ws") {
+            continue;
+        }
+        let path = entry.path.split('/').map(part).collect::<Vec<_>>().join("/");
+        let path = if path == "/api/search" { path + "?q=roll" } else { path };
+        let heard = play.app.ask("GET", &path).send().await;
+        assert_eq!(heard.status, 200, "{path}: {}", heard.text());
+        described += usize::from(schema::answer("GET", &entry.plain_path(), 200).is_some());
+    }
+    assert!(described > 20, "{described}");
+    for path in ["tree?shape=skeleton", "tree?cursor=&limit=1", "projection?all=1", "turns?limit=1"] {
+        play.get(path).await;
+    }
+    for node in play.nodes().await.keys() {
+        play.get(&format!("node/{node}?expand=world,delta,trace")).await;
+    }
+    for plugin in ["lantern-keep", "broken"] {
+        play.app.get(&format!("/api/plugins/{plugin}")).await;
+    }
+}
+
 #[tokio::test]
 async fn the_document_is_whole() {
     let app = TestServer::start().await;
@@ -62,6 +104,56 @@ async fn the_document_is_whole() {
     let codes: Vec<&str> =
         document["x-error-codes"].as_array().unwrap().iter().map(|code| code["code"].as_str().unwrap()).collect();
     assert!(codes.contains(&"head_moved") && codes.contains(&"storage_full"));
+}
+
+/// The names that clients were promised; more may come, none may go.
+#[test]
+fn promised_names_stay() {
+    let document = clotho::http::document::json(&clotho::http::table());
+    for (shape, names) in [
+        (
+            "ChatMessageNode",
+            "id parentId childrenIds role kind name authorId personaId characterId content display reasoning \
+          status isEnabled effects notes problems timestamp metadata",
+        ),
+        (
+            "Session",
+            "id title ownerId characterIds rootNodeId activeLeafId contextNodeId op mode model params plugins counts \
+          createdAt updatedAt",
+        ),
+        ("Counts", "nodes branches turns"),
+        (
+            "Character",
+            "id name description personality scenario firstMessage alternateGreetings exampleMessages systemPrompt \
+          postHistoryInstructions creatorNotes tags avatar lorebookId metadata",
+        ),
+        ("ChatHistoryTree", "sessionId title rootNodeId activeLeafId op nodes stash labels createdAt updatedAt"),
+        ("Projection", "items next leafId op quickReplies"),
+        ("QuickReply", "plugin label send"),
+        ("Siblings", "index count ids"),
+        ("Turn", "contextNodeId parentId userContent selectedRecordId records isKeyframe createdAt"),
+        ("Record", "id content reasoning metadata createdAt candidate"),
+        ("Started", "node generations op"),
+        ("NewMessage", "parentId content role name personaId generate moveHead expectedLeafId onStale"),
+        ("Generate", "n model params characterId"),
+        ("Reroll", "n model params characterId moveHead expectedLeafId"),
+        ("Edit", "content carry generate moveHead expectedLeafId"),
+        ("Checkout", "nodeId exact expectedLeafId"),
+        ("NodeState", "isEnabled effects rating"),
+        ("NewSession", "characterIds personaId title plugins model mode"),
+        ("Trace", "blueprint messages params model plan tools rules timings usage"),
+        ("Timings", "queued firstToken total"),
+        ("Hit", "sessionId sessionTitle nodeId role name snippet depth onTrunk timestamp score"),
+        ("SearchAnswer", "items total stale tookMs"),
+        ("Error", "code message hint details incident"),
+    ] {
+        let described = document["components"]["schemas"][shape].to_string();
+        for name in names.split_whitespace() {
+            // A trace's model and parameters come with whatever else its head has.
+            let is_free = shape == "Trace" && matches!(name, "params" | "model");
+            assert!(is_free || described.contains(&format!("\"{name}\":")), "{shape} has no {name}: {described}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -82,7 +82,7 @@ async fn a_browser_writes_with_the_token_only() {
 
 #[tokio::test]
 async fn names_in_the_configuration_come_in() {
-    let app = TestServer::with("[server]\nallowed_hosts = [\"play.example.org\"]\n").await;
+    let app = TestServer::with(TestApp::with().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;
     app.ask("GET", "/healthz").host(Some("play.example.org")).send().await.expect(200);
     app.ask("GET", "/healthz").host(Some("other.example.org")).send().await.refused("bad_host");
     let token = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();

@@ -1,14 +1,27 @@
 //! The contract of the HTTP floor, against the real server.
 //!
 //! `contract` compares the table of routes, the document and what is served; `refusals` sends every route what it must not
-//! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side. Then one file for each
-//! kind of thing. A new route is in the first four by itself; what it does gets a test in the file of its thing.
+//! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side; `codes` has a refusal of
+//! each code. A new route is in those by itself; what it does gets a test in the file of its question: `views` (the faces of
+//! a tree), `heads` (who writes where HEAD is not), `sockets`, `again` (the same request twice, the same answer twice),
+//! `files` (the page), `whole` (one story from beginning to end). [`play::Play`] is a session in few words. Every answer is
+//! held to the document by the client itself.
 
+mod again;
+mod codes;
 mod contract;
+mod files;
 mod gate;
+mod heads;
 mod owners;
+mod play;
 mod refusals;
+mod sockets;
+mod views;
+mod whole;
 
+use crate::support::app::{Setup, TestApp};
+use crate::support::mock_model::{Gate, Reply};
 use crate::support::server::{TestServer, id};
 use serde_json::{Value, json};
 

@@ -1,9 +1,11 @@
 //! Somebody else's things are not there: every route, and every id in a body.
 
 use super::*;
+use crate::support::client::Heard;
 use crate::support::server::Stranger;
 use crate::support::socket::Socket;
 use clotho::http::table::Entry;
+use std::collections::BTreeSet;
 
 fn address(entry: &Entry, stranger: &Stranger) -> String {
     entry
@@ -33,27 +35,52 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
     })
 }
 
-/// S4-39: every route that names a session, node, character or persona answers 404 for a stranger's, and changes nothing.
+/// An id that nothing has.
+const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
+
+impl Stranger {
+    /// The same text with ids of nothing in the place of the stranger's.
+    fn to_nothing(&self, text: &str) -> String {
+        let session = [self.session.to_string(), self.greeting.to_string()];
+        let people = [self.character.to_string(), self.persona.to_string()];
+        session.iter().chain(&people).fold(text.to_owned(), |text, id| text.replace(id, NOTHING))
+    }
+}
+
+/// Asks for a stranger's thing and for one that nobody has: nobody can tell the answers apart.
+async fn is_not_there(app: &TestServer, stranger: &Stranger, method: &str, path: &str, body: Option<&Value>) {
+    let ask = |path: &str, body: Option<String>| {
+        let ask = app.ask(method, path);
+        body.map_or(ask.clone(), |body| ask.text(&body)).send()
+    };
+    let theirs = ask(path, body.map(ToString::to_string)).await;
+    let error = theirs.refused("not_found");
+    assert!(!error.to_string().to_lowercase().contains("stranger"), "{error}");
+    let nobodys = ask(&stranger.to_nothing(path), body.map(|body| stranger.to_nothing(&body.to_string()))).await;
+    let own = |(name, _): &&(String, String)| !matches!(name.as_str(), "x-request-id" | "date");
+    let told = |heard: &Heard| (heard.text(), heard.headers.iter().filter(own).cloned().collect::<BTreeSet<_>>());
+    assert_eq!(told(&theirs), told(&nobodys), "{method} {path}");
+}
+
+/// S4-39: every route that names a session, node, character or persona answers for a stranger's exactly as for one that is
+/// not there, and changes nothing.
 #[tokio::test]
 async fn a_strangers_things_are_not_there() {
     let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let mut tried = 0;
     for entry in clotho::http::table().iter().filter(|entry| entry.path.contains("id}")) {
-        let ask = app.ask(entry.method.as_str(), &address(entry, &stranger));
-        let ask = match body(entry, &stranger) {
-            Some(body) => ask.json(&body),
-            None => ask,
-        };
-        let error = ask.send().await.refused("not_found");
-        assert!(!error.to_string().contains("secret"), "{error}");
+        let (path, body) = (address(entry, &stranger), body(entry, &stranger));
+        is_not_there(&app, &stranger, entry.method.as_str(), &path, body.as_ref()).await;
         tried += 1;
     }
     assert!(tried > 25, "{tried} routes");
     let (user, session) = (stranger.user, stranger.session);
     let held = app.inside().store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
     assert_eq!((held.session.op, held.session.title.as_str()), (1, "A stranger's story"));
-    assert!(matches!(Socket::try_open(app.at, &session.to_string(), None, &[]).await, Err(404)));
+    for sid in [session.to_string(), NOTHING.to_owned(), "x".to_owned()] {
+        assert!(matches!(Socket::try_open(app.at, &sid, None, &[]).await, Err(404)));
+    }
 }
 
 /// A stranger's nodes are not there in one's own session either.
@@ -64,12 +91,7 @@ async fn a_strangers_nodes_are_not_there_in_ones_own_session() {
     let sid = id(&app.session().await);
     for entry in clotho::http::table().iter().filter(|entry| entry.path.contains("{nid}")) {
         let path = address(entry, &stranger).replace(&stranger.session.to_string(), &sid);
-        let ask = app.ask(entry.method.as_str(), &path);
-        let ask = match body(entry, &stranger) {
-            Some(body) => ask.json(&body),
-            None => ask,
-        };
-        ask.send().await.refused("not_found");
+        is_not_there(&app, &stranger, entry.method.as_str(), &path, body(entry, &stranger).as_ref()).await;
     }
 }
 
@@ -87,9 +109,9 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
         body.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
         body
     };
-    let refused = |method: &'static str, path: String, body: Value| {
-        let ask = app.ask(method, &path).json(&body);
-        async move { ask.send().await.refused("not_found") }
+    let (app, stranger) = (&app, &stranger);
+    let refused = |method: &'static str, path: String, body: Value| async move {
+        is_not_there(app, stranger, method, &path, Some(&body)).await;
     };
     // S4-40: a parent from another session.
     refused("POST", chat("message"), message(json!({"parentId": foreign}))).await;
@@ -101,14 +123,64 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
-    for path in ["projection?leaf=", "projection?before=", "turns?leaf=", "context-path?leaf="] {
-        app.ask("GET", &chat(&format!("{path}{foreign}"))).send().await.refused("not_found");
+    for path in ["projection?leaf=", "projection?before=", "turns?leaf=", "turns?before=", "context-path?leaf="] {
+        is_not_there(app, stranger, "GET", &chat(&format!("{path}{foreign}")), None).await;
     }
-    let generate = message(json!({"generate": {"characterId": stranger.character.to_string()}}));
-    let heard = app.ask("POST", &chat("message")).json(&generate).send().await;
-    assert!(matches!(heard.status, 404 | 422), "{}", heard.text());
+    // A character that does not play here is none that could speak, whoever has it.
+    let mut told = Vec::new();
+    for character in [stranger.character.to_string(), NOTHING.to_owned()] {
+        let wish = json!({"characterId": character});
+        for (path, body) in [
+            (chat("message"), message(json!({"generate": wish.clone()}))),
+            (chat(&format!("node/{own}/edit")), json!({"content": "x", "generate": wish.clone()})),
+        ] {
+            let heard = app.ask("POST", &path).json(&body).send().await;
+            told.push(heard.refused("invalid").to_string().replace(&character, ""));
+        }
+    }
+    assert_eq!(told[..2], told[2..]);
+    // A node that belongs to nobody here is where HEAD is not.
+    for leaf in [foreign, NOTHING.to_owned()] {
+        let stale = message(json!({"expectedLeafId": leaf}));
+        let error = app.ask("POST", &chat("message")).json(&stale).send().await.refused("head_moved");
+        assert_eq!(error["details"]["leafId"], json!(own));
+    }
     // Nothing of all this was written.
     assert_eq!(app.get(&format!("/api/sessions/{sid}")).await["op"], session["op"]);
+}
+
+/// Plugins and models are named, not owned: what is not there is refused wherever it is named.
+#[tokio::test]
+async fn names_of_nothing_are_refused() {
+    let app = TestServer::start().await;
+    let (session, line) = app.line(1).await;
+    let (sid, cid) = (id(&session), session["characterIds"][0].clone());
+    let refused = |method: &'static str, path: String, body: Value, field: &'static str| {
+        let ask = app.ask(method, &path).json(&body);
+        async move {
+            let error = ask.send().await.refused("invalid");
+            assert_eq!(error["details"]["field"], field, "{path} {body}: {error}");
+        }
+    };
+    for plugin in ["nobody", "../combat", "combat/main.rhai", "", "COMBAT", "plugin:combat"] {
+        let path = format!("/api/sessions/{sid}/plugins");
+        refused("PUT", path, json!([{"id": plugin}]), "plugins").await;
+        let new = json!({"characterIds": [cid], "plugins": [{"id": "combat"}, {"id": plugin}]});
+        refused("POST", "/api/sessions".into(), new, "plugins").await;
+    }
+    for plugin in ["nobody", "..%2fcombat", "combat%2fmain.rhai", "COMBAT"] {
+        app.ask("GET", &format!("/api/plugins/{plugin}")).send().await.refused("not_found");
+    }
+    let twice = json!([{"id": "combat"}, {"id": "combat"}]);
+    refused("PUT", format!("/api/sessions/{sid}/plugins"), twice, "plugins").await;
+    for model in ["nobody/mock", "plugin:nobody", "plugin:combat", "http://127.0.0.1/"] {
+        refused("PATCH", format!("/api/sessions/{sid}"), json!({"model": model}), "model").await;
+        let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
+        let body = json!({"parentId": line[1], "content": "x", "generate": {"model": model}});
+        refused("POST", chat("message"), body, "model").await;
+        refused("POST", chat(&format!("node/{}/reroll", line[1])), json!({"model": model}), "model").await;
+    }
+    assert_eq!(app.get(&format!("/api/sessions/{sid}")).await, session);
 }
 
 /// C21: lists and searches know only one's own.

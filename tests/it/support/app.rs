@@ -17,7 +17,7 @@ use std::sync::Arc;
 use clotho::app::App;
 use clotho::clock::{Clock, Ids, TestClock, Time};
 use clotho::config::Config;
-use clotho::ids::{CharacterId, UserId};
+use clotho::ids::{CharacterId, PersonaId, UserId};
 use clotho::store::{CharacterCard, PersonaCard, User};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -36,7 +36,7 @@ pub struct Setup {
 
 /// The running program.
 pub struct TestApp {
-    app: Option<App>,
+    app: Option<Arc<App>>,
     /// The model server behind `mock/mock`, `mock/other` and `second/mock`.
     pub mock: MockModel,
     setup: Setup,
@@ -99,7 +99,7 @@ impl Setup {
         let (clock, ids) = (Arc::clone(&self.clock), Arc::new(Ids::new(self.seed)));
         self.seed += 1;
         let app = blocking(move || App::build(config, clock, ids).unwrap_or_else(|error| panic!("{error}"))).await;
-        TestApp { app: Some(app), mock, setup: self }
+        TestApp { app: Some(Arc::new(app)), mock, setup: self }
     }
 
     fn config(&self, mock: &MockModel) -> Config {
@@ -147,6 +147,11 @@ impl TestApp {
         self.setup.home.clone()
     }
 
+    /// The program, for who serves it; they let go of it before it is stopped.
+    pub fn shared(&self) -> Arc<App> {
+        Arc::clone(self.app.as_ref().unwrap())
+    }
+
     /// Ends the program in order; the folder stays.
     pub async fn stop(mut self) -> Setup {
         let app = self.app.take().unwrap();
@@ -179,9 +184,14 @@ impl TestApp {
     }
 
     /// Keeps a persona of the owner.
-    pub async fn persona(&self, card: Value) -> clotho::ids::PersonaId {
-        let (owner, now) = (self.owner, self.clock.now());
-        let id = clotho::ids::PersonaId::new(self.ids.next(now));
+    pub async fn persona(&self, card: Value) -> PersonaId {
+        self.persona_of(self.owner, card).await
+    }
+
+    /// Keeps a persona of a user.
+    pub async fn persona_of(&self, owner: UserId, card: Value) -> PersonaId {
+        let now = self.clock.now();
+        let id = PersonaId::new(self.ids.next(now));
         let card = PersonaCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
         self.store.write(move |tx| tx.put_persona(owner, &card)).await.unwrap();
         id

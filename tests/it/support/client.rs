@@ -1,5 +1,6 @@
 //! An HTTP client that sends exactly the bytes it is told, so that tests can be as rude as strangers. It also holds every
-//! answer to the contract: a status that the table of routes names, or a refusal in the one form.
+//! answer to the contract: a status that the table of routes names and the shape that the document says, or a refusal in the
+//! one form. A body that was taken is one that the document describes.
 
 use std::net::SocketAddr;
 
@@ -8,6 +9,8 @@ use clotho::http::table::Entry;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+use super::schema;
 
 /// A request in the making.
 #[derive(Debug, Clone)]
@@ -82,9 +85,9 @@ impl Ask {
 
     /// Sends it and holds the answer to the contract.
     pub async fn send(self) -> Heard {
-        let (method, target) = (self.method.clone(), self.target.clone());
+        let (method, target, body) = (self.method.clone(), self.target.clone(), self.body.clone());
         let heard = self.send_raw().await;
-        heard.keeps_the_contract(&method, &target);
+        heard.keeps_the_contract(&method, &target, &body);
         heard
     }
 
@@ -98,10 +101,11 @@ impl Ask {
         parse(&bytes)
     }
 
-    /// Sends it and goes away at once.
-    pub async fn send_and_leave(self) {
+    /// Sends it, waits for something, and breaks the connection off without having read a byte.
+    pub async fn send_and_reset(self, when: impl Future<Output = ()>) {
         let stream = self.begin().await;
-        drop(stream);
+        when.await;
+        stream.set_zero_linger().unwrap();
     }
 
     async fn begin(self) -> TcpStream {
@@ -151,27 +155,47 @@ impl Heard {
         error
     }
 
-    fn keeps_the_contract(&self, method: &str, target: &str) {
+    fn keeps_the_contract(&self, method: &str, target: &str, sent: &[u8]) {
         let table = clotho::http::table();
         let path = target.split('?').next().unwrap_or_default();
         let entry = table.iter().find(|entry| entry.method == method && fits(entry, path));
-        let is_documented = entry.is_some_and(|entry| entry.statuses.contains(&self.status));
-        if is_documented {
-            return;
+        match entry.filter(|entry| entry.statuses.contains(&self.status)) {
+            Some(entry) => self.is_documented(entry, target, sent),
+            None => self.is_a_refusal(method, target),
         }
+    }
+
+    fn is_documented(&self, entry: &Entry, target: &str, sent: &[u8]) {
+        let (method, path) = (entry.method.as_str(), entry.plain_path());
+        if let Some(schema) = schema::answer(method, &path, self.status) {
+            let faults = schema::faults(schema, &self.json());
+            assert!(faults.is_empty(), "{method} {target} answers {}: {faults:#?}", self.text());
+        }
+        if let (Some(schema), Ok(body)) = (schema::body(method, &path), serde_json::from_slice(sent)) {
+            let faults = schema::faults(schema, &body);
+            assert!(faults.is_empty(), "{method} {target} took {body}: {faults:#?}");
+        }
+    }
+
+    fn is_a_refusal(&self, method: &str, target: &str) {
         assert!(self.status >= 400, "{method} {target}: {} is not in the table", self.status);
+        assert!(self.header("x-request-id").is_some(), "{method} {target}");
         if method == "HEAD" {
             return;
         }
         let body = self.json();
-        let error = body["error"].as_object().unwrap_or_else(|| panic!("{method} {target}: {body}"));
-        let keys: Vec<&str> = error.keys().map(String::as_str).collect();
-        assert_eq!(keys, ["code", "message", "hint", "details", "incident"], "{method} {target}");
+        let faults = schema::faults(&schema::named("Error"), &body);
+        assert!(faults.is_empty(), "{method} {target}: {body} {faults:?}");
+        let error = &body["error"];
         let code = Code::ALL.iter().find(|code| code.word() == error["code"]).unwrap_or_else(|| panic!("{body}"));
         assert_eq!(code.status(), self.status, "{method} {target}: {body}");
-        assert!(!error["message"].as_str().unwrap().ends_with('.'), "{body}");
-        assert_eq!(error["incident"].is_string(), *code == Code::Internal, "{body}");
-        assert!(self.header("x-request-id").is_some(), "{method} {target}");
+        for key in ["message", "hint"] {
+            let text = error[key].as_str().unwrap_or_else(|| panic!("{method} {target}: no {key} in {body}"));
+            // A plugin's refusal has its own words.
+            assert!(!text.is_empty() && (!text.ends_with('.') || *code == Code::InputRefused), "{body}");
+        }
+        let has_incident = error["incident"].is_string();
+        assert!(if *code == Code::Internal { has_incident } else { !has_incident || self.status >= 500 }, "{body}");
     }
 }
 

@@ -5,6 +5,7 @@ pub mod app;
 pub mod client;
 pub mod mock_model;
 pub mod model;
+pub mod schema;
 pub mod server;
 pub mod socket;
 pub mod spy;

@@ -1,36 +1,28 @@
-//! The whole program on a free port of 127.0.0.1 with a folder of its own, a fixed clock and fixed ids; and builders of
-//! what most tests begin with. It ends when dropped, in order, as the real one does.
+//! A test's program behind a free port of 127.0.0.1, and builders of what most tests begin with. How the program is to be
+//! stands in its [`Setup`]; here it only gets a listener. It ends when dropped, in order, as the real one does.
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use clotho::app::App;
-use clotho::clock::{Clock, Ids, TestClock, Time};
-use clotho::config::Config;
 use clotho::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use clotho::store::{CharacterCard, Draft, PersonaCard, User};
-use clotho::tree::{CardRef, Kind, Role, Session};
-use serde_json::{Map, Value, json};
-use tempfile::TempDir;
+use clotho::turn::NewSession;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use super::app::{Setup, TestApp};
 use super::client::Ask;
 use super::mock_model::MockModel;
 use super::socket::Socket;
 
-/// Saturday, 21 November 2026, in milliseconds.
-const BEGINNING: Time = Time(1_795_219_200_000);
-
-/// The program, running.
+/// The program, serving.
 pub struct TestServer {
     /// Where it listens.
     pub at: SocketAddr,
-    /// Its inside, for what no client can do.
-    pub app: Option<Arc<App>>,
+    app: Option<TestApp>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
-    folder: Option<TempDir>,
 }
 
 /// What a stranger has: another user of the same server, put in past its doors.
@@ -43,58 +35,54 @@ pub struct Stranger {
     pub persona: PersonaId,
     /// A session.
     pub session: SessionId,
-    /// Its root.
-    pub root: NodeId,
     /// Its greeting, which is HEAD.
     pub greeting: NodeId,
 }
 
 impl TestServer {
-    /// A server without a model.
+    /// A server in an empty folder.
     pub async fn start() -> Self {
-        Self::with("").await
+        Self::with(TestApp::with()).await
     }
 
-    /// A server that asks a mock model.
-    pub async fn with_model(mock: &MockModel) -> Self {
-        Self::with(&model(mock)).await
-    }
-
-    /// A server with more settings, as lines of `config.toml`.
-    pub async fn with(settings: &str) -> Self {
-        Self::open(tempfile::tempdir().unwrap(), settings).await
-    }
-
-    /// A server on a folder that may have been used before.
-    pub async fn open(folder: TempDir, settings: &str) -> Self {
-        let path = folder.path().join("data").display().to_string();
-        let text = format!("[storage]\ndata_dir = {path:?}\n{settings}");
-        let config = Config::load(None, Some(text), std::iter::empty()).unwrap();
-        let (ready, started) = mpsc::channel();
+    /// A server of a program to be.
+    pub async fn with(setup: Setup) -> Self {
+        let app = setup.start().await;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || run(config, &ready, stopped));
-        let (at, app) = tokio::task::spawn_blocking(move || started.recv()).await.unwrap().expect("the server starts");
-        Self { at, app: Some(app), stop: Some(stop), thread: Some(thread), folder: Some(folder) }
+        let served = app.shared();
+        let thread = std::thread::spawn(move || serve(served, listener, stopped));
+        Self { at, app: Some(app), stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Stops the server in order and hands its folder out.
-    pub async fn stop(mut self) -> TempDir {
+    /// Stops the server in order; its folder and its mock stay.
+    pub async fn stop(mut self) -> Setup {
         self.end();
         let thread = self.thread.take().unwrap();
         tokio::task::spawn_blocking(move || thread.join()).await.unwrap().unwrap();
-        self.folder.take().unwrap()
+        self.app.take().unwrap().stop().await
+    }
+
+    /// Stops the server and starts it again in the same folder.
+    pub async fn restart(self) -> Self {
+        Self::with(self.stop().await).await
     }
 
     fn end(&mut self) {
-        self.app = None;
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
         }
     }
 
-    /// Its inside.
-    pub fn inside(&self) -> &App {
+    /// The program behind it, for what no client can do.
+    pub fn inside(&self) -> &TestApp {
         self.app.as_ref().unwrap()
+    }
+
+    /// Its model server.
+    pub fn mock(&self) -> &MockModel {
+        &self.inside().mock
     }
 
     /// A request in the making.
@@ -153,29 +141,15 @@ impl TestServer {
     /// Another user with a character, a persona and a session, put in past the doors.
     pub async fn stranger(&self) -> Stranger {
         let app = self.inside();
-        let now = app.clock.now();
-        let (user, session) = (UserId::new(app.ids.next(now)), SessionId::new(app.ids.next(now)));
-        let (character, persona) = (CharacterId::new(app.ids.next(now)), PersonaId::new(app.ids.next(now)));
-        let (root, greeting) = (NodeId::new(app.ids.next(now)), NodeId::new(app.ids.next(now)));
-        let Value::Object(card) = json!({"name": "Somebody else's"}) else { unreachable!() };
-        let story = story(user, session, character, root, now);
-        let draft = |id, role, kind| Draft::new(id, role, kind, 0, now);
-        let (first, mut second) =
-            (draft(root, Role::System, Kind::Root), draft(greeting, Role::Assistant, Kind::Greeting));
-        second.content = "A stranger's secret.".into();
-        app.store
-            .write(move |tx| {
-                tx.put_user(&User { id: user, name: "Stranger".into(), role: "user".into() }, now)?;
-                tx.put_character(
-                    user,
-                    &CharacterCard { id: character, card: card.clone(), created: now, updated: now },
-                )?;
-                tx.put_persona(user, &PersonaCard { id: persona, card: card.clone(), created: now, updated: now })?;
-                tx.begin_session(&story, &first, std::slice::from_ref(&second), now)
-            })
-            .await
-            .unwrap();
-        Stranger { user, character, persona, session, root, greeting }
+        let user = app.another_user("Stranger").await;
+        let card = json!({"name": "Somebody else's", "firstMessage": "A stranger's secret."});
+        let character = app.character_of(user, card).await;
+        let persona = app.persona_of(user, json!({"name": "Somebody else's"})).await;
+        let title = Some("A stranger's story".to_owned());
+        let new = NewSession { character_ids: vec![character], title, ..NewSession::default() };
+        let session = app.turns.begin(user, new).await.unwrap();
+        let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
+        Stranger { user, character, persona, session, greeting: held.session.head }
     }
 }
 
@@ -191,52 +165,15 @@ impl Drop for TestServer {
     }
 }
 
-/// The settings of a mock model, which sessions use by default.
-pub fn model(mock: &MockModel) -> String {
-    format!(
-        "[generation]\nmodel = \"mock/mock\"\n\n[[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"{}\"\n\
-         models = [\"mock\"]\n",
-        mock.base_url()
-    )
-}
-
 /// The `id` of something.
 pub fn id(value: &Value) -> String {
     value["id"].as_str().unwrap_or_else(|| panic!("no id in {value}")).to_owned()
 }
 
-fn run(config: Config, ready: &mpsc::Sender<(SocketAddr, Arc<App>)>, stopped: oneshot::Receiver<()>) {
-    let clock: Arc<dyn Clock> = Arc::new(TestClock::new(BEGINNING));
-    let app = Arc::new(App::build(config, clock, Arc::new(Ids::new(7))).unwrap());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap();
-    ready.send((at, Arc::clone(&app))).unwrap();
+fn serve(app: Arc<App>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
     let until = async {
         // A test that was dropped has stopped it as well.
         let _ = stopped.await;
     };
-    actix_web::rt::System::new().block_on(clotho::http::serve_until(Arc::clone(&app), listener, until)).unwrap();
-    app.close();
-}
-
-fn story(owner: UserId, id: SessionId, character: CharacterId, root: NodeId, now: Time) -> Session {
-    Session {
-        id,
-        owner,
-        title: "A stranger's story".into(),
-        cards: vec![CardRef { id: character, hash: String::new() }],
-        persona: None,
-        root,
-        head: root,
-        op: 0,
-        head_op: 0,
-        mode: "tree".into(),
-        model: None,
-        params: Map::new(),
-        plugins: Vec::new(),
-        seed: 0,
-        edits: 0,
-        created: now,
-        updated: now,
-    }
+    actix_web::rt::System::new().block_on(clotho::http::serve_until(app, listener, until)).unwrap();
 }

@@ -1,4 +1,4 @@
-//! A client of the WebSocket.
+//! A client of the WebSocket. It holds what the frames carry to the document.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,6 +9,8 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use super::schema;
 
 /// How long a test waits for a frame before it fails. Only a failing test waits this long.
 const GIVE_UP: Duration = Duration::from_secs(60);
@@ -63,11 +65,19 @@ impl Socket {
         loop {
             let message = tokio::time::timeout(GIVE_UP, self.stream.next()).await.expect("a frame");
             match message {
-                Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Text(text))) => return Some(documented(serde_json::from_str(&text).unwrap())),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
                 Some(Ok(other)) => panic!("{other:?}"),
             }
+        }
+    }
+
+    /// Breaks the connection off, without a word.
+    pub fn reset(self) {
+        match self.stream.get_ref() {
+            MaybeTlsStream::Plain(stream) => stream.set_zero_linger().unwrap(),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -88,6 +98,17 @@ impl Socket {
     pub async fn until_type(&mut self, name: &str) -> Vec<Value> {
         self.until(|frame| frame["type"] == name).await
     }
+}
+
+/// A frame whose node and world are as the document says.
+fn documented(frame: Value) -> Value {
+    for (key, shape) in [("node", "ChatMessageNode"), ("worldDelta", "Delta"), ("operation", "Operation")] {
+        if let Some(part) = frame.get(key) {
+            let faults = schema::faults(&schema::named(shape), part);
+            assert!(faults.is_empty(), "{frame}: {faults:#?}");
+        }
+    }
+    frame
 }
 
 /// The types of frames.

@@ -1,0 +1,157 @@
+//! The program as its host starts it: a process of its own, its exit code, what it prints and where.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// The program in a folder of its own, with nothing of this machine's environment that could be a setting.
+fn clotho(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+    command.current_dir(folder).env("CLOTHO_SERVER__LISTEN", "127.0.0.1:0").env_remove("CLOTHO_CONFIG");
+    command
+}
+
+/// Runs a command that must end by itself with a failure; answers with what it said.
+fn refused(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert_eq!((status.code(), String::from_utf8(stdout).unwrap().as_str()), (Some(1), ""), "{said}");
+    said
+}
+
+fn says(said: &str, words: &[&str]) {
+    for word in words {
+        assert!(said.contains(word), "\"{word}\" is not in: {said}");
+    }
+}
+
+/// A server that listens.
+struct Serving {
+    child: Child,
+    at: SocketAddr,
+}
+
+impl Serving {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
+        Self { at: at.parse().unwrap(), child }
+    }
+
+    fn get(&self, target: &str) -> String {
+        let mut stream = TcpStream::connect(self.at).unwrap();
+        let ask = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.at);
+        stream.write_all(ask.as_bytes()).unwrap();
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard).unwrap();
+        String::from_utf8_lossy(&heard).into_owned()
+    }
+
+    /// As `systemctl stop` or Ctrl-C in a terminal would.
+    fn told_to_stop(mut self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = (self.child.kill(), self.child.wait());
+    }
+}
+
+/// In an empty folder, without a configuration: it makes its data directory, says where it listens, serves the page and
+/// the adventure, ends in order when told to, and goes on from there.
+#[test]
+fn an_empty_folder_is_enough() {
+    let folder = TempDir::new().unwrap();
+    for signal in ["-TERM", "-INT"] {
+        let serving = Serving::start(&mut clotho(folder.path()));
+        assert!(serving.at.ip().is_loopback());
+        assert!(serving.get("/").starts_with("HTTP/1.1 200"));
+        assert!(serving.get("/api/characters").contains("lantern-keep"), "the adventure is there");
+        serving.told_to_stop(signal);
+        assert!(folder.path().join("data/clotho.db").is_file());
+    }
+}
+
+/// A second server is kept off the data directory, and off the port before it touches anything.
+#[test]
+fn a_second_server_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let serving = Serving::start(&mut clotho(folder.path()));
+    says(&refused(&mut clotho(folder.path())), &["data directory", "another"]);
+
+    let other = TempDir::new().unwrap();
+    let said = refused(clotho(other.path()).env("CLOTHO_SERVER__LISTEN", serving.at.to_string()));
+    says(&said, &["cannot listen on", &serving.at.to_string(), "server.listen", "CLOTHO_SERVER__LISTEN"]);
+    assert!(!other.path().join("data").exists());
+}
+
+/// A wrong value or an unknown key is refused with file, line, key and what was expected; in the environment with the
+/// variable's name.
+#[test]
+fn a_wrong_setting_is_named() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("config.toml");
+    let check = |text: &str, words: &[&str]| {
+        std::fs::write(&file, text).unwrap();
+        says(&refused(&mut clotho(folder.path())), words);
+    };
+    check("[server]\nlissten = \"127.0.0.1:1\"\n", &["config.toml", "2", "lissten", "listen"]);
+    check("[storage]\n\nkeyframe_every = \"ten\"\n", &["config.toml", "3", "[storage] keyframe_every", "\"ten\""]);
+    check("[server\n", &["config.toml", "1"]);
+    check("[log]\nlevel = \"loud=very=\"\n", &["config.toml:2", "[log] level", "loud"]);
+    std::fs::remove_file(&file).unwrap();
+
+    let said = refused(clotho(folder.path()).env("CLOTHO_SERVER__LISTEN", "0.0.0.0:7317"));
+    says(&said, &["CLOTHO_SERVER__LISTEN", "loopback"]);
+    says(&refused(clotho(folder.path()).env("CLOTHO_SERVR__LISTEN", "x")), &["CLOTHO_SERVR__LISTEN"]);
+    let missing = folder.path().join("nowhere.toml");
+    says(&refused(clotho(folder.path()).arg("--config").arg(&missing)), &["nowhere.toml"]);
+    assert!(!folder.path().join("data").exists(), "nothing was begun");
+}
+
+/// A data directory that cannot be written or used is named, with what to do about it.
+#[test]
+fn an_unusable_data_directory_is_named() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "not a folder").unwrap();
+    says(
+        &refused(clotho(folder.path()).env("CLOTHO_STORAGE__DATA_DIR", file.join("data"))),
+        &["data directory", "file"],
+    );
+    if cfg!(target_os = "linux") {
+        // Nobody may make folders there, whoever one is.
+        let said = refused(clotho(folder.path()).env("CLOTHO_STORAGE__DATA_DIR", "/sys/clotho"));
+        says(&said, &["/sys/clotho", "cannot be written", "permissions"]);
+    }
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    std::fs::write(folder.path().join("data/clotho.db"), "Dear diary. ".repeat(100)).unwrap();
+    says(&refused(&mut clotho(folder.path())), &["data directory", "not a database"]);
+}
+
+/// The command line: help and version are no mistake, what it does not know is one, with a code of its own.
+#[test]
+fn the_command_line_explains_itself() {
+    let folder = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| clotho(folder.path()).args(arguments).output().unwrap();
+    let version = run(&["--version"]);
+    assert_eq!(String::from_utf8(version.stdout).unwrap(), format!("clotho {}\n", env!("CARGO_PKG_VERSION")));
+    let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
+    says(&help, &["serve", "plugin", "--config"]);
+    assert_eq!(run(&["srve"]).status.code(), Some(2));
+
+    let list = run(&["plugin", "list"]);
+    assert_eq!(list.status.code(), Some(0));
+    says(&String::from_utf8(list.stdout).unwrap(), &["lantern-keep", "combat"]);
+    assert_eq!(run(&["plugin", "check", "combat"]).status.code(), Some(0));
+    says(&refused(clotho(folder.path()).args(["plugin", "check", "kombat"])), &["kombat", "no plugin"]);
+}

@@ -1,0 +1,243 @@
+//! The same request twice, and the same answer twice: `Idempotency-Key` on writes, tags on reads, pages of lists.
+
+use std::sync::Arc;
+
+use clotho::clock::{TestClock, Time};
+
+use super::play::{Play, ids};
+use super::*;
+use crate::support::client::{Ask, Heard};
+
+const DAY_MS: i64 = 24 * 3_600 * 1_000;
+
+/// A message with a key.
+fn keyed(play: &Play, key: &str, body: &Value) -> Ask {
+    play.app.ask("POST", &play.chat("message")).json(body).header("idempotency-key", key)
+}
+
+fn is_replayed(heard: &Heard) -> bool {
+    heard.header("idempotency-replayed") == Some("true")
+}
+
+/// The messages below the greeting.
+async fn written(play: &Play, parent: &str) -> usize {
+    play.get(&format!("node/{parent}")).await["childrenIds"].as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn a_key_acts_once() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let body = json!({"parentId": parent, "content": "Once.", "generate": true});
+    let first = keyed(&play, "k-1", &body).send().await;
+    assert!(!is_replayed(&first));
+    play.done(&id(&first.expect(202)["generations"][0])).await;
+    let again = keyed(&play, "k-1", &body).send().await;
+    assert!(is_replayed(&again));
+    assert_eq!((again.status, &again.body), (202, &first.body));
+    assert_eq!((written(&play, &parent).await, play.app.mock().requests().len()), (1, 1));
+    // Another key, and no key, act again.
+    assert!(!is_replayed(&keyed(&play, "k-2", &body).send().await));
+    play.post("message", body.clone()).await;
+    assert_eq!(written(&play, &parent).await, 3);
+    // A refusal that says what is wrong with the request is its answer too.
+    let wrong = json!({"parentId": parent, "content": ""});
+    assert!(!is_replayed(&keyed(&play, "k-3", &wrong).send().await));
+    let again = keyed(&play, "k-3", &wrong).send().await;
+    assert!(is_replayed(&again));
+    again.refused("invalid");
+    let play = play.restart().await;
+    let again = keyed(&play, "k-1", &body).send().await;
+    assert!(is_replayed(&again) && again.body == first.body, "also after a restart");
+    let metrics = play.app.ask("GET", "/metrics").send_raw().await.text();
+    assert!(metrics.contains("clotho_http_replayed_total 1\n"), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_one_request() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let body = json!({"parentId": parent, "content": "Once."});
+    keyed(&play, "k", &body).send().await.expect(201);
+    let other = json!({"parentId": parent, "content": "Twice."});
+    let elsewhere = play.app.ask("POST", &play.chat(&format!("node/{parent}/edit"))).json(&body);
+    for ask in [keyed(&play, "k", &other), elsewhere.header("idempotency-key", "k")] {
+        assert_eq!(ask.send().await.refused("invalid")["details"]["field"], "Idempotency-Key");
+    }
+    for key in ["", "a b", "ä", &"x".repeat(201)] {
+        assert_eq!(keyed(&play, key, &other).send().await.refused("invalid")["details"]["field"], "Idempotency-Key");
+    }
+    let two = keyed(&play, "a", &other).header("idempotency-key", "b").send().await;
+    assert_eq!(two.refused("invalid")["details"]["field"], "Idempotency-Key");
+    assert_eq!(written(&play, &parent).await, 1);
+    keyed(&play, &"x".repeat(200), &other).send().await.expect(201);
+}
+
+#[tokio::test]
+async fn requests_with_one_key_at_once_act_once() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let body = json!({"parentId": parent, "content": "Once."});
+    let heard = futures_util::future::join_all((0..8).map(|_| keyed(&play, "k", &body).send())).await;
+    assert_eq!(heard.iter().filter(|heard| !is_replayed(heard)).count(), 1);
+    assert!(heard.iter().all(|one| one.status == 201 && one.body == heard[0].body));
+    assert_eq!(written(&play, &parent).await, 1);
+}
+
+/// What may go well the next time is not kept: HEAD elsewhere, too much at once.
+#[tokio::test]
+async fn a_conflict_is_tried_again() {
+    let play = Play::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await;
+    let greeting = play.head().await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
+    let first = play.post("message", json!({"parentId": greeting, "content": "First.", "generate": true})).await;
+    let second = json!({"parentId": greeting, "content": "Second.", "generate": true});
+    keyed(&play, "busy", &second).send().await.refused("too_many_generating");
+    gate.open();
+    play.done(&id(&first["generations"][0])).await;
+    let through = keyed(&play, "busy", &second).send().await;
+    assert!(!is_replayed(&through));
+    play.done(&id(&through.expect(202)["generations"][0])).await;
+    let stale = json!({"parentId": greeting, "content": "Third.", "expectedLeafId": greeting});
+    keyed(&play, "stale", &stale).send().await.refused("head_moved");
+    play.checkout(&greeting, true).await;
+    let through = keyed(&play, "stale", &stale).send().await;
+    assert!(through.status == 201 && !is_replayed(&through));
+}
+
+/// The next try of a client that went away finds the first one's answer.
+#[tokio::test]
+async fn a_client_that_went_away_finds_its_answer() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let body = json!({"parentId": parent, "content": "Once.", "generate": true});
+    keyed(&play, "k", &body).send_and_reset(play.app.mock().until_requests(1)).await;
+    let found = keyed(&play, "k", &body).send().await;
+    assert!(is_replayed(&found));
+    play.done(&id(&found.expect(202)["generations"][0])).await;
+    assert_eq!((written(&play, &parent).await, play.app.mock().requests().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_key_is_kept_for_a_day() {
+    let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
+    let play = Play::with(TestApp::with().clock(clock.clone()), json!({})).await;
+    let parent = play.head().await;
+    let body = json!({"parentId": parent, "content": "Daily."});
+    keyed(&play, "k", &body).send().await.expect(201);
+    clock.advance(DAY_MS - 60_000);
+    assert!(is_replayed(&keyed(&play, "k", &body).send().await));
+    clock.advance(60_000);
+    assert!(!is_replayed(&keyed(&play, "k", &body).send().await));
+    assert_eq!(written(&play, &parent).await, 2);
+}
+
+/// S4-39: a big read carries a tag, and one who has it gets nothing new until there is.
+#[tokio::test]
+async fn what_one_has_is_not_sent_again() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    for path in ["tree", "tree?shape=skeleton", "tree?cursor=&limit=2", "projection", "projection?limit=1&all=1"] {
+        let ask = |tag: Option<&str>| {
+            let ask = play.app.ask("GET", &play.chat(path));
+            tag.map_or(ask.clone(), |tag| ask.header("if-none-match", tag)).send()
+        };
+        let first = ask(None).await;
+        let tag = first.header("etag").unwrap().to_owned();
+        for known in [tag.clone(), format!("\"other\", {tag}"), "*".into(), tag.trim_start_matches("W/").into()] {
+            let same = ask(Some(&known)).await;
+            assert_eq!((same.status, same.body.len(), same.header("etag")), (304, 0, Some(tag.as_str())), "{path}");
+        }
+        assert_eq!(ask(Some("\"other\"")).await.status, 200);
+        play.app.put(&play.chat("active_leaf"), &json!({"nodeId": said.user, "exact": true})).await;
+        let changed = ask(Some(&tag)).await;
+        assert_eq!(changed.status, 200, "{path}");
+        assert_ne!(changed.header("etag"), Some(tag.as_str()));
+        play.checkout(&said.reply, true).await;
+    }
+    // Tags of one address say nothing about another.
+    let tag = |heard: &Heard| heard.header("etag").unwrap().to_owned();
+    let (tree, line) = (play.app.ask("GET", &play.chat("tree")), play.app.ask("GET", &play.chat("projection")));
+    let (tree, line) = (tag(&tree.send().await), tag(&line.send().await));
+    let foreign = play.app.ask("GET", &play.chat("projection?limit=1")).header("if-none-match", &line);
+    assert_eq!(foreign.send().await.status, 200);
+    assert_eq!(play.app.ask("GET", &play.chat("projection")).header("if-none-match", &tree).send().await.status, 200);
+}
+
+#[tokio::test]
+async fn big_reads_are_compressed() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    play.post("message", json!({"parentId": parent, "content": "long ".repeat(5_000)})).await;
+    for (accepted, used) in [("gzip", Some("gzip")), ("br", Some("br")), ("identity", None), ("zstd", None)] {
+        let heard = play.app.ask("GET", &play.chat("tree")).header("accept-encoding", accepted).send_raw().await;
+        assert_eq!((heard.status, heard.header("content-encoding")), (200, used), "{accepted}");
+        assert!(heard.header("etag").unwrap().starts_with("W/"), "the bytes differ, the answer does not");
+        if used.is_some() {
+            assert!(heard.body.len() < 5_000, "{}", heard.body.len());
+            assert!(
+                heard.header("vary").is_some_and(|vary| vary.eq_ignore_ascii_case("accept-encoding")),
+                "{accepted}"
+            );
+        }
+    }
+    let small = play.app.ask("GET", "/healthz").header("accept-encoding", "gzip").send().await;
+    assert_eq!(small.header("content-encoding"), None);
+}
+
+/// S4-39: whatever is a list or a tree comes in pages, each thing once and in order.
+#[tokio::test]
+async fn pages_make_a_whole() {
+    let app = TestServer::start().await;
+    for n in 0..7 {
+        app.character(&json!({"name": format!("Character {n}")})).await;
+        app.post("/api/personas", &json!({"name": format!("Persona {n}")})).await;
+        app.session().await;
+    }
+    for path in ["/api/characters", "/api/personas", "/api/sessions"] {
+        let whole = app.get(&format!("{path}?limit=500")).await;
+        assert!(whole["next"].is_null());
+        let (mut found, mut next) = (Vec::new(), String::new());
+        loop {
+            let page = app.get(&format!("{path}?limit=3{next}")).await;
+            assert!(page["items"].as_array().unwrap().len() <= 3);
+            found.extend(ids(&page["items"]));
+            let Some(cursor) = page["next"].as_str() else { break };
+            next = format!("&cursor={cursor}");
+        }
+        assert_eq!(found, ids(&whole["items"]), "{path}");
+        let exact = app.get(&format!("{path}?limit={}", found.len())).await;
+        assert!(exact["next"].is_null(), "{path}");
+        for cursor in ["x", "", "MA", "%00", "Yy0x"] {
+            app.ask("GET", &format!("{path}?cursor={cursor}")).send().await.refused("invalid");
+        }
+    }
+    let (session, line) = app.line(9).await;
+    let chat = |rest: &str| format!("/api/chat/{}/{rest}", id(&session));
+    let (mut nodes, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = app.get(&chat(&format!("tree?limit=4&cursor={cursor}"))).await;
+        nodes.extend(page["nodes"].as_object().unwrap().clone());
+        match page["next"].as_str() {
+            Some(next) => cursor = next.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!(serde_json::Map::from_iter(nodes), *app.get(&chat("tree")).await["nodes"].as_object().unwrap());
+    let (mut items, mut before) = (Vec::new(), String::new());
+    loop {
+        let page = app.get(&chat(&format!("projection?limit=4{before}"))).await;
+        items.splice(0..0, ids(&page["items"]));
+        let Some(next) = page["next"].as_str() else { break };
+        before = format!("&before={next}");
+    }
+    assert_eq!(items, line);
+    let (mut ops, mut since) = (Vec::new(), Some(0));
+    while let Some(from) = since {
+        let page = app.get(&chat(&format!("ops?limit=4&since={from}"))).await;
+        ops.extend(page["items"].as_array().unwrap().iter().map(|one| one["op"].as_i64().unwrap()));
+        since = page["next"].as_i64();
+    }
+    assert_eq!(ops, (1..=session["op"].as_i64().unwrap()).collect::<Vec<_>>());
+}

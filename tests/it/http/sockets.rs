@@ -1,0 +1,403 @@
+//! Live events over a WebSocket: nothing is missing, nothing comes twice, whoever comes late or reads slowly.
+
+use super::play::{Play, ids};
+use super::*;
+use crate::support::socket::{Socket, types};
+
+/// A message with one reply below HEAD.
+async fn begin(play: &Play, text: &str) -> (Value, String) {
+    let body = json!({"parentId": play.head().await, "content": text, "generate": true});
+    let started = play.post("message", body).await;
+    let reply = id(&started["generations"][0]);
+    (started, reply)
+}
+
+/// The text that pieces of a reply give when each is laid at its offset; a gap or an overlap fails.
+fn laid(frames: &[Value], node: &str) -> String {
+    let (mut text, mut length) = (String::new(), 0);
+    for frame in frames.iter().filter(|frame| frame["type"] == "node.content.updated" && frame["id"] == node) {
+        assert_eq!(frame["offset"], json!(length), "{frame}");
+        let piece = frame["contentChunk"].as_str().unwrap();
+        length += piece.encode_utf16().count();
+        text += piece;
+    }
+    text
+}
+
+/// The numbers of the operations that frames tell of.
+fn told(frames: &[Value]) -> Vec<i64> {
+    let mut ops: Vec<i64> = frames[1..].iter().filter_map(|frame| frame["op"].as_i64()).collect();
+    ops.dedup();
+    ops
+}
+
+fn completes(node: &str) -> impl Fn(&Value) -> bool {
+    move |frame| frame["type"] == "node.completed" && frame["node"]["id"] == node
+}
+
+/// S4-45, S4-46, S4-47, C17: two tabs hear of the user's node and the placeholder once, get the text in pieces, then the
+/// whole node once, then where HEAD is.
+#[tokio::test]
+async fn every_tab_hears_a_whole_turn() {
+    let play = Play::start().await;
+    let (mut one, mut two) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
+    let pieces = ["夜色", "渐深🌙, ", "she ", "waits."];
+    play.app.mock().script(Reply::ok(pieces));
+    let (started, reply) = begin(&play, "Hi.").await;
+    for socket in [&mut one, &mut two] {
+        let frames = socket.until(|frame| frame["type"] == "head.moved" && frame["leafId"] == json!(reply)).await;
+        assert_eq!(frames[0]["type"], "hello");
+        let created: Vec<&Value> = frames.iter().filter(|frame| frame["type"] == "node.created").collect();
+        assert_eq!(
+            created.iter().map(|frame| id(&frame["node"])).collect::<Vec<_>>(),
+            [id(&started["node"]), reply.clone()]
+        );
+        assert_eq!(created[1]["node"]["status"], "generating");
+        let at = frames.iter().position(completes(&reply)).unwrap();
+        assert_eq!(frames.iter().filter(|frame| frame["type"] == "node.completed").count(), 1);
+        assert_eq!(laid(&frames[..at], &reply), pieces.concat());
+        assert_eq!(laid(&frames[at..], &reply), "", "no piece comes after the end");
+        assert_eq!(frames[at]["node"]["content"], pieces.concat());
+        assert_eq!(frames[at]["worldDelta"]["operations"], json!([]));
+        assert_eq!(told(&frames), [2, 3]);
+        let known = ["hello", "node.created", "node.progress", "node.content.updated", "node.completed", "head.moved"];
+        assert!(types(&frames).iter().all(|name| known.contains(name)), "{frames:#?}");
+        let last = frames.last().unwrap();
+        assert_eq!(last["contextNodeId"], started["node"]["id"]);
+    }
+}
+
+/// S4-32, S0-28: the answer is there while the model still waits, and the placeholder is in the tree before the first piece.
+#[tokio::test]
+async fn the_answer_does_not_wait_for_the_model() {
+    let play = Play::start().await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["Late."]).head_gated(&gate));
+    let parent = play.head().await;
+    let body = json!({"parentId": parent, "content": "Hi.", "generate": true});
+    let heard = play.app.ask("POST", &play.chat("message")).json(&body).send().await;
+    let started = heard.expect(202);
+    play.app.mock().until_requests(1).await;
+    let reply = id(&started["generations"][0]);
+    assert_eq!(
+        (&started["generations"][0]["status"], &started["generations"][0]["content"]),
+        (&json!("generating"), &json!(""))
+    );
+    assert_eq!(play.nodes().await[&reply]["status"], "generating");
+    assert_eq!(play.head().await, id(&started["node"]), "HEAD waits at the message");
+    gate.open();
+    assert_eq!(play.done(&reply).await["content"], "Late.");
+    assert_eq!(play.head().await, reply);
+}
+
+/// Whoever names the operation they have gets every later one, in order, however many there are.
+#[tokio::test]
+async fn a_gap_is_filled_from_the_log() {
+    let play = Play::with(TestApp::with().set("limits.ws_queue", "16"), json!({})).await;
+    let greeting = play.head().await;
+    for n in 0..40 {
+        let state = json!({"isEnabled": n % 2 == 1});
+        play.app.put(&play.chat(&format!("node/{greeting}/state")), &state).await;
+    }
+    let said = play.say("Hi.").await;
+    let newest = play.session().await["op"].as_i64().unwrap();
+    for since in [0, 1, 20, newest - 1] {
+        let mut socket = play.app.socket(&play.sid, Some(since)).await;
+        let frames = socket.until(|frame| frame["op"] == json!(newest) && frame["type"] == "head.moved").await;
+        assert_eq!((&frames[0]["op"], &frames[0]["leafId"]), (&json!(newest), &json!(said.reply)));
+        assert_eq!(told(&frames), (since + 1..=newest).collect::<Vec<_>>());
+        assert_eq!(frames.iter().filter(|frame| completes(&said.reply)(frame)).count(), 1);
+        assert_eq!(laid(&frames, &said.reply), play.get(&format!("node/{}", said.reply)).await["content"]);
+    }
+    // From now on, and from a number that this log does not have yet: only what comes.
+    for since in [None, Some(newest), Some(newest + 1_000)] {
+        let mut socket = play.app.socket(&play.sid, since).await;
+        socket.say(&json!({"type": "ping"})).await;
+        assert_eq!(types(&socket.until_type("pong").await), ["hello", "pong"]);
+    }
+}
+
+/// S4-46: who comes in the middle of a reply asks for what is there; who was there before goes on where they stopped.
+#[tokio::test]
+async fn latecomers_get_the_text_so_far() {
+    let play = Play::start().await;
+    let gate = Gate::new();
+    let pieces = ["First 🌙", " second", " third", " last."];
+    play.app.mock().script(Reply::ok(pieces).gated(&gate));
+    let before = play.session().await["op"].as_i64().unwrap();
+    let mut first = play.app.socket(&play.sid, None).await;
+    let (_, reply) = begin(&play, "Hi.").await;
+    gate.release(2);
+    let so_far = "First 🌙 second";
+    let mut frames = Vec::new();
+    while laid(&frames, &reply) != so_far {
+        frames.push(first.next().await.unwrap());
+    }
+    drop(first);
+
+    // One who has nothing asks from the beginning; one who knows the log gets it told.
+    let mut late = play.app.socket(&play.sid, None).await;
+    late.say(&json!({"type": "resume", "id": reply, "offset": 0})).await;
+    let mut late_frames = late.until_type("node.content.updated").await;
+    assert_eq!(laid(&late_frames, &reply), so_far);
+    let mut caught_up = play.app.socket(&play.sid, Some(before)).await;
+    let mut caught_frames = caught_up.until_type("node.content.updated").await;
+    assert_eq!(laid(&caught_frames, &reply), so_far);
+    // One who has a part asks for the rest: an offset counts UTF-16 code units.
+    let mut back = play.app.socket(&play.sid, None).await;
+    back.say(&json!({"type": "resume", "id": reply, "offset": 8})).await;
+    let rest = back.until_type("node.content.updated").await;
+    assert_eq!(rest.last().unwrap()["contentChunk"], " second");
+    gate.open();
+    late_frames.extend(late.until(completes(&reply)).await);
+    caught_frames.extend(caught_up.until(completes(&reply)).await);
+    for frames in [late_frames, caught_frames] {
+        assert_eq!(laid(&frames, &reply), pieces.concat());
+    }
+    let after = back.until(completes(&reply)).await;
+    let mut whole = String::from(so_far);
+    for frame in after.iter().filter(|frame| frame["type"] == "node.content.updated") {
+        assert_eq!(frame["offset"], json!(whole.encode_utf16().count()));
+        whole += frame["contentChunk"].as_str().unwrap();
+    }
+    assert_eq!(whole, pieces.concat());
+    // A reply that is over can be asked for too.
+    back.say(&json!({"type": "resume", "id": reply, "offset": 15})).await;
+    assert_eq!(back.until_type("node.content.updated").await.last().unwrap()["contentChunk"], " third last.");
+}
+
+/// A reader who does not read for a while holds nobody up, gets larger pieces less often, and misses nothing.
+#[tokio::test]
+async fn a_slow_reader_gets_larger_pieces() {
+    let play = Play::with(TestApp::with().set("limits.reply_kb", "16384"), json!({})).await;
+    let gate = Gate::new();
+    let piece = "0123456789abcdef".repeat(1 << 10);
+    play.app.mock().script(Reply::ok(vec![piece.clone(); PIECES]).gated(&gate));
+    let (mut quick, mut slow) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
+    let (_, reply) = begin(&play, "Hi.").await;
+    let mut seen = Vec::new();
+    for _ in 0..PIECES {
+        gate.release(1);
+        seen.extend(quick.until_type("node.content.updated").await);
+    }
+    gate.open();
+    seen.extend(quick.until(completes(&reply)).await);
+    let late = slow.until(completes(&reply)).await;
+    let count = |frames: &[Value]| frames.iter().filter(|frame| frame["type"] == "node.content.updated").count();
+    assert_eq!(count(&seen), PIECES);
+    assert!(count(&late) < PIECES, "{} pieces", count(&late));
+    for frames in [&seen, &late] {
+        assert!(laid(frames, &reply) == piece.repeat(PIECES), "a gap or an overlap");
+        assert_eq!(told(frames), [2, 3]);
+    }
+}
+
+/// More pieces than fit into the buffers of a connection on one machine.
+const PIECES: usize = 300;
+
+/// A client that breaks off in the middle changes nothing: not the one that asked, and not one that watches.
+#[tokio::test]
+async fn a_client_that_breaks_off_changes_nothing() {
+    let play = Play::start().await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["One ", "two ", "three."]).gated(&gate));
+    let mut watcher = play.app.socket(&play.sid, None).await;
+    let mut doomed = play.app.socket(&play.sid, None).await;
+    let body = json!({"parentId": play.head().await, "content": "Hi.", "generate": true});
+    let asked = play.app.ask("POST", &play.chat("message")).json(&body);
+    // The turn has begun, and nobody ever reads the answer.
+    asked.send_and_reset(play.app.mock().until_requests(1)).await;
+    gate.release(1);
+    doomed.until_type("node.content.updated").await;
+    doomed.reset();
+    gate.open();
+    let frames = watcher.until_type("node.completed").await;
+    let reply = id(&frames.last().unwrap()["node"]);
+    assert_eq!(laid(&frames, &reply), "One two three.");
+    watcher.until_type("head.moved").await;
+    assert_eq!(play.head().await, reply);
+    let node = play.get(&format!("node/{reply}")).await;
+    assert_eq!((&node["status"], &node["content"]), (&json!("complete"), &json!("One two three.")));
+    assert_eq!(play.app.mock().aborted(), 0);
+}
+
+/// S4-48: switching nodes off or on, one or many, is told to all tabs, once, in one frame.
+#[tokio::test]
+async fn every_tab_hears_what_counts() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let (mut one, mut two) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
+    let path = play.chat(&format!("node/{}/state", said.reply));
+    let off = play.app.put(&path, &json!({"isEnabled": false, "rating": 4})).await;
+    // The same again is no change, and nothing is told.
+    assert_eq!(play.app.put(&path, &json!({"isEnabled": false})).await["op"], off["op"]);
+    let both = json!({"updates": [
+        {"nodeId": said.user, "isEnabled": false, "effects": "muted"},
+        {"nodeId": said.reply, "isEnabled": true, "effects": "muted"},
+    ]});
+    let many = play.app.put(&play.chat("nodes/state"), &both).await;
+    for socket in [&mut one, &mut two] {
+        let frames = socket.until(|frame| frame["ids"].is_array()).await;
+        assert_eq!(types(&frames), ["hello", "node.state.updated", "node.state.updated"]);
+        let expected = json!({"type": "node.state.updated", "op": off["op"], "id": said.reply, "isEnabled": false,
+            "effects": "on", "rating": 4});
+        assert_eq!(frames[1], expected);
+        assert_eq!((&frames[2]["ids"], &frames[2]["op"]), (&json!([said.user, said.reply]), &many["op"]));
+        assert_eq!((&frames[2]["effects"], &frames[2]["isEnabled"]), (&json!("muted"), &Value::Null));
+        assert_eq!(frames[2]["nodes"][1]["isEnabled"], true);
+    }
+    assert_eq!(ids(&play.get("projection").await["items"]).len(), 2, "greeting and reply");
+}
+
+/// Settings, HEAD and nodes that move are told as well.
+#[tokio::test]
+async fn every_tab_hears_what_else_happens() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let mut tab = play.app.socket(&play.sid, None).await;
+    let session = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &session).json(&json!({"title": "Another", "mode": "linear"})).send().await.expect(200);
+    let frames = tab.until_type("session.updated").await;
+    let told = frames.last().unwrap();
+    assert_eq!((&told["title"], &told["session"]["mode"]), (&json!("Another"), &json!("linear")));
+    play.checkout(&said.user, true).await;
+    let frames = tab.until_type("head.moved").await;
+    assert_eq!((types(&frames), &frames[0]["leafId"]), (vec!["head.moved"], &json!(said.user)));
+    let edit = json!({"content": "Hi!", "carry": true});
+    let version = id(&play.post(&format!("node/{}/edit", said.user), edit).await["node"]);
+    let frames = tab.until_type("tree.changed").await;
+    assert_eq!(types(&frames), ["node.created", "tree.changed"]);
+    let moved = &frames[1]["operation"]["effects"][1];
+    assert_eq!((&moved["moved"], &moved["to"]), (&json!(said.reply), &json!(version)));
+}
+
+/// Frames that are none are answered, and the socket lives.
+#[tokio::test]
+async fn odd_frames_are_answered() {
+    let play = Play::start().await;
+    let said = play.say("Hi 🌙.").await;
+    let elsewhere = play.app.session().await["activeLeafId"].as_str().unwrap().to_owned();
+    let stranger = play.app.stranger().await.greeting.to_string();
+    let mut socket = play.app.socket(&play.sid, None).await;
+    let resume = |id: &str, offset: Value| json!({"type": "resume", "id": id, "offset": offset}).to_string();
+    let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
+    for (frame, code, field) in [
+        ("{".to_owned(), "malformed", None),
+        ("[]".into(), "invalid", Some("")),
+        ("{}".into(), "invalid", Some("type")),
+        ("{\"type\": 5}".into(), "invalid", Some("type")),
+        ("{\"type\": \"message\", \"content\": \"x\"}".into(), "invalid", Some("content")),
+        ("{\"type\": \"checkout\"}".into(), "invalid", Some("type")),
+        ("{\"type\": \"ping\", \"typo\": 1}".into(), "invalid", Some("typo")),
+        ("{\"type\": \"resume\"}".into(), "invalid", Some("id")),
+        (json!({"type": "resume", "id": said.reply}).to_string(), "invalid", Some("offset")),
+        (resume("x", json!(0)), "invalid", Some("id")),
+        (resume(&said.reply, json!(-1)), "invalid", Some("offset")),
+        (resume(&said.reply, json!(1_000_000)), "invalid", Some("offset")),
+        (resume(&said.user, json!(4)), "invalid", Some("offset")),
+        (resume(&elsewhere, json!(0)), "not_found", None),
+        (resume(&stranger, json!(0)), "not_found", None),
+        (deep, "invalid", None),
+        ("{\"type\": \"a\\u0000b\"}".into(), "invalid", Some("type")),
+    ] {
+        socket.say_text(&frame).await;
+        let frames = socket.until_type("error").await;
+        let error = &frames.last().unwrap()["error"];
+        assert_eq!(error["code"], code, "{frame}: {error}");
+        assert!(error["hint"].is_string(), "{error}");
+        if let Some(field) = field {
+            assert_eq!(error["details"]["field"], field, "{frame}: {error}");
+        }
+    }
+    socket.say_bytes(b"{\"type\": \"ping\"}").await;
+    assert_eq!(socket.until_type("error").await.last().unwrap()["error"]["code"], "unsupported_media");
+    socket.say(&json!({"type": "typing"})).await;
+    socket.say(&json!({"type": "ping"})).await;
+    assert_eq!(types(&socket.until_type("pong").await), ["pong"]);
+    // What is too large ends the socket, and it says why.
+    socket.say_text(&"x".repeat(65 << 10)).await;
+    assert_eq!(socket.next().await.unwrap()["error"]["code"], "too_large");
+    assert_eq!(socket.next().await, None);
+    assert_eq!(play.head().await, said.reply);
+}
+
+/// A request that is no upgrade is refused, and so is a beginning that is none.
+#[tokio::test]
+async fn what_is_no_upgrade_is_refused() {
+    let play = Play::start().await;
+    play.app.ask("GET", &play.chat("ws")).send().await.refused("malformed");
+    for since in ["-1", "x", "", "1.5", "99999999999999999999"] {
+        let error = play.app.ask("GET", &play.chat(&format!("ws?since={since}"))).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], "since");
+    }
+    play.app.ask("GET", &play.chat("ws?sinse=1")).send().await.refused("invalid");
+}
+
+/// A user has so many sockets and no more; a closed one makes room.
+#[tokio::test]
+async fn sockets_are_counted() {
+    let play = Play::with(TestApp::with().set("limits.ws_per_user", "2"), json!({})).await;
+    let open = || Socket::try_open(play.app.at, &play.sid, None, &[]);
+    let (first, _second) = (open().await.ok().unwrap(), open().await.ok().unwrap());
+    assert_eq!(open().await.err(), Some(429));
+    first.reset();
+    // The server hears of it when it next looks at the connection.
+    for _ in 0..3_000 {
+        match open().await {
+            Ok(_) => return,
+            Err(status) => assert_eq!(status, 429),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("the place was never free again");
+}
+
+/// A session that is deleted while somebody watches: they are told, and hear nothing more.
+#[tokio::test]
+async fn watchers_of_a_deleted_session_are_told() {
+    let play = Play::start().await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["One ", "two."]).gated(&gate));
+    let mut socket = play.app.socket(&play.sid, None).await;
+    let mut other = play.app.socket(&id(&play.app.session().await), None).await;
+    begin(&play, "Hi.").await;
+    gate.release(1);
+    socket.until_type("node.content.updated").await;
+    play.app.ask("DELETE", &format!("/api/sessions/{}", play.sid)).send().await.expect(204);
+    let frames = socket.until_type("error").await;
+    assert_eq!(frames.last().unwrap()["error"]["code"], "not_found");
+    assert_eq!(socket.next().await, None);
+    assert!(matches!(Socket::try_open(play.app.at, &play.sid, None, &[]).await, Err(404)));
+    other.say(&json!({"type": "ping"})).await;
+    other.until_type("pong").await;
+}
+
+/// The same where nothing is being written, so that no operation comes to tell it.
+#[tokio::test]
+async fn watchers_of_a_quiet_session_are_told_too() {
+    let play = Play::start().await;
+    let mut socket = play.app.socket(&play.sid, None).await;
+    socket.until_type("hello").await;
+    play.app.ask("DELETE", &format!("/api/sessions/{}", play.sid)).send().await.expect(204);
+    assert_eq!(socket.next().await.unwrap()["error"]["code"], "not_found");
+    assert_eq!(socket.next().await, None);
+}
+
+/// A server that stops says so to everyone who watches, and ends what it writes.
+#[tokio::test]
+async fn a_server_that_stops_says_so() {
+    let play = Play::start().await;
+    play.app.mock().script(Reply::ok(["Half"]).then_stall());
+    let mut socket = play.app.socket(&play.sid, None).await;
+    let (_, reply) = begin(&play, "Hi.").await;
+    socket.until_type("node.content.updated").await;
+    let watch = async {
+        let frames = socket.until_type("error").await;
+        assert_eq!(frames.last().unwrap()["error"]["code"], "unavailable");
+        assert_eq!(socket.next().await, None);
+    };
+    let (play, ()) = tokio::join!(play.restart(), watch);
+    let node = play.get(&format!("node/{reply}")).await;
+    assert_eq!((&node["status"], &node["content"]), (&json!("error"), &json!("Half")));
+    assert_eq!(node["metadata"]["error"]["code"], "interrupted");
+}

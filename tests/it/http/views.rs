@@ -1,0 +1,309 @@
+//! The faces of one tree: the whole of it, one line, the turns, the versions of a node. They must agree.
+
+use super::play::{Play, ids, walk};
+use super::*;
+
+/// Texts in the order of a list of nodes.
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap()).collect()
+}
+
+/// The words that the effects of operations begin with.
+fn effects(operations: &Value) -> Vec<&str> {
+    let operations = operations["items"].as_array().unwrap().iter();
+    let effects = operations.flat_map(|operation| operation["effects"].as_array().unwrap());
+    effects.map(|effect| effect.as_object().unwrap().keys().next().unwrap().as_str()).collect()
+}
+
+/// S0-02, S1-06: three branches; the tree has all of them, a line only one, and HEAD says which. Moving between them writes
+/// nothing but HEAD and what the forks remember.
+#[tokio::test]
+async fn the_tree_has_all_and_a_line_has_one() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    let second = play.another(&first.reply).await;
+    let below = play.say_to(&first.reply, "Two.").await;
+    let edited = play.post(&format!("node/{}/edit", below.user), json!({"content": "Three."})).await;
+    let third = id(&edited["generations"][0]);
+    play.done(&third).await;
+    let nodes = play.nodes().await;
+    assert_eq!(nodes.len(), 9, "root, greeting, three texts and their four replies");
+    assert_eq!(nodes.values().filter(|node| node["parentId"].is_null()).count(), 1);
+    let op = play.session().await["op"].as_i64().unwrap();
+    for leaf in [&second, &below.reply, &third, &second, &below.reply] {
+        assert_eq!(&play.checkout(leaf, true).await, leaf);
+        let shown = play.get("projection").await;
+        assert_eq!((ids(&shown["items"]), shown["leafId"].as_str()), (walk(&nodes, leaf), Some(leaf.as_str())));
+    }
+    let since = play.get(&format!("ops?since={op}")).await;
+    assert!(effects(&since).iter().all(|word| ["head", "remembered"].contains(word)), "{since}");
+    assert_eq!(since["items"].as_array().unwrap().len(), 5);
+    assert_eq!(play.nodes().await, nodes, "not a byte of a node has changed");
+}
+
+/// S0-13: the choice among replies is remembered, also over a restart.
+#[tokio::test]
+async fn the_chosen_reply_is_remembered() {
+    let play = Play::start().await;
+    let greeting = play.head().await;
+    let said = play.say("Hi.").await;
+    let second = play.another(&said.reply).await;
+    let third = play.another(&said.reply).await;
+    assert_eq!(play.checkout(&second, false).await, second);
+    assert_eq!(play.checkout(&greeting, true).await, greeting);
+    let play = play.restart().await;
+    assert_eq!(play.head().await, greeting);
+    let turn = play.get(&format!("turns?leaf={}", said.user)).await[1].clone();
+    assert_eq!((&turn["defaultGeneration"], &turn["selectedRecordId"]), (&json!(second), &json!(second)));
+    assert_eq!(ids(&turn["records"]), [said.reply, second.clone(), third.clone()]);
+    let versions = play.get(&format!("node/{third}/alternatives")).await;
+    assert_eq!(versions["selectedId"], json!(second));
+    assert_eq!(play.checkout(&said.user, false).await, second);
+}
+
+/// S0-26: the way from the root to here, one stop for each turn.
+#[tokio::test]
+async fn the_way_of_turns() {
+    let play = Play::start().await;
+    let mut users = Vec::new();
+    let mut replies = Vec::new();
+    for text in ["One.", "Two.", "Three."] {
+        let said = play.say(text).await;
+        users.push(said.user);
+        replies.push(said.reply);
+    }
+    let session = play.session().await;
+    let stops = play.get("context-path").await;
+    let stops = stops.as_array().unwrap();
+    assert_eq!(stops[0]["id"], session["rootNodeId"]);
+    assert!(stops[0]["parentId"].is_null());
+    assert_eq!(stops.last().unwrap()["id"], session["contextNodeId"]);
+    assert_eq!(stops.len() - 1, usize::try_from(session["counts"]["turns"].as_u64().unwrap()).unwrap());
+    for (n, stop) in stops.iter().enumerate() {
+        assert_eq!((stop["turn"].as_u64(), &stop["isCurrent"]), (Some(n as u64), &json!(n == 3)), "{stop}");
+        if n > 0 {
+            assert_eq!((&stop["id"], &stop["parentId"]), (&json!(users[n - 1]), &stops[n - 1]["id"]));
+        }
+    }
+    assert_eq!(stops[2]["preview"], "Two.");
+    let earlier = play.get(&format!("context-path?leaf={}", replies[1])).await;
+    assert_eq!(ids(&earlier), [id(&stops[0]), users[0].clone(), users[1].clone()]);
+    assert_eq!(earlier[2]["isCurrent"], true);
+    let page = play.app.ask("GET", &play.chat("context-path?limit=2")).send().await;
+    assert_eq!(ids(&page.json()), [users[1].clone(), users[2].clone()]);
+    let next = page.header("link").unwrap().trim_start_matches('<').split('>').next().unwrap().to_owned();
+    assert_eq!(ids(&play.app.get(&next).await), [id(&stops[0]), users[0].clone()]);
+}
+
+/// S0-29: a turn that follows a reply is there with everything that a context node has.
+#[tokio::test]
+async fn a_new_turn_has_its_five_fields() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    let second = play.say_to(&first.reply, "Two.").await;
+    let turns = play.get("turns").await;
+    assert_eq!(turns.as_array().unwrap().len(), 3);
+    let turn = &turns[2];
+    assert_eq!((&turn["contextNodeId"], &turn["parentId"]), (&json!(second.user), &json!(first.user)));
+    assert_eq!(turn["eventHistory"], json!([]));
+    assert_eq!(turn["defaultGeneration"], json!(second.reply));
+    assert!(turn["ragPosition"].is_null() && turn.as_object().unwrap().contains_key("ragPosition"));
+    assert!(turn["isKeyframe"].is_boolean());
+    let world = play.get(&format!("node/{}/world", second.user)).await;
+    assert_eq!(world["world"], json!({"vars": {}, "lore": {}, "summary": "", "events": []}));
+    // The reply below which it was written stays the parent in the tree.
+    assert_eq!(play.get(&format!("node/{}", second.user)).await["parentId"], json!(first.reply));
+}
+
+/// S0-30: HEAD goes to a turn by its id, and stays where it is for an id that is none of this session.
+#[tokio::test]
+async fn head_goes_only_where_there_is_something() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    let second = play.say("Two.").await;
+    assert_eq!(play.checkout(&first.user, true).await, first.user);
+    assert_eq!(play.session().await["contextNodeId"], json!(first.user));
+    assert_eq!(play.checkout(&first.user, false).await, second.reply, "without \"exact\" to the leaf last visited");
+    let elsewhere = play.app.session().await["activeLeafId"].clone();
+    let before = play.session().await;
+    for unknown in [json!("018f3e2a-0000-7000-8000-0000000000aa"), elsewhere] {
+        play.refused("PUT", "active_leaf", json!({"nodeId": unknown}), "not_found").await;
+    }
+    play.refused("PUT", "active_leaf", json!({"nodeId": "two"}), "invalid").await;
+    assert_eq!(play.session().await, before);
+}
+
+/// S1-01, S1-11: a turn is one input with any number of replies, each with its own text, parameters and time.
+#[tokio::test]
+async fn a_turn_is_one_input_and_its_replies() {
+    let play = Play::start().await;
+    for text in ["First.", "Second.", "Third."] {
+        play.app.mock().script(Reply::ok([text]));
+    }
+    let said = play.say("Hi.").await;
+    let warm = play.post(&format!("node/{}/reroll", said.reply), json!({"params": {"temperature": 1.5}})).await;
+    play.done(&id(&warm["generations"][0])).await;
+    play.another(&said.reply).await;
+    let turns = play.get("turns").await;
+    assert_eq!(turns.as_array().unwrap().len(), 2, "rerolls add no turn");
+    assert_eq!(turns[1]["userContent"], "Hi.");
+    let records = turns[1]["records"].as_array().unwrap();
+    assert_eq!(texts(&turns[1]["records"]), ["First.", "Second.", "Third."]);
+    assert!(records.iter().all(|record| record["nodeId"] == turns[1]["contextNodeId"]));
+    assert!(records.iter().all(|record| record["metadata"]["model"] == "mock/mock" && record["status"] == "complete"));
+    assert_eq!(records[1]["metadata"]["params"]["temperature"], json!(1.5));
+    assert!(records[0]["metadata"]["params"]["temperature"].is_null());
+    let times: Vec<&str> = records.iter().map(|record| record["createdAt"].as_str().unwrap()).collect();
+    assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
+}
+
+/// S1-02, S1-14: a reply is a candidate until something follows it; looking at another one chooses nothing.
+#[tokio::test]
+async fn candidates_are_told_from_what_happened() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let second = play.another(&said.reply).await;
+    let candidates = |turns: &Value| -> Vec<bool> {
+        turns[1]["records"].as_array().unwrap().iter().map(|record| record["candidate"].as_bool().unwrap()).collect()
+    };
+    assert_eq!(candidates(&play.get("turns").await), [true, true]);
+    play.say_to(&second, "Go on.").await;
+    assert_eq!(candidates(&play.get("turns").await), [true, false]);
+    let before = play.session().await;
+    let peeked = play.get(&format!("turns?leaf={}", said.reply)).await;
+    assert_eq!((&peeked[1]["shownRecordId"], &peeked[1]["selectedRecordId"]), (&json!(said.reply), &json!(second)));
+    assert_eq!(play.session().await, before);
+}
+
+/// S1-09: the six fields of a context node; without a choice the newest reply counts.
+#[tokio::test]
+async fn a_context_node_has_its_six_fields() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let several = json!({"parentId": parent, "content": "Hi.", "generate": {"n": 2}, "moveHead": false});
+    let started = play.post("message", several).await;
+    let replies = ids(&started["generations"]);
+    for reply in &replies {
+        play.done(reply).await;
+    }
+    let user = id(&started["node"]);
+    let turns = play.get(&format!("turns?leaf={user}")).await;
+    assert!(turns[0]["parentId"].is_null(), "nothing comes before the root");
+    assert_eq!(turns[0]["userContent"], "");
+    let turn = &turns[1];
+    assert_eq!((&turn["contextNodeId"], &turn["parentId"]), (&json!(user), &turns[0]["contextNodeId"]));
+    assert_eq!((&turn["userContent"], &turn["createdAt"]), (&json!("Hi."), &started["node"]["timestamp"]));
+    assert_eq!(turn["selectedRecordId"], json!(replies[1]), "nobody has chosen: the newest");
+    assert!(turn["defaultGeneration"].is_null() && turn["shownRecordId"].is_null());
+    // The snapshot comes on request.
+    assert!(play.get(&format!("node/{user}?expand=world")).await["world"]["vars"].is_object());
+    assert_eq!(play.head().await, parent);
+}
+
+/// S2-15: the counter of every node is the same wherever one asks.
+#[tokio::test]
+async fn siblings_are_counted_the_same_everywhere() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let second = play.another(&said.reply).await;
+    play.another(&said.reply).await;
+    let edited = play.post(&format!("node/{}/edit", said.user), json!({"content": "Ho."})).await;
+    play.done(&id(&edited["generations"][0])).await;
+    play.say_to(&second, "More.").await;
+    let nodes = play.nodes().await;
+    let mut counted = Vec::new();
+    for (own, node) in nodes.iter().filter(|(_, node)| node["kind"] != "root") {
+        let alike =
+            |other: &&String| nodes[*other]["parentId"] == node["parentId"] && nodes[*other]["role"] == node["role"];
+        let expected: Vec<String> = nodes.keys().filter(alike).cloned().collect();
+        let index = expected.iter().position(|other| other == own).unwrap();
+        let items = play.get(&format!("node/{own}/alternatives")).await["items"].clone();
+        assert_eq!(ids(&items), expected);
+        let line = play.get(&format!("projection?leaf={own}")).await;
+        let last = line["items"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(id(&last), *own);
+        for shown in [&last, &items[index], &play.get(&format!("node/{own}")).await] {
+            assert_eq!(shown["siblings"], json!({"index": index, "count": expected.len(), "ids": expected}));
+        }
+        counted.push(expected.len());
+    }
+    counted.sort_unstable();
+    assert_eq!(counted, [1, 1, 1, 1, 2, 2, 3, 3, 3]);
+}
+
+/// S2-04: a node knows where it comes from and nothing of its line: no field names a branch, and a fork elsewhere, or where
+/// HEAD stands, changes no node.
+#[tokio::test]
+async fn a_node_does_not_know_its_line() {
+    let schema =
+        clotho::http::document::json(&clotho::http::table())["components"]["schemas"]["ChatMessageNode"].clone();
+    let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert!(fields.len() > 15 && fields.iter().any(|field| *field == "parentId"));
+    for word in ["branch", "line", "trunk", "label", "leaf", "head", "path"] {
+        assert!(!fields.iter().any(|field| field.to_lowercase().contains(word)), "{fields:?}");
+    }
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    play.say("Two.").await;
+    let before = play.nodes().await;
+    play.say_to(&first.reply, "Elsewhere.").await;
+    play.checkout(&first.user, true).await;
+    let after = play.nodes().await;
+    for (own, node) in &before {
+        let mut now = after[own].clone();
+        if *own == first.reply {
+            now["childrenIds"].as_array_mut().unwrap().pop();
+        }
+        assert_eq!(now, *node);
+    }
+}
+
+/// S2-18: writing, another reply, an edit in the past, going back and coming again take nothing but ids of nodes, and the
+/// log knows of nothing but nodes and HEAD.
+#[tokio::test]
+async fn two_things_are_enough() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    play.say("Two.").await;
+    play.another(&first.reply).await;
+    let edited = play.post(&format!("node/{}/edit", first.user), json!({"content": "Uno."})).await;
+    play.done(&id(&edited["generations"][0])).await;
+    play.checkout(&first.reply, false).await;
+    play.checkout(&first.user, true).await;
+    let log = play.get("ops").await;
+    let words: std::collections::BTreeSet<&str> = effects(&log).into_iter().collect();
+    assert_eq!(words.into_iter().collect::<Vec<_>>(), ["added", "completed", "head", "remembered"]);
+    let kinds: Vec<&str> =
+        log["items"].as_array().unwrap().iter().map(|operation| operation["kind"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        ["begin", "message", "reply", "message", "reply", "reroll", "reply", "edit", "reply", "checkout", "checkout"]
+    );
+}
+
+/// S3-29: nothing of a session lives in memory: a program that was stopped in the middle answers as before, and the story
+/// goes on.
+#[tokio::test]
+async fn a_restart_loses_nothing() {
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
+    play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
+    let first = play.say("One.").await;
+    play.another(&first.reply).await;
+    play.checkout(&first.reply, true).await;
+    let expanded = format!("node/{}?expand=world,trace,delta", first.reply);
+    let paths = ["tree", "tree?shape=skeleton", "projection", "turns", "context-path", "ops", "commands", &expanded];
+    let mut before = Vec::new();
+    for path in paths {
+        before.push(play.get(path).await);
+    }
+    let session = play.session().await;
+    let play = play.restart().await;
+    assert_eq!(play.session().await, session);
+    for (path, before) in paths.into_iter().zip(before) {
+        assert_eq!(play.get(path).await, before, "{path}");
+    }
+    assert_eq!(play.get(&expanded).await["world"]["vars"]["combat"]["hp"], 33);
+    let next = play.say("Two.").await;
+    assert_eq!(play.get(&format!("node/{}", next.user)).await["parentId"], json!(first.reply));
+    assert_eq!(play.line(&next.reply).await.len(), 5);
+}

@@ -1,0 +1,174 @@
+//! Whether JSON is as the contract says: the part of JSON Schema that the document uses. Stricter than JSON Schema in one
+//! thing: a field that no schema names is a fault, so that nothing is answered that is not documented.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+/// The document, as the server publishes it.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| clotho::http::document::json(&clotho::http::table()));
+
+/// The schema of an answer of a route, if it is JSON: `answer("GET", "/api/sessions", 200)`.
+pub fn answer(method: &str, path: &str, status: u16) -> Option<&'static Value> {
+    let operation = operation(method, path)?;
+    operation.pointer(&format!("/responses/{status}/content/application~1json/schema"))
+}
+
+/// The schema of the body that a route takes.
+pub fn body(method: &str, path: &str) -> Option<&'static Value> {
+    operation(method, path)?.pointer("/requestBody/content/application~1json/schema")
+}
+
+fn operation(method: &str, path: &str) -> Option<&'static Value> {
+    DOCUMENT["paths"].get(path)?.get(method.to_lowercase())
+}
+
+/// A named shape of the document.
+pub fn named(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// Everything that is wrong with a value, each with its place.
+pub fn faults(schema: &Value, value: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    check(schema, value, "", true, &mut faults);
+    faults
+}
+
+fn check(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut Vec<String>) {
+    let schema = follow(schema);
+    if let Some(parts) = schema["allOf"].as_array() {
+        parts.iter().for_each(|part| check(part, value, at, false, faults));
+        if is_strict {
+            strangers(schema, value, at, faults);
+        }
+    }
+    for key in ["oneOf", "anyOf"] {
+        let Some(choices) = schema[key].as_array() else { continue };
+        let fits = |choice: &Value| {
+            let mut own = Vec::new();
+            check(choice, value, at, is_strict, &mut own);
+            own.is_empty()
+        };
+        if !choices.iter().any(fits) {
+            faults.push(format!("{at}: {value} is none of {key}"));
+        }
+    }
+    if let Some(words) = schema["enum"].as_array()
+        && !words.contains(value)
+    {
+        faults.push(format!("{at}: {value} is none of {words:?}"));
+    }
+    let types: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(several) => several.iter().map(|one| one.as_str().unwrap()).collect(),
+        _ => Vec::new(),
+    };
+    if !types.is_empty() && !types.iter().any(|one| is(one, value)) {
+        faults.push(format!("{at}: {value} is no {types:?}"));
+        return;
+    }
+    if let Some(least) = schema["minimum"].as_f64()
+        && value.as_f64().is_some_and(|number| number < least)
+    {
+        faults.push(format!("{at}: {value} is below {least}"));
+    }
+    inside(schema, value, at, is_strict, faults);
+}
+
+/// The entries of objects and lists.
+fn inside(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut Vec<String>) {
+    if let Some(object) = value.as_object() {
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if !object.contains_key(name) {
+                faults.push(format!("{at}: {name} is missing"));
+            }
+        }
+        for (name, entry) in object {
+            let place = format!("{at}/{name}");
+            if let Some(property) = schema["properties"].get(name) {
+                check(property, entry, &place, true, faults);
+            } else if schema["additionalProperties"].is_object() {
+                check(&schema["additionalProperties"], entry, &place, true, faults);
+            }
+        }
+        if is_strict && schema["properties"].is_object() {
+            strangers(schema, value, at, faults);
+        }
+    }
+    if let (Some(list), Some(items)) = (value.as_array(), schema.get("items")) {
+        for (n, item) in list.iter().enumerate() {
+            check(items, item, &format!("{at}/{n}"), true, faults);
+        }
+    }
+}
+
+/// Fields that no part of a schema names.
+fn strangers(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
+    let Some(known) = fields(schema) else { return };
+    for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
+        if !known.contains(name) {
+            faults.push(format!("{at}: {name} is not documented"));
+        }
+    }
+}
+
+/// The fields that a schema names; `None` if it takes any.
+fn fields(schema: &Value) -> Option<BTreeSet<String>> {
+    let schema = follow(schema);
+    let mut known = BTreeSet::new();
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        known.extend(fields(part)?);
+    }
+    let takes_any = schema["allOf"].is_null() && schema["properties"].is_null();
+    if takes_any || schema["additionalProperties"].is_object() {
+        return None;
+    }
+    known.extend(schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()));
+    Some(known)
+}
+
+fn follow(schema: &Value) -> &Value {
+    match schema["$ref"].as_str() {
+        Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).expect("a shape that is described"),
+        None => schema,
+    }
+}
+
+fn is(kind: &str, value: &Value) -> bool {
+    match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("the document has a type \"{other}\""),
+    }
+}
+
+/// The check finds what it is there for.
+#[test]
+fn faults_are_found() {
+    let schema = json!({
+        "type": "object", "required": ["a"],
+        "properties": {"a": {"type": "integer", "minimum": 0}, "b": {"type": ["string", "null"]},
+            "c": {"type": "array", "items": {"enum": ["x", "y"]}}, "d": {"oneOf": [{"type": "null"}, named("Note")]}},
+    });
+    let check = |value: Value, expected: &[&str]| {
+        let found = faults(&schema, &value);
+        assert!(found.len() == expected.len() && expected.iter().zip(&found).all(|(e, f)| f.contains(e)), "{found:?}");
+    };
+    check(json!({"a": 1, "b": null, "c": ["x"], "d": {"plugin": "p", "text": "t"}}), &[]);
+    check(json!({"b": 5}), &["a is missing", "/b: 5 is no"]);
+    check(json!({"a": -1, "c": ["z"]}), &["below 0", "/c/0: \"z\" is none"]);
+    check(json!({"a": 1.5}), &["is no"]);
+    check(json!({"a": 1, "d": {"plugin": "p"}}), &["none of oneOf"]);
+    check(json!({"a": 1, "d": {"plugin": "p", "text": "t", "more": 1}}), &["none of oneOf"]);
+    check(json!({"a": 1, "typo": 1}), &["typo is not documented"]);
+    let both = json!({"allOf": [schema, {"type": "object", "properties": {"e": {}}}]});
+    assert_eq!(faults(&both, &json!({"a": 1, "e": 1})), [""; 0]);
+    assert_eq!(faults(&both, &json!({"a": 1, "f": 1})), [": f is not documented"]);
+}
