@@ -256,3 +256,38 @@ async fn the_sweeper_ends_what_nobody_holds() {
     story.cancel(held).await.unwrap();
     assert_eq!(story.done(held).await.content, "Half");
 }
+
+/// A reply that the database refuses, also as a failure: nobody holds it any more, so that the sweeper can end it when the
+/// database is well again.
+#[tokio::test]
+async fn a_reply_that_cannot_be_committed_is_let_go() {
+    use diesel::connection::SimpleConnection;
+    use diesel::prelude::*;
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let database = app.home().join("data/clotho.db");
+    let run = |sql: &str| {
+        let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+        conn.batch_execute("PRAGMA busy_timeout = 60000").unwrap();
+        conn.batch_execute(sql).unwrap();
+    };
+    let (reply, gate) = gated(&["Half. ", "[HP -10]"]);
+    app.mock.script(reply);
+    let started = story.start("Hi.").await;
+    let reply = started.generations[0];
+    gate.release(1);
+    story.reads(reply, "Half. ").await;
+    run(
+        "CREATE TRIGGER broken BEFORE UPDATE OF status ON nodes BEGIN SELECT RAISE(ABORT, 'as the test wants it'); END",
+    );
+    gate.open();
+    within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+    assert_eq!((story.node(reply).await.status, story.head().await), (Status::Generating, started.node.unwrap()));
+    run("DROP TRIGGER broken");
+    assert_eq!(app.turns.end_interrupted().await.unwrap(), 1);
+    let ended = story.node(reply).await;
+    assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert!("Half. [HP -10]".starts_with(&ended.content), "{}", ended.content);
+    assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
+    assert_eq!(story.another(reply).await.status, Status::Complete);
+}
