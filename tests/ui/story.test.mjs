@@ -25,6 +25,11 @@ base_url = "${model.url}"
 models = ["m"]
 
 [[providers]]
+id = "locked"
+base_url = "${model.url}/locked"
+models = ["m"]
+
+[[providers]]
 id = "down"
 base_url = "http://127.0.0.1:9/v1"
 models = ["m"]
@@ -160,7 +165,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("S4-31: why did it change: the rule, the operation, the dice", async () => {
+  test("S3-32: why did it change: the rule, the operation, the dice", async () => {
     const { page, close } = await reader(browser);
     await bleed(page);
     await use(last(page), "Why?");
@@ -202,6 +207,43 @@ describe("the adventure", () => {
     await list.waitFor({ state: "detached" });
     await composer(page).press("Enter");
     await page.locator(".message.last.assistant.complete").filter({ hasText: /bread/i }).waitFor();
+    await composer(page).fill("/");
+    await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByRole("list", { name: "指令" }).getByRole("button", { name: /\/look.*看/ }).waitFor();
+    await close();
+  });
+
+  test("a bar is red only where its schema says that it is dangerous: at few hit points, not at the little that a stranger thinks of you", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const meter = (path) => page.locator(`[data-path="${path}"] .meter`);
+    assert.equal(await bar(page, "/keep/tamsin/affinity"), 20);
+    assert.doesNotMatch((await meter("/keep/tamsin/affinity").getAttribute("class")) ?? "", /danger/);
+    assert.doesNotMatch((await meter(HP).getAttribute("class")) ?? "", /danger/);
+    const path = new URL(page.url()).pathname;
+    const { activeLeafId } = await session(path);
+    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: HP, value: 5 }] });
+    await page.locator(`[data-path="${HP}"] .meter.danger`).waitFor();
+    await close();
+  });
+
+  test("S0-51: a second tab's state panel follows as its list does", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const hurt = await bar(page, HP);
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await other.goto(page.url());
+    await until(async () => (await bar(other, HP)) === hurt, "both tabs show the wound");
+    const whole = await texts(page);
+    await use(page.locator(".message").first(), "Go back here");
+    await until(async () => (await bar(other, HP)) === 20, "the hit points are back in the second tab");
+    assert.deepEqual(await texts(other), whole.slice(0, 1));
+    await page.getByRole("button", { name: "Follow it again" }).click();
+    await until(async () => (await bar(other, HP)) === hurt, "the wound is there again");
+    await until(async () => (await texts(other)).length === whole.length, "and the line that led to it");
     await close();
   });
 
@@ -284,6 +326,89 @@ describe("a story with a model", () => {
     await last(page).getByText("2/2").waitFor();
     await until(async () => (await texts(page)).at(-1) === "Second answer.", "the second reply is shown");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /First answer/);
+    await close();
+  });
+
+  test("S3-32 S0-16: why did it say that: the prompt of a model's reply, its parameters, what it changed", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory({ plugins: [{ id: "combat" }], params: { temperature: 0.4 } });
+    model.say(["The blade finds you.\n\n[HP -7]"]);
+    await page.goto(clotho.base + path);
+    await say(page, "I lower my guard.");
+    await replyIsThere(page);
+    await until(async () => (await bar(page, "/combat/hp")) === 33, "the rules have read the reply");
+    await use(last(page), "Why?");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.locator(".chip", { hasText: "Hit points" }).getByText("−7").waitFor();
+    await why.getByText("/combat/hp").first().waitFor();
+    const reply = (await line(path)).at(-1);
+    const fact = async (name) => why.locator("dl div").filter({ hasText: name }).locator("dd").innerText();
+    assert.equal(await fact("Model"), "mock/m");
+    const { params } = (await clotho.api("GET", `${chat(path)}/node/${reply.id}`)).metadata;
+    assert.deepEqual([params.temperature, params.seed], [model.requests[0].temperature, model.requests[0].seed]);
+    assert.equal(await fact("Parameters"), `Temperature: 0.4, Seed: ${params.seed}`);
+    await why.locator("summary", { hasText: "messages" }).click();
+    assert.deepEqual(await why.locator(".sent pre").allInnerTexts(), model.requests[0].messages.map((message) => message.content));
+    assert.match((await why.locator(".sent pre").allInnerTexts()).join(), /I lower my guard\./);
+    await page.keyboard.press("Escape");
+    await close();
+  });
+
+  test("S3-18: what a model writes for machines is not shown, its prose is, byte for byte", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    const prose = "The tide turns at nine; 九点退潮 — “be quick”, she says.";
+    const told = `<think>nine or ten?</think>\n${prose}\n\n<UpdateVariable>\n_.set('tide', 9);\n</UpdateVariable>`;
+    model.say([told]);
+    await page.goto(clotho.base + path);
+    await say(page, "When?");
+    await replyIsThere(page);
+    await until(async () => (await texts(page)).at(-1) === prose, "the prose alone is shown");
+    assert.equal((await line(path)).at(-1).content, told, "the stored reply keeps every byte");
+    await page.reload();
+    await until(async () => (await texts(page)).at(-1) === prose, "after a reload too");
+    await close();
+  });
+
+  test("S0-49: twenty turns through the page: the path is forty messages and the greeting", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    await page.goto(clotho.base + path);
+    for (let i = 1; i <= 20; i += 1) {
+      model.say([`Answer ${i}.`]);
+      await say(page, `Question ${i}?`);
+      await last(page).getByText(`Answer ${i}.`, { exact: true }).waitFor();
+      await replyIsThere(page);
+    }
+    const expected = ["The map is not finished.", ...Array.from({ length: 20 }, (_, i) => [`Question ${i + 1}?`, `Answer ${i + 1}.`]).flat()];
+    assert.deepEqual(await texts(page), expected);
+    const items = await line(path);
+    assert.deepEqual(items.map((node) => node.content), expected);
+    assert.equal(items.at(-1).id, (await session(path)).activeLeafId);
+    assert.equal(model.requests.length, 20);
+    assert.deepEqual(model.requests[19].messages.slice(-40).map((message) => message.content), expected.slice(0, 40));
+    await close();
+  });
+
+  test("in Chinese a failure and its hint are told in Chinese, whatever the server speaks", async () => {
+    const { page, close } = await reader(browser, { locale: "zh-CN", expected: REFUSED });
+    const path = await newStory({ model: "locked/m" });
+    await page.goto(clotho.base + path);
+    await page.getByRole("textbox", { name: "你的消息" }).fill("你好");
+    await page.keyboard.press("Enter");
+    const failure = page.getByRole("group", { name: "回复失败。" });
+    await failure.getByText("模型服务器拒绝了请求。").waitFor();
+    await failure.getByText("密钥对不对").waitFor();
+    await page.goto(`${clotho.base}/s/00000000-0000-4000-8000-000000000000`);
+    await page.getByText("这里没有这个故事。").waitFor();
+    const tooLong = await newStory();
+    await page.goto(clotho.base + tooLong);
+    await page.route("**/message", (route) => route.fulfill({ status: 413, json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } } }));
+    await page.getByRole("textbox", { name: "你的消息" }).fill("很长");
+    await page.keyboard.press("Enter");
+    await page.getByText("内容太长了。").waitFor();
+    await page.getByText("一次少写一些。").waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     await close();
   });
 
@@ -445,6 +570,54 @@ describe("the tree", () => {
     await close();
   });
 
+  test("S1-02: versions that nothing follows are dimmed beside the one the story went on from", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    const tried = await clotho.api("POST", `${chat(path)}/node/${ids[1]}/edit`, { content: "Ice." });
+    await page.goto(clotho.base + path);
+    await until(async () => (await texts(page)).at(-1) === "Ice.", "HEAD stands on the new version");
+    const dots = last(page).locator(".versions i");
+    await until(async () => (await dots.count()) === 2, "a dot for each version");
+    const looks = async () => (await dots.evaluateAll((all) => all.map((dot) => dot.className.trim()))).join(", ");
+    await until(async () => (await looks()) === "confirmed, candidate here", "one is confirmed, the other a candidate");
+    const shade = (n) => dots.nth(n).evaluate((dot) => getComputedStyle(dot).backgroundColor);
+    assert.notEqual(await shade(0), await shade(1));
+    await last(page).getByRole("group", { name: "Version 2 of 2, nothing follows it" }).waitFor();
+    model.say(["It cracks."]);
+    await say(page, "I walk on it.");
+    await until(async () => (await texts(page)).at(-1) === "It cracks.", "the story went on");
+    const here = page.locator(`.message:has([data-node="${tried.node.id}"]) .versions i`);
+    await until(async () => (await here.last().getAttribute("class"))?.trim() === "confirmed here", "now it is confirmed as well");
+    await close();
+  });
+
+  test("S4-48 S4-21: a message left out in one tab is grey in the other, with words and a sign, and no model reads it", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await page.goto(clotho.base + path);
+    await other.goto(clotho.base + path);
+    const snow = (tab) => tab.locator(`.message:has([data-node="${ids[1]}"])`);
+    await snow(other).waitFor();
+    const colour = () => snow(other).locator(".prose").evaluate((prose) => getComputedStyle(prose).color);
+    const before = await colour();
+    await use(snow(page), "Leave out of what the model reads");
+    await other.locator(`.message.disabled:has([data-node="${ids[1]}"])`).waitFor();
+    assert.notEqual(await colour(), before);
+    await snow(other).getByText("The model does not read this.").waitFor();
+    await snow(other).locator(".left-out svg").waitFor();
+    model.say(["Far."]);
+    await say(other, "How far?");
+    await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
+    assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /Snow\./);
+    assert.match(JSON.stringify(model.requests.at(-1).messages), /To the north\./);
+    await use(snow(other), "Let the model read it again");
+    await page.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
+    assert.equal(await colour(), before);
+    await close();
+  });
+
   test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply by itself", async () => {
     const { page, close } = await reader(browser);
     const { path, ids } = await grown();
@@ -468,7 +641,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S4-39 S4-40: search finds what was left behind, marks it, and opens its branch there", async () => {
+  test("search finds what was left behind, marks it, and opens its branch there", async () => {
     const { page, close } = await reader(browser);
     const { path, ids } = await grown("Masts, heliotrope in the dusk.");
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
@@ -543,7 +716,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S2-19: a message that comes too late is not lost: the line is shown anew, the draft stays", async () => {
+  test("S4-44: a message that comes too late is not lost: the line is shown anew, the draft stays", async () => {
     const { page, close } = await reader(browser, { expected: REFUSED });
     const { path, ids } = await grown();
     await page.goto(clotho.base + path);
@@ -577,6 +750,12 @@ describe("the tree", () => {
       assert.ok((await page.locator(".message").count()) <= 80);
       return page.getByText("The map is not finished.").isVisible();
     }, "the beginning is reached");
+    await page.getByRole("button", { name: "To the newest message" }).click();
+    await page.getByText("Line 259,").waitFor();
+    const early = (await clotho.api("GET", `${chat(path)}/projection?limit=500`)).items[20];
+    await page.goto(`${clotho.base}${path}/${early.id}`);
+    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === early.id, "a link far up the line leads there");
+    assert.equal(await page.getByText("You are looking at another timeline.").count(), 0, "it is no other timeline");
     await page.getByRole("button", { name: "To the newest message" }).click();
     await page.getByText("Line 259,").waitFor();
     assert.ok(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 50));
