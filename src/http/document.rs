@@ -13,11 +13,12 @@ use utoipa::openapi::{
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::answer::{Nothing, Reply};
-use super::body::Body;
+use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::{ApiError, ErrorBody};
 use super::query::{Cid, Nid, Pid, PluginName, Query, Sid};
 use super::table::Entry;
+use super::wire::List;
 use crate::app::App;
 
 /// What is known of a route while it is described.
@@ -65,6 +66,12 @@ pub trait Output {
 impl<T: ToSchema> Input for Body<T> {
     fn describe(sketch: &mut Sketch) {
         sketch.body = Some(sketch.shape::<T>());
+    }
+}
+
+impl<T: ToSchema> Input for ListBody<T> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.body = Some(sketch.shape::<List<T>>());
     }
 }
 

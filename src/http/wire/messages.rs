@@ -10,11 +10,11 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::given;
 use super::ids::{CharacterRef, NodeRef, PersonaRef};
 use super::node::ChatMessageNode;
 use super::sessions::model;
 use super::words::{Effects, OnStale, Role};
+use super::{given, objects};
 use crate::http::error::{ApiError, Code};
 use crate::turn;
 
@@ -175,6 +175,7 @@ pub struct NodeState {
 #[serde(deny_unknown_fields)]
 pub struct NodeStates {
     /// One entry for each node.
+    #[serde(deserialize_with = "objects")]
     pub updates: Vec<NodeUpdate>,
 }
 
