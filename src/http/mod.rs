@@ -3,7 +3,8 @@
 //! A request passes the gate (`seal.rs`, `caller.rs`), finds its line in the table below (`table.rs`), is read into shapes
 //! (`body.rs`, `query.rs`, `wire/`), and its handler (`routes/`) has one gait: take, load, decide, one write, answer.
 //! Whatever is refused leaves in one form (`error.rs`). `ws/` tells of what happens, `repeat.rs` keeps a repeated key from
-//! acting twice, `document.rs` writes the contract from this same table, `server.rs` listens.
+//! acting twice, `document.rs` writes the contract from this same table and what handlers say of themselves (`sketch.rs`),
+//! `server.rs` listens.
 //!
 //! To add a route: a handler in `routes/`, and its line in [`table()`], which says who may call it and what it answers. The
 //! document, the refusals of other methods and the tests of every route follow from the line.
@@ -20,6 +21,7 @@ pub mod scan;
 mod seal;
 pub mod server;
 pub mod shared;
+pub mod sketch;
 pub mod table;
 pub mod wire;
 pub mod ws;

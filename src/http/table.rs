@@ -12,9 +12,9 @@ use futures_util::FutureExt;
 
 use super::body::app;
 use super::caller::{Access, identify};
-use super::document::{Input, Output, Sketch};
 use super::error::{ApiError, Code};
 use super::repeat;
+use super::sketch::{Input, Output, Sketch};
 
 /// One line of the table of routes.
 pub struct Entry {

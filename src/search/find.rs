@@ -10,9 +10,9 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Order, Searcher, TantivyDocument, TantivyError, Term};
 
 use super::SearchError;
-use super::index::Shared;
 use super::query::{Clause, Query, What};
 use super::schema::{FIELDS, TIME};
+use super::shared::Shared;
 use super::snippet::{Snippet, snippet};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};

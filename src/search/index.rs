@@ -1,15 +1,15 @@
 //! The index as others hold it.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use tantivy::IndexReader;
 use uuid::Uuid;
 
-use super::disk::{Open, Place, guarded};
+use super::disk::Place;
 use super::find::{Found, Request};
 use super::queue::{Queue, SendError};
+use super::shared::Shared;
 use super::writer::Worker;
 use super::{Change, SearchError, Upstream};
 use crate::config;
@@ -35,12 +35,6 @@ pub struct Progress {
     pub is_suspect: bool,
 }
 
-/// What those who search and the thread that writes have in common.
-pub(super) struct Shared {
-    pub queue: Queue,
-    current: RwLock<(tantivy::Index, IndexReader)>,
-}
-
 impl Index {
     /// Opens the index in `folder`, which is made if missing and belongs to the index alone. A missing or damaged index, or
     /// one of another format or [`Upstream`], is replaced by an empty one. After a crash all files are checked in the background; if that finds
@@ -63,7 +57,7 @@ impl Index {
     fn start(place: Place, upstream: Upstream, settings: config::Search) -> Result<Self, SearchError> {
         let open = place.open(upstream)?;
         let queue = Queue::new(open.cursor, open.is_suspect);
-        let shared = Arc::new(Shared { queue, current: RwLock::new((open.index, open.reader)) });
+        let shared = Arc::new(Shared::new(queue, open));
         let worker = Worker::new(place, upstream, settings, Arc::clone(&shared));
         let thread = thread::Builder::new().name("search".to_owned()).spawn(|| worker.run());
         Ok(Self { shared, thread: Mutex::new(Some(thread.map_err(SearchError::Thread)?)) })
@@ -138,28 +132,5 @@ impl Index {
 impl Drop for Index {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-impl Shared {
-    pub fn index(&self) -> tantivy::Index {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).0.clone()
-    }
-
-    pub fn reader(&self) -> IndexReader {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).1.clone()
-    }
-
-    pub fn replace(&self, open: Open) {
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = (open.index, open.reader);
-    }
-
-    /// Reads the index. A failure, also a panic over damaged files, has the files checked.
-    pub fn read<T>(&self, read: impl FnOnce() -> tantivy::Result<T>) -> Result<T, SearchError> {
-        let outcome = guarded(|| read().map_err(SearchError::from));
-        if outcome.is_err() {
-            self.queue.suspect();
-        }
-        outcome
     }
 }

@@ -13,6 +13,7 @@
 //! - `snippet`: the piece of a text that shows why it was found
 //! - `schema`, `disk`: the fields; opening, checking and throwing away
 //! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
+//! - `shared`, `index`: what both sides look at; the index as others hold it
 //!
 //! To add a field: `schema.rs` (field, writing, reading) and `schema::FORMAT` one higher, so that old indexes are
 //! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query.rs`.
@@ -24,6 +25,7 @@ mod index;
 mod query;
 mod queue;
 mod schema;
+mod shared;
 mod snippet;
 #[cfg(test)]
 mod tests;

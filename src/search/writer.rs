@@ -8,9 +8,9 @@ use tantivy::indexer::IndexWriterOptions;
 use tantivy::{IndexWriter, TantivyError};
 
 use super::disk::{self, Place};
-use super::index::Shared;
 use super::queue::{Batch, Task};
 use super::schema::FIELDS;
+use super::shared::Shared;
 use super::{Change, SearchError, Upstream};
 use crate::config;
 

@@ -111,7 +111,7 @@ fn a_wrong_setting_is_named() {
     std::fs::remove_file(&file).unwrap();
 
     let said = refused(clotho(folder.path()).env("CLOTHO_SERVER__LISTEN", "0.0.0.0:7317"));
-    says(&said, &["CLOTHO_SERVER__LISTEN", "loopback"]);
+    says(&said, &["CLOTHO_SERVER__LISTEN", "other machines", "127.0.0.1"]);
     says(&refused(clotho(folder.path()).env("CLOTHO_SERVR__LISTEN", "x")), &["CLOTHO_SERVR__LISTEN"]);
     let missing = folder.path().join("nowhere.toml");
     says(&refused(clotho(folder.path()).arg("--config").arg(&missing)), &["nowhere.toml"]);

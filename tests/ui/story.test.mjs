@@ -51,10 +51,11 @@ const texts = (page) => page.locator(".message .prose").allInnerTexts();
 const composer = (page) => page.getByRole("textbox", { name: "Your message" });
 const tool = (message, name) => message.getByRole("button", { name, exact: true });
 
-/** @param {import("playwright-core").Page} page */
+/** Sends a message, and sees that it was taken: the field is empty. @param {import("playwright-core").Page} page */
 async function say(page, text) {
   await composer(page).fill(text);
   await composer(page).press("Enter");
+  await until(async () => (await composer(page).inputValue()) === "", "the message is taken");
 }
 
 /** Uses a tool of a message, which shows itself when the message is touched. */
@@ -113,7 +114,7 @@ describe("the adventure", () => {
     await bleed(page);
     const hurt = await bar(page, HP);
     await page.locator(".message.last .chip.down", { hasText: "Hit points" }).waitFor();
-    await page.getByRole("note").filter({ hasText: "save point" }).waitFor();
+    await page.getByRole("note").filter({ hasText: "what this turn cost you" }).waitFor();
 
     await use(page.locator(".message").first(), "Go back here");
     await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
@@ -142,6 +143,22 @@ describe("the adventure", () => {
     await close();
   });
 
+  test("a newcomer is shown the way at the moment of a loss: back with one press, another deed, and between both timelines", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const hint = page.getByRole("note");
+    await hint.getByRole("button", { name: "Roll again" }).waitFor();
+    await hint.getByRole("button", { name: "Go back" }).click();
+    await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
+    await hint.filter({ hasText: "Everything is as it was." }).waitFor();
+    await page.locator(".replies button").nth(1).click();
+    await page.locator(".message.user").getByText("2/2").waitFor();
+    await hint.filter({ hasText: "Both timelines stay" }).waitFor();
+    await hint.getByRole("button", { name: "Close" }).click();
+    await hint.waitFor({ state: "detached" });
+    await close();
+  });
+
   test("S4-31: why did it change: the rule, the operation, the dice", async () => {
     const { page, close } = await reader(browser);
     await bleed(page);
@@ -166,6 +183,24 @@ describe("the adventure", () => {
     await until(async () => (await bar(page, HP)) === 3, "the bar shows the new value");
     await use(last(page), "Go back here");
     await until(async () => (await bar(page, HP)) === hurt, "the old value is back");
+    await close();
+  });
+
+  test("a slash shows what the rules of the story understand; Tab completes it", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
+    await replyIsThere(page);
+    await composer(page).fill("/");
+    const list = page.getByRole("list", { name: "Commands" });
+    await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
+    await composer(page).fill("/inv");
+    assert.equal(await list.getByRole("button").count(), 1);
+    await composer(page).press("Tab");
+    await until(async () => (await composer(page).inputValue()) === "/inventory ", "the command is completed");
+    await list.waitFor({ state: "detached" });
+    await composer(page).press("Enter");
+    await page.locator(".message.last.assistant.complete").filter({ hasText: /bread/i }).waitFor();
     await close();
   });
 
@@ -267,12 +302,15 @@ describe("a story with a model", () => {
     await say(page, "Is anybody there?");
     const failure = page.locator(".failure");
     await failure.waitFor();
-    assert.match(await failure.innerText(), /The reply failed\.\s+\S+/);
-    await failure.locator(".hint").waitFor();
+    assert.match(await failure.innerText(), /The model server cannot be reached\.\s+\S+/);
+    await failure.locator(".hint", { hasText: "base_url" }).waitFor();
     assert.equal((await line(path)).at(-1).content, "Is anybody there?");
     await page.reload();
     await failure.waitFor();
-    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { model: "mock/m" });
+    await failure.getByRole("button", { name: "Choose another model" }).click();
+    await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
+    await page.getByRole("button", { name: "Save" }).click();
+    await until(async () => (await session(path)).model === "mock/m", "the story has the other model");
     model.say(["I am."]);
     await failure.getByRole("button", { name: "Try again" }).click();
     await until(async () => (await texts(page)).at(-1) === "I am.", "the retry is answered");

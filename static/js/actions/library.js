@@ -113,10 +113,32 @@ export async function remove(sid) {
   if (story.session.peek()?.id === sid) navigate("/");
 }
 
+/** Lets another model go on with a story. @param {Id} sid @param {string} name */
+export async function changeModel(sid, name) {
+  const changed = await attempt(() => api.changeSession(sid, { model: name }));
+  if (!changed) return;
+  openDialog(null);
+  if (story.session.peek()?.id === sid) story.putSession({ model: name });
+}
+
 /** @param {Session | null} session @param {"rename" | "delete"} kind */
 export function ask(session, kind) {
   if (session) openDialog({ kind, sid: session.id, title: session.title });
 }
+
+register({
+  id: "session.model",
+  label: "command.model",
+  icon: "plug",
+  scope: "page",
+  enabled: () => story.session.value !== null,
+  run: () => {
+    const at = story.session.peek();
+    if (!at) return;
+    openDialog({ kind: "model", sid: at.id, model: at.model ?? "" });
+    void readHosts();
+  },
+});
 
 for (const kind of /** @type {const} */ (["rename", "delete"])) {
   register({

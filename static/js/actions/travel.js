@@ -121,8 +121,7 @@ register({
   run: async ({ node }) => {
     if (!node || !(await visit(node.id, true))) return;
     hintSeen();
-    offerHint("hint.timelines");
-    tell({ tone: "quiet", text: t("notice.wentBack") });
+    if (!offerHint("hint.again")) tell({ tone: "quiet", text: t("notice.wentBack") });
   },
 });
 

@@ -2,7 +2,7 @@
 import { t } from "../lib/i18n.js";
 import { copyText } from "../lib/clipboard.js";
 import { recall, remember } from "../lib/storage.js";
-import { offerHint, tell } from "../model/page.js";
+import { hint, hintSeen, offerHint, passHint, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
 import { tail, writing } from "../tree/line.js";
@@ -23,6 +23,15 @@ export function recallDraft(id) {
 export function writeDraft(text) {
   story.setDraft(text);
   remember(`draft.${sid()}`, text || null);
+}
+
+/** Asks once in a story which commands there are; without an answer there is simply nothing to choose from. */
+export async function readSlashCommands() {
+  if (story.slashCommands.peek() !== null) return;
+  story.putSlashCommands([]);
+  const id = sid();
+  const list = await api.slashCommands(id).catch(() => []);
+  if (story.session.peek()?.id === id) story.putSlashCommands(list);
 }
 
 // Sending
@@ -61,8 +70,11 @@ async function sendFrom(parentId, content) {
   if (!started) return;
   tried = { content: "", parentId: "", key: "" };
   if (story.draft.peek().trim() === content) writeDraft("");
+  const wentBack = hint.peek() === "hint.again";
+  if (wentBack) hintSeen();
+  passHint();
   story.applyStarted(started);
-  void refresh();
+  void refresh().then(() => wentBack && offerHint("hint.timelines"));
 }
 
 /** @param {Parameters<typeof api.send>[1]} message */

@@ -38,6 +38,9 @@ export function t(key, vars = {}) {
   return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }
 
+/** The text of a key that the server's own words may lead to, or "" where there is none. @param {string} key */
+export const wordFor = (key) => (key in words ? t(/** @type {Key} */ (key)) : "");
+
 /** @param {string} iso @returns {string} HH:mm */
 export function clock(iso) {
   return new Intl.DateTimeFormat(locale.value, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(

@@ -27,6 +27,13 @@ export function cutAtMarks(text, marks) {
   return parts.filter((part) => part.text !== "");
 }
 
+/** The server's words begin small and end without a period; a reader gets a sentence. @param {string | null | undefined} words */
+export function sentence(words) {
+  const text = (words ?? "").trim();
+  if (text === "") return "";
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1) + (/[.!?…。！？"”`]$/.test(text) ? "" : ".");
+}
+
 /** Markdown as it is read aloud: without its marks. @param {string} markdown */
 export const plain = (markdown) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
 

@@ -43,6 +43,14 @@ export interface QuickReply {
   send: string;
 }
 
+export interface SlashCommand {
+  plugin: string;
+  name: string;
+  aliases: string[];
+  args: string;
+  help: string;
+}
+
 export interface Projection {
   items: ChatNode[];
   next: string | null;

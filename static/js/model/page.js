@@ -52,7 +52,7 @@ export function setTheme(next) {
 export const dialog = signal(null);
 
 /**
- * @typedef {{kind: "search", text: string} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string}
+ * @typedef {{kind: "search", text: string} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string} | {kind: "model", sid: Id, model: string}
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}} Dialog
  */
 
@@ -91,13 +91,20 @@ export function speak(text) {
 
 // Hints that show the point once
 
-/** @typedef {"hint.goBack" | "hint.timelines"} Hint */
+/** @typedef {"hint.goBack" | "hint.again" | "hint.timelines"} Hint */
 
 export const hint = signal(/** @type {Hint | null} */ (null));
 
-/** @param {Hint} which */
+/** @param {Hint} which @returns {boolean} whether the reader still needs it */
 export function offerHint(which) {
-  if (recall(which) !== "seen") hint.value = which;
+  if (recall(which) === "seen") return false;
+  hint.value = which;
+  return true;
+}
+
+/** The moment of a hint has passed; it comes again with the next one. */
+export function passHint() {
+  hint.value = null;
 }
 
 export function hintSeen() {

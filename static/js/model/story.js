@@ -2,7 +2,7 @@
 import { batch, signal } from "../../vendor/preact.js";
 import { addPiece, endAllStreams, endStream, streamOf } from "./stream.js";
 
-/** @import { ChatNode, Frame, Id, Projection, QuickReply, Session, Started } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame, Id, Projection, QuickReply, Session, SlashCommand, Started } from "../lib/wire.d.ts" */
 /** @import { Signal } from "../../vendor/preact.js" */
 /** @import { Loading } from "./library.js" */
 /** @import { ApiError } from "../net/api.js" */
@@ -29,6 +29,8 @@ export const editing = signal(/** @type {Id | null} */ (null));
 /** The message that takes the keyboard focus when it is on screen. */
 export const focusNext = signal(/** @type {Id | null} */ (null));
 export const quickReplies = signal(/** @type {QuickReply[]} */ ([]));
+/** What can be written after a "/"; null: not asked for yet. */
+export const slashCommands = signal(/** @type {SlashCommand[] | null} */ (null));
 export const draft = signal("");
 export const sending = signal(false);
 
@@ -70,6 +72,7 @@ export function beginStory(opening) {
     target.value = editing.value = focusNext.value = null;
     loadingOlder.value = sending.value = false;
     quickReplies.value = [];
+    slashCommands.value = null;
     online.value = true;
   });
 }
@@ -113,6 +116,11 @@ export function editInPlace(nid) {
 /** @param {string} text */
 export function setDraft(text) {
   draft.value = text;
+}
+
+/** @param {SlashCommand[]} list */
+export function putSlashCommands(list) {
+  slashCommands.value = list;
 }
 
 /** @param {boolean} is */

@@ -148,6 +148,9 @@ export const cancel = (sid, nid) => call("POST", `${node(sid, nid)}/cancel`, {})
 /** @param {Wire.Id} sid @param {Wire.Id} nodeId @param {boolean} exact stand on this node, not on the leaf last visited below it */
 export const checkout = (sid, nodeId, exact) => call("PUT", `${chat(sid)}/active_leaf`, { nodeId, exact });
 
+/** @param {Wire.Id} sid @returns {Promise<Wire.SlashCommand[]>} what the session's plugins offer after a "/" */
+export const slashCommands = async (sid) => items(await call("GET", `${chat(sid)}/commands`));
+
 // The world
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.WorldAt>} */

@@ -19,6 +19,13 @@ export const shown = computed(() => {
 /** The last message on screen. */
 export const tail = computed(() => nodeOf(shown.value.at(-1) ?? null));
 
+/** Where the reader stood before the last turn: the message that the last deed answered. */
+export const beforeTurn = computed(() => {
+  const reply = tail.value;
+  const deed = reply?.role === "assistant" ? nodeOf(reply.parentId) : null;
+  return deed?.role === "user" && shown.value.includes(deed.parentId ?? "") ? deed.parentId : null;
+});
+
 /** The generation that is being written on screen, which the stop button stops. */
 export const writing = computed(() => {
   const last = tail.value;

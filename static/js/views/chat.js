@@ -1,14 +1,14 @@
 // The story: a window over the line, the composer, and what stands between them.
 import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
-import { canRun } from "../actions/commands.js";
+import { canRun, run } from "../actions/commands.js";
 import { loadOlder } from "../actions/follow.js";
 import { openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
 import { arrive, navigate, settleHere } from "../actions/travel.js";
 import { t } from "../lib/i18n.js";
 import { hint, hintSeen, route } from "../model/page.js";
-import { focusNext, focusOn, loading, loadingOlder, older, peek, pointAt, session, target } from "../model/story.js";
-import { shown, tail } from "../tree/line.js";
+import { focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
+import { beforeTurn, shown, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
@@ -55,6 +55,7 @@ function Line() {
   const [away, setAway] = useState(false);
   // `held` is the message that must not move while things above it change; null: the end of the line is followed.
   const held = useRef(/** @type {{id: string, top: number} | null} */ (null));
+  const reached = useRef(0);
   const { start, end } = windowOf(ids, first);
   const beginning = start === 0 && older.value === null;
 
@@ -71,15 +72,29 @@ function Line() {
     const box = scroller.current;
     if (!box) return;
     const below = box.scrollHeight - box.scrollTop - box.clientHeight;
+    const isUp = box.scrollTop < reached.current - 1;
+    reached.current = box.scrollTop;
     const atEnd = end === ids.length && below < AT_END;
-    held.current = atEnd ? null : firstVisible(box);
+    // Who follows the end keeps following it when something grows below the edge; only going up lets go of it.
+    const follows = held.current === null && !isUp && end === ids.length;
+    held.current = atEnd || follows ? null : firstVisible(box);
+    if (follows && !atEnd) settle();
     setAway(end < ids.length || below > NEAR / 2);
     if (box.scrollTop < NEAR && start > 0) setFirst(ids[Math.max(0, start - STEP)] ?? null);
     else if (box.scrollTop < NEAR && older.peek() !== null) void loadOlder();
     else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MOST)] ?? null);
   };
 
+  useLayoutEffect(() => {
+    // A story that only begins is read from its first line.
+    const box = scroller.current;
+    if (box && beginning && ids.length === 1) held.current = firstVisible(box);
+  }, []);
   useLayoutEffect(settle, [ids, start, end]);
+  const isSending = sending.value;
+  useLayoutEffect(() => {
+    if (isSending) toEnd();
+  }, [isSending]);
   useEffect(() => {
     const observer = new ResizeObserver(settle);
     if (list.current) observer.observe(list.current);
@@ -175,7 +190,12 @@ function PeekBar() {
 }
 
 function HintLine() {
-  if (hint.value === null) return null;
-  return html`<div class="hint-line" role="note">${icon(hint.value === "hint.goBack" ? "rewind" : "branch")}<p>${t(hint.value)}</p>
+  const which = hint.value;
+  if (which === null || writing.value || peek.value !== null) return null;
+  const last = tail.value;
+  const before = which === "hint.goBack" ? nodeOf(beforeTurn.value) : null;
+  const back = html`<button type="button" onClick=${() => run("message.goBack", before)}>${icon("rewind")}<span>${t("hint.goBack.back")}</span></button>`;
+  return html`<div class="hint-line" role="note">${icon(which === "hint.goBack" ? "rewind" : "branch")}<div><p>${t(which)}</p>
+    ${which === "hint.goBack" && html`<div class="actions">${before && back}${h(CommandButton, { id: "message.reroll", node: last, wide: true })}</div>`}</div>
     <button type="button" class="round" aria-label=${t("close")} onClick=${hintSeen}>${icon("close")}</button></div>`;
 }

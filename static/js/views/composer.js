@@ -1,9 +1,9 @@
 // Where the reader writes: the field, quick replies, send and stop.
 import { html, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
-import { recallDraft, send, writeDraft } from "../actions/turn.js";
+import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
 import { t } from "../lib/i18n.js";
-import { draft, online, quickReplies, sending, session } from "../model/story.js";
+import { draft, online, quickReplies, sending, session, slashCommands } from "../model/story.js";
 import { writing } from "../tree/line.js";
 import { icon } from "./parts.js";
 
@@ -27,14 +27,23 @@ export function Composer() {
     event.preventDefault();
     void send(draft.peek());
   };
+  const complete = (/** @type {string} */ name) => {
+    writeDraft(`/${name} `);
+    field.current?.focus();
+  };
   const keys = (/** @type {KeyboardEvent} */ event) => {
+    const first = offered()[0];
+    if (event.key === "Tab" && !event.shiftKey && first) {
+      event.preventDefault();
+      return complete(first.name);
+    }
     // 229: the Enter that only confirms an input method's choice
     if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
     if (event.shiftKey || event.altKey || (TOUCH.matches && !event.ctrlKey)) return;
     submit(event);
   };
   const busy = writing.value !== null;
-  return html`<div class="dock">${h(QuickReplies, {})}
+  return html`<div class="dock">${draft.value.startsWith("/") ? h(Completions, { complete }) : h(QuickReplies, {})}
     <form class="composer" onSubmit=${submit}>
       <textarea ref=${field} rows="1" aria-label=${t("composer.label")} placeholder=${t("composer.placeholder")} value=${draft.value}
         onInput=${(/** @type {Event} */ event) => writeDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)} onKeyDown=${keys}></textarea>
@@ -42,6 +51,23 @@ export function Composer() {
         ? html`<button key="stop" type="button" class="send stop" aria-label=${t("command.stop")} title=${t("command.stop")} onClick=${() => run("turn.stop")}>${icon("stop")}</button>`
         : html`<button key="send" class="send" aria-label=${t("composer.send")} title=${t("composer.send")} disabled=${sending.value || !online.value || !draft.value.trim()}>${icon("send")}</button>`}
     </form></div>`;
+}
+
+/** The commands that the beginning in the field may become. */
+function offered() {
+  const begun = /^\/(\S*)$/.exec(draft.value)?.[1];
+  if (begun === undefined) return [];
+  return (slashCommands.value ?? []).filter(({ name, aliases }) => [name, ...aliases].some((word) => word.startsWith(begun)));
+}
+
+/** @param {{complete: (name: string) => void}} props */
+function Completions({ complete }) {
+  useEffect(() => void readSlashCommands(), []);
+  const list = offered();
+  if (list.length === 0) return null;
+  return html`<ul class="completions" aria-label=${t("composer.commands")}>${list.map(
+    ({ plugin, name, args, help }, i) => html`<li key=${`${plugin} ${name}`}><button type="button" onClick=${() => complete(name)}><b>/${name}</b>${args && html` <i>${args}</i>`}<span>${help}</span>${i === 0 && html`<kbd>Tab</kbd>`}</button></li>`,
+  )}</ul>`;
 }
 
 function QuickReplies() {

@@ -1,6 +1,6 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
 import { h, html, useRef } from "../../vendor/preact.js";
-import { begin, createCharacter, remove, rename } from "../actions/library.js";
+import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.js";
 import { t } from "../lib/i18n.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
@@ -21,6 +21,8 @@ export function OpenDialog({ open }) {
       return h(Rename, { open });
     case "delete":
       return h(Delete, { open });
+    case "model":
+      return h(OtherModel, { open });
     case "start":
       return h(Start, { characterId: open.characterId });
     case "character":
@@ -57,6 +59,18 @@ function Rename({ open }) {
 function Delete({ open }) {
   return h(Modal, { title: t("command.delete") }, html`<form onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void remove(open.sid))}>
     <p>${t("delete.text", { name: open.title })}</p>${h(Actions, { label: t("command.delete"), danger: true })}</form>`);
+}
+
+/** @param {{open: Extract<Dialog, {kind: "model"}>}} props */
+function OtherModel({ open }) {
+  const title = t("command.model");
+  if (models.value === null) return h(Modal, { title }, h(Waiting, { rows: 3 }));
+  const names = new Set([open.model, ...spokenModels.value.map((model) => model.id)].filter(Boolean));
+  if (names.size < 2) return h(Modal, { title }, h(Models, {}));
+  const save = (/** @type {Event} */ event) => void changeModel(open.sid, text(submitted(event), "model"));
+  return h(Modal, { title }, html`<form onSubmit=${save}>
+    <label>${t("start.model")}<select name="model">${[...names].map((name) => html`<option key=${name} value=${name} selected=${name === open.model}>${name}</option>`)}</select></label>
+    <p class="aside">${t("start.otherModel")}</p>${h(Actions, { label: t("save") })}</form>`);
 }
 
 /** @param {{characterId: string}} props */

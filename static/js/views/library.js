@@ -1,11 +1,12 @@
 // The first page: what to do at the start, stories to go on with, characters, models.
 import { h, html } from "../../vendor/preact.js";
-import { ask, begin, isReady, offered, readLibrary, readMoreSessions } from "../actions/library.js";
+import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.js";
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
+import { copyText } from "../lib/clipboard.js";
 import { ago, t } from "../lib/i18n.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
-import { openDialog } from "../model/page.js";
+import { openDialog, tell } from "../model/page.js";
 import { Avatar, Blank, Menu, Waiting, icon } from "./parts.js";
 
 /** @import { Character, Session } from "../lib/wire.d.ts" */
@@ -91,15 +92,18 @@ export function Models() {
       : html`<p>${t("models.none")}</p>`}
     ${problems.map(({ provider, message }) => html`<p key=${provider} class="problem">${icon("warning")}<span><b>${provider}</b> ${message}</span></p>`)}
     <details open=${models.value !== null && list.length === 0}><summary>${t("models.how")}</summary><p>${t("models.howText")}</p>
-      <pre tabindex="0"><code>${EXAMPLE}</code></pre><p>${t("models.howAfter")}</p></details></section>`;
+      <ol class="how"><li>${t("models.howFirst")}<pre tabindex="0"><code>${EXAMPLE}</code></pre></li><li>${t("models.howRestart")}</li><li>${t("models.howThen")}</li></ol>
+      <div class="actions"><button type="button" onClick=${copyExample}>${icon("copy")}<span>${t("models.copy")}</span></button>
+        <button type="button" onClick=${readHosts}>${icon("reroll")}<span>${t("models.again")}</span></button></div>
+      <p>${t("models.howSmall")}</p></details></section>`;
 }
 
-const EXAMPLE = `[generation]
-model = "home/my-model"
+async function copyExample() {
+  if (await copyText(EXAMPLE)) tell({ tone: "quiet", text: t("notice.copied") });
+}
 
-[[providers]]
+const EXAMPLE = `[[providers]]
 id = "home"
-kind = "openai"
-base_url = "http://127.0.0.1:8080/v1"
-api_key_env = "MY_KEY"       # leave out where none is needed
-models = ["my-model"]`;
+base_url = "http://127.0.0.1:8080/v1"  # Ollama: http://127.0.0.1:11434/v1
+# api_key_env = "MY_KEY"  # the variable that holds the key, if one is needed
+models = []               # empty: all that the server has; or ["name", …]`;

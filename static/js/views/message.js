@@ -3,8 +3,9 @@ import { h, html, useLayoutEffect, useRef, useSignal, useSignalEffect } from "..
 import { run } from "../actions/commands.js";
 import { edit } from "../actions/turn.js";
 import { toSibling } from "../actions/travel.js";
-import { clock, moment, t } from "../lib/i18n.js";
+import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose } from "../lib/markdown.js";
+import { sentence } from "../lib/text.js";
 import { characterById } from "../model/library.js";
 import { editInPlace, editing, nodeOf } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
@@ -29,14 +30,17 @@ export function Message({ id, last }) {
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
       ${last && node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
-        ${TOOLS.map((command) => h(CommandButton, { key: command, id: command, node }))}</div></footer>
+        ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}</div></footer>
     </article></li>`;
 }
 
 const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy", "message.why"];
 
-/** @param {ChatNode} node */
-const nameOf = (node) => node.name || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
+/** A failure has its own, larger button to try again. @param {ChatNode} node */
+const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
+
+/** The server calls a reader without a name "You"; the page has its own word for that. @param {ChatNode} node */
+const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : node.name) || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
 
 // The text
 
@@ -49,7 +53,7 @@ function Body({ node }) {
     ${node.status === "error" && h(Failure, { node })}
     ${node.metadata?.isTruncated && node.status === "complete" && html`<p class="aside">${t("message.cut")}</p>`}
     ${node.notes?.map((note, i) => html`<p key=${i} class="aside note" title=${note.plugin}>${note.text}</p>`)}
-    ${node.problems?.length ? h(Problems, { node }) : null}`;
+    ${h(Problems, { node })}`;
 }
 
 /** A reply that is being written. @param {{node: ChatNode}} props */
@@ -91,16 +95,36 @@ const Thinking = ({ text, live }) =>
 /** @param {{node: ChatNode}} props */
 function Failure({ node }) {
   const given = node.metadata?.error;
-  const error = typeof given === "string" ? { code: given, message: given } : given;
-  return html`<div class="failure">${icon("warning")}<div><p><strong>${t("message.failed")}</strong> ${error?.message}</p>
-    ${error?.hint && html`<p class="hint">${error.hint}</p>`}
-    <button type="button" class="primary" onClick=${() => run("message.reroll", node)}>${icon("reroll")}<span>${t("retry")}</span></button></div></div>`;
+  const { code = "", message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
+  const title = wordFor(`failure.${code}`);
+  // What a model server said is worth reading; what Clotho says of itself is in the title already.
+  const detail = title && !code.startsWith("provider_") ? "" : sentence(after(message, title));
+  const advice = wordFor(`failureHint.${code}`) || sentence(hint);
+  return html`<div class="failure" role="group" aria-label=${t("message.failed")}>${icon("warning")}<div><p><strong>${title || t("message.failed")}</strong></p>
+    ${detail && html`<p class="detail">${detail}</p>`}${advice && html`<p class="hint">${advice}</p>`}
+    <div class="actions"><button type="button" class="primary" onClick=${() => run("message.reroll", node)}>${icon("reroll")}<span>${t("retry")}</span></button>
+      ${code !== "interrupted" && h(CommandButton, { id: "session.model", wide: true })}</div></div></div>`;
 }
 
+/** A message without the words that the title has said already. @param {string} message @param {string} title */
+function after(message, title) {
+  const said = title.replace(/\.$/, "").toLowerCase();
+  return said && message.toLowerCase().startsWith(said) ? message.slice(said.length).replace(/^[:,\s]+/, "") : message;
+}
+
+/** What only brought a value into its rules; anything else means that a rule did not do its work. */
+const HARMLESS = new Set(["clamped", "rounded", "nothing_there"]);
+
 /** @param {{node: ChatNode}} props */
-const Problems = ({ node }) =>
-  html`<details class="aside problems"><summary>${t("message.problems", { n: node.problems?.length ?? 0 })}</summary>
-    <ul>${node.problems?.map((p, i) => html`<li key=${i}>${p.plugin && html`<b>${p.plugin}</b> `}${p.message}</li>`)}</ul></details>`;
+function Problems({ node }) {
+  const all = node.problems ?? [];
+  const harmless = all.filter(({ code }) => HARMLESS.has(code));
+  const broken = all.filter(({ code }) => !HARMLESS.has(code));
+  const list = (/** @type {typeof all} */ some) =>
+    html`<ul>${some.map((p, i) => html`<li key=${i}>${p.plugin && html`<b>${p.plugin}</b> `}${sentence(p.message)}</li>`)}</ul>`;
+  return html`${broken.length > 0 && html`<details class="aside problems broken" open><summary>${t("message.broken", { n: broken.length })}</summary>${list(broken)}</details>`}
+    ${harmless.length > 0 && html`<details class="aside problems"><summary>${t("message.adjusted", { n: harmless.length })}</summary>${list(harmless)}</details>`}`;
+}
 
 // Siblings
 

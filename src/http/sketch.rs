@@ -1,0 +1,138 @@
+//! How a handler's inputs and outputs describe themselves. A new kind of either says here what the document tells of it;
+//! a handler with one that says nothing does not compile.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Ref, RefOr, Required};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+use super::answer::{Nothing, Reply};
+use super::body::{Body, ListBody};
+use super::caller::Caller;
+use super::error::ApiError;
+use super::query::{Cid, Nid, Pid, PluginName, Query, Sid};
+use super::wire::List;
+use crate::app::App;
+
+/// What is known of a route while it is described.
+#[derive(Default)]
+pub struct Sketch {
+    /// What the address and the query take.
+    pub parameters: Vec<Parameter>,
+    /// The body it takes.
+    pub body: Option<RefOr<Schema>>,
+    /// The body it answers with.
+    pub answer: Option<RefOr<Schema>>,
+    /// Shapes by name.
+    pub schemas: Vec<(String, RefOr<Schema>)>,
+}
+
+impl Sketch {
+    /// A named shape, by reference.
+    fn shape<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        self.schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(&mut self.schemas);
+        RefOr::Ref(Ref::from_schema_name(T::name()))
+    }
+
+    fn path_text(&mut self, name: &str, what: &str) {
+        let schema = ObjectBuilder::new().schema_type(Type::String);
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some(what))
+            .schema(Some(schema));
+        self.parameters.push(parameter.build());
+    }
+}
+
+/// Something that a handler takes.
+pub trait Input {
+    /// Adds it to the description.
+    fn describe(sketch: &mut Sketch);
+}
+
+/// Something that a handler answers.
+pub trait Output {
+    /// Adds it to the description.
+    fn describe(sketch: &mut Sketch);
+}
+
+impl<T: ToSchema> Input for Body<T> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.body = Some(sketch.shape::<T>());
+    }
+}
+
+impl<T: ToSchema> Input for ListBody<T> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.body = Some(sketch.shape::<List<T>>());
+    }
+}
+
+impl<T: IntoParams> Input for Query<T> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
+    }
+}
+
+macro_rules! path_inputs {
+    ($($id:ty),*) => {$(
+        impl Input for $id {
+            fn describe(sketch: &mut Sketch) {
+                sketch.path_text(Self::KEY, Self::WHAT);
+            }
+        }
+    )*};
+}
+
+path_inputs!(Sid, Nid, Cid, Pid);
+
+impl Input for PluginName {
+    fn describe(sketch: &mut Sketch) {
+        sketch.path_text("plugin", "the plugin");
+    }
+}
+
+macro_rules! silent_inputs {
+    ($($input:ty),*) => {$(
+        impl Input for $input {
+            fn describe(_: &mut Sketch) {}
+        }
+    )*};
+}
+
+silent_inputs!(Caller, HttpRequest, web::Payload, web::Data<App>, web::Data<super::shared::Shared>);
+
+macro_rules! tuples {
+    ($(($($name:ident)*))*) => {$(
+        impl<$($name: Input),*> Input for ($($name,)*) {
+            fn describe(sketch: &mut Sketch) {
+                $($name::describe(sketch);)*
+                let _ = sketch;
+            }
+        }
+    )*};
+}
+
+tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
+
+impl<T: ToSchema> Output for Result<Reply<T>, ApiError> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.answer = Some(sketch.shape::<T>());
+    }
+}
+
+impl Output for Result<HttpResponse, ApiError> {
+    fn describe(_: &mut Sketch) {}
+}
+
+impl PartialSchema for Nothing {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::Null).into()
+    }
+}
+
+impl ToSchema for Nothing {}
