@@ -12,7 +12,7 @@ use crate::support::socket::Socket;
 use crate::support::story::{Story, within};
 
 /// Requests for each route and seed.
-const ROUNDS: u64 = 15;
+const ROUNDS: u64 = 30;
 
 /// Makes JSON after a schema.
 struct Dice {
