@@ -2,40 +2,61 @@
 
 use std::path::Path;
 
+use clotho::ids::NodeId;
+use clotho::oplog::Effect;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
+use diesel::sqlite::Sqlite;
 
 const SCHEMA: &str = include_str!("../../migrations/sqlite/2026-11-21-000001_foundation/up.sql");
 
 pub struct Bare {
     pub conn: SqliteConnection,
     n: i64,
+    /// The last node and operation of each session.
+    sessions: Vec<(i64, i64)>,
+    delta: String,
+    effects: String,
 }
 
 diesel::table! { nodes (n) { n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>,
 ordinal -> Integer, role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
-is_hidden -> Bool, depth -> Integer, turn -> Integer, since_keyframe -> Integer, dice_seed -> BigInt,
+is_hidden -> Bool, begins_rules -> Bool, depth -> Integer, turn -> Integer, since_keyframe -> Integer, dice_seed -> BigInt,
 revision -> Integer, created -> BigInt, remembered_n -> Nullable<BigInt>, } }
 diesel::table! { texts (n) { n -> BigInt, content -> Text, metadata -> Text, } }
 diesel::table! { deltas (n) { n -> BigInt, node_n -> BigInt, revision -> Integer, body -> Text, } }
 diesel::table! { operations (n) { n -> BigInt, session_n -> BigInt, op -> BigInt, step -> BigInt, act -> Text,
 at -> BigInt, effects -> Text, } }
-diesel::table! { sessions (n) { n -> BigInt, head_n -> BigInt, op -> BigInt, updated -> BigInt, } }
+diesel::table! { sessions (n) { n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, edits -> BigInt, updated -> BigInt, } }
 
 impl Bare {
-    pub fn open(folder: &Path) -> Self {
+    pub fn open(folder: &Path, sessions: usize) -> Self {
         let mut conn = SqliteConnection::establish(folder.join("bare.db").to_str().unwrap()).unwrap();
         conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").unwrap();
         conn.batch_execute("PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -8192;")
             .unwrap();
         conn.batch_execute(SCHEMA).unwrap();
-        conn.batch_execute(
-            "INSERT INTO users VALUES (1, x'01', 'b', 'owner', 1); INSERT INTO sessions VALUES \
-             (1, x'02', 1, 't', '[]', NULL, 1, 1, 0, 0, 'tree', NULL, '{}', '[]', 1, 0, 1, 1, NULL);",
-        )
-        .unwrap();
-        Self { conn, n: 0 }
+        conn.batch_execute("INSERT INTO users VALUES (1, x'01', 'b', 'owner', 1);").unwrap();
+        for n in 1..=sessions {
+            conn.batch_execute(&format!(
+                "INSERT INTO sessions VALUES ({n}, x'{n:08x}', 1, 't', '[]', NULL, 1, 1, 0, 0, 'tree', NULL, '{{}}', '[]', \
+                 1, 0, 1, 1, NULL);"
+            ))
+            .unwrap();
+        }
+        let id = NodeId::new(uuid::Uuid::from_u128(u128::MAX));
+        let (added, head) = (Effect::Added { node: id, parent: Some(id) }, Effect::Head { from: Some(id), to: id });
+        let effects = [added, head, Effect::Remembered { node: id, from: None, to: Some(id) }];
+        let effects: Vec<_> = effects.iter().map(Effect::to_json).collect();
+        Self {
+            conn,
+            n: 0,
+            sessions: vec![(0, 0); sessions],
+            delta: super::session::delta().to_json().to_string(),
+            effects: serde_json::Value::Array(effects).to_string(),
+        }
     }
 
     pub fn begin(&mut self) {
@@ -46,33 +67,35 @@ impl Bare {
         self.conn.batch_execute("COMMIT").unwrap();
     }
 
-    /// The rows of one appended message: node, text, delta, remembered child, operation, session.
-    pub fn append(&mut self, text: &str) {
+    /// The rows of one message appended to a session: node, text, delta, remembered child, operation, session.
+    pub fn append(&mut self, session: usize, text: &str) {
         self.n += 1;
-        let n = self.n;
+        let (n, (parent, op)) = (self.n, self.sessions[session]);
+        let op = op + 1;
+        self.sessions[session] = (n, op);
+        let session_n = i64::try_from(session).unwrap() + 1;
         let node = (
-            (nodes::n.eq(n), nodes::id.eq(id(n)), nodes::session_n.eq(1_i64), nodes::parent_n.eq(Some(n - 1))),
+            (nodes::n.eq(n), nodes::id.eq(id(n)), nodes::session_n.eq(session_n), nodes::parent_n.eq(Some(parent))),
             (nodes::ordinal.eq(1), nodes::role.eq(1_i16), nodes::kind.eq(1_i16), nodes::status.eq(1_i16)),
             (nodes::is_enabled.eq(true), nodes::is_muted.eq(false), nodes::is_hidden.eq(false)),
-            (nodes::depth.eq(1), nodes::turn.eq(1), nodes::since_keyframe.eq(1), nodes::dice_seed.eq(n)),
-            (nodes::revision.eq(1), nodes::created.eq(1_i64)),
+            (nodes::depth.eq(1), nodes::turn.eq(1), nodes::since_keyframe.eq(1), nodes::dice_seed.eq(i64::MAX - n)),
+            (nodes::begins_rules.eq(false), nodes::revision.eq(1), nodes::created.eq(1_i64)),
         );
         diesel::insert_into(nodes::table).values(node).execute(&mut self.conn).unwrap();
         let row = (texts::n.eq(n), texts::content.eq(text), texts::metadata.eq("{}"));
         diesel::insert_into(texts::table).values(row).execute(&mut self.conn).unwrap();
-        let body = super::session::delta().to_json().to_string();
-        let row = (deltas::n.eq(n), deltas::node_n.eq(n), deltas::revision.eq(1), deltas::body.eq(body));
+        let row = (deltas::n.eq(n), deltas::node_n.eq(n), deltas::revision.eq(1), deltas::body.eq(&self.delta));
         diesel::insert_into(deltas::table).values(row).execute(&mut self.conn).unwrap();
-        let seen = nodes::remembered_n.eq(Some(n));
-        diesel::update(nodes::table.find(n - 1)).set(seen).execute(&mut self.conn).unwrap();
-        let effects = format!("[{{\"added\":\"{:036}\",\"parent\":\"{:036}\"}},{{\"head\":\"{:036}\"}}]", n, n, n);
+        let seen = Kept(vec![("UPDATE nodes SET remembered_n = ", n), (" WHERE n = ", parent)]);
+        seen.execute(&mut self.conn).unwrap();
         let row = (
-            (operations::n.eq(n), operations::session_n.eq(1_i64), operations::op.eq(n), operations::step.eq(n)),
-            (operations::act.eq("message"), operations::at.eq(1_i64), operations::effects.eq(effects)),
+            (operations::n.eq(n), operations::session_n.eq(session_n), operations::op.eq(op), operations::step.eq(op)),
+            (operations::act.eq("message"), operations::at.eq(1_i64), operations::effects.eq(&self.effects)),
         );
         diesel::insert_into(operations::table).values(row).execute(&mut self.conn).unwrap();
-        let set = (sessions::head_n.eq(n), sessions::op.eq(n), sessions::updated.eq(n));
-        diesel::update(sessions::table.find(1_i64)).set(set).execute(&mut self.conn).unwrap();
+        let set = [("UPDATE sessions SET head_n = ", n), (", op = ", op), (", head_op = ", op), (", updated = ", n)];
+        let own = [(" WHERE n = ", session_n), (" AND op = ", op - 1)];
+        Kept(set.into_iter().chain(own).collect()).execute(&mut self.conn).unwrap();
     }
 
     /// The recursive query of a projection alone.
@@ -95,6 +118,38 @@ impl Bare {
     }
 }
 
+/// The size of a database, what still stands in its write-ahead log included.
+pub fn size(path: &Path) -> u64 {
+    #[derive(QueryableByName)]
+    struct Size {
+        #[diesel(sql_type = BigInt)]
+        bytes: i64,
+    }
+    let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+    let query = "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size";
+    diesel::sql_query(query).get_result::<Size>(&mut conn).unwrap().bytes.try_into().unwrap()
+}
+
 fn id(n: i64) -> Vec<u8> {
     i128::from(n).to_be_bytes().to_vec()
 }
+
+/// Text and numbers in turns: a statement that diesel keeps prepared, as it does not keep its own `UPDATE`.
+struct Kept(Vec<(&'static str, i64)>);
+
+impl QueryFragment<Sqlite> for Kept {
+    fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        for (text, number) in &self.0 {
+            pass.push_sql(text);
+            pass.push_bind_param::<BigInt, _>(number)?;
+        }
+        Ok(())
+    }
+}
+
+impl QueryId for Kept {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl RunQueryDsl<SqliteConnection> for Kept {}

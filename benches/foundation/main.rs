@@ -15,15 +15,21 @@
 
 mod bare;
 mod figures;
+#[path = "../../tests/it/support/mock_model/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the tests need more of it")]
+mod mock_model;
+mod player;
 mod session;
 mod table;
+mod whole;
 
-const FIGURES: [(&str, fn()); 5] = [
+const FIGURES: [(&str, fn()); 6] = [
     ("turn", figures::turn_by_size),
     ("writers", figures::writers),
     ("projection", figures::projection),
     ("world", figures::world),
-    ("first-token", figures::first_token),
+    ("first-token", whole::first_token),
+    ("whole", whole::turns),
 ];
 
 fn main() {

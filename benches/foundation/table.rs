@@ -42,3 +42,21 @@ pub fn used() -> (u64, Duration) {
     let ticks: u64 = [11, 12].iter().filter_map(|i| fields.get(*i)?.parse::<u64>().ok()).sum();
     (written.unwrap_or(0), Duration::from_millis(ticks * 10))
 }
+
+/// CPU time of this process without its players: threads that have no name of their own carry the process's.
+pub fn server_cpu() -> Duration {
+    let own = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanos = tasks.filter_map(|task| {
+        let read = |file: &str| std::fs::read_to_string(task.path().join(file)).ok();
+        if read("comm")? == own {
+            return None;
+        }
+        read("schedstat")?.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanos.sum())
+}
+
+pub fn kilobytes(total: u64, count: usize) -> String {
+    format!("{:.1} kB", total as f64 / 1_000.0 / count as f64)
+}

@@ -84,8 +84,7 @@ impl Caches {
         }
     }
 
-    /// The rules of a row, if they are known.
-    pub fn known_rules(&self, rules_n: i64) -> Option<Arc<RulesInForce>> {
+    fn known_rules(&self, rules_n: i64) -> Option<Arc<RulesInForce>> {
         lock(&self.rules).get(&rules_n).map(Arc::clone)
     }
 

@@ -29,20 +29,27 @@ impl Tx<'_> {
             Effect::Remembered { node, to, .. } => {
                 let n = self.n_of(held, *node)?;
                 let child = to.map(|child| self.n_of(held, child)).transpose()?;
-                self.set(|conn| update(nodes::table, nodes::remembered_n.eq(child), nodes::n.eq(n)).execute(conn))
+                self.set(|conn| update(nodes::table, nodes::remembered_n.eq(child), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.remembered_n = child);
+                Ok(())
             }
             Effect::Moved { node, to, .. } => self.hang(held, *node, *to),
             Effect::Shown { node, to } => {
                 let n = self.n_of(held, *node)?;
-                self.set(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))
+                self.set(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.is_hidden = !to);
+                Ok(())
             }
             Effect::Enabled { node, to } => {
                 let n = self.n_of(held, *node)?;
-                self.set(|conn| update(nodes::table, nodes::is_enabled.eq(*to), nodes::n.eq(n)).execute(conn))
+                self.set(|conn| update(nodes::table, nodes::is_enabled.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.is_enabled = *to);
+                Ok(())
             }
             Effect::Muted { node, to } => {
                 let n = self.n_of(held, *node)?;
                 self.set(|conn| update(nodes::table, nodes::is_muted.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.is_muted = *to);
                 self.edited.push(n);
                 Ok(())
             }
@@ -74,6 +81,7 @@ impl Tx<'_> {
         let old = self.row_n(old_n)?;
         let (parent_n, own) = (nodes::parent_n.eq(Some(above.n)), nodes::n.eq(row.n));
         self.set(|conn| update(nodes::table, parent_n, own).execute(conn))?;
+        self.memory.forget_nodes();
         self.edited.push(row.n);
         let rules_n = if row.begins_rules { row.rules_n } else { above.rules_n };
         let (deeper, later) = (above.depth - old.depth, above.turn - old.turn);

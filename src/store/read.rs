@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
     /// Under the arrangement of this snapshot: `held` may come from an earlier one.
     fn world_of(&mut self, held: &Held, node_n: i64) -> Result<Arc<World>, StoreError> {
         let edits = worlds::edits_now(self.conn, held.n)?;
-        worlds::at(self.conn, self.caches, View::Snapshot, node_n, edits)
+        worlds::at(self.conn, self.caches, &mut View::Snapshot, node_n, edits)
     }
 
     /// The rules in force at a node.
@@ -425,7 +425,7 @@ pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<
 }
 
 /// The rows once more up to the next power of two, so that there are few different statements and each is prepared once.
-fn padded(rows: &[i64]) -> Vec<i64> {
+pub(super) fn padded(rows: &[i64]) -> Vec<i64> {
     let mut padded = rows.to_vec();
     if let Some(last) = rows.last() {
         padded.resize(rows.len().next_power_of_two(), *last);

@@ -12,6 +12,7 @@ use crate::tree::edit::{self, Asked, Refusal};
 use crate::tree::{Delta, Status};
 
 use super::error::{StoreError, WriteError};
+use super::memory::Numbered;
 use super::prepared::{prepared, update};
 use super::read::Held;
 use super::rows::NodeRow;
@@ -86,11 +87,8 @@ impl Tx<'_> {
         at: Time,
         ending: &Ending,
     ) -> Result<i64, WriteError> {
-        let found = self.run(|conn| super::read::held_anywhere(conn, session))?;
-        let mut held = found.ok_or(Refusal::NotFound("the session"))?;
-        let session_n = held.n;
-        let row = self.run(|conn| super::read::any_node_row(conn, session_n, node))?;
-        let row = row.ok_or(Refusal::NotFound("the message"))?;
+        let mut held = self.any_session(session)?.ok_or(Refusal::NotFound("the session"))?;
+        let row = self.any_row(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
         if row.status != Status::Generating.code() {
             return Err(Refusal::Conflict("the reply has ended already".into()).into());
         }
@@ -124,6 +122,7 @@ impl Tx<'_> {
             nodes::since_keyframe.eq(row.since_keyframe),
         );
         self.set(|conn| update(nodes::table, places, nodes::n.eq(row.n)).execute(conn))?;
+        self.memory.keep_node(&row);
         let text = (
             texts::content.eq(keepable(&ending.content)),
             texts::reasoning.eq(ending.reasoning.as_deref().map(keepable)),
@@ -161,13 +160,13 @@ impl Tx<'_> {
     /// The database fails.
     pub fn save_segments(&mut self, arrived: &[(NodeId, String, String)]) -> Result<(), WriteError> {
         for (node, content, reasoning) in arrived {
-            self.run(|conn| {
+            self.run_knowing(|conn, memory| {
                 let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
                 let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
                 let Some(node_n) = running.select(nodes::n).first::<i64>(conn).optional()? else { return Ok(()) };
-                let last: Option<i64> = segments::table.select(diesel::dsl::max(segments::n)).first(conn)?;
+                let newest = || segments::table.select(diesel::dsl::max(segments::n)).first(conn);
                 let row = (
-                    segments::n.eq(last.unwrap_or(0) + 1),
+                    segments::n.eq(memory.next(Numbered::Segments, newest)?),
                     segments::node_n.eq(node_n),
                     segments::content.eq(keepable(content)),
                     segments::reasoning.eq(keepable(reasoning)),

@@ -7,11 +7,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
 
 use crate::ids::NodeId;
-use crate::tree::{Delta, Kind, Note, Siblings, Status, Trouble};
+use crate::tree::{Delta, Kind, Note, Siblings, Trouble};
 
 use super::conn::Conn;
 use super::error::StoreError;
-use super::read::{Held, Page, Placed, Reader, load, node_row};
+use super::prepared::prepared;
+use super::read::{Held, Page, Placed, Reader, load, node_row, padded};
+use super::replies::is_generating;
 use super::tables::{deltas, nodes};
 
 /// So many values are bound in one statement.
@@ -150,13 +152,12 @@ impl Reader<'_> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn outline(&mut self, held: &Held) -> Result<Vec<Sketch>, StoreError> {
-        let rows: Vec<Outline> = diesel::sql_query(
+        let query = diesel::sql_query(
             "SELECT nodes.n, parent_n, id, role, kind, status, is_enabled, is_muted, since_keyframe, \
              CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END AS beginning \
              FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = ? AND NOT is_hidden ORDER BY depth, nodes.n",
-        )
-        .bind::<BigInt, _>(held.n)
-        .load(self.conn)?;
+        );
+        let rows: Vec<Outline> = prepared(query.bind::<BigInt, _>(held.n)).load(self.conn)?;
         let mut places: HashMap<i64, usize> = HashMap::with_capacity(rows.len());
         let mut sketches = Vec::with_capacity(rows.len());
         for row in rows {
@@ -174,12 +175,11 @@ impl Reader<'_> {
     /// # Errors
     /// The database fails.
     pub fn counts(&mut self, held: &Held) -> Result<Counts, StoreError> {
-        let counted: Counted = diesel::sql_query(
+        let query = diesel::sql_query(
             "SELECT COUNT(*) AS nodes, COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM nodes c WHERE c.parent_n = nodes.n \
              AND NOT c.is_hidden) THEN 0 ELSE 1 END), 0) AS leaves FROM nodes WHERE session_n = ? AND NOT is_hidden",
-        )
-        .bind::<BigInt, _>(held.n)
-        .get_result(self.conn)?;
+        );
+        let counted: Counted = prepared(query.bind::<BigInt, _>(held.n)).get_result(self.conn)?;
         Ok(Counts { nodes: (counted.nodes - 1).max(0), leaves: counted.leaves })
     }
 
@@ -210,15 +210,14 @@ impl Reader<'_> {
         };
         let Some(start) = start else { return Ok(Page::default()) };
         // role 2: assistant; kind 3: change; status 0: generating.
-        let walked: Vec<Walked> = diesel::sql_query(
+        let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, role, kind, status) AS ( \
                SELECT n, parent_n, role, kind, status FROM nodes WHERE n = ? \
                UNION ALL SELECT p.n, p.parent_n, p.role, p.kind, p.status FROM nodes p JOIN up ON p.n = up.parent_n) \
              SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT ?",
-        )
-        .bind::<BigInt, _>(start)
-        .bind::<BigInt, _>(limit + 1)
-        .load(self.conn)?;
+        );
+        let query = query.bind::<BigInt, _>(start).bind::<BigInt, _>(limit + 1);
+        let walked: Vec<Walked> = prepared(query).load(self.conn)?;
         let mut rows: Vec<i64> = walked.into_iter().map(|row| row.n).collect();
         let has_more = i64::try_from(rows.len()).unwrap_or(i64::MAX) > limit;
         if has_more {
@@ -237,14 +236,13 @@ impl Reader<'_> {
     pub fn on_path(&mut self, held: &Held, leaf: NodeId, rows: &[&Placed]) -> Result<HashSet<i64>, StoreError> {
         let Some(start) = node_row(self.conn, held.n, leaf)? else { return Ok(HashSet::new()) };
         let Some(highest) = rows.iter().map(|placed| placed.node.depth).min() else { return Ok(HashSet::new()) };
-        let walked: Vec<Walked> = diesel::sql_query(
+        let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = ? UNION ALL \
              SELECT p.n, p.parent_n, p.depth FROM nodes p JOIN up ON p.n = up.parent_n WHERE p.depth >= ?) \
              SELECT n FROM up",
-        )
-        .bind::<BigInt, _>(start.n)
-        .bind::<Integer, _>(highest)
-        .load(self.conn)?;
+        );
+        let query = query.bind::<BigInt, _>(start.n).bind::<Integer, _>(highest);
+        let walked: Vec<Walked> = prepared(query).load(self.conn)?;
         let path: HashSet<i64> = walked.into_iter().map(|row| row.n).collect();
         Ok(rows.iter().map(|placed| placed.n).filter(|n| path.contains(n)).collect())
     }
@@ -254,13 +252,12 @@ impl Reader<'_> {
     /// # Errors
     /// The database fails.
     pub fn placeholders(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
-        let ids: Vec<Vec<u8>> = nodes::table
-            .filter(nodes::status.eq(Status::Generating.code()))
+        let running = nodes::table
+            .filter(is_generating())
             .filter(nodes::session_n.eq(held.n))
             .filter(nodes::is_hidden.eq(false))
-            .order(nodes::n)
-            .select(nodes::id)
-            .load(self.conn)?;
+            .order(nodes::n);
+        let ids: Vec<Vec<u8>> = prepared(running.select(nodes::id)).load(self.conn)?;
         Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
     }
 }
@@ -297,10 +294,9 @@ struct Child {
 fn places(conn: &mut Conn, rows: &[i64]) -> Result<HashMap<i64, Place>, StoreError> {
     let mut places = HashMap::with_capacity(rows.len());
     for chunk in rows.chunks(CHUNK) {
-        let found: Vec<(i64, Option<i64>, i32)> = nodes::table
-            .filter(nodes::n.eq_any(chunk.to_vec()))
-            .select((nodes::n, nodes::parent_n, nodes::revision))
-            .load(conn)?;
+        let some = nodes::table.filter(nodes::n.eq_any(padded(chunk)));
+        let found: Vec<(i64, Option<i64>, i32)> =
+            prepared(some.select((nodes::n, nodes::parent_n, nodes::revision))).load(conn)?;
         places.extend(found.into_iter().map(|(n, parent, revision)| (n, Place { parent, revision })));
     }
     Ok(places)
@@ -310,12 +306,12 @@ fn places(conn: &mut Conn, rows: &[i64]) -> Result<HashMap<i64, Place>, StoreErr
 fn families(conn: &mut Conn, parents: &[i64]) -> Result<HashMap<i64, Vec<Child>>, StoreError> {
     let mut families: HashMap<i64, Vec<Child>> = HashMap::with_capacity(parents.len());
     for chunk in parents.chunks(CHUNK) {
-        let found: Vec<(Option<i64>, Vec<u8>, i16, i16)> = nodes::table
-            .filter(nodes::parent_n.eq_any(chunk.to_vec()))
+        let some = nodes::table
+            .filter(nodes::parent_n.eq_any(padded(chunk)))
             .filter(nodes::is_hidden.eq(false))
-            .order((nodes::parent_n, nodes::ordinal))
-            .select((nodes::parent_n, nodes::id, nodes::role, nodes::kind))
-            .load(conn)?;
+            .order((nodes::parent_n, nodes::ordinal));
+        let found: Vec<(Option<i64>, Vec<u8>, i16, i16)> =
+            prepared(some.select((nodes::parent_n, nodes::id, nodes::role, nodes::kind))).load(conn)?;
         for (parent, id, role, kind) in found {
             if let (Some(parent), Some(id)) = (parent, NodeId::from_slice(&id)) {
                 families.entry(parent).or_default().push(Child { id, role, kind });
@@ -341,10 +337,9 @@ fn remarks(conn: &mut Conn, places: &HashMap<i64, Place>) -> Result<Remarks, Sto
     let changed: Vec<i64> = places.iter().filter(|(_, place)| place.revision > 0).map(|(n, _)| *n).collect();
     let mut remarks = Remarks::new();
     for chunk in changed.chunks(CHUNK) {
-        let found: Vec<(i64, i32, String)> = deltas::table
-            .filter(deltas::node_n.eq_any(chunk.to_vec()))
-            .select((deltas::node_n, deltas::revision, deltas::body))
-            .load(conn)?;
+        let some = deltas::table.filter(deltas::node_n.eq_any(padded(chunk)));
+        let found: Vec<(i64, i32, String)> =
+            prepared(some.select((deltas::node_n, deltas::revision, deltas::body))).load(conn)?;
         let in_force = |(n, revision, _): &(i64, i32, String)| places.get(n).is_some_and(|p| p.revision == *revision);
         for (n, _, body) in found.into_iter().filter(in_force) {
             let bad = || StoreError::Inconsistent { table: "deltas", column: "body", row: n };

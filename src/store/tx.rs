@@ -1,7 +1,6 @@
 //! A write in progress: what one request may do inside its savepoint. Acts on the tree live in `acts.rs`, people in
 //! `people.rs`; this file writes rows and the log.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use diesel::prelude::*;
@@ -17,8 +16,9 @@ use super::caches::{Caches, Recut};
 use super::climb::{self, Rung};
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
+use super::memory::{Memory, Numbered};
 use super::prepared::update;
-use super::read::{Held, any_node_row, held, node_row};
+use super::read::{Held, any_node_row, held_anywhere};
 use super::rows::{NodeRow, OperationRow, TextRow};
 use super::rules::{self, RulesInForce};
 use super::tables::{deltas, edits, keyframes, nodes, operations, sessions, texts};
@@ -114,32 +114,16 @@ pub(super) struct Entry {
 pub struct Tx<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) context: &'a TxContext,
+    pub(super) memory: &'a mut Memory,
     published: Vec<Published>,
     failed: Option<StoreError>,
     /// The nodes at which the operation in the making edits the arrangement.
     pub(super) edited: Vec<i64>,
-    names: Names,
-}
-
-/// Ids and row numbers that this request has met: neither changes while it lasts, so none is asked for twice.
-#[derive(Default)]
-struct Names {
-    by_id: HashMap<(i64, NodeId), i64>,
-    by_n: HashMap<i64, NodeId>,
-}
-
-impl Names {
-    fn learn(&mut self, row: &NodeRow) {
-        if let Some(id) = NodeId::from_slice(&row.id) {
-            self.by_id.insert((row.session_n, id), row.n);
-            self.by_n.insert(row.n, id);
-        }
-    }
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext) -> Self {
-        Self { conn, context, published: Vec::new(), failed: None, edited: Vec::new(), names: Names::default() }
+    pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext, memory: &'a mut Memory) -> Self {
+        Self { conn, context, memory, published: Vec::new(), failed: None, edited: Vec::new() }
     }
 
     /// Ends the request; a database failure that its closure swallowed still fails the group.
@@ -153,10 +137,18 @@ impl<'a> Tx<'a> {
     /// Runs a piece of database work and remembers if it failed. After a failure nothing more is done: the database may
     /// have taken the transaction back by itself, and whatever came then would stand alone.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut Conn) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.run_knowing(|conn, _| work(conn))
+    }
+
+    /// The same with the writer's memory, which is to be told of what changed.
+    pub(super) fn run_knowing<T>(
+        &mut self,
+        work: impl FnOnce(&mut Conn, &mut Memory) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let result = work(self.conn);
+        let result = work(self.conn, self.memory);
         if let Err(error) = &result {
             self.failed = Some(error.clone());
         }
@@ -178,42 +170,58 @@ impl<'a> Tx<'a> {
     /// # Errors
     /// It does not exist or is somebody else's.
     pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Held, WriteError> {
-        let found = self.run(|conn| held(conn, id))?.filter(|held| held.session.owner == caller);
-        found.ok_or(WriteError::Refused(Refusal::NotFound("the session")))
+        let held = self.any_session(id)?.filter(|held| !held.is_trashed && held.session.owner == caller);
+        held.ok_or(WriteError::Refused(Refusal::NotFound("the session")))
+    }
+
+    /// A session, in the trash or not.
+    pub(super) fn any_session(&mut self, id: SessionId) -> Result<Option<Held>, StoreError> {
+        self.run_knowing(|conn, memory| {
+            if let Some(held) = memory.session(id) {
+                return Ok(Some(held));
+            }
+            Ok(held_anywhere(conn, id)?.inspect(|held| memory.keep_session(held)))
+        })
     }
 
     pub(super) fn row(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+        let found = self.any_row(held, id)?.filter(|row| !row.is_hidden);
+        found.ok_or(WriteError::Refused(Refusal::NotFound("the message")))
+    }
+
+    /// The row of a node of a session, also one that was taken out of the tree.
+    pub(super) fn any_row(&mut self, held: &Held, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
         let session_n = held.n;
-        let found = self.run(|conn| node_row(conn, session_n, id))?;
-        found.inspect(|row| self.names.learn(row)).ok_or(WriteError::Refused(Refusal::NotFound("the message")))
+        self.run_knowing(|conn, memory| match memory.named(session_n, id).and_then(|n| memory.node(n)) {
+            Some(row) => Ok(Some(row.clone())),
+            None => Ok(any_node_row(conn, session_n, id)?.inspect(|row| memory.keep_node(row))),
+        })
     }
 
     /// The row number of a node that the log names, in the tree or taken out of it.
     pub(super) fn n_of(&mut self, held: &Held, id: NodeId) -> Result<i64, StoreError> {
-        match self.names.by_id.get(&(held.n, id)) {
-            Some(n) => Ok(*n),
+        match self.memory.named(held.n, id) {
+            Some(n) => Ok(n),
             None => Ok(self.named(held, id)?.n),
         }
     }
 
     /// The row of a node that the log names. It may have been taken out of the tree: that is how it comes back.
     pub(super) fn named(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, StoreError> {
-        let session_n = held.n;
-        let row = self.run(|conn| {
-            let row = any_node_row(conn, session_n, id)?;
-            row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree")))
-        })?;
-        self.names.learn(&row);
-        Ok(row)
+        let row = self.any_row(held, id)?;
+        self.run(|_| row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree"))))
     }
 
     pub(super) fn row_n(&mut self, n: i64) -> Result<NodeRow, StoreError> {
-        let row = self.run(|conn| {
-            let found = nodes::table.find(n).select(NodeRow::as_select()).first(conn).optional()?;
-            found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n })
-        })?;
-        self.names.learn(&row);
-        Ok(row)
+        self.run_knowing(|conn, memory| {
+            if let Some(row) = memory.node(n) {
+                return Ok(row.clone());
+            }
+            let found: Option<NodeRow> = nodes::table.find(n).select(NodeRow::as_select()).first(conn).optional()?;
+            let row = found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n })?;
+            memory.keep_node(&row);
+            Ok(row)
+        })
     }
 
     /// Writes a node under a parent: its rows, and a keyframe of the world if one is due.
@@ -240,12 +248,12 @@ impl<'a> Tx<'a> {
             reasoning: draft.reasoning.clone(),
             metadata: serde_json::Value::Object(draft.metadata.clone()).to_string(),
         };
-        self.run(|conn| {
+        self.run_knowing(|conn, memory| {
             diesel::insert_into(nodes::table).values(&row).execute(conn)?;
             diesel::insert_into(texts::table).values(&text).execute(conn)?;
+            memory.keep_new_node(&row);
             Ok(())
         })?;
-        self.names.learn(&row);
         self.write_delta(row.n, row.revision, &draft.delta)?;
         if is_due {
             self.keyframe(edits, &row, &draft.delta)?;
@@ -260,11 +268,13 @@ impl<'a> Tx<'a> {
         draft: &Draft,
         rules_n: Option<i64>,
     ) -> Result<NodeRow, StoreError> {
-        let (n, ordinal) = self.run(|conn| {
-            let n = nodes::table.select(diesel::dsl::max(nodes::n)).first::<Option<i64>>(conn)?.unwrap_or(0) + 1;
-            let siblings = nodes::table.filter(nodes::parent_n.eq(parent.map_or(0, |parent| parent.n)));
-            let last: Option<i32> = siblings.select(diesel::dsl::max(nodes::ordinal)).first(conn)?;
-            Ok((n, last.unwrap_or(0) + 1))
+        let parent_n = parent.map_or(0, |parent| parent.n);
+        let (n, ordinal) = self.run_knowing(|conn, memory| {
+            let newest = || nodes::table.select(diesel::dsl::max(nodes::n)).first(conn);
+            let n = memory.next(Numbered::Nodes, newest)?;
+            let siblings = nodes::table.filter(nodes::parent_n.eq(parent_n));
+            let last = || siblings.select(diesel::dsl::max(nodes::ordinal)).first(conn);
+            Ok((n, memory.next_ordinal(parent_n, last)?))
         })?;
         let speaks = draft.role != Role::Assistant && !matches!(draft.kind, Kind::Change | Kind::Root);
         Ok(NodeRow {
@@ -300,8 +310,8 @@ impl<'a> Tx<'a> {
             return Ok(());
         }
         let body = delta.to_json().to_string();
-        self.run(|conn| {
-            let n = deltas::table.select(diesel::dsl::max(deltas::n)).first::<Option<i64>>(conn)?.unwrap_or(0) + 1;
+        self.run_knowing(|conn, memory| {
+            let n = memory.next(Numbered::Deltas, || deltas::table.select(diesel::dsl::max(deltas::n)).first(conn))?;
             let row =
                 (deltas::n.eq(n), deltas::node_n.eq(node_n), deltas::revision.eq(revision), deltas::body.eq(body));
             diesel::insert_into(deltas::table).values(row).execute(conn)?;
@@ -318,12 +328,13 @@ impl<'a> Tx<'a> {
     pub(super) fn keyframe(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
         let caches = Arc::clone(&self.context.caches);
         let (parent_n, rules_n, n) = (row.parent_n, row.rules_n, row.n);
-        self.run(|conn| {
+        self.run_knowing(|conn, memory| {
+            let mut view = View::Transaction(memory);
             let mut world = match parent_n {
-                Some(parent) => worlds::at(conn, &caches, View::Transaction, parent, edits)?,
+                Some(parent) => worlds::at(conn, &caches, &mut view, parent, edits)?,
                 None => Arc::new(World::default()),
             };
-            let rules = worlds::in_force(conn, &caches, View::Transaction, rules_n)?;
+            let rules = worlds::in_force(conn, &caches, &mut view, rules_n)?;
             fold(Arc::make_mut(&mut world), &delta.operations, &rules);
             caches.count_folds(1);
             worlds::cut(conn, n, edits, &world)
@@ -371,10 +382,7 @@ impl<'a> Tx<'a> {
     }
 
     fn id_of(&mut self, n: i64) -> Result<NodeId, StoreError> {
-        match self.names.by_n.get(&n) {
-            Some(id) => Ok(*id),
-            None => row_id(&self.row_n(n)?),
-        }
+        row_id(&self.row_n(n)?)
     }
 
     /// Carries an operation's effects out on the overlay and appends it to the log.
@@ -394,9 +402,9 @@ impl<'a> Tx<'a> {
         };
         let (session_n, session) = (held.n, &held.session);
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
-        let cursor = self.run(|conn| {
-            let last: Option<i64> = operations::table.select(diesel::dsl::max(operations::n)).first(conn)?;
-            let n = last.unwrap_or(0) + 1;
+        let cursor = self.run_knowing(|conn, memory| {
+            let newest = || operations::table.select(diesel::dsl::max(operations::n)).first(conn);
+            let n = memory.next(Numbered::Operations, newest)?;
             let row = OperationRow::new(n, session_n, &operation);
             diesel::insert_into(operations::table).values(&row).execute(conn)?;
             let places = (
@@ -412,6 +420,7 @@ impl<'a> Tx<'a> {
         })?;
         held.session.op = op;
         held.session.updated = operation.at;
+        self.memory.session_went_on(held, &operation.effects);
         self.published.push(Published { cursor, session: held.session.id, operation: Arc::new(operation) });
         Ok(op)
     }
@@ -424,9 +433,9 @@ impl<'a> Tx<'a> {
         }
         held.session.edits += 1;
         let (session_n, edit) = (held.n, held.session.edits);
-        self.run(|conn| {
-            let last: Option<i64> = edits::table.select(diesel::dsl::max(edits::n)).first(conn)?;
-            for (n, node_n) in (last.unwrap_or(0) + 1..).zip(edited) {
+        self.run_knowing(|conn, memory| {
+            for node_n in edited {
+                let n = memory.next(Numbered::Edits, || edits::table.select(diesel::dsl::max(edits::n)).first(conn))?;
                 let row =
                     (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
                 diesel::insert_into(edits::table).values(row).execute(conn)?;

@@ -8,7 +8,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool, Integer, Nullable, SmallInt, Text};
 use serde_json::{Map, Value, json};
 
 use crate::tree::{Delta, Status};
@@ -19,8 +21,9 @@ use super::caches::{Caches, Recut};
 use super::climb;
 use super::conn::Conn;
 use super::error::StoreError;
+use super::memory::Memory;
 use super::pack;
-use super::prepared::update;
+use super::prepared::{prepared, update};
 use super::rules;
 use super::tables::{deltas, edits, keyframes, nodes, sessions};
 
@@ -32,27 +35,38 @@ const LARGE_SECTION: usize = 4 << 10;
 const LONG_CLIMB: usize = 1_000;
 
 /// Who looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// A reader: what it sees is committed, so it may be remembered.
+pub enum View<'a> {
+    /// A reader: what it sees is committed, so it may be kept for other readers.
     Snapshot,
     /// A write: what it sees may yet be taken back, and its numbers given to others. It cuts keyframes in its own
-    /// transaction and remembers nothing.
-    Transaction,
+    /// transaction, and only the writer's own memory keeps anything.
+    Transaction(&'a mut Memory),
 }
 
 /// What the walk up reads of each node.
-#[derive(Debug, Clone, Queryable)]
+#[derive(Debug, Clone, QueryableByName)]
 struct Step {
+    #[diesel(sql_type = BigInt)]
     n: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
     parent_n: Option<i64>,
+    #[diesel(sql_type = BigInt)]
     session_n: i64,
+    #[diesel(sql_type = Integer)]
     depth: i32,
+    #[diesel(sql_type = SmallInt)]
     status: i16,
+    #[diesel(sql_type = Integer)]
     since_keyframe: i32,
+    #[diesel(sql_type = Nullable<BigInt>)]
     rules_n: Option<i64>,
+    #[diesel(sql_type = Integer)]
     revision: i32,
+    #[diesel(sql_type = Bool)]
     is_muted: bool,
+    /// The delta in force, as it is kept.
+    #[diesel(sql_type = Nullable<Text>)]
+    body: Option<String>,
 }
 
 /// The number of the last edit of a session's arrangement.
@@ -67,18 +81,24 @@ pub fn edits_now(conn: &mut Conn, session_n: i64) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// The database fails, or a row on the way is damaged.
-pub fn at(conn: &mut Conn, caches: &Caches, view: View, node_n: i64, edits: i64) -> Result<Arc<World>, StoreError> {
+pub fn at(
+    conn: &mut Conn,
+    caches: &Caches,
+    view: &mut View<'_>,
+    node_n: i64,
+    edits: i64,
+) -> Result<Arc<World>, StoreError> {
     let mut line = Line { edits, ..Line::default() };
     let mut pending = Vec::new();
     let mut next = Some(node_n);
     let mut base = None;
     while let Some(n) = next {
-        base = caches.world(n, edits);
+        base = stretch(conn, caches, n, edits, &mut pending)?;
         if base.is_some() {
             break;
         }
-        let step = step(conn, n)?;
-        if step.since_keyframe == 0 {
+        next = pending.last().and_then(|step| step.parent_n);
+        if let Some(step) = pending.pop_if(|step| step.since_keyframe == 0) {
             base = line.keyframe(conn, &step)?.map(Arc::new);
             if let Some(world) = &base {
                 if line.climbed > LONG_CLIMB {
@@ -86,9 +106,8 @@ pub fn at(conn: &mut Conn, caches: &Caches, view: View, node_n: i64, edits: i64)
                 }
                 break;
             }
+            pending.push(step);
         }
-        next = step.parent_n;
-        pending.push(step);
     }
     let mut world = base.unwrap_or_default();
     for step in pending.iter().rev() {
@@ -99,17 +118,23 @@ pub fn at(conn: &mut Conn, caches: &Caches, view: View, node_n: i64, edits: i64)
     }
     // The world of a placeholder is not the last word: its delta comes when it is complete.
     let is_final = pending.first().is_none_or(|own| own.status != Status::Generating.code());
-    if view == View::Snapshot && is_final {
+    if matches!(view, View::Snapshot) && is_final {
         caches.keep_world(node_n, edits, &world);
     }
     Ok(world)
 }
 
-fn apply(conn: &mut Conn, caches: &Caches, view: View, step: &Step, world: &mut Arc<World>) -> Result<(), StoreError> {
+fn apply(
+    conn: &mut Conn,
+    caches: &Caches,
+    view: &mut View<'_>,
+    step: &Step,
+    world: &mut Arc<World>,
+) -> Result<(), StoreError> {
     if step.revision == 0 || step.is_muted {
         return Ok(());
     }
-    let delta = delta(conn, step.n, step.revision)?;
+    let delta = read_delta(step.n, step.body.as_deref())?;
     let rules = in_force(conn, caches, view, step.rules_n)?;
     fold(Arc::make_mut(world), &delta.operations, &rules);
     caches.count_folds(1);
@@ -120,13 +145,13 @@ fn apply(conn: &mut Conn, caches: &Caches, view: View, step: &Step, world: &mut 
 fn cut_again(
     conn: &mut Conn,
     caches: &Caches,
-    view: View,
+    view: &View<'_>,
     step: &Step,
     edits: i64,
     world: &Arc<World>,
 ) -> Result<(), StoreError> {
     match view {
-        View::Transaction => cut(conn, step.n, edits, world),
+        View::Transaction(_) => cut(conn, step.n, edits, world),
         View::Snapshot => {
             let world = Arc::clone(world);
             caches.want_cut(Recut { session_n: step.session_n, node_n: step.n, edits, world });
@@ -139,29 +164,60 @@ fn cut_again(
 ///
 /// # Errors
 /// The database fails, or the row is damaged.
-pub fn in_force(conn: &mut Conn, caches: &Caches, view: View, rules_n: Option<i64>) -> Result<Rules, StoreError> {
+pub fn in_force(
+    conn: &mut Conn,
+    caches: &Caches,
+    view: &mut View<'_>,
+    rules_n: Option<i64>,
+) -> Result<Rules, StoreError> {
     let Some(n) = rules_n else { return Ok(Rules::default()) };
-    match (view, caches.known_rules(n)) {
-        (_, Some(known)) => Ok(known.rules.clone()),
-        (View::Snapshot, None) => Ok(caches.rules(n, || rules::read(conn, n))?.rules.clone()),
-        (View::Transaction, None) => Ok(rules::read(conn, n)?.rules),
-    }
+    let known = match view {
+        View::Snapshot => caches.rules(n, || rules::read(conn, n))?,
+        View::Transaction(memory) => memory.rules(conn, n)?,
+    };
+    Ok(known.rules.clone())
 }
 
-fn step(conn: &mut Conn, n: i64) -> Result<Step, StoreError> {
-    let columns = (
-        nodes::n,
-        nodes::parent_n,
-        nodes::session_n,
-        nodes::depth,
-        nodes::status,
-        nodes::since_keyframe,
-        nodes::rules_n,
-        nodes::revision,
-        nodes::is_muted,
+/// Reads up from a node until the world of one is known (the answer) or one has a keyframe. One statement, which the
+/// database carries out only as far as it is read.
+fn stretch(
+    conn: &mut Conn,
+    caches: &Caches,
+    from: i64,
+    edits: i64,
+    pending: &mut Vec<Step>,
+) -> Result<Option<Arc<World>>, StoreError> {
+    let known = caches.world(from, edits);
+    if known.is_some() {
+        return Ok(known);
+    }
+    let query = diesel::sql_query(
+        "WITH RECURSIVE up (n, parent_n, since_keyframe) AS ( \
+           SELECT n, parent_n, since_keyframe FROM nodes WHERE n = ? UNION ALL \
+           SELECT p.n, p.parent_n, p.since_keyframe FROM up JOIN nodes p ON p.n = up.parent_n \
+           WHERE up.since_keyframe <> 0) \
+         SELECT s.n, s.parent_n, s.session_n, s.depth, s.status, s.since_keyframe, s.rules_n, s.revision, s.is_muted, \
+           d.body FROM up JOIN nodes s ON s.n = up.n LEFT JOIN deltas d ON d.node_n = s.n AND d.revision = s.revision",
     );
-    let step = nodes::table.find(n).select(columns).first(conn).optional()?;
-    step.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n })
+    let so_far = pending.len();
+    for step in prepared(query.bind::<BigInt, _>(from)).load_iter::<Step, DefaultLoadingMode>(conn)? {
+        let step = step?;
+        let parent_n = step.parent_n;
+        let is_keyframe = step.since_keyframe == 0;
+        pending.push(step);
+        let known = parent_n.and_then(|n| caches.world(n, edits));
+        if is_keyframe || known.is_some() {
+            return Ok(known.filter(|_| !is_keyframe));
+        }
+    }
+    let missing = match pending.get(so_far..).and_then(<[Step]>::last) {
+        Some(top) => top.parent_n,
+        None => Some(from),
+    };
+    match missing {
+        Some(n) => Err(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n }),
+        None => Ok(None),
+    }
 }
 
 /// A node's delta in one revision.
@@ -172,11 +228,15 @@ pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, Store
     if revision == 0 {
         return Ok(Delta::default());
     }
-    let bad = || StoreError::Inconsistent { table: "deltas", column: "body", row: node_n };
     let of_node = deltas::table.filter(deltas::node_n.eq(node_n)).filter(deltas::revision.eq(revision));
-    let body: String = of_node.select(deltas::body).first(conn).optional()?.ok_or_else(bad)?;
-    let value: Value = serde_json::from_str(&body).map_err(|_| bad())?;
-    Delta::from_json(&value).ok_or_else(bad)
+    let body: Option<String> = of_node.select(deltas::body).first(conn).optional()?;
+    read_delta(node_n, body.as_deref())
+}
+
+fn read_delta(node_n: i64, body: Option<&str>) -> Result<Delta, StoreError> {
+    let value: Option<Value> = body.and_then(|body| serde_json::from_str(body).ok());
+    let delta = value.and_then(|value| Delta::from_json(&value));
+    delta.ok_or(StoreError::Inconsistent { table: "deltas", column: "body", row: node_n })
 }
 
 /// One walk up, and what it has learned about the edits beside its line: so that passing a thousand outdated keyframes

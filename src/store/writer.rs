@@ -7,12 +7,17 @@
 use std::collections::VecDeque;
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::conn::{self, Conn};
 use super::error::{StoreError, WriteError};
+use super::memory::Memory;
 use super::tx::{Published, Tx, TxContext};
+
+/// How long the writer waits for those who shared the last commit.
+const LINGER: Duration = Duration::from_micros(200);
 
 /// What the writer thread is asked to do.
 trait Job: Send {
@@ -83,7 +88,7 @@ impl Writer {
         published: tokio::sync::mpsc::UnboundedSender<Published>,
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel();
-        let mut group = Group { conn, context, published, group_max };
+        let mut group = Group { conn, context, memory: Memory::default(), published, group_max };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || group.serve(&queue))
@@ -131,22 +136,35 @@ impl Drop for Writer {
 struct Group {
     conn: Conn,
     context: TxContext,
+    memory: Memory,
     published: tokio::sync::mpsc::UnboundedSender<Published>,
     group_max: usize,
 }
 
 impl Group {
     fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn Job>>) {
+        let mut last = 1;
         while let Ok(first) = queue.recv() {
-            let mut jobs = VecDeque::from([first]);
-            while jobs.len() < self.group_max {
-                match queue.try_recv() {
-                    Ok(job) => jobs.push_back(job),
-                    Err(_) => break,
-                }
-            }
+            let jobs = self.gather(queue, first, last);
+            last = jobs.len();
             self.together(jobs);
         }
+    }
+
+    /// Takes what waits. Those who shared the last commit were answered just now, and under load most of them come again
+    /// at once: as many are waited for, for much less time than the commit takes that they would otherwise miss.
+    fn gather(&self, queue: &mpsc::Receiver<Box<dyn Job>>, first: Box<dyn Job>, last: usize) -> VecDeque<Box<dyn Job>> {
+        let mut jobs = VecDeque::from([first]);
+        let until = Instant::now() + LINGER;
+        while jobs.len() < self.group_max {
+            let missed =
+                if jobs.len() < last { until.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+            match queue.recv_timeout(missed) {
+                Ok(job) => jobs.push_back(job),
+                Err(_) => break,
+            }
+        }
+        jobs
     }
 
     /// One transaction for all. At the first database failure nothing of the group may be trusted (on a full disk the
@@ -181,7 +199,10 @@ impl Group {
         let result = self.requests(jobs).and_then(|published| conn::commit(&mut self.conn).map(|()| published));
         match &result {
             Ok(_) => self.context.caches.count_commit(),
-            Err(_) => conn::rollback(&mut self.conn),
+            Err(_) => {
+                conn::rollback(&mut self.conn);
+                self.memory.forget();
+            }
         }
         result
     }
@@ -190,7 +211,7 @@ impl Group {
         let mut published = Vec::new();
         for job in jobs {
             conn::savepoint(&mut self.conn)?;
-            let mut tx = Tx::new(&mut self.conn, &self.context);
+            let mut tx = Tx::new(&mut self.conn, &self.context, &mut self.memory);
             let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(&mut tx)))
                 .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
             let events = tx.finish()?;
@@ -199,7 +220,10 @@ impl Group {
                     conn::release(&mut self.conn)?;
                     published.extend(events);
                 }
-                Verdict::TakeBack => conn::rollback_to_savepoint(&mut self.conn)?,
+                Verdict::TakeBack => {
+                    conn::rollback_to_savepoint(&mut self.conn)?;
+                    self.memory.forget();
+                }
             }
         }
         Ok(published)

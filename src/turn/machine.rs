@@ -240,7 +240,7 @@ mod tests {
     /// S0-36: pieces are shown as they come, and the end is one action.
     #[test]
     fn a_reply_streams_and_finishes() {
-        let usage = Usage { prompt: 7, completion: 2, cached: None, reasoning: None, cost: None };
+        let usage = Usage { prompt: 7, completion: 2, cached: Some(5), reasoning: None, cost: None };
         let (machine, actions) = run(vec![
             Event::Frame(Frame::Alive),
             Event::Frame(Frame::Reasoning("hm".into())),
@@ -264,6 +264,7 @@ mod tests {
         let facts = machine.facts();
         assert_eq!(facts["finishReason"], "stop");
         assert_eq!(facts["tokenCount"], json!({"prompt": 7, "completion": 2}));
+        assert_eq!((&facts["cachedTokens"], &facts["cost"]), (&json!(5), &Value::Null));
         // S1-13: the time to the first token and to the end.
         assert_eq!((&facts["firstTokenMs"], &facts["latencyMs"]), (&json!(20), &json!(80)));
     }
@@ -300,8 +301,9 @@ mod tests {
 
     #[test]
     fn a_length_stop_is_truncated_and_nul_is_replaced() {
-        let (machine, _) = run(vec![text("a\0b"), Event::Frame(Frame::Finish(Finish::Length)), Event::Ended]);
-        assert_eq!(machine.content(), "a\u{fffd}b");
+        let thought = Event::Frame(Frame::Reasoning("c\0d".into()));
+        let (machine, _) = run(vec![thought, text("a\0b"), Event::Frame(Frame::Finish(Finish::Length)), Event::Ended]);
+        assert_eq!((machine.content(), machine.reasoning()), ("a\u{fffd}b", Some("c\u{fffd}d")));
         assert_eq!(machine.facts()["isTruncated"], true);
         assert!(machine.runs_rules());
     }

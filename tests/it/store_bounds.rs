@@ -2,7 +2,8 @@
 
 use clotho::ids::NodeId;
 use clotho::oplog::Act;
-use clotho::store::{Draft, Message, Show, StateUpdate};
+use clotho::store::{Draft, Message, Show, StateUpdate, WriteError};
+use clotho::tree::edit::Refusal;
 use clotho::tree::{Delta, Effects, Kind, Role, Status};
 use diesel::prelude::*;
 use serde_json::{Value, json};
@@ -138,6 +139,7 @@ fn store_append_costs_the_same_at_any_depth() {
         store.checkout(begun.session, ids[depth], true);
         let mut draft = store.said("one more");
         draft.delta = delta([add("/turns", 1)]);
+        forget(&store);
         let before = store.count(rows);
         let ran = writer.during(|| _ = store.append(begun.session, ids[depth], draft));
         let ran: Vec<String> = ran.into_iter().map(|ran| ran.sql).collect();
@@ -147,6 +149,12 @@ fn store_append_costs_the_same_at_any_depth() {
     assert_eq!(shallow, deep);
     assert_eq!(shallow.0, 4, "node, text, delta, operation");
     assert!(shallow.1.len() < 40, "{:#?}", shallow.1);
+}
+
+/// A write that is taken back: the writer asks the database for everything anew.
+fn forget(store: &TestStore) {
+    let refusal = || Refusal::Conflict("taken back".into());
+    assert!(store.write(move |_| Err::<(), _>(refusal().into())).is_err());
 }
 
 /// S3-27: on a state of 10 kB one operation adds less than 300 bytes to the node; the state is not copied.
@@ -225,7 +233,16 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.child_ids(&placed)?;
         reader.children(&held, node)?;
         reader.context_of(&held, node)?;
-        reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
+        let page = reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
+        reader.on_path(&held, held.session.head, &page.nodes.iter().collect::<Vec<_>>())?;
+        // Many nodes are asked for up to the next power of two; one is what a live event needs.
+        reader.dress(vec![placed])?;
+        reader.contexts(&held, held.session.head, None, 20)?;
+        reader.tree_page(&held, 0, 20)?;
+        reader.outline(&held)?;
+        reader.counts(&held)?;
+        reader.size(&held)?;
+        reader.placeholders(&held)?;
         reader.is_on_path(&held, node, held.session.head)?;
         reader.operations(&held, 0, 50)?;
         reader.log_after(0, 50)?;
@@ -352,4 +369,64 @@ fn store_takes_wide_forks_and_large_worlds() {
     assert_eq!(store.world(session, leaf).to_json().to_string(), world, "read back from sections kept apart");
     let blobs = store.count("SELECT count(*) AS n FROM blobs WHERE length(bytes) > 100000");
     assert_eq!(blobs, 13, "each large section is kept once, whatever the number of keyframes");
+}
+
+/// What a turn costs the writer: in both commits no question is asked, since it remembers what it wrote; and two replies
+/// cost what they are. Transaction and savepoint are counted too.
+#[test]
+fn store_turn_asks_nothing_it_has_written() {
+    Spy::watch();
+    let store = TestStore::with(|settings| settings.keyframe_every = 1_000);
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let writer = writer(&store);
+    let turn = |parent: NodeId| {
+        let (mut said, reply) = (store.said("on"), store.placeholder());
+        said.delta = delta([add("/turns", 1)]);
+        let (node, mut written) = (reply.id, None);
+        let first = writer.during(|| {
+            written = Some(store.try_message(message(begun.session, parent, Some(said), vec![reply])).unwrap());
+        });
+        let told = delta([add("/turns", 1)]);
+        let second = writer.during(|| _ = store.complete(begun.session, node, &written.unwrap(), "So.", told));
+        (node, first, second)
+    };
+    let (node, ..) = turn(begun.greetings[0]);
+    let (_, first, second) = turn(node);
+    // Two nodes with their texts, a delta, the child remembered, the log, the session.
+    assert_eq!(first.len(), 4 + 8, "{first:#?}");
+    // Node, text, pieces kept while it ran, delta, the child remembered, the log, the session.
+    assert_eq!(second.len(), 4 + 7, "{second:#?}");
+    assert!(first.iter().chain(&second).all(|ran| !ran.sql.contains("SELECT")), "{first:#?}\n{second:#?}");
+}
+
+/// What the writer remembers is forgotten with what was taken back, whether the request was refused after it had written
+/// or the whole group failed: numbers, HEAD, the log and the nodes themselves are those of before.
+#[test]
+fn store_forgets_what_was_taken_back() {
+    let mut store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let session = begun.session;
+    let mut head = store.append(session, begun.greetings[0], store.said("Kept."));
+    for panics in [false, true] {
+        let (gone, op) = (store.said("Taken back."), store.held(session).session.op);
+        let (id, actor) = (gone.id, store.actor());
+        let half = message(session, head, Some(gone), vec![store.placeholder()]);
+        let failed = store.write(move |tx| {
+            tx.message(&actor, &half)?;
+            assert!(!panics, "a write that panics fails its group");
+            Err::<(), _>(Refusal::Conflict("taken back".into()).into())
+        });
+        assert_eq!(matches!(failed, Err(WriteError::Refused(_))), !panics, "{failed:?}");
+        let below = store.try_message(message(session, id, Some(store.said("Below it.")), vec![]));
+        assert!(matches!(below, Err(WriteError::Refused(Refusal::NotFound(_)))), "{below:?}");
+        store.heard();
+        let kept = store.append(session, head, store.said("Kept too."));
+        let held = store.held(session);
+        assert_eq!((held.session.op, held.session.head), (op + 1, kept));
+        assert_eq!(store.placed(session, kept).node.ordinal, 1);
+        assert_eq!(store.heard().iter().map(|event| event.operation.op).collect::<Vec<_>>(), [op + 1]);
+        assert_eq!(store.count("SELECT max(n) - count(*) AS n FROM nodes"), 0, "numbers without gaps");
+        assert_eq!(store.count("SELECT max(n) - count(*) AS n FROM operations"), 0, "numbers without gaps");
+        head = kept;
+    }
 }

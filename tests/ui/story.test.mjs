@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { after, afterEach, before, describe } from "node:test";
 import { closePages, launch, limitRun, reader, test, until } from "./support/browser.mjs";
 import { startClotho, startModel } from "./support/server.mjs";
+import { ATTACKS, PROSE } from "./support/texts.mjs";
 
 const REFUSED = /Failed to load resource/;
 // A sanitiser has to parse what it refuses; the browser reports what it blocked meanwhile.
@@ -245,6 +246,32 @@ describe("a story with a model", () => {
     await close();
   });
 
+  test("what the rules only bent is told quietly, a rule that failed openly; the text stays", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    model.say(["You fall a long way."]);
+    await page.route("**/projection*", async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const reply = body.items.findLast((node) => node.role === "assistant" && node.kind === "message");
+      const problem = (code, message) => ({ code, message, plugin: "combat" });
+      if (reply) reply.problems = [problem("clamped", "hp: -3 is below 0, kept at 0"), problem("error", "line 4: no such function")];
+      await route.fulfill({ response, json: body });
+    });
+    await page.goto(clotho.base + path);
+    await say(page, "I jump.");
+    const quiet = last(page).locator("details", { hasText: "A value was kept within its rules" });
+    await quiet.waitFor();
+    assert.equal(await quiet.getAttribute("open"), null);
+    await quiet.locator("summary").click();
+    await quiet.getByText("Hp: -3 is below 0, kept at 0.").waitFor();
+    await last(page).getByText("A rule did not work here; the text stays").waitFor();
+    await last(page).getByText("Line 4: no such function.").waitFor();
+    assert.equal((await texts(page)).at(-1), "You fall a long way.");
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close();
+  });
+
   test("S0-50: the second reply is asked for without the first", async () => {
     const { page, close } = await reader(browser);
     const path = await newStory();
@@ -387,51 +414,6 @@ describe("Markdown", () => {
   });
 });
 
-const PROSE = `# The harbour\r\n\r\nShe says, "Wait for the **tide**," and waits.\r\nSo do you.
-
-* rope
-* oil, *three* measures
-  * and a can
-
-1. First
-2. Then
-
-> Nobody came.
-> Not that night.
-
-| Tide | Depth |
-|---|---:|
-| low | 2 |
-| high | 5 |
-
-\`\`\`
-let light = "low";
-
-// two blank lines
-
-
-end
-\`\`\`
-
-“要么跳，”她说，“要么走**岸边的小路**。”
-
----
-
-「等潮水。」 <b>raw</b> text &amp; an [edge](https://example.org/a_(b)) \\*not emphasis\\*`;
-
-const ATTACKS = [
-  "<img src=x onerror=\"window.hacked=1\">",
-  "<script>window.hacked=1</script>",
-  "[a](javascript:window.hacked=1) [b](JaVaScRiPt&colon;window.hacked=1) [c](https://example.org/x)",
-  "<svg onload=window.hacked=1><style><img src=x onerror=window.hacked=1></style></svg>",
-  "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=window.hacked=1&gt;\">",
-  "<iframe srcdoc=\"<script>parent.hacked=1</script>\"></iframe><object data=x></object><embed src=x>",
-  "<form id=app action=https://evil.example><input name=body></form><a id=cookie href=/api/sessions>x</a>",
-  "<base href=https://evil.example/><meta http-equiv=refresh content=0><link rel=stylesheet href=https://evil.example/x.css>",
-  "<p style=\"position:fixed;inset:0\" class=bar onclick=window.hacked=1>click</p><template><b onclick=window.hacked=1></b></template>",
-  "![tracker](https://evil.example/pixel.png) \"<b onmouseover=window.hacked=1>said</b>\"",
-];
-
 describe("the tree", () => {
   /** You -> reply -> You -> reply, by the server alone. */
   async function grown(end = "Masts in the dusk.") {
@@ -479,6 +461,7 @@ describe("the tree", () => {
     await last(other).locator(".live", { hasText: "Seen" }).waitFor();
     held.open();
     await replyIsThere(other);
+    await replyIsThere(page);
     assert.deepEqual(await texts(other), await texts(page));
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3] });
     await until(async () => (await texts(other)).at(-1)?.startsWith("Masts") ?? false, "a move by the API is followed");

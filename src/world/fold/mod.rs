@@ -42,7 +42,7 @@ pub enum ProblemKind {
     Clamped,
     /// A note: a fraction was rounded for an integer.
     Rounded,
-    /// A note: there was nothing to remove or take.
+    /// There was nothing to remove or take.
     NothingThere,
     /// The operation breaks the schema or does not fit the value there; it was skipped.
     Refused,

@@ -65,16 +65,17 @@ export async function send(text) {
 /** @param {Id | null} parentId @param {string} content */
 async function sendFrom(parentId, content) {
   if (!parentId || writing.peek()) return;
+  // Before the request: a quick reply may be here, with a hint of its own, before the request is answered.
+  const wentBack = hint.peek() === "hint.again";
+  if (wentBack) hintSeen();
+  passHint();
   const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: parentId };
   const started = await attempt(() => sendOrCatchUp(message));
   if (!started) return;
   tried = { content: "", parentId: "", key: "" };
   if (story.draft.peek().trim() === content) writeDraft("");
-  const wentBack = hint.peek() === "hint.again";
-  if (wentBack) hintSeen();
-  passHint();
   story.applyStarted(started);
-  void refresh().then(() => wentBack && offerHint("hint.timelines"));
+  void refresh().then(() => wentBack && showTimelines());
 }
 
 /** @param {Parameters<typeof api.send>[1]} message */
@@ -91,15 +92,21 @@ async function sendOrCatchUp(message) {
   }
 }
 
+/** Both timelines are there: says so, unless something newer is being said. */
+function showTimelines() {
+  if (hint.peek() === null) offerHint("hint.timelines");
+}
+
 // Replies
 
 /** Another reply beside this one, or a reply to this message. @param {ChatNode} node */
 async function reroll(node) {
   if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return;
+  passHint();
   const started = await attempt(() => api.reroll(sid(), node.id));
   if (!started) return;
   story.applyStarted({ generations: started.generations ?? [], op: started.op ?? 0 });
-  offerHint("hint.timelines");
+  showTimelines();
   await refresh();
 }
 
@@ -111,7 +118,7 @@ export async function edit(node, content, carry) {
   if (!carry) story.applyStarted(started);
   await refresh();
   if (started.node) story.focusOn(started.node.id);
-  offerHint("hint.timelines");
+  showTimelines();
   return true;
 }
 

@@ -10,6 +10,7 @@
 mod again;
 mod codes;
 mod contract;
+mod cost;
 mod files;
 mod fuzz;
 mod gate;

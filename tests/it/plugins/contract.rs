@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clotho::clock::Time;
-use clotho::plugin::{Answer, Call, ErrorKind, Hook, NodeFacts, Permission, QuickReply, Recent, Roll, Seeds};
+use clotho::plugin::{Answer, Call, ErrorKind, Hook, Limit, NodeFacts, Permission, QuickReply, Recent, Roll, Seeds};
 use clotho::world::{Pointer, Rules, Schema};
 use serde_json::{Value, json};
 
@@ -241,6 +241,70 @@ fn a_wrong_answer_is_an_error_of_the_script() {
     );
     check("fn on_input(ctx) { ctx }", "on_input returns nothing, a text, or #{text, reply, stop}, not ctx");
     check("fn on_input(ctx) { \"a\\u0000\" }", "a text may not contain the character U+0000");
+}
+
+/// Each hook has answers of its own; what `init` and `on_reply` return is nobody's business.
+#[test]
+fn every_hook_has_its_answers() {
+    let check = |hook: Hook, returned: &str, message: Option<&str>| {
+        let script = format!("fn {}(ctx) {{ {returned} }}", hook.name());
+        let error = Bench::new().call(&plugin(&script), call(hook, json!({}), "text")).error;
+        let said = error.map(|error| (error.kind, error.message));
+        assert_eq!(said, message.map(|message| (ErrorKind::Runtime, message.to_owned())), "{script}");
+    };
+    for hook in [Hook::Init, Hook::OnReply] {
+        for returned in ["7", "\"text\"", "#{ text: 1 }", "[ctx]"] {
+            check(hook, returned, None);
+        }
+    }
+    let narrate = |given: &str| format!("narrate returns a text or a list of texts, not {given}");
+    check(Hook::Narrate, "7", Some(&narrate("a number")));
+    check(Hook::Narrate, "", Some(&narrate("nothing")));
+    check(Hook::Narrate, "#{ text: \"a\" }", Some(&narrate("a map")));
+    check(Hook::Narrate, "[\"a\", 7]", Some(&narrate("a number")));
+    check(Hook::Narrate, "[\"a\", [\"b\"]]", Some(&narrate("a list")));
+    let replies = |given: &str| format!("quick_replies returns a list of #{{label, send}}, not {given}");
+    check(Hook::QuickReplies, "\"Run\"", Some(&replies("a text")));
+    check(Hook::QuickReplies, "[\"Run\"]", Some(&replies("a text")));
+    check(Hook::QuickReplies, "[#{ send: \"x\" }]", Some("quick_replies returns a text as \"label\", not nothing"));
+    check(
+        Hook::QuickReplies,
+        "[#{ label: \"x\", send: 1 }]",
+        Some("quick_replies returns a text as \"send\", not a number"),
+    );
+    check(
+        Hook::QuickReplies,
+        "[#{ lable: \"x\" }]",
+        Some("quick_replies returned a map with \"lable\" (did you mean \"label\"?); it may have label, send, if"),
+    );
+    check(Hook::QuickReplies, "", None);
+}
+
+/// What leaves a script has a size, whichever way it leaves; a list of replies is cut.
+#[test]
+fn answers_have_their_sizes() {
+    let run = |hook: Hook, body: &str| {
+        let script = format!("fn {}(ctx) {{ let s = \"\"; s.pad(30000, \"x\"); {body} }}", hook.name());
+        Bench::new().call(&plugin(&script), call(hook, json!({}), "text"))
+    };
+    for (hook, body) in [
+        (Hook::Narrate, "[s, s, s]"),
+        (Hook::OnInput, "#{ text: s, reply: s + s }"),
+        (Hook::QuickReplies, "[#{ label: \"a\", send: s }, #{ label: \"b\", send: s }, #{ label: \"c\", send: s }]"),
+    ] {
+        let error = run(hook, body).error.unwrap();
+        assert!(matches!(error.limit, Some(Limit::Size | Limit::Result)), "{error}");
+    }
+    assert!(matches!(run(Hook::Narrate, "[s, s]").answer, Answer::Narration(pieces) if pieces.len() == 2));
+    let many = run(Hook::QuickReplies, "let a = []; for i in 0..20 { a.push(#{ label: s }) } a");
+    assert!(many.error.is_some(), "twenty labels of 30 kB are too much, though only their beginning is shown");
+    match run(Hook::QuickReplies, "let a = []; for i in 0..20 { a.push(#{ label: `${i}` + \"é\".repeat(99) }) } a} fn repeat(n) { let t = \"\"; t.pad(n, this); t").answer {
+        Answer::QuickReplies(replies) => {
+            assert_eq!(replies.len(), 12);
+            assert!(replies.iter().all(|reply| reply.label.chars().count() == 80 && reply.send.chars().count() > 80));
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A wrong answer drops what the hook proposed, and says how much that was.

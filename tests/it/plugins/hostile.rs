@@ -71,6 +71,11 @@ fn with_limits(script: &str, limits: &Limits) -> std::sync::Arc<Loaded> {
 /// Memory that a call may reach before the budget is looked at again: one native call's worth above it.
 const MOST_HEAP: u64 = (16 << 20) + (12 << 20);
 
+/// Blocks in blocks around a statement: each one is a frame of the interpreter.
+fn nested(depth: usize, inner: &str) -> String {
+    format!("{}{inner}{}", "if true { ".repeat(depth), " }".repeat(depth))
+}
+
 macro_rules! hostile {
     ($($(#[$doc:meta])* $name:ident: $body:expr => $end:pat,)*) => {$(
         $(#[$doc])*
@@ -97,6 +102,13 @@ hostile! {
     endless_for: "let y = 0; for x in 0..9223372036854775807 { y = x; }" => By(Operations),
     endless_recursion: "fn_a(ctx);} fn fn_a(ctx) { fn_a(ctx);" => By(CallLevels),
     mutual_recursion: "fn_a(1);} fn fn_a(n) { fn_b(n + 1); } fn fn_b(n) { fn_a(n + 1);" => By(CallLevels),
+    deep_recursion: nested(8, "fn_a(ctx)") + "} fn fn_a(ctx) { " + &nested(8, "fn_a(ctx)") => By(CallLevels),
+    recursion_through_natives: "fn_a([1]);} fn fn_a(a) { a.map(|x| a_b(x)); } fn a_b(x) { [x].filter(|y| { fn_a([y]); true });" => By(CallLevels),
+    recursion_in_comparisons: "let a = [3, 2, 1]; a.sort(|x, y| fn_a(x, y));} fn fn_a(x, y) { let a = [x, y]; a.sort(|p, q| fn_a(p, q)); 1" => Well | By(CallLevels),
+    deep_import: "fn_a(ctx);} fn fn_a(ctx) { import \"nothing\" as n; fn_a(ctx);" => Error,
+    caught_heap: "let m = #{}; let i = 0; loop { try { let s = `${i}`; s.pad(60000, \"x\"); m[`k${i}`] = s; i += 1; } catch {} }" => By(Heap),
+    caught_deadline: "loop { try { ctx.find_all(\"[ab ]*[ac ][ab ]{60}x\"); } catch {} }" => By(Deadline),
+    caught_refusal: "loop { try { throw 1; } catch (e) { try { throw e; } catch {} } }" => By(Operations),
     caught_loop: "try { loop {} } catch {}" => By(Operations),
     loop_of_caught_loops: "loop { try { loop {} } catch (e) { print(e); } }" => By(Operations),
     caught_recursion: "loop { try { fn_a(ctx); } catch {} }} fn fn_a(ctx) { fn_a(ctx);" => By(CallLevels),

@@ -57,6 +57,9 @@ fn files_have_their_sizes() {
     assert_eq!(fault(MANIFEST, &files).0, ErrorKind::Limit);
     let deep = format!("let a = {}1{};", "(".repeat(3_000), ")".repeat(3_000));
     assert_eq!(fault(MANIFEST, &[("main.rhai", &deep)]).0, ErrorKind::Limit);
+    let within = |depth: usize| format!("fn f() {{ let a = {}1{}; a }}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(fault(MANIFEST, &[("main.rhai", &within(40))]).0, ErrorKind::Limit, "half as deep inside a function");
+    assert!(try_plugin(MANIFEST, &[("main.rhai", &within(10))]).is_ok());
     let functions: String = (0..300).map(|n| format!("fn f{n}() {{}}\n")).collect();
     assert_eq!(fault(MANIFEST, &[("main.rhai", &functions)]).0, ErrorKind::Limit);
     let text = format!("let a = \"{}\";", "x".repeat(70_000));

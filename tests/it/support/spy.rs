@@ -84,3 +84,11 @@ impl Spy {
         own.map(|(_, sql)| sql.clone()).collect()
     }
 }
+
+/// What all watched connections have run so far, the oldest first; whether each was kept prepared.
+pub fn all_ran() -> Vec<(Ran, bool)> {
+    let seen = seen();
+    let Some(seen) = seen.as_ref() else { return Vec::new() };
+    let is_kept = |ran: &Ran| seen.kept.iter().any(|(thread, sql)| *thread == ran.thread && *sql == ran.sql);
+    seen.ran.iter().map(|ran| (ran.clone(), is_kept(ran))).collect()
+}

@@ -262,9 +262,9 @@ fn the_prompt_knows_no_tree() {
     assert!(files.len() > 3, "the prompt is not where it should be");
     for file in files {
         let text = bare(&file.text);
-        let named = tree.find_iter(&text).find(|named| named.as_str() != "tree::Role");
-        let place =
-            named.map(|named| format!("{}:{} names {}", file.path, line_of(&text, named.start()), named.as_str()));
-        assert_eq!(place, None);
+        let foreign = tree.find_iter(&text).find(|named| named.as_str() != "tree::Role");
+        let said =
+            foreign.map(|named| format!("{}:{} names {}", file.path, line_of(&text, named.start()), named.as_str()));
+        assert_eq!(said, None);
     }
 }

@@ -44,6 +44,56 @@ async fn cancel_before_any_text() {
     assert_eq!(story.head().await, started.node.unwrap());
 }
 
+/// Cancelled while it thinks: the thinking is kept, and there is no reply.
+#[tokio::test]
+async fn cancel_while_it_thinks() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let thinking = Reply::ok([""; 0]).reasoning(crate::support::mock_model::Dialect::Reasoning, ["Let me see"]);
+    app.mock.script(thinking.then_stall());
+    let started = story.start("Hi.").await;
+    let reply = started.generations[0];
+    let written = story.arrived(reply, |written| written.reasoning == "Let me see").await;
+    assert_eq!((written.phase, written.content.as_str()), ("thinking", ""));
+    story.cancel(reply).await.unwrap();
+    let done = story.done(reply).await;
+    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("cancelled")));
+    assert_eq!((done.content.as_str(), done.reasoning.as_deref()), ("", Some("Let me see")));
+    assert_eq!(story.head().await, started.node.unwrap());
+    app.mock.until_aborted(1).await;
+}
+
+/// Cancelled while a plugin narrates or rules run: either the cancel was in time, and nothing happened, or it was not, and
+/// all of it did. Never one half.
+#[tokio::test]
+async fn cancel_while_scripts_run() {
+    let script = "fn narrate(ctx) { ctx.add(\"n\", 1); for i in 0..20000 {} \"Told.\" }\n\
+                  fn on_reply(ctx) { for i in 0..20000 {} ctx.add(\"m\", 1); }";
+    let app = TestApp::with().script("slow", script).set("generation.model", "plugin:slow").start().await;
+    let story = Story::begin(&app, &["slow"]).await;
+    let user = story.write(story.head().await, "Go.").await;
+    let mut in_time = 0;
+    for n in 0..60_u32 {
+        let reply = story.reroll(user, Generate::default()).await.unwrap().generations[0];
+        // Sometimes at once, sometimes when the script is somewhere in the middle.
+        for _ in 0..n {
+            tokio::task::yield_now().await;
+        }
+        let cancelled = story.cancel(reply).await;
+        let done = story.done(reply).await;
+        let happened = [story.var(reply, "/slow/n").await, story.var(reply, "/slow/m").await];
+        if done.status == Status::Complete {
+            assert_eq!((happened, done.content.as_str()), ([json!(1), json!(1)], "Told."));
+        } else {
+            assert!(cancelled.is_ok() && done.metadata["error"]["code"] == "cancelled", "{done:?}");
+            assert_eq!((happened, done.content.as_str()), ([json!(null), json!(null)], ""));
+            in_time += 1;
+        }
+        assert!(matches!(story.cancel(reply).await, Err(TurnError::Refused(Refusal::Conflict(_)))));
+    }
+    assert!(in_time > 0, "a cancel right after the beginning comes in time");
+}
+
 /// A client that resets in the middle of its request changes nothing: the turn goes its way.
 #[tokio::test]
 async fn a_client_that_goes_away() {
@@ -205,4 +255,39 @@ async fn the_sweeper_ends_what_nobody_holds() {
     assert_eq!(app.turns.end_interrupted().await.unwrap(), 0);
     story.cancel(held).await.unwrap();
     assert_eq!(story.done(held).await.content, "Half");
+}
+
+/// A reply that the database refuses, also as a failure: nobody holds it any more, so that the sweeper can end it when the
+/// database is well again.
+#[tokio::test]
+async fn a_reply_that_cannot_be_committed_is_let_go() {
+    use diesel::connection::SimpleConnection;
+    use diesel::prelude::*;
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let database = app.home().join("data/clotho.db");
+    let run = |sql: &str| {
+        let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+        conn.batch_execute("PRAGMA busy_timeout = 60000").unwrap();
+        conn.batch_execute(sql).unwrap();
+    };
+    let (reply, gate) = gated(&["Half. ", "[HP -10]"]);
+    app.mock.script(reply);
+    let started = story.start("Hi.").await;
+    let reply = started.generations[0];
+    gate.release(1);
+    story.reads(reply, "Half. ").await;
+    run(
+        "CREATE TRIGGER broken BEFORE UPDATE OF status ON nodes BEGIN SELECT RAISE(ABORT, 'as the test wants it'); END",
+    );
+    gate.open();
+    within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+    assert_eq!((story.node(reply).await.status, story.head().await), (Status::Generating, started.node.unwrap()));
+    run("DROP TRIGGER broken");
+    assert_eq!(app.turns.end_interrupted().await.unwrap(), 1);
+    let ended = story.node(reply).await;
+    assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert!("Half. [HP -10]".starts_with(&ended.content), "{}", ended.content);
+    assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
+    assert_eq!(story.another(reply).await.status, Status::Complete);
 }

@@ -48,13 +48,16 @@ fn faults() -> Vec<Fault> {
             "without any text",
             "",
         ),
-        fault(Reply::silent(), "provider_timeout", "sent no text within 1 s", ""),
-        fault(partial().then_stall(), "provider_timeout", "fell silent", "PARTIAL text"),
     ]
 }
 
-fn hasty() -> Setup {
-    with_hurt().set("generation.first_token_timeout_s", "1").set("generation.idle_timeout_s", "1")
+/// Models that never say enough, for a program that waits two seconds: long enough for those that speak.
+fn silences() -> Vec<Fault> {
+    let partial = || Reply::ok(["PARTIAL ", "text"]);
+    vec![
+        fault(Reply::silent(), "provider_timeout", "sent no text within 2 s", ""),
+        fault(partial().then_stall(), "provider_timeout", "fell silent", "PARTIAL text"),
+    ]
 }
 
 /// What must hold of a reply that failed: its words, what arrived, no effects, HEAD unmoved.
@@ -76,8 +79,19 @@ async fn check(story: &Story<'_>, user: NodeId, reply: &Node, code: &str, words:
 /// what arrived, stays out of prompts, and can be asked for again.
 #[tokio::test]
 async fn every_fault_stands_on_the_node() {
-    let app = hasty().start().await;
-    for Fault { reply, code, words, kept } in faults() {
+    stands_on_the_node(with_hurt(), faults()).await;
+}
+
+/// The same of models that fall silent.
+#[tokio::test]
+async fn every_silence_stands_on_the_node() {
+    let hasty = with_hurt().set("generation.first_token_timeout_s", "2").set("generation.idle_timeout_s", "2");
+    stands_on_the_node(hasty, silences()).await;
+}
+
+async fn stands_on_the_node(setup: Setup, faults: Vec<Fault>) {
+    let app = setup.start().await;
+    for Fault { reply, code, words, kept } in faults {
         let story = Story::begin(&app, &["hurt"]).await;
         app.mock.always(reply);
         let turn = story.say("Hi.").await;
@@ -124,11 +138,11 @@ async fn a_reply_without_end() {
 /// A reply that takes too long in all is ended, however lively it is.
 #[tokio::test]
 async fn a_reply_that_takes_too_long() {
-    let app = with_hurt().set("limits.generation_s", "1").start().await;
+    let app = with_hurt().set("limits.generation_s", "2").start().await;
     let story = Story::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["PARTIAL"]).then_stall());
     let turn = story.say("Hi.").await;
-    check(&story, turn.user, &turn.reply, "provider_timeout", "longer than 1 s", "PARTIAL").await;
+    check(&story, turn.user, &turn.reply, "provider_timeout", "longer than 2 s", "PARTIAL").await;
     app.mock.until_aborted(1).await;
 }
 

@@ -3,7 +3,7 @@
 //!
 //! One file per question: `journey` (the order of things), `head`, `again` (rerolls, old records, edits), `world`, `rules`
 //! (which are in force), `input`, `narrator`, `unruly` (plugins that fail), `faults` (models that fail), `ends` (cancel,
-//! limits, shutdown), `crash`, `prompt`, `trace`, `watch`, `index`. To add a test: a [`Story`], what the mock says, and
+//! limits, shutdown), `crash`, `prompt`, `speakers`, `trace`, `watch`, `index`. To add a test: a [`Story`], what the mock says, and
 //! what the story looks like afterwards. Nothing sleeps: hold the mock with a gate, wait with [`Story::done`] or
 //! [`Story::arrived`].
 
@@ -18,6 +18,7 @@ mod journey;
 mod narrator;
 mod prompt;
 mod rules;
+mod speakers;
 mod trace;
 mod unruly;
 mod watch;

@@ -10,6 +10,7 @@ fn init(ctx) { ctx.set("hp", 20); }
 fn narrate(ctx) {
     if ctx.text == "tear" { ctx.add("hp", -5); throw "the book is torn"; }
     if ctx.text == "nothing" { return ""; }
+    if ctx.text == "mute" { ctx.add("hp", -5); return ""; }
     ctx.add("hp", -1, "walking tires");
     ["You said: " + ctx.text + ".\n\n", `You rolled ${ctx.roll("1d1000").total}.`]
 }
@@ -141,11 +142,13 @@ async fn an_edited_narration_keeps_what_happened() {
     }
     assert_eq!(story.var(told.id, "/teller/heard").await, json!(told.content.chars().count()), "the old one as it was");
 
-    let torn = story.say("tear").await.reply;
-    let mended = story.edit(torn.id, edit("It was only a page.")).await.unwrap().node.unwrap();
-    assert_eq!(story.var(mended, "/teller/hp").await, json!(19), "what failed did nothing");
-    let hooks: Vec<Value> = story.delta(mended).await.runs.iter().map(|run| run["hook"].clone()).collect();
-    assert_eq!(hooks, ["on_reply"]);
+    for failing in ["tear", "mute"] {
+        let torn = story.say_to(edited, failing).await.reply;
+        let mended = story.edit(torn.id, edit("It was only a page.")).await.unwrap().node.unwrap();
+        assert_eq!(story.var(mended, "/teller/hp").await, json!(19), "what failed did nothing");
+        let hooks: Vec<Value> = story.delta(mended).await.runs.iter().map(|run| run["hook"].clone()).collect();
+        assert_eq!(hooks, ["on_reply"]);
+    }
 }
 
 /// The bundled adventure: mending a typo in what was told costs no hit point and gives none back, and the future stays.

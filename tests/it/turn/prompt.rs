@@ -83,6 +83,30 @@ async fn the_provider_knows_the_models_context() {
     assert_eq!(sent(&app.mock.requests()[1]).len(), 3, "all six messages in one");
 }
 
+/// A provider is asked again what it can, once in a while, when somebody asks it for a reply: models come and go.
+#[tokio::test]
+async fn a_provider_is_asked_again() {
+    let clock = std::sync::Arc::new(clotho::clock::TestClock::new(clotho::clock::Time(1_700_000_000_000)));
+    let app = TestApp::with().clock(clock.clone()).start().await;
+    let story = Story::begin(&app, &[]).await;
+    let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
+    let mut until_told = async |length: usize| {
+        within(async {
+            while app.models.context_length("mock", "mock") != Some(length) {
+                changes.tick().await;
+            }
+        })
+        .await;
+    };
+    until_told(8192).await;
+    app.mock.models(Reply::json(200, &json!({"data": [{"id": "mock", "context_length": 400}]})));
+    story.say("Soon.").await;
+    assert_eq!(app.models.context_length("mock", "mock"), Some(8192), "a moment ago it told");
+    clock.advance(3_600_000);
+    story.say("An hour later.").await;
+    until_told(400).await;
+}
+
 /// A deep session costs no more: what lies far above is not even read. Proved by damaging it.
 #[tokio::test]
 async fn a_deep_session_reads_only_pages() {

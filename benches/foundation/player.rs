@@ -1,0 +1,209 @@
+//! The whole program beside a model server that answers at once, and players of it: keep-alive HTTP and a WebSocket on
+//! 127.0.0.1, nothing in between.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use clotho::app::App;
+use clotho::clock::{Ids, SystemClock};
+use clotho::config::Config;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use super::mock_model::MockModel;
+
+/// The running program; it ends when dropped.
+pub struct Program {
+    pub at: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    pub folder: TempDir,
+}
+
+impl Program {
+    pub fn start(mock: &MockModel) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "[storage]\ndata_dir = {:?}\n[generation]\nmodel = \"mock/mock\"\n[limits]\ngenerations_per_user = 64\nws_per_user = 1000\n\
+             [[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = [\"mock\"]\n",
+            folder.path().join("data").display().to_string(),
+            mock.base_url()
+        );
+        let config = Config::load(None, Some(text), std::iter::empty()).unwrap();
+        let (ready, started) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = move || {
+            let app = Arc::new(App::build(config, Arc::new(SystemClock), Arc::new(Ids::new(7))).unwrap());
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            ready.send(listener.local_addr().unwrap()).unwrap();
+            let until = async { _ = stopped.await };
+            actix_web::rt::System::new()
+                .block_on(clotho::http::serve_until(Arc::clone(&app), listener, until))
+                .unwrap();
+            app.close();
+        };
+        // Its name tells its CPU time from that of the players.
+        let thread = std::thread::Builder::new().name("server".into()).spawn(run).unwrap();
+        Self { at: started.recv().unwrap(), stop: Some(stop), thread: Some(thread), folder }
+    }
+
+    pub fn database(&self) -> u64 {
+        super::bare::size(&self.folder.path().join("data/clotho.db"))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// A connection that is kept.
+pub struct Wire {
+    at: SocketAddr,
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Wire {
+    pub async fn open(at: SocketAddr) -> Self {
+        let stream = TcpStream::connect(at).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { at, stream, unread: Vec::new() }
+    }
+
+    pub async fn ask(&mut self, target: &str, body: &Value) {
+        let body = body.to_string();
+        let request = format!(
+            "POST {target} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.at,
+            body.len()
+        );
+        self.stream.write_all(request.as_bytes()).await.unwrap();
+    }
+
+    /// The body of an answer that says how long it is.
+    pub async fn answer(&mut self) -> Value {
+        let end = self.until(b"\r\n\r\n").await;
+        let head = String::from_utf8_lossy(&self.unread[..end]).to_lowercase();
+        assert!(head.starts_with("http/1.1 20"), "{head}{}", String::from_utf8_lossy(&self.unread[end..]));
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse::<usize>();
+        let whole = end + length.unwrap();
+        while self.unread.len() < whole {
+            assert!(self.stream.read_buf(&mut self.unread).await.unwrap() > 0);
+        }
+        let body = serde_json::from_slice(&self.unread[end..whole]).unwrap();
+        self.unread.drain(..whole);
+        body
+    }
+
+    /// Reads until some bytes have come; answers with where they end.
+    pub async fn until(&mut self, wanted: &[u8]) -> usize {
+        loop {
+            if let Some(at) = self.unread.windows(wanted.len()).position(|bytes| bytes == wanted) {
+                return at + wanted.len();
+            }
+            assert!(self.stream.read_buf(&mut self.unread).await.unwrap() > 0);
+        }
+    }
+
+    /// The end of a chunked answer; what was read of it is forgotten.
+    pub async fn end_of_chunks(&mut self) {
+        let end = self.until(b"\r\n0\r\n\r\n").await;
+        self.unread.drain(..end);
+    }
+
+    pub async fn post(&mut self, target: &str, body: &Value) -> Value {
+        self.ask(target, body).await;
+        self.answer().await
+    }
+}
+
+/// Somebody who plays one session.
+pub struct Player {
+    pub wire: Wire,
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    target: String,
+    leaf: String,
+}
+
+/// When what came, since the message was sent.
+#[derive(Clone, Copy)]
+pub struct Moments {
+    pub accepted: Duration,
+    pub first: Duration,
+    pub completed: Duration,
+}
+
+impl Player {
+    /// A session with a history of some messages of 200 characters, some 50 tokens each.
+    pub async fn begin(at: SocketAddr, history: usize) -> Self {
+        let mut wire = Wire::open(at).await;
+        let card = json!({"name": "Rin", "firstMessage": "Hello."});
+        let character = wire.post("/api/characters", &card).await["id"].clone();
+        let session = wire.post("/api/sessions", &json!({"characterIds": [character]})).await;
+        let (sid, mut leaf) = (text(&session["id"]), text(&session["activeLeafId"]));
+        let target = format!("/api/chat/{sid}/message");
+        for n in 0..history {
+            let role = if n % 2 == 0 { "user" } else { "assistant" };
+            let body = json!({"parentId": leaf, "content": "word ".repeat(40), "role": role});
+            leaf = text(&wire.post(&target, &body).await["node"]["id"]);
+        }
+        let (socket, _) = connect_async(format!("ws://{at}/api/chat/{sid}/ws")).await.unwrap();
+        let mut player = Self { wire, socket, target, leaf };
+        player.hear("\"hello\"").await;
+        player
+    }
+
+    async fn hear(&mut self, wanted: &str) {
+        loop {
+            match self.socket.next().await.unwrap().unwrap() {
+                Message::Text(frame) if frame.contains(wanted) => return,
+                _ => {}
+            }
+        }
+    }
+
+    pub async fn send(&mut self) -> Instant {
+        let body = json!({"parentId": self.leaf, "content": "I look around the room.", "generate": true});
+        let sent = Instant::now();
+        self.wire.ask(&self.target, &body).await;
+        sent
+    }
+
+    /// The answer to the message: its reply is on its way.
+    pub async fn accepted(&mut self) -> Value {
+        let mut started = self.wire.answer().await;
+        let reply = started["generations"][0].take();
+        self.leaf = text(&reply["id"]);
+        reply
+    }
+
+    pub async fn completed(&mut self) {
+        self.hear("\"node.completed\"").await;
+    }
+
+    /// One turn from the message to the end of its reply.
+    pub async fn turn(&mut self) -> Moments {
+        let sent = self.send().await;
+        self.accepted().await;
+        let accepted = sent.elapsed();
+        self.hear("\"node.content.updated\"").await;
+        let first = sent.elapsed();
+        self.completed().await;
+        Moments { accepted, first, completed: sent.elapsed() }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}

@@ -1,0 +1,181 @@
+//! What the writer remembers from one request to the next, so that it does not ask the database for what it has just
+//! written. There is one writer, so nobody else changes these rows; whatever is taken back makes it forget everything.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use crate::ids::{NodeId, SessionId};
+use crate::oplog::Effect;
+
+use super::conn::Conn;
+use super::error::StoreError;
+use super::read::Held;
+use super::rows::NodeRow;
+use super::rules::{self, RulesInForce};
+
+/// Nodes remembered at most.
+const NODES: usize = 4_096;
+/// Sessions remembered at most.
+const SESSIONS: usize = 256;
+/// Sets of rules remembered at most.
+const RULES: usize = 64;
+
+/// A table whose rows the writer numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Numbered {
+    /// Nodes, and their texts.
+    Nodes,
+    /// Deltas.
+    Deltas,
+    /// Pieces of running replies.
+    Segments,
+    /// Edits of arrangements.
+    Edits,
+    /// The log.
+    Operations,
+}
+
+/// The writer's memory.
+#[derive(Default)]
+pub struct Memory {
+    newest: HashMap<Numbered, i64>,
+    sessions: HashMap<SessionId, Held>,
+    nodes: HashMap<i64, Known>,
+    /// Neither half of a name ever changes.
+    names: HashMap<(i64, NodeId), i64>,
+    rules: HashMap<i64, Arc<RulesInForce>>,
+}
+
+struct Known {
+    row: NodeRow,
+    /// The highest ordinal among its children, if that is known.
+    last_child: Option<i32>,
+}
+
+impl Memory {
+    /// Forgets everything: something was taken back, and its numbers are given to others.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The next number of a table; `newest` asks the database for the highest there is.
+    pub fn next(
+        &mut self,
+        table: Numbered,
+        newest: impl FnOnce() -> QueryResult<Option<i64>>,
+    ) -> Result<i64, StoreError> {
+        let newest = match self.newest.get(&table) {
+            Some(n) => *n,
+            None => newest()?.unwrap_or(0),
+        };
+        self.newest.insert(table, newest + 1);
+        Ok(newest + 1)
+    }
+
+    /// A session that is not in the trash, as it stands now.
+    pub fn session(&self, id: SessionId) -> Option<Held> {
+        self.sessions.get(&id).cloned()
+    }
+
+    /// Remembers a session as it was read.
+    pub fn keep_session(&mut self, held: &Held) {
+        if held.is_trashed {
+            return;
+        }
+        if self.sessions.len() >= SESSIONS {
+            self.sessions.clear();
+        }
+        self.sessions.insert(held.session.id, held.clone());
+    }
+
+    /// An operation has changed a session's row as `held` says, and more than that where it set something.
+    pub fn session_went_on(&mut self, held: &Held, effects: &[Effect]) {
+        let id = held.session.id;
+        if effects.iter().any(|effect| matches!(effect, Effect::Setting { .. })) {
+            self.sessions.remove(&id);
+        } else if let Some(known) = self.sessions.get_mut(&id) {
+            known.head_n = held.head_n;
+            known.session.head = held.session.head;
+            known.session.head_op = held.session.head_op;
+            known.session.op = held.session.op;
+            known.session.edits = held.session.edits;
+            known.session.updated = held.session.updated;
+        }
+    }
+
+    /// The row of a node.
+    pub fn node(&self, n: i64) -> Option<&NodeRow> {
+        self.nodes.get(&n).map(|known| &known.row)
+    }
+
+    /// The number of a node of a session.
+    pub fn named(&self, session_n: i64, id: NodeId) -> Option<i64> {
+        self.names.get(&(session_n, id)).copied()
+    }
+
+    /// Remembers a node as its row is now.
+    pub fn keep_node(&mut self, row: &NodeRow) {
+        if self.nodes.len() >= NODES {
+            self.forget_nodes();
+        }
+        if let Some(id) = NodeId::from_slice(&row.id) {
+            self.names.insert((row.session_n, id), row.n);
+        }
+        let last_child = self.nodes.get(&row.n).and_then(|known| known.last_child);
+        self.nodes.insert(row.n, Known { row: row.clone(), last_child });
+    }
+
+    /// A node's row was changed.
+    pub fn change_node(&mut self, n: i64, change: impl FnOnce(&mut NodeRow)) {
+        if let Some(known) = self.nodes.get_mut(&n) {
+            change(&mut known.row);
+        }
+    }
+
+    /// Nodes have moved: what is derived from their place is another now.
+    pub fn forget_nodes(&mut self) {
+        self.nodes.clear();
+        self.names.clear();
+    }
+
+    /// The ordinal of a node's next child; `last` asks the database for the highest there is. Whoever asks writes that
+    /// child.
+    pub fn next_ordinal(
+        &mut self,
+        parent_n: i64,
+        last: impl FnOnce() -> QueryResult<Option<i32>>,
+    ) -> Result<i32, StoreError> {
+        let known = self.nodes.get_mut(&parent_n);
+        let ordinal = match known.as_ref().and_then(|known| known.last_child) {
+            Some(last) => last + 1,
+            None => last()?.unwrap_or(0) + 1,
+        };
+        if let Some(known) = known {
+            known.last_child = Some(ordinal);
+        }
+        Ok(ordinal)
+    }
+
+    /// A node has no children: it was written just now.
+    pub fn keep_new_node(&mut self, row: &NodeRow) {
+        self.keep_node(row);
+        if let Some(known) = self.nodes.get_mut(&row.n) {
+            known.last_child = Some(0);
+        }
+    }
+
+    /// The rules of a row.
+    pub fn rules(&mut self, conn: &mut Conn, rules_n: i64) -> Result<Arc<RulesInForce>, StoreError> {
+        if let Some(rules) = self.rules.get(&rules_n) {
+            return Ok(Arc::clone(rules));
+        }
+        if self.rules.len() >= RULES {
+            self.rules.clear();
+        }
+        let rules = Arc::new(rules::read(conn, rules_n)?);
+        self.rules.insert(rules_n, Arc::clone(&rules));
+        Ok(rules)
+    }
+}

@@ -1,0 +1,94 @@
+//! Who speaks stands on the node (`domain.md` 2.4), and the greetings with which a story can begin.
+
+use clotho::tree::Kind;
+use clotho::turn::Edit;
+
+use super::*;
+
+/// Author, persona, character and name of a node.
+fn voices(node: &Node) -> (bool, bool, bool, Option<&str>) {
+    (node.author.is_some(), node.persona.is_some(), node.character.is_some(), node.name.as_deref())
+}
+
+/// Every way in which a node comes to be says who spoke: the person who wrote or asked, as whom, and which character.
+#[tokio::test]
+async fn every_node_says_who_speaks() {
+    let app = with_hurt().start().await;
+    let (first, second) = (app.character(rin()).await, app.character(json!({"name": "Moss"})).await);
+    let ann = app.persona(json!({"name": "Ann"})).await;
+    let new = NewSession {
+        character_ids: vec![first, second],
+        persona_id: Some(ann),
+        plugins: Some(vec![on("hurt")]),
+        ..NewSession::default()
+    };
+    let story = Story::with(&app, new).await;
+    let greeting = story.node(story.head().await).await;
+    assert_eq!((voices(&greeting), greeting.character), ((false, false, true, Some("Rin")), Some(first)));
+    assert_eq!(voices(&story.node(story.session().await.root).await), (false, false, false, None));
+
+    let turn = story.say("Hi.").await;
+    let user = story.node(turn.user).await;
+    assert_eq!(
+        (voices(&user), user.persona, user.author),
+        ((true, true, false, Some("Ann")), Some(ann), Some(story.user))
+    );
+    assert_eq!((voices(&turn.reply), turn.reply.character), ((true, false, true, Some("Rin")), Some(first)));
+
+    let other = Generate { character: Some(second), ..Generate::default() };
+    let started = story.reroll(turn.reply.id, other).await.unwrap();
+    let moss = story.done(started.generations[0]).await;
+    assert_eq!((voices(&moss), moss.character), ((true, false, true, Some("Moss")), Some(second)));
+
+    let edited = story.edit(moss.id, edit("As I said.")).await.unwrap().node.unwrap();
+    let edited = story.node(edited).await;
+    assert_eq!((voices(&edited), edited.character), (voices(&moss), Some(second)));
+    let edited = story.edit(turn.user, Edit { generate: Some(None), ..edit("Hello.") }).await.unwrap().node.unwrap();
+    let edited = story.node(edited).await;
+    assert_eq!((voices(&edited), edited.persona), (voices(&user), Some(ann)));
+
+    let alias = NewMessage { name: Some("A voice".into()), ..message(moss.id, "Who is there?") };
+    let asked = story.node(story.send(alias).await.unwrap().node.unwrap()).await;
+    assert_eq!((voices(&asked), asked.persona), ((true, true, false, Some("A voice")), Some(ann)));
+    let by_hand = NewMessage { role: Role::Assistant, generate: None, ..message(user.id, "Written.") };
+    let by_hand = story.node(story.send(by_hand).await.unwrap().node.unwrap()).await;
+    assert_eq!((voices(&by_hand), by_hand.character), ((true, false, true, Some("Rin")), Some(first)));
+    let aside = NewMessage { role: Role::System, generate: None, ..message(by_hand.id, "Night falls.") };
+    let aside = story.node(story.send(aside).await.unwrap().node.unwrap()).await;
+    assert_eq!(voices(&aside), (true, false, false, None));
+
+    story.plugins(&[]).await.unwrap();
+    let rules = story.node(story.head().await).await;
+    assert_eq!((rules.kind, voices(&rules)), (Kind::Change, (false, false, false, None)));
+}
+
+/// All greetings of all characters are siblings below the root, in order, with the names filled in; each is a beginning.
+#[tokio::test]
+async fn every_greeting_is_a_beginning() {
+    let app = TestApp::start().await;
+    let card = json!({"name": "Rin", "firstMessage": "Come in, {{user}}.", "alternateGreetings": ["{{char}} is out.", " ", "Who?"]});
+    let (rin, moss) =
+        (app.character(card).await, app.character(json!({"name": "Moss", "firstMessage": "I am {{char}}."})).await);
+    let ann = app.persona(json!({"name": "Ann"})).await;
+    let new = NewSession { character_ids: vec![rin, moss], persona_id: Some(ann), ..NewSession::default() };
+    let story = Story::with(&app, new).await;
+    let root = story.session().await.root;
+    let greetings = story.children(root).await;
+    assert_eq!(texts(&greetings), ["Come in, Ann.", "Rin is out.", "Who?", "I am Moss."]);
+    assert!(greetings.iter().all(|node| node.kind == Kind::Greeting && node.status == Status::Complete));
+    assert_eq!(
+        greetings.iter().map(|node| node.character).collect::<Vec<_>>(),
+        [Some(rin), Some(rin), Some(rin), Some(moss)]
+    );
+    assert_eq!(story.head().await, greetings[0].id);
+    for greeting in &greetings {
+        let turn = story.say_to(greeting.id, "Hi.").await;
+        assert_eq!(texts(&story.path(turn.reply.id).await)[..2], [greeting.content.as_str(), "Hi."]);
+        let body = app.mock.requests().pop().unwrap().to_string();
+        for other in &greetings {
+            assert_eq!(body.contains(&other.content), other.id == greeting.id, "{body}");
+        }
+    }
+    story.checkout(greetings[2].id).await;
+    assert_eq!(texts(&story.path(story.head().await).await), ["Who?"]);
+}
