@@ -201,11 +201,6 @@ pub fn catalogue(config: &Config) -> Catalogue {
     if let Some(folder) = &config.plugins.dir {
         catalogue.add_folder(folder, &limits);
     }
-    for entry in catalogue.entries() {
-        if let Err(error) = &entry.state {
-            tracing::warn!(plugin = %entry.name, "a plugin was left out: {error}");
-        }
-    }
     catalogue
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::Context;
 use clap::Subcommand;
 
 use crate::app;
@@ -92,11 +93,19 @@ fn load(source: Source) -> Result<Arc<Loaded>, anyhow::Error> {
 
 fn test_all(folder: &std::path::Path) -> Outcome {
     let mut plugins = Vec::new();
-    for (name, source) in Source::read_all(folder)? {
-        let named = |error: anyhow::Error| error.context(name.clone());
-        plugins.push(source.map_err(anyhow::Error::from).and_then(load).map_err(named)?);
+    let mut broken = false;
+    let all = Source::read_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
+    for (name, source) in all {
+        match source.map_err(anyhow::Error::from).and_then(load) {
+            Ok(plugin) => plugins.push(plugin),
+            Err(error) => {
+                broken = true;
+                write::error(&format!("{name}: {error:#}"));
+            }
+        }
     }
-    Ok(tests(&plugins))
+    let code = tests(&plugins);
+    Ok(if broken { ExitCode::from(1) } else { code })
 }
 
 /// Runs the tests of plugins; ends with a line that counts them. No test at all is a failure: it proves nothing.

@@ -1,5 +1,6 @@
 //! `clotho serve`: build the app, listen, and end in order.
 
+use std::io::IsTerminal;
 use std::net::TcpListener;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,7 +37,11 @@ fn in_use(address: std::net::SocketAddr) -> String {
 
 fn log_to_stderr(log: &Log) -> Result<(), anyhow::Error> {
     let filter = EnvFilter::try_new(&log.level).with_context(|| format!("log.level \"{}\"", log.level))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let mut builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if !std::io::stderr().is_terminal() {
+        // Colours are for eyes: in a file they are noise.
+        builder = builder.with_ansi(false);
+    }
     let started = match log.format {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Text => builder.try_init(),

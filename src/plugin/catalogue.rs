@@ -44,7 +44,6 @@ impl Catalogue {
     pub fn add_folder(&mut self, folder: &Path, limits: &Limits) {
         let found = match Source::read_all(folder) {
             Ok(found) => found,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
             Err(error) => {
                 tracing::warn!(folder = %folder.display(), %error, "the plugin folder cannot be read");
                 return;

@@ -91,6 +91,7 @@ pub struct ScriptError {
     /// The calls that led there, innermost first.
     pub stack: Vec<Frame>,
     /// How many operations the call had proposed; they are not applied.
+    #[serde(rename = "opsDropped")]
     pub ops_dropped: usize,
     /// The source around it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -211,7 +212,7 @@ mod tests {
         );
         let json = serde_json::to_value(&error).unwrap();
         assert_eq!(json["kind"], "runtime");
-        assert_eq!(json["ops_dropped"], 2);
+        assert_eq!(json["opsDropped"], 2);
         assert_eq!(serde_json::from_value::<ScriptError>(json).unwrap(), error);
     }
 }

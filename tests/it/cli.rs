@@ -155,3 +155,45 @@ fn the_command_line_explains_itself() {
     assert_eq!(run(&["plugin", "check", "combat"]).status.code(), Some(0));
     says(&refused(clotho(folder.path()).args(["plugin", "check", "kombat"])), &["kombat", "no plugin"]);
 }
+
+/// One broken plugin among several is named, and the others are tested all the same.
+#[test]
+fn a_broken_plugin_keeps_no_other_from_its_tests() {
+    let folder = TempDir::new().unwrap();
+    let combat = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/combat");
+    let [good, broken] = ["good", "broken"].map(|name| folder.path().join("plugins").join(name));
+    std::fs::create_dir_all(good.join("tests")).unwrap();
+    std::fs::create_dir_all(&broken).unwrap();
+    for entry in std::fs::read_dir(&combat).unwrap().chain(std::fs::read_dir(combat.join("tests")).unwrap()) {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::copy(&path, good.join(path.strip_prefix(&combat).unwrap())).unwrap();
+        }
+    }
+    let manifest = std::fs::read_to_string(good.join("plugin.toml")).unwrap();
+    std::fs::write(good.join("plugin.toml"), manifest.replace("\"combat\"", "\"good\"")).unwrap();
+    std::fs::write(broken.join("plugin.toml"), "id = \"broken\"\n").unwrap();
+    let run = clotho(folder.path()).args(["plugin", "test", "--all", "plugins"]).output().unwrap();
+    let (out, error) = (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        error.contains("broken: ") && out.contains(" passed, 0 failed") && !out.contains("\n0 passed"),
+        "{out}{error}"
+    );
+    says(&refused(clotho(folder.path()).args(["plugin", "test", "--all", "nowhere"])), &["nowhere"]);
+}
+
+/// The log of a server that writes to a file has no colours, and says that a plugin folder is not there.
+#[test]
+fn the_log_is_plain_in_a_file() {
+    let folder = TempDir::new().unwrap();
+    let mut command = clotho(folder.path());
+    command.env("CLOTHO_PLUGINS__DIR", "nowhere");
+    let log = std::fs::File::create(folder.path().join("log")).unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let _ = (child.kill(), child.wait());
+    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(log.contains("nowhere") && !log.contains('\u{1b}'), "{log}");
+}
