@@ -193,16 +193,23 @@ fn stretch(
     }
     let query = diesel::sql_query(
         "WITH RECURSIVE up (n, parent_n, since_keyframe) AS ( \
-           SELECT n, parent_n, since_keyframe FROM nodes WHERE n = ? UNION ALL \
+           SELECT n, parent_n, since_keyframe FROM nodes WHERE n = $1 UNION ALL \
            SELECT p.n, p.parent_n, p.since_keyframe FROM up JOIN nodes p ON p.n = up.parent_n \
            WHERE up.since_keyframe <> 0) \
          SELECT s.n, s.parent_n, s.session_n, s.depth, s.status, s.since_keyframe, s.rules_n, s.revision, s.is_muted, \
-           d.body FROM up JOIN nodes s ON s.n = up.n LEFT JOIN deltas d ON d.node_n = s.n AND d.revision = s.revision",
+           d.body FROM up CROSS JOIN nodes s LEFT JOIN deltas d ON d.node_n = s.n AND d.revision = s.revision \
+         WHERE s.n = up.n",
     );
     let so_far = pending.len();
+    let mut expected = Some(from);
     for step in prepared(query.bind::<BigInt, _>(from)).load_iter::<Step, DefaultLoadingMode>(conn)? {
         let step = step?;
         let parent_n = step.parent_n;
+        // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
+        if expected != Some(step.n) {
+            return Err(StoreError::Database(format!("the way up to {from} came out of order")));
+        }
+        expected = parent_n;
         let is_keyframe = step.since_keyframe == 0;
         pending.push(step);
         let known = parent_n.and_then(|n| caches.world(n, edits));
