@@ -1,5 +1,5 @@
-//! A write in progress: what one request may do inside its savepoint. Acts on the tree live in `acts.rs`, people in
-//! `people.rs`; this file writes rows and the log.
+//! A write in progress: what one request may do inside its group's transaction. Acts on the tree live in `acts.rs`,
+//! people in `people.rs`; this file writes rows and the log.
 
 use std::sync::Arc;
 
