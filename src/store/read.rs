@@ -12,7 +12,7 @@ use crate::tree::{Delta, Node, Role, Session, Siblings};
 use crate::world::World;
 
 use super::caches::Caches;
-use super::climb::{self, Show};
+use super::climb;
 use super::conn::{self, Conn};
 use super::error::StoreError;
 use super::prepared::prepared;
@@ -46,15 +46,6 @@ pub struct Placed {
     pub node: Node,
     /// The row number.
     pub n: i64,
-}
-
-/// One page of a path, oldest first.
-#[derive(Debug, Clone, Default)]
-pub struct Page {
-    /// The nodes.
-    pub nodes: Vec<Placed>,
-    /// The node before which the older page ends, if there is an older page.
-    pub next: Option<NodeId>,
 }
 
 /// A read of one snapshot.
@@ -141,34 +132,6 @@ impl<'a> Reader<'a> {
     /// The database fails or a row is damaged.
     pub fn placed(&mut self, held: &Held, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
         load(self.conn, held.session.id, rows)
-    }
-
-    /// One page of the path to `leaf`: the newest `limit` nodes that come before `before`, oldest first.
-    ///
-    /// # Errors
-    /// The database fails or a row is damaged.
-    pub fn page(
-        &mut self,
-        held: &Held,
-        leaf: NodeId,
-        before: Option<NodeId>,
-        limit: i64,
-        show: Show,
-    ) -> Result<Page, StoreError> {
-        let start = match before {
-            Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
-            None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
-        };
-        let Some(start) = start else { return Ok(Page::default()) };
-        let mut up = climb::page_up(self.conn, start, limit + 1, show)?;
-        let has_more = i64::try_from(up.len()).unwrap_or(i64::MAX) > limit;
-        if has_more {
-            up.pop();
-        }
-        up.reverse();
-        let nodes = load(self.conn, held.session.id, &up)?;
-        let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
-        Ok(Page { nodes, next })
     }
 
     /// The children of a node that stand in the tree, in creation order.
