@@ -29,6 +29,22 @@ diesel::alias! {
     const HEADS: Alias<Heads> = nodes as heads;
 }
 
+/// Nodes with their texts and the ids of their parents and of the children they remember.
+macro_rules! full_nodes {
+    () => {
+        nodes::table
+            .inner_join(texts::table.on(texts::n.eq(nodes::n)))
+            .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
+            .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
+            .select((
+                NodeRow::as_select(),
+                TextRow::as_select(),
+                PARENTS.field(nodes::id).nullable(),
+                REMEMBERED.field(nodes::id).nullable(),
+            ))
+    };
+}
+
 /// A session as the store holds it: the domain's session and the rows behind it.
 #[derive(Debug, Clone)]
 pub struct Held {
@@ -108,10 +124,10 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn node(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
-        match node_row(self.conn, held.n, id)? {
-            Some(row) => Ok(load(self.conn, held.session.id, &[row.n])?.pop()),
-            None => Ok(None),
-        }
+        let named = nodes::id.eq(id.as_bytes().to_vec());
+        let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
+        let found: Option<NodeAndIds> = full_nodes!().filter(named).filter(own).first(self.conn).optional()?;
+        found.map(|found| placed(held.session.id, found)).transpose()
     }
 
     /// Nodes of a session by id, in the order given; unknown ones are left out.
@@ -119,11 +135,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn nodes(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<Placed>, StoreError> {
-        let mut rows = Vec::new();
-        for id in ids {
-            rows.extend(node_row(self.conn, held.n, *id)?.map(|row| row.n));
-        }
-        load(self.conn, held.session.id, &rows)
+        let found = ids.iter().map(|id| self.node(held, *id));
+        found.filter_map(Result::transpose).collect()
     }
 
     /// Nodes by row number, whatever session they belong to; used to rebuild traces.
@@ -361,27 +374,19 @@ pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Resul
         .optional()?)
 }
 
+fn placed(session: SessionId, (row, text, parent, remembered): NodeAndIds) -> Result<Placed, StoreError> {
+    let n = row.n;
+    Ok(Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n })
+}
+
 /// Full nodes in the order of `rows`; one that is named twice comes twice.
 pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
     let mut found: HashMap<i64, Placed> = HashMap::with_capacity(rows.len());
     for chunk in rows.chunks(512) {
-        let some: Vec<NodeAndIds> = prepared(
-            nodes::table
-                .inner_join(texts::table.on(texts::n.eq(nodes::n)))
-                .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
-                .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
-                .filter(nodes::n.eq_any(padded(chunk)))
-                .select((
-                    NodeRow::as_select(),
-                    TextRow::as_select(),
-                    PARENTS.field(nodes::id).nullable(),
-                    REMEMBERED.field(nodes::id).nullable(),
-                )),
-        )
-        .load(conn)?;
-        for (row, text, parent, remembered) in some {
-            let n = row.n;
-            found.insert(n, Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n });
+        let some = prepared(full_nodes!().filter(nodes::n.eq_any(padded(chunk)))).load(conn)?;
+        for one in some {
+            let one = placed(session, one)?;
+            found.insert(one.n, one);
         }
     }
     Ok(rows.iter().filter_map(|n| found.get(n).cloned()).collect())
