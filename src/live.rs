@@ -34,7 +34,7 @@ struct Watched {
 
 struct Room {
     version: watch::Sender<u64>,
-    /// The session was deleted, which no operation of its log tells.
+    /// The session was deleted. Its log says so too, but nobody may read that any more.
     is_gone: AtomicBool,
     operations: Mutex<VecDeque<Arc<Operation>>>,
 }

@@ -293,6 +293,7 @@ impl<'a> Tx<'a> {
             persona: draft.persona.map(|id| id.as_bytes().to_vec()),
             speaker: draft.character.map(|id| id.as_bytes().to_vec()),
             remembered_n: None,
+            rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
             turn: parent.map_or(0, |parent| parent.turn) + i32::from(speaks),
             // The root counts as overdue: it is always a keyframe.
