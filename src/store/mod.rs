@@ -5,8 +5,9 @@
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `worlds.rs` the fold along a path, `shape.rs` the reading of many nodes at once, `traces.rs` why a reply exists,
-//!   `people.rs` users and cards. `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
+//!   `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
+//!   why a reply exists, `people.rs` users and cards. `caches.rs` is what readers keep in memory, `memory.rs` what the
+//!   writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.

@@ -109,7 +109,7 @@ impl QueryFragment<Dialect> for Up {
             Show::Disabled => " AND kind NOT IN (0, 3)",
             Show::All => "",
         });
-        pass.push_sql(" LIMIT ");
+        pass.push_sql(" LIMIT 0 + ");
         pass.push_bind_param::<BigInt, _>(&self.limit)
     }
 }

@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
     pub fn node(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
         let named = nodes::id.eq(id.as_bytes().to_vec());
         let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
-        let found: Option<NodeAndIds> = full_nodes!().filter(named).filter(own).first(self.conn).optional()?;
+        let found: Option<NodeAndIds> = full_nodes!().filter(named).filter(own).get_result(self.conn).optional()?;
         found.map(|found| placed(held.session.id, found)).transpose()
     }
 
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
     /// The database fails.
     pub fn siblings(&mut self, placed: &Placed) -> Result<Siblings, StoreError> {
         let alone = Siblings { index: 0, ids: vec![placed.node.id] };
-        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).first(self.conn)?;
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         let Some(parent) = parent else { return Ok(alone) };
         let ids: Vec<Vec<u8>> = nodes::table
             .filter(nodes::parent_n.eq(parent))
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn world_before(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
-        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).first(self.conn)?;
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         match parent {
             Some(parent) => self.world_of(held, parent),
             None => Ok(Arc::default()),
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn rules(&mut self, placed: &Placed) -> Result<Arc<RulesInForce>, StoreError> {
-        let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).first(self.conn)?;
+        let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).get_result(self.conn)?;
         match rules_n {
             Some(n) => self.caches.rules(n, || super::rules::read(self.conn, n)),
             None => Ok(Arc::default()),
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn delta(&mut self, placed: &Placed) -> Result<Delta, StoreError> {
-        let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).first(self.conn)?;
+        let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).get_result(self.conn)?;
         worlds::delta(self.conn, placed.n, revision)
     }
 
@@ -315,7 +315,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails.
     pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
-        Ok(operations::table.select(diesel::dsl::max(operations::n)).first::<Option<i64>>(self.conn)?.unwrap_or(0))
+        Ok(operations::table.select(diesel::dsl::max(operations::n)).get_result::<Option<i64>>(self.conn)?.unwrap_or(0))
     }
 
     /// Whether a node lies on the path from the root to `leaf`.
@@ -348,7 +348,7 @@ pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Hel
         .inner_join(HEADS.on(HEADS.field(nodes::n).eq(sessions::head_n)))
         .filter(sessions::id.eq(id.as_bytes().to_vec()))
         .select((SessionRow::as_select(), users::id, ROOTS.field(nodes::id), HEADS.field(nodes::id)))
-        .first(conn)
+        .get_result(conn)
         .optional()?;
     let Some((row, owner, root, head)) = found else { return Ok(None) };
     let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
@@ -370,7 +370,7 @@ pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Resul
         .filter(nodes::id.eq(id.as_bytes().to_vec()))
         .filter(nodes::session_n.eq(session_n))
         .select(NodeRow::as_select())
-        .first(conn)
+        .get_result(conn)
         .optional()?)
 }
 

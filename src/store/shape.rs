@@ -215,7 +215,7 @@ impl Reader<'_> {
             "WITH RECURSIVE up (n, parent_n, role, kind, status) AS ( \
                SELECT n, parent_n, role, kind, status FROM nodes WHERE n = ? \
                UNION ALL SELECT p.n, p.parent_n, p.role, p.kind, p.status FROM nodes p JOIN up ON p.n = up.parent_n) \
-             SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT ?",
+             SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT 0 + ?",
         );
         let query = query.bind::<BigInt, _>(start).bind::<BigInt, _>(limit + 1);
         let walked: Vec<Walked> = prepared(query).load(self.conn)?;
