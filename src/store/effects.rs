@@ -88,12 +88,14 @@ impl Tx<'_> {
         self.set(|conn| update(nodes::table, parent_n, own).execute(conn))?;
         self.memory.forget_nodes();
         self.edited.push(row.n);
-        let rules_n = if row.begins_rules { row.rules_n } else { above.rules_n };
         let (deeper, later) = (above.depth - old.depth, above.turn - old.turn);
-        if (deeper, later, rules_n) == (0, 0, row.rules_n) {
-            return Ok(());
+        if (deeper, later) != (0, 0) {
+            self.run(|conn| derive_below(conn, row.n, deeper, later))?;
         }
-        self.run(|conn| derive_below(conn, row.n, deeper, later, rules_n))
+        if !row.begins_rules && row.rules_n != above.rules_n {
+            self.run(|conn| pass_on(conn, row.n, above.rules_n))?;
+        }
+        Ok(())
     }
 
     fn setting(&mut self, held: &mut Held, name: &str, to: &Value) -> Result<(), StoreError> {
@@ -123,16 +125,24 @@ impl Tx<'_> {
     }
 }
 
-/// Rewrites depth, turn and rules at and below a node that was moved. Rules go down to where others begin.
-fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32, rules_n: Option<i64>) -> Result<(), StoreError> {
+/// Rewrites depth and turn at and below a node that was moved.
+fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32) -> Result<(), StoreError> {
     let query = diesel::sql_query(
-        "WITH RECURSIVE below (n, rules_n) AS (SELECT n, ? FROM nodes WHERE n = ? UNION ALL \
-           SELECT c.n, CASE WHEN c.begins_rules THEN c.rules_n ELSE below.rules_n END \
-           FROM below JOIN nodes c ON c.parent_n = below.n) \
-         UPDATE nodes SET depth = nodes.depth + ?, turn = nodes.turn + ?, rules_n = below.rules_n \
-         FROM below WHERE nodes.n = below.n",
+        "UPDATE nodes SET depth = depth + $1, turn = turn + $2 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $3 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n) SELECT n FROM below)",
     );
-    let bound = query.bind::<Nullable<BigInt>, _>(rules_n).bind::<BigInt, _>(n);
-    bound.bind::<Integer, _>(deeper).bind::<Integer, _>(later).execute(conn)?;
+    query.bind::<Integer, _>(deeper).bind::<Integer, _>(later).bind::<BigInt, _>(n).execute(conn)?;
+    Ok(())
+}
+
+/// Rewrites the rules in force at and below a node that was moved, down to where others begin.
+fn pass_on(conn: &mut Conn, n: i64, rules_n: Option<i64>) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "UPDATE nodes SET rules_n = $1 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $2 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND NOT c.begins_rules) SELECT n FROM below)",
+    );
+    query.bind::<Nullable<BigInt>, _>(rules_n).bind::<BigInt, _>(n).execute(conn)?;
     Ok(())
 }
