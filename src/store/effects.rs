@@ -12,7 +12,7 @@ use super::conn::Conn;
 use super::error::StoreError;
 use super::prepared::update;
 use super::read::Held;
-use super::tables::{nodes, sessions, texts};
+use super::tables::{nodes, sessions};
 use super::tx::Tx;
 
 impl Tx<'_> {
@@ -53,7 +53,12 @@ impl Tx<'_> {
                 self.edited.push(n);
                 Ok(())
             }
-            Effect::Rated { node, to, .. } => self.rate(held, *node, *to),
+            Effect::Rated { node, to, .. } => {
+                let (n, stars) = (self.n_of(held, *node)?, to.map(i16::from));
+                self.set(|conn| update(nodes::table, nodes::rating.eq(stars), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.rating = stars);
+                Ok(())
+            }
             Effect::Setting { name, to, .. } => self.setting(held, name, to),
         }
     }
@@ -89,24 +94,6 @@ impl Tx<'_> {
             return Ok(());
         }
         self.run(|conn| derive_below(conn, row.n, deeper, later, rules_n))
-    }
-
-    fn rate(&mut self, held: &Held, node: NodeId, rating: Option<u8>) -> Result<(), StoreError> {
-        let n = self.n_of(held, node)?;
-        let text: String = self.run(|conn| Ok(texts::table.find(n).select(texts::metadata).first(conn)?))?;
-        let mut metadata: serde_json::Map<String, Value> = self.run(|_| {
-            serde_json::from_str(&text).map_err(|_| StoreError::Inconsistent {
-                table: "texts",
-                column: "metadata",
-                row: n,
-            })
-        })?;
-        match rating {
-            Some(stars) => _ = metadata.insert("rating".into(), stars.into()),
-            None => _ = metadata.shift_remove("rating"),
-        }
-        let text = Value::Object(metadata).to_string();
-        self.set(|conn| update(texts::table, texts::metadata.eq(text), texts::n.eq(n)).execute(conn))
     }
 
     fn setting(&mut self, held: &mut Held, name: &str, to: &Value) -> Result<(), StoreError> {

@@ -186,20 +186,6 @@ impl<'a> Reader<'a> {
         load(self.conn, held.session.id, &rows)
     }
 
-    /// The ids of the children of a node, in creation order.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn child_ids(&mut self, placed: &Placed) -> Result<Vec<NodeId>, StoreError> {
-        let ids: Vec<Vec<u8>> = nodes::table
-            .filter(nodes::parent_n.eq(placed.n))
-            .filter(nodes::is_hidden.eq(false))
-            .order(nodes::ordinal)
-            .select(nodes::id)
-            .load(self.conn)?;
-        Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
-    }
-
     /// The siblings of a node: children of its parent with its role, no change nodes (`domain.md` 1).
     ///
     /// # Errors

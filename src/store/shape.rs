@@ -59,7 +59,7 @@ pub struct Outline {
     beginning: String,
 }
 
-/// The outline of a node: [`Outline`] in the words of the domain.
+/// The outline of a node: `Outline` in the words of the domain.
 #[derive(Debug, Clone)]
 pub struct Sketch {
     /// The node.

@@ -21,7 +21,7 @@ use super::prepared::update;
 use super::read::{Held, any_node_row, held_anywhere};
 use super::rows::{NodeRow, OperationRow, TextRow};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, edits, keyframes, nodes, operations, sessions, texts};
+use super::tables::{deltas, edits, nodes, operations, sessions, texts};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -293,6 +293,7 @@ impl<'a> Tx<'a> {
             persona: draft.persona.map(|id| id.as_bytes().to_vec()),
             speaker: draft.character.map(|id| id.as_bytes().to_vec()),
             remembered_n: None,
+            rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
             turn: parent.map_or(0, |parent| parent.turn) + i32::from(speaks),
             // The root counts as overdue: it is always a keyframe.
@@ -349,16 +350,6 @@ impl<'a> Tx<'a> {
                 self.run(|conn| worlds::cut(conn, cut.node_n, cut.edits, &cut.world))?;
             }
         }
-        Ok(())
-    }
-
-    /// Throws all keyframes away; the answers must stay the same (S0-10).
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn forget_keyframes(&mut self) -> Result<(), WriteError> {
-        self.run(|conn| Ok(diesel::delete(keyframes::table).execute(conn)?))?;
-        self.context.caches.forget_worlds();
         Ok(())
     }
 

@@ -230,7 +230,6 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.delta(&placed)?;
         reader.trace(&placed)?;
         reader.siblings(&placed)?;
-        reader.child_ids(&placed)?;
         reader.children(&held, node)?;
         reader.context_of(&held, node)?;
         let page = reader.page(&held, held.session.head, None, 20, Show::Enabled)?;

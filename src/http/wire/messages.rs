@@ -213,7 +213,7 @@ pub struct StateSet {
     /// Whether what it does to the world counts.
     pub effects: Effects,
     /// Stars.
-    pub rating: Option<u64>,
+    pub rating: Option<u8>,
 }
 
 /// A reply was asked to stop; its end is an event.

@@ -204,12 +204,7 @@ fn states(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result
 }
 
 fn state(node: &Node) -> State {
-    State {
-        id: Id(node.id),
-        is_enabled: node.is_enabled,
-        effects: node.effects.into(),
-        rating: node.metadata.get("rating").and_then(Value::as_u64),
-    }
+    State { id: Id(node.id), is_enabled: node.is_enabled, effects: node.effects.into(), rating: node.rating }
 }
 
 /// The settings that an operation changed, by the names of a session's fields.
