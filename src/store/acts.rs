@@ -112,7 +112,7 @@ impl Tx<'_> {
 
     fn root_row(&mut self, owner_n: i64, session: &Session, root: &Draft) -> Result<(i64, NodeRow), StoreError> {
         let last: Option<i64> =
-            self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).first(conn)?))?;
+            self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
         let row = SessionRow {
             n,

@@ -163,8 +163,8 @@ impl Tx<'_> {
             self.run_knowing(|conn, memory| {
                 let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
                 let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
-                let Some(node_n) = running.select(nodes::n).first::<i64>(conn).optional()? else { return Ok(()) };
-                let newest = || segments::table.select(diesel::dsl::max(segments::n)).first(conn);
+                let Some(node_n) = running.select(nodes::n).get_result::<i64>(conn).optional()? else { return Ok(()) };
+                let newest = || segments::table.select(diesel::dsl::max(segments::n)).get_result(conn);
                 let row = (
                     segments::n.eq(memory.next(Numbered::Segments, newest)?),
                     segments::node_n.eq(node_n),

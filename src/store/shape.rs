@@ -11,8 +11,9 @@ use crate::tree::{Delta, Kind, Note, Siblings, Trouble};
 
 use super::conn::Conn;
 use super::error::StoreError;
+use super::page::Page;
 use super::prepared::prepared;
-use super::read::{Held, Page, Placed, Reader, load, node_row, padded};
+use super::read::{Held, Placed, Reader, load, node_row, padded};
 use super::replies::is_generating;
 use super::tables::{deltas, nodes};
 
@@ -214,7 +215,7 @@ impl Reader<'_> {
             "WITH RECURSIVE up (n, parent_n, role, kind, status) AS ( \
                SELECT n, parent_n, role, kind, status FROM nodes WHERE n = ? \
                UNION ALL SELECT p.n, p.parent_n, p.role, p.kind, p.status FROM nodes p JOIN up ON p.n = up.parent_n) \
-             SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT ?",
+             SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT 0 + ?",
         );
         let query = query.bind::<BigInt, _>(start).bind::<BigInt, _>(limit + 1);
         let walked: Vec<Walked> = prepared(query).load(self.conn)?;

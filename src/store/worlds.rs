@@ -74,7 +74,7 @@ struct Step {
 /// # Errors
 /// The database fails.
 pub fn edits_now(conn: &mut Conn, session_n: i64) -> Result<i64, StoreError> {
-    Ok(sessions::table.find(session_n).select(sessions::edits).first(conn)?)
+    Ok(sessions::table.find(session_n).select(sessions::edits).get_result(conn)?)
 }
 
 /// The world after a node, under the arrangement numbered `edits`.
@@ -229,7 +229,7 @@ pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, Store
         return Ok(Delta::default());
     }
     let of_node = deltas::table.filter(deltas::node_n.eq(node_n)).filter(deltas::revision.eq(revision));
-    let body: Option<String> = of_node.select(deltas::body).first(conn).optional()?;
+    let body: Option<String> = of_node.select(deltas::body).get_result(conn).optional()?;
     read_delta(node_n, body.as_deref())
 }
 
@@ -256,7 +256,7 @@ impl Line {
     /// none: it is only a cache (S3-15).
     fn keyframe(&mut self, conn: &mut Conn, step: &Step) -> Result<Option<World>, StoreError> {
         let row: Option<(i64, Vec<u8>)> =
-            keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).first(conn).optional()?;
+            keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).get_result(conn).optional()?;
         match row {
             Some((cut_under, body)) if cut_under == self.edits || !self.is_outdated(conn, step, cut_under)? => {
                 unpack(conn, &body)
