@@ -1,5 +1,8 @@
 //! `Idempotency-Key`: the same request with the same key acts once and is answered with the first answer, for a day. While
 //! the first runs, the others wait; it runs on although its client goes away.
+//!
+//! What acts keeps the key in its own commit ([`Claim`]), so that no crash can fall between the two. If the answer is lost
+//! after that, the next try is told what was made and answers with it.
 
 use actix_web::body::{BoxBody, to_bytes};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
@@ -14,7 +17,7 @@ use super::error::ApiError;
 use super::shared::{HeldKey, Shared};
 use crate::app::App;
 use crate::clock::Time;
-use crate::store::Answer;
+use crate::store::{Answer, Claim, Tx};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Says that an answer is the first one's.
@@ -47,11 +50,18 @@ pub async fn once(
     let hash = hash(&request, &bytes);
     request.set_payload(Payload::from(web::Bytes::from(bytes)));
     let held = shared.hold_key(caller.0, &key).await;
+    let mut made = None;
     if let Some(kept) = kept(&app, caller, &key).await? {
+        is_same(&kept, &hash)?;
         shared.meters.replayed();
-        return Ok(request.into_response(replay(&kept, &hash)?));
+        if kept.status != Answer::LOST {
+            return Ok(request.into_response(replay(&kept)?));
+        }
+        made = Some(kept.body);
     }
-    let first = First { app, caller, key, hash, _held: held };
+    let at = app.clock.now();
+    let claim = Claim { caller: caller.0, key, request: hash, at, forget_before: Time(at.0 - KEPT_MS), made };
+    let first = First { app, claim, _held: held };
     // On a task of its own: the client may go away, and its next try must find this answer.
     let answer = actix_web::rt::spawn(async move { first.act(request, next).await }).await;
     answer.map_err(|error| Error::from(ApiError::internal(error)))?
@@ -59,38 +69,46 @@ pub async fn once(
 
 struct First {
     app: web::Data<App>,
-    caller: Caller,
-    key: String,
-    hash: Vec<u8>,
+    claim: Claim,
     _held: HeldKey,
 }
 
 impl First {
     async fn act(self, request: ServiceRequest, next: Next<BoxBody>) -> Result<ServiceResponse<BoxBody>, Error> {
         let http = request.request().clone();
-        let answer = next.call(request).await.unwrap_or_else(|error| ServiceResponse::from_err(error, http));
+        let answer = Claim::carry(Some(self.claim.clone()), next.call(request)).await;
+        let answer = answer.unwrap_or_else(|error| ServiceResponse::from_err(error, http));
         let refusal = answer.response().error().and_then(|error| error.as_error::<ApiError>()).cloned();
         let (request, response) = answer.into_parts();
         let (response, body) = response.into_parts();
         let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("an answer that cannot be read"))?;
         let status = response.status();
         if is_kept(status) {
-            self.keep(status, &bytes).await?;
+            self.keep(status, &bytes).await;
         }
         // A refusal keeps its cause, so that the outermost layer knows it.
         Ok(match refusal {
             Some(refusal) => ServiceResponse::from_err(refusal, request),
-            None => ServiceResponse::new(request, response.set_body(BoxBody::new(bytes))),
+            None => {
+                let mut response = response.set_body(BoxBody::new(bytes));
+                if self.claim.made.is_some() {
+                    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+                }
+                ServiceResponse::new(request, response)
+            }
         })
     }
 
-    async fn keep(&self, status: StatusCode, bytes: &[u8]) -> Result<(), ApiError> {
-        let now = self.app.clock.now();
+    /// Keeps the answer. What was done is done: a client is not told otherwise because its answer cannot be kept.
+    async fn keep(&self, status: StatusCode, bytes: &[u8]) {
+        let claim = self.claim.clone();
         let body = String::from_utf8_lossy(bytes).into_owned();
-        let answer = Answer { request: self.hash.clone(), status: status.as_u16(), body };
-        let (user, key) = (self.caller.0, self.key.clone());
-        let forget_before = Time(now.0 - KEPT_MS);
-        Ok(self.app.store.write(move |tx| tx.put_answer(user, &key, &answer, now, forget_before)).await?)
+        let answer = Answer { request: claim.request.clone(), status: status.as_u16(), body };
+        let put =
+            move |tx: &mut Tx<'_>| tx.put_answer(claim.caller, &claim.key, &answer, claim.at, claim.forget_before);
+        if let Err(error) = self.app.store.write(put).await {
+            tracing::warn!("an answer could not be kept for its Idempotency-Key: {error}");
+        }
     }
 }
 
@@ -123,11 +141,15 @@ async fn kept(app: &App, caller: Caller, key: &str) -> Result<Option<Answer>, Ap
     app.store.read(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
 }
 
-fn replay(kept: &Answer, hash: &[u8]) -> Result<HttpResponse, ApiError> {
-    if kept.request != hash {
-        let message = "this key was used for another request";
-        return Err(ApiError::invalid("Idempotency-Key", message).hint("use a new key for a new request"));
+fn is_same(kept: &Answer, hash: &[u8]) -> Result<(), ApiError> {
+    if kept.request == hash {
+        return Ok(());
     }
+    let message = "this key was used for another request";
+    Err(ApiError::invalid("Idempotency-Key", message).hint("use a new key for a new request"))
+}
+
+fn replay(kept: &Answer) -> Result<HttpResponse, ApiError> {
     let status = StatusCode::from_u16(kept.status).map_err(ApiError::internal)?;
     let mut answer = HttpResponse::build(status);
     answer.insert_header((REPLAYED, HeaderValue::from_static("true")));

@@ -6,8 +6,8 @@
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
 //!   `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
-//!   why a reply exists, `people.rs` users and cards. `caches.rs` is what readers keep in memory, `memory.rs` what the
-//!   writer does.
+//!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
+//!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
@@ -16,6 +16,7 @@ mod acts;
 mod blobs;
 mod bridges;
 mod caches;
+mod claims;
 mod climb;
 mod conn;
 mod effects;
@@ -46,6 +47,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Written};
+pub use claims::Claim;
 pub use error::{StoreError, WriteError};
 pub use overlay::StateUpdate;
 pub use page::{Page, Show};

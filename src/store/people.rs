@@ -48,10 +48,15 @@ pub type PersonaCard = Card<PersonaId>;
 pub struct Answer {
     /// The hash of method, path and body.
     pub request: Vec<u8>,
-    /// The HTTP status.
+    /// The HTTP status, or [`Answer::LOST`].
     pub status: u16,
-    /// The body.
+    /// The body; what was made, as JSON, where the answer is lost.
     pub body: String,
+}
+
+impl Answer {
+    /// Stands for the status while nobody has been answered: the act was done, and what it made is the body.
+    pub const LOST: u16 = 0;
 }
 
 macro_rules! cards {
@@ -271,7 +276,8 @@ impl Tx<'_> {
         one(changed, "the session")
     }
 
-    /// Keeps the answer to a request with an Idempotency-Key; older ones than `forget_before` go.
+    /// Keeps the answer to a request with an Idempotency-Key, in place of what the act itself kept; older ones than
+    /// `forget_before` go.
     ///
     /// # Errors
     /// Another request with that key was answered first: it is the one that acted.
@@ -287,10 +293,18 @@ impl Tx<'_> {
         let taken = self.run(|conn| {
             diesel::delete(answers::table.filter(answers::created.lt(forget_before.0))).execute(conn)?;
             let own = answers::table.filter(answers::caller_n.eq(caller_n)).filter(answers::key.eq(key));
-            Ok(own.select(answers::n).get_result::<i64>(conn).optional()?)
+            let own = own.select((answers::n, answers::status, answers::request));
+            Ok(own.get_result::<(i64, i16, Vec<u8>)>(conn).optional()?)
         })?;
-        if taken.is_some() {
-            return Err(Refusal::Conflict("that Idempotency-Key has been answered".into()).into());
+        let status = i16::try_from(answer.status).unwrap_or(0);
+        if let Some((n, kept, request)) = taken {
+            // What an act has kept gives way to its answer, and to nothing else: least of all to a second act.
+            if kept != 0 || status == 0 || request != answer.request {
+                return Err(Refusal::Conflict("that Idempotency-Key has been answered".into()).into());
+            }
+            let row = (answers::status.eq(status), answers::body.eq(&answer.body));
+            self.run(|conn| Ok(diesel::update(answers::table.find(n)).set(row).execute(conn)?))?;
+            return Ok(());
         }
         self.run(|conn| {
             let n: Option<i64> = answers::table.select(diesel::dsl::max(answers::n)).get_result(conn)?;
@@ -299,7 +313,7 @@ impl Tx<'_> {
                 answers::caller_n.eq(caller_n),
                 answers::key.eq(key),
                 answers::request.eq(&answer.request),
-                answers::status.eq(i16::try_from(answer.status).unwrap_or(0)),
+                answers::status.eq(status),
                 answers::body.eq(&answer.body),
                 answers::created.eq(at.0),
             );

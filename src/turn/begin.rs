@@ -8,7 +8,7 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::plugin::{Hook, NodeFacts, Seeds};
 use crate::prompt::{Cast, macros};
-use crate::store::{CharacterCard, Draft, PersonaCard, RulesInForce};
+use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
 use crate::tree::edit::Refusal;
 use crate::tree::{CardRef, Kind, PersonaRef, PluginSetting, Role, Session};
 
@@ -217,6 +217,7 @@ async fn write(
     now: Time,
 ) -> Result<SessionId, TurnError> {
     let id = session.id;
+    let claim = Claim::present();
     parts
         .store
         .write(move |tx| {
@@ -227,7 +228,8 @@ async fn write(
             if let Some(persona) = &persona {
                 session.persona = Some(PersonaRef { id: persona.id, hash: tx.put_blob(&bytes(&persona.card))? });
             }
-            tx.begin_session(&session, &root, &greetings, now)
+            tx.begin_session(&session, &root, &greetings, now)?;
+            tx.act_for(claim.as_ref(), &session.id)
         })
         .await?;
     Ok(id)

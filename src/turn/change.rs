@@ -11,7 +11,7 @@ use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Act;
 use crate::plugin::Hook;
-use crate::store::{Actor, Draft, Reader, RulesInForce, Tx};
+use crate::store::{Actor, Claim, Draft, Reader, RulesInForce, Tx};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Kind, PluginSetting, Role};
 use crate::world::{Operation, ProblemKind, Section, fold};
@@ -46,8 +46,14 @@ pub async fn change(
     draft.delta.note_problems(&problems);
     let actor = Actor { user: caller, at: now, expected_leaf };
     let id = draft.id;
-    let written = parts.store.write(move |tx| tx.change(&actor, session, node, &draft, Act::Change)).await?;
-    Ok(Started { node: Some(id), generations: Vec::new(), op: written.op })
+    let claim = Claim::present();
+    let write = move |tx: &mut Tx<'_>| {
+        let op = tx.change(&actor, session, node, &draft, Act::Change)?.op;
+        let made = Started { node: Some(id), generations: Vec::new(), op };
+        tx.act_for(claim.as_ref(), &made)?;
+        Ok(made)
+    };
+    Ok(parts.store.write(write).await?)
 }
 
 /// People change variables; lore, summary and events are the server's own (`docs/domain.md` 3.3).

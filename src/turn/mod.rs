@@ -30,6 +30,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
@@ -39,7 +41,7 @@ use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
 use crate::provider::OpenAi;
-use crate::store::{Store, StoreError, WriteError};
+use crate::store::{Claim, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 use crate::tree::{PluginSetting, Role};
 
@@ -172,7 +174,7 @@ pub struct Edit {
 }
 
 /// What a request began.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
     /// The node that was written, if one was.
     pub node: Option<NodeId>,
@@ -256,7 +258,7 @@ impl Turns {
     /// A character, persona, model or plugin is not there, or the database fails.
     pub async fn begin(&self, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
         let parts = Arc::clone(&self.parts);
-        self.own(async move { begin::begin(&parts, caller, new).await }).await
+        self.once(async move { begin::begin(&parts, caller, new).await }).await
     }
 
     /// Writes a message and begins its replies.
@@ -265,7 +267,7 @@ impl Turns {
     /// As [`TurnError`] says; nothing was written then.
     pub async fn message(&self, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {
         let turns = self.clone();
-        self.own(async move { start::message(&turns, caller, session, new).await }).await
+        self.once(async move { start::message(&turns, caller, session, new).await }).await
     }
 
     /// Begins other replies beside an assistant node, or under a context node.
@@ -283,7 +285,7 @@ impl Turns {
     ) -> Result<Started, TurnError> {
         let turns = self.clone();
         let asked = start::Reroll { node, generate, move_head, expected_leaf };
-        self.own(async move { start::reroll(&turns, caller, session, asked).await }).await
+        self.once(async move { start::reroll(&turns, caller, session, asked).await }).await
     }
 
     /// Writes an edited version of a message beside it.
@@ -298,7 +300,7 @@ impl Turns {
         edit: Edit,
     ) -> Result<Started, TurnError> {
         let turns = self.clone();
-        self.own(async move { edit::edit(&turns, caller, session, node, edit).await }).await
+        self.once(async move { edit::edit(&turns, caller, session, node, edit).await }).await
     }
 
     /// Changes the world by hand: a change node below `node`.
@@ -314,7 +316,7 @@ impl Turns {
         expected_leaf: Option<NodeId>,
     ) -> Result<Started, TurnError> {
         let parts = Arc::clone(&self.parts);
-        self.own(async move { change::change(&parts, caller, session, node, operations, expected_leaf).await }).await
+        self.once(async move { change::change(&parts, caller, session, node, operations, expected_leaf).await }).await
     }
 
     /// Sets the plugins of a session; they begin at HEAD, with a change node that records them.
@@ -395,6 +397,18 @@ impl Turns {
         if self.parts.is_stopping.load(Ordering::SeqCst) {
             return Err(TurnError::Stopped);
         }
-        self.runtime.spawn(work).await.unwrap_or(Err(TurnError::Stopped))
+        let claimed = Claim::carry(Claim::present(), work);
+        self.runtime.spawn(claimed).await.unwrap_or(Err(TurnError::Stopped))
+    }
+
+    /// The same for what makes something and may be asked for again with the same key: it is made once.
+    async fn once<T: DeserializeOwned + Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
+    ) -> Result<T, TurnError> {
+        match Claim::made_before() {
+            Some(made) => Ok(made),
+            None => self.own(work).await,
+        }
     }
 }

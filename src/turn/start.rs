@@ -10,7 +10,7 @@ use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::live::{Live, Most};
 use crate::oplog::Act;
-use crate::store::{Actor, Draft, Held, Message, Reader};
+use crate::store::{Actor, Claim, Draft, Held, Message, Reader};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Delta, Kind, Node, Role, Session, Status};
 
@@ -362,6 +362,8 @@ pub async fn commit(
     if parts.is_stopping.load(Ordering::SeqCst) {
         return Err(TurnError::Stopped);
     }
+    let claim = Claim::present();
+    let mut made = Started { node, generations: nodes.clone(), op: 0 };
     let written = parts
         .store
         .write(move |tx| {
@@ -370,7 +372,10 @@ pub async fn commit(
             {
                 return Ok(None);
             }
-            tx.message(&actor, &message).map(Some)
+            let written = tx.message(&actor, &message)?;
+            made.op = written.op;
+            tx.act_for(claim.as_ref(), &made)?;
+            Ok(Some(written))
         })
         .await?;
     let Some(written) = written else { return Ok(None) };

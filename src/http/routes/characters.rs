@@ -11,7 +11,7 @@ use crate::http::query::{Cid, Query};
 use crate::http::wire::cards::{Character, CharacterFields};
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::CharacterId;
-use crate::store::CharacterCard;
+use crate::store::{CharacterCard, Claim, Tx};
 
 /// The caller's characters, oldest first.
 ///
@@ -29,12 +29,20 @@ pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answ
 /// # Errors
 /// A field does not fit.
 pub async fn create(app: Program, caller: Caller, body: Body<CharacterFields>) -> Answer<Character> {
+    if let Some(made) = Claim::made_before() {
+        return Reply::created(&Character::from(load(&app, caller, Cid(made)).await?));
+    }
     let mut card = Map::new();
     body.0.apply(&mut card)?;
     let now = app.clock.now();
     let new = CharacterCard { id: CharacterId::new(app.ids.next(now)), card, created: now, updated: now };
     let kept = new.clone();
-    app.store.write(move |tx| tx.put_character(caller.0, &kept)).await?;
+    let claim = Claim::present();
+    let write = move |tx: &mut Tx<'_>| {
+        tx.put_character(caller.0, &kept)?;
+        tx.act_for(claim.as_ref(), &kept.id)
+    };
+    app.store.write(write).await?;
     Reply::created(&Character::from(new))
 }
 

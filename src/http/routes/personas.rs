@@ -11,7 +11,7 @@ use crate::http::query::{Pid, Query};
 use crate::http::wire::cards::{Persona, PersonaFields};
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PersonaId;
-use crate::store::PersonaCard;
+use crate::store::{Claim, PersonaCard, Tx};
 
 /// The caller's personas, oldest first.
 ///
@@ -28,12 +28,20 @@ pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answ
 /// # Errors
 /// A field does not fit.
 pub async fn create(app: Program, caller: Caller, body: Body<PersonaFields>) -> Answer<Persona> {
+    if let Some(made) = Claim::made_before() {
+        return Reply::created(&Persona::from(load(&app, caller, Pid(made)).await?));
+    }
     let mut card = Map::new();
     body.0.apply(&mut card)?;
     let now = app.clock.now();
     let new = PersonaCard { id: PersonaId::new(app.ids.next(now)), card, created: now, updated: now };
     let kept = new.clone();
-    app.store.write(move |tx| tx.put_persona(caller.0, &kept)).await?;
+    let claim = Claim::present();
+    let write = move |tx: &mut Tx<'_>| {
+        tx.put_persona(caller.0, &kept)?;
+        tx.act_for(claim.as_ref(), &kept.id)
+    };
+    app.store.write(write).await?;
     Reply::created(&Persona::from(new))
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use clotho::clock::{TestClock, Time};
 
+use diesel::prelude::*;
+
 use super::play::{Play, ids};
 use super::*;
 use crate::support::client::{Ask, Heard};
@@ -117,6 +119,60 @@ async fn a_client_that_went_away_finds_its_answer() {
     assert!(is_replayed(&found));
     play.done(&id(&found.expect(202)["generations"][0])).await;
     assert_eq!((written(&play, &parent).await, play.app.mock().requests().len()), (1, 1));
+}
+
+/// The crash between an act and its answer: every write that can carry a key is done, its answer is lost, and the next try
+/// with the key, of another program in the same folder, is told what the first one made.
+#[tokio::test]
+async fn a_crash_after_the_act_does_not_let_it_act_twice() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let parent = play.head().await;
+    let database = play.app.inside().home().join("data").join("clotho.db");
+    let mut behind = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let lose = "CREATE TRIGGER lose BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'lost'); END";
+    diesel::sql_query(lose).execute(&mut behind).unwrap();
+    let character = play.app.get("/api/characters").await["items"][0]["id"].clone();
+    let writes = [
+        (play.chat("message"), json!({"parentId": parent, "content": "Once.", "generate": true})),
+        (play.chat(&format!("node/{}/reroll", said.reply)), json!({})),
+        (play.chat(&format!("node/{}/edit", said.user)), json!({"content": "Once more."})),
+        (play.chat(&format!("node/{parent}/world")), json!({"operations": [{"op": "set", "path": "/a", "value": 1}]})),
+        ("/api/sessions".to_owned(), json!({"characterIds": [character]})),
+        ("/api/characters".to_owned(), json!({"name": "Kept"})),
+        ("/api/personas".to_owned(), json!({"name": "Kept"})),
+    ];
+    let mut made = Vec::new();
+    for (i, (path, body)) in writes.iter().enumerate() {
+        let heard = play.app.ask("POST", path).json(body).header("idempotency-key", &format!("k-{i}")).send().await;
+        assert!(matches!(heard.status, 201 | 202) && !is_replayed(&heard), "{path}: {}", heard.status);
+        let value = heard.json();
+        for reply in value["generations"].as_array().into_iter().flatten() {
+            play.done(&id(reply)).await;
+        }
+        made.push((heard.status, value));
+    }
+    let play = play.restart().await;
+    let mut behind = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    diesel::sql_query("DROP TRIGGER lose").execute(&mut behind).unwrap();
+    let op = play.session().await["op"].clone();
+    for (i, ((path, body), (status, first))) in writes.iter().zip(&made).enumerate() {
+        let ask = || play.app.ask("POST", path).json(body).header("idempotency-key", &format!("k-{i}"));
+        let found = ask().send().await;
+        assert!(is_replayed(&found) && found.status == *status, "{path}: {}", found.status);
+        for field in ["/id", "/node/id", "/generations/0/id", "/op"] {
+            assert_eq!(found.json().pointer(field), first.pointer(field), "{path}: {field}");
+        }
+        let again = ask().send().await;
+        assert!(is_replayed(&again) && again.body == found.body, "{path}: now its answer is kept");
+        let other = ask().json(&json!({"name": "Another"})).send().await;
+        assert_eq!(other.refused("invalid")["details"]["field"], "Idempotency-Key", "{path}");
+    }
+    assert_eq!(play.session().await["op"], op, "nothing was done twice");
+    assert_eq!(play.app.get("/api/sessions").await["items"].as_array().unwrap().len(), 2);
+    let kept = |list: &Value| list["items"].as_array().unwrap().iter().filter(|one| one["name"] == "Kept").count();
+    assert_eq!(kept(&play.app.get("/api/characters").await), 1);
+    assert_eq!(kept(&play.app.get("/api/personas").await), 1);
 }
 
 #[tokio::test]

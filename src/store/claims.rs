@@ -1,0 +1,72 @@
+//! Claims: an Idempotency-Key on its way to the write that acts for it, so that both are kept in one commit. A crash after
+//! that commit finds what was made, and the next try does not act again.
+//!
+//! The claim goes with the task and not through every signature: only the door that takes the key and the write that acts
+//! know of it, and what lies between them cannot lose it by forgetting an argument.
+
+use std::future::Future;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::clock::Time;
+use crate::ids::UserId;
+
+use super::error::{StoreError, WriteError};
+use super::people::Answer;
+use super::tx::Tx;
+
+tokio::task_local! {
+    static PRESENT: Claim;
+}
+
+/// A request with an Idempotency-Key.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The caller; keys are each caller's own.
+    pub caller: UserId,
+    /// The key.
+    pub key: String,
+    /// The hash of method, path and body.
+    pub request: Vec<u8>,
+    /// The moment.
+    pub at: Time,
+    /// Keys from before this moment are forgotten.
+    pub forget_before: Time,
+    /// What an earlier try made, as JSON, if its answer was lost.
+    pub made: Option<String>,
+}
+
+impl Claim {
+    /// The claim of the task that asks.
+    pub fn present() -> Option<Self> {
+        PRESENT.try_with(Clone::clone).ok()
+    }
+
+    /// Runs work that acts for a claim, if there is one.
+    pub async fn carry<F: Future>(claim: Option<Self>, work: F) -> F::Output {
+        match claim {
+            Some(claim) => PRESENT.scope(claim, work).await,
+            None => work.await,
+        }
+    }
+
+    /// What an earlier try of the present request made: it is not made again.
+    pub fn made_before<T: DeserializeOwned>() -> Option<T> {
+        let made = Self::present()?.made?;
+        serde_json::from_str(&made).ok()
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps with an act that it was done for a claim, and what it made.
+    ///
+    /// # Errors
+    /// Another request with that key acted first, or the database fails.
+    pub fn act_for<T: Serialize>(&mut self, claim: Option<&Claim>, made: &T) -> Result<(), WriteError> {
+        let Some(claim) = claim else { return Ok(()) };
+        let body = serde_json::to_string(made).map_err(|error| StoreError::Database(error.to_string()))?;
+        let acted = Answer { request: claim.request.clone(), status: Answer::LOST, body };
+        self.put_answer(claim.caller, &claim.key, &acted, claim.at, claim.forget_before)
+    }
+}
