@@ -97,11 +97,6 @@ impl Assets {
     }
 }
 
-/// The files of the bundled plugins, ordered by path; the first part of a path is the plugin's id.
-pub fn plugin_files() -> &'static [File] {
-    PLUGINS
-}
-
 /// The ids of the bundled plugins, in order: every folder that has a `plugin.toml`.
 pub fn plugin_ids() -> impl Iterator<Item = &'static str> {
     PLUGINS.iter().filter_map(|file| file.path.strip_suffix("/plugin.toml")).filter(|id| !id.contains('/'))

@@ -20,6 +20,10 @@ const BATCH: i64 = 256;
 /// How long the feeder waits before it looks again after something failed, or when nobody told it of anything.
 const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// After it was told of something the feeder lets more come: one batch costs little more than one operation, and whoever
+/// waits for what was just written is not kept waiting by the index.
+const GATHER: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// Starts to follow. `published` comes from the store.
 pub fn follow(
     runtime: &Handle,
@@ -52,6 +56,7 @@ pub fn follow(
             drop(store);
             // What was told while feeding has left its mark; the rest of the time this sleeps.
             let _ = tokio::time::timeout(LOOK_AGAIN, news.notified()).await;
+            tokio::time::sleep(GATHER).await;
         }
     });
 }

@@ -34,7 +34,7 @@ struct Watched {
 
 struct Room {
     version: watch::Sender<u64>,
-    /// The session was deleted, which no operation of its log tells.
+    /// The session was deleted. Its log says so too, but nobody may read that any more.
     is_gone: AtomicBool,
     operations: Mutex<VecDeque<Arc<Operation>>>,
 }
@@ -146,15 +146,6 @@ impl Running {
 }
 
 impl Live {
-    /// A reply begins.
-    pub fn begin(&self, session: SessionId, node: NodeId, user: UserId) -> Arc<Running> {
-        let running = running(session, node, user);
-        let mut all = lock(&self.running);
-        all.insert(node, Arc::clone(&running));
-        self.count.send_replace(all.len());
-        running
-    }
-
     /// Replies of one request begin together; `None` if there is no room for all of them, and then none begins.
     pub fn begin_all(
         &self,
@@ -350,6 +341,11 @@ mod tests {
         Arc::new(Operation { op, kind: Act::Checkout, actor: None, at: Time(0), step: op, effects: vec![] })
     }
 
+    fn begin(live: &Live, n: u128, user: UserId) -> Arc<Running> {
+        let most = Most { per_user: usize::MAX, in_all: usize::MAX };
+        live.begin_all(session(), &[node(n)], user, most).unwrap().remove(0)
+    }
+
     #[tokio::test]
     async fn a_watcher_takes_what_it_has_not_seen() {
         let live = Arc::new(Live::default());
@@ -372,7 +368,7 @@ mod tests {
     async fn who_watches_a_deleted_session_is_told() {
         let live = Arc::new(Live::default());
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        let running = live.begin(session(), node(1), user);
+        let running = begin(&live, 1, user);
         let mut watcher = live.watch(session());
         assert!(!watcher.is_gone());
         live.forget(session());
@@ -420,7 +416,7 @@ mod tests {
     fn text_is_unsaved_until_it_is_said_to_be_saved() {
         let live = Live::default();
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        let running = live.begin(session(), node(3), user);
+        let running = begin(&live, 3, user);
         live.write(&running, "天空", "", "streaming");
         let piece = Some(("天空".to_owned(), String::new()));
         assert_eq!((running.unsaved(), running.unsaved()), (piece.clone(), piece), "the disk may have been full");
@@ -460,8 +456,8 @@ mod tests {
         let live = Arc::new(Live::default());
         let watcher = live.watch(session());
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        live.begin(session(), node(1), user);
-        live.begin(session(), node(2), user);
+        begin(&live, 1, user);
+        begin(&live, 2, user);
         let effects = vec![Effect::Completed { node: node(1) }];
         let completed = Operation { effects, ..(*operation(1)).clone() };
         live.publish(session(), &Arc::new(completed));
@@ -472,7 +468,7 @@ mod tests {
     #[tokio::test]
     async fn who_first_asks_for_the_end_counts() {
         let live = Live::default();
-        let running = live.begin(session(), node(1), UserId::new(uuid::Uuid::from_u128(2)));
+        let running = begin(&live, 1, UserId::new(uuid::Uuid::from_u128(2)));
         running.interrupt();
         running.cancel();
         assert_eq!((running.stopped().await, running.stopped().await), (Stop::Interrupted, Stop::Interrupted));

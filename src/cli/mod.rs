@@ -1,4 +1,4 @@
-//! The command line: bare `clotho` serves. To add a command: a variant of [`Command`], a file with its name, an arm in
+//! The command line: bare `clotho` serves. To add a command: a variant of `Command`, a file with its name, an arm in
 //! [`run`]. Commands print to standard output what was asked for and to standard error what went wrong, with a hint.
 //! Nothing below this floor prints, reads the command line or the environment, or ends the process.
 

@@ -1,7 +1,9 @@
 //! The body of a request: bounded bytes, UTF-8, JSON that is not too deep, then the shape that the handler wants. Every
 //! refusal names the field.
 
+use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -9,7 +11,8 @@ use actix_web::dev::Payload;
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, web};
 use futures_util::StreamExt;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 
 use super::error::{ApiError, Code};
 use super::scan;
@@ -20,23 +23,78 @@ const PIECE_WITHIN: Duration = Duration::from_secs(15);
 /// How long a whole body may take.
 const BODY_WITHIN: Duration = Duration::from_secs(120);
 
-/// A JSON body of the shape `T`. An empty body counts as `{}`.
+/// A JSON body of the shape `T`, an object. An empty body counts as `{}`.
 pub struct Body<T>(pub T);
+
+/// A JSON body that is a list of objects of the shape `T`.
+pub struct ListBody<T>(pub Vec<T>);
+
+type Reading<B> = Pin<Box<dyn Future<Output = Result<B, ApiError>>>>;
 
 impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     type Error = ApiError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+    type Future = Reading<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (request, payload) = (request.clone(), payload.take());
+        let body = json(request, payload);
         Box::pin(async move {
-            let limits = &app(&request)?.config.limits;
-            let bytes = read(&request, payload, limits.body_bytes).await?;
-            if !bytes.is_empty() {
-                is_json(&request)?;
-            }
-            parse(&bytes, limits.json_depth).map(Self)
+            let (bytes, max_depth) = body.await?;
+            parse(&bytes, max_depth).map(Self)
         })
+    }
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for ListBody<T> {
+    type Error = ApiError;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = json(request, payload);
+        Box::pin(async move {
+            let (bytes, max_depth) = body.await?;
+            let list: Vec<Object<T>> = parse_any(&bytes, max_depth)?;
+            Ok(Self(list.into_iter().map(|object| object.0).collect()))
+        })
+    }
+}
+
+/// The bytes of a JSON body, and how deep it may be.
+fn json(
+    request: &HttpRequest,
+    payload: &mut Payload,
+) -> impl Future<Output = Result<(Vec<u8>, usize), ApiError>> + use<> {
+    let (request, payload) = (request.clone(), payload.take());
+    async move {
+        let limits = &app(&request)?.config.limits;
+        let bytes = read(&request, payload, limits.body_bytes).await?;
+        if !bytes.is_empty() {
+            is_json(&request)?;
+        }
+        Ok((bytes, limits.json_depth))
+    }
+}
+
+/// A shape that is written as an object. What is derived would also take a list of its fields in their order, and a client
+/// that sends a list where an object belongs has made a mistake.
+pub struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        from.deserialize_map(Reader(PhantomData))
     }
 }
 
@@ -97,11 +155,15 @@ fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
     Err(ApiError::new(Code::UnsupportedMedia, format!("the body must be JSON in UTF-8, but Content-Type says {got}")))
 }
 
-/// The shape `T` from JSON.
+/// The shape `T` from a JSON object.
 ///
 /// # Errors
 /// `malformed` for what is no JSON, `invalid` with the field for what does not fit.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, ApiError> {
+    parse_any::<Object<T>>(bytes, max_depth).map(|object| object.0)
+}
+
+fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, ApiError> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ApiError::new(Code::Malformed, format!("not UTF-8 at byte {}", error.valid_up_to())))?;
@@ -196,6 +258,8 @@ mod tests {
         check(br#"{"name": "a", "inner": {"list": [1, 300]}}"#, Code::Invalid, Some("inner.list[1]"), "300");
         check(br#"{"name": "a", "inner": {}}"#, Code::Invalid, Some("inner.list"), "missing field");
         check(br#"{"name": "a\u0000"}"#, Code::Invalid, Some("name"), "U+0000");
-        check(br#"[]"#, Code::Invalid, Some(""), "");
+        check(br#"[]"#, Code::Invalid, Some(""), "expected an object");
+        check(br#"["a"]"#, Code::Invalid, Some(""), "expected an object");
+        check(br#"5"#, Code::Invalid, Some(""), "expected an object");
     }
 }

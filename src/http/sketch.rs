@@ -8,10 +8,11 @@ use utoipa::openapi::{Ref, RefOr, Required};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::answer::{Nothing, Reply};
-use super::body::Body;
+use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
 use super::query::{Cid, Nid, Pid, PluginName, Query, Sid};
+use super::wire::List;
 use crate::app::App;
 
 /// What is known of a route while it is described.
@@ -62,6 +63,12 @@ pub trait Output {
 impl<T: ToSchema> Input for Body<T> {
     fn describe(sketch: &mut Sketch) {
         sketch.body = Some(sketch.shape::<T>());
+    }
+}
+
+impl<T: ToSchema> Input for ListBody<T> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.body = Some(sketch.shape::<List<T>>());
     }
 }
 

@@ -1,4 +1,4 @@
-//! One route: its address, who may call it, its handler. Everything that routes need in common happens in [`pass`]: the
+//! One route: its address, who may call it, its handler. Everything that routes need in common happens in `pass`: the
 //! caller is known before the handler runs, a panic becomes a refusal, and a repeated key gives the first answer.
 
 use std::panic::AssertUnwindSafe;

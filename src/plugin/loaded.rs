@@ -112,11 +112,6 @@ impl Loaded {
         self.schema.as_ref()
     }
 
-    /// The name under which its schema is kept: which rules were in force is a fact of a path.
-    pub fn schema_hash(&self) -> Option<&str> {
-        self.schema.as_ref().map(|schema| schema.hash())
-    }
-
     /// Whether the script defines a hook. If not, calling it costs nothing.
     pub fn has(&self, hook: Hook) -> bool {
         self.hooks.contains(&hook)

@@ -44,7 +44,7 @@ mod version;
 mod words;
 
 pub use call::{Answer, Call, Hook, NodeFacts, Outcome, QuickReply, Recent, Usage};
-pub use catalogue::{Catalogue, Entry, Misfit, fit_together, order};
+pub use catalogue::{Catalogue, Entry, order};
 pub use command::Typed;
 pub use dice::{Dice, Fall, MalformedDice, Roll, Seeds};
 pub use error::{ErrorKind, Frame, ScriptError, SourceLine};

@@ -16,10 +16,7 @@ const CLEAN: &str = "clean";
 
 /// Where an index lives.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
-    Folder(PathBuf),
-    Memory,
-}
+pub(super) struct Place(pub PathBuf);
 
 /// An open index.
 pub(super) struct Open {
@@ -34,7 +31,7 @@ pub(super) struct Open {
 impl Place {
     /// Opens the index that is there, or makes an empty one in the place of a missing, damaged or foreign one.
     pub fn open(&self, upstream: Upstream) -> Result<Open, SearchError> {
-        let Self::Folder(folder) = self else { return self.create() };
+        let Self(folder) = self;
         fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
         let was_clean = folder.join(CLEAN).exists();
         match guarded(|| existing(folder, upstream)) {
@@ -53,32 +50,23 @@ impl Place {
     /// Makes an empty index, after throwing away what is there.
     pub fn create(&self) -> Result<Open, SearchError> {
         let schema = FIELDS.schema.clone();
-        let index = match self {
-            Self::Memory => tantivy::Index::create_in_ram(schema),
-            Self::Folder(folder) => {
-                fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
-                throw_away(folder).map_err(|cause| self.unusable(cause))?;
-                tantivy::Index::create_in_dir(folder, schema)?
-            }
-        };
+        let Self(folder) = self;
+        fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
+        throw_away(folder).map_err(|cause| self.unusable(cause))?;
+        let index = tantivy::Index::create_in_dir(folder, schema)?;
         let reader = reader(&index)?;
         Ok(Open { index, reader, cursor: 0, is_suspect: false })
     }
 
     /// Says that everything is on disk and nobody writes any more.
     pub fn mark_clean(&self) {
-        let Self::Folder(folder) = self else { return };
-        if let Err(error) = fs::write(folder.join(CLEAN), "") {
+        if let Err(error) = fs::write(self.0.join(CLEAN), "") {
             tracing::debug!(%error, "the search index will be checked at the next start");
         }
     }
 
     fn unusable(&self, cause: io::Error) -> SearchError {
-        let folder = match self {
-            Self::Folder(folder) => folder.display().to_string(),
-            Self::Memory => "memory".to_owned(),
-        };
-        SearchError::Folder { folder, cause }
+        SearchError::Folder { folder: self.0.display().to_string(), cause }
     }
 }
 

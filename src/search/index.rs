@@ -4,8 +4,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use uuid::Uuid;
-
 use super::disk::Place;
 use super::find::{Found, Request};
 use super::queue::{Queue, SendError};
@@ -43,18 +41,7 @@ impl Index {
     /// # Errors
     /// The folder cannot be read or written, or the system gives no thread.
     pub fn open(folder: &Path, upstream: Upstream, settings: config::Search) -> Result<Self, SearchError> {
-        Self::start(Place::Folder(folder.to_owned()), upstream, settings)
-    }
-
-    /// An empty index that lives in memory, for tests.
-    ///
-    /// # Errors
-    /// The system gives no thread.
-    pub fn in_memory(settings: config::Search) -> Result<Self, SearchError> {
-        Self::start(Place::Memory, Upstream { id: Uuid::nil(), newest: 0 }, settings)
-    }
-
-    fn start(place: Place, upstream: Upstream, settings: config::Search) -> Result<Self, SearchError> {
+        let place = Place(folder.to_owned());
         let open = place.open(upstream)?;
         let queue = Queue::new(open.cursor, open.is_suspect);
         let shared = Arc::new(Shared::new(queue, open));

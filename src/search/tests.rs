@@ -48,8 +48,27 @@ fn put(index: &Index, documents: &[Document]) {
     index.flush().unwrap();
 }
 
-fn holding(texts: &[&str]) -> Index {
-    let index = Index::in_memory(patient()).unwrap();
+/// An index in a folder of its own, which goes with it.
+struct Scratch {
+    index: Index,
+    _folder: tempfile::TempDir,
+}
+
+impl std::ops::Deref for Scratch {
+    type Target = Index;
+
+    fn deref(&self) -> &Index {
+        &self.index
+    }
+}
+
+fn scratch(settings: config::Search) -> Scratch {
+    let folder = tempfile::tempdir().unwrap();
+    Scratch { index: Index::open(folder.path(), UPSTREAM, settings).unwrap(), _folder: folder }
+}
+
+fn holding(texts: &[&str]) -> Scratch {
+    let index = scratch(patient());
     let documents: Vec<Document> = (1..).zip(texts).map(|(n, text)| document(n, text)).collect();
     put(&index, &documents);
     index
@@ -131,7 +150,7 @@ fn emoji_can_be_found() {
 /// Security promise 2: no one finds what they may not read, also not by a negative or by counting.
 #[test]
 fn owners_find_only_their_own() {
-    let index = Index::in_memory(patient()).unwrap();
+    let index = scratch(patient());
     let foreign = Document { owner: user(2), session: session(2), ..document(2, "the secret lantern") };
     put(&index, &[document(1, "the lantern"), foreign]);
     for text in ["lantern", "the -fog", "role:user", "name:Rin"] {
@@ -147,7 +166,7 @@ fn owners_find_only_their_own() {
 #[test]
 fn filters() {
     let character = CharacterId::new(Uuid::from_u128(7));
-    let index = Index::in_memory(patient()).unwrap();
+    let index = scratch(patient());
     let spoken = Document {
         role: Role::Assistant,
         character: Some(character),
@@ -192,7 +211,7 @@ fn hits_carry_ranges_not_markup() {
 
 #[test]
 fn pages_and_the_iterator_agree() {
-    let index = Index::in_memory(patient()).unwrap();
+    let index = scratch(patient());
     put(&index, &log(150));
     let found = index.find(&request("lantern"));
     let all: Vec<NodeId> = found.iter().map(|hit| hit.unwrap().node).collect();
@@ -227,13 +246,13 @@ fn a_node_has_one_document_and_goes_when_removed() {
 
 #[test]
 fn changes_are_committed_without_being_asked() {
-    let index = Index::in_memory(config::Search::default()).unwrap();
+    let index = scratch(config::Search::default());
     index.send(0, vec![Change::Put(document(1, "fog"))], 5).unwrap();
     while index.progress().visible < 5 {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(found(&index, "fog"), [1]);
-    let by_count = Index::in_memory(config::Search { commit_docs: 3, ..patient() }).unwrap();
+    let by_count = scratch(config::Search { commit_docs: 3, ..patient() });
     by_count.send(0, (1..=3).map(|n| Change::Put(document(n, "fog"))).collect(), 3).unwrap();
     while by_count.progress().committed < 3 {
         std::thread::sleep(Duration::from_millis(1));
@@ -248,7 +267,7 @@ fn changes_are_committed_without_being_asked() {
 
 #[test]
 fn who_feeds_must_know_where_it_stands() {
-    let index = Index::in_memory(patient()).unwrap();
+    let index = scratch(patient());
     index.send(0, Vec::new(), 4).unwrap();
     assert_eq!(index.send(0, vec![Change::Put(document(1, "fog"))], 5), Err(SendError::Elsewhere(4)));
     assert_eq!(index.cursor(), 4);
@@ -407,7 +426,7 @@ proptest! {
     /// Whatever is typed, the answer is hits of one's own or a sentence.
     #[test]
     fn no_search_breaks_it(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
-        let index = Index::in_memory(patient()).unwrap();
+        let index = scratch(patient());
         put(&index, &[document(1, &text), Document { owner: user(2), ..document(2, &text) }]);
         if let Ok(query) = Query::parse(&text) {
             let found = index.find(&Request::new(user(1), query));

@@ -113,7 +113,7 @@ impl Tx<'_> {
 
     fn root_row(&mut self, owner_n: i64, session: &Session, root: &Draft) -> Result<(i64, NodeRow), StoreError> {
         let last: Option<i64> =
-            self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).first(conn)?))?;
+            self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
         let row = SessionRow {
             n,
@@ -317,7 +317,7 @@ impl Tx<'_> {
         let start = from.n;
         let down: Vec<Down> = self.run(|conn| {
             let query = diesel::sql_query(
-                "WITH RECURSIVE down (n, step) AS (SELECT n, 0 FROM nodes WHERE n = ? UNION ALL \
+                "WITH RECURSIVE down (n, step) AS (SELECT n, 0 FROM nodes WHERE n = $1 UNION ALL \
                  SELECT c.n, down.step + 1 FROM down JOIN nodes p ON p.n = down.n JOIN nodes c ON c.n = COALESCE( \
                    (SELECT r.n FROM nodes r WHERE r.n = p.remembered_n AND r.parent_n = p.n AND NOT r.is_hidden), \
                    (SELECT k.n FROM nodes k WHERE k.parent_n = p.n AND k.status = 1 AND NOT k.is_hidden \

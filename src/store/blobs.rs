@@ -10,11 +10,11 @@ use super::tables::blobs;
 pub fn put(conn: &mut Conn, bytes: &[u8]) -> Result<(i64, String), StoreError> {
     let hash = blake3::hash(bytes);
     let found: Option<i64> =
-        blobs::table.filter(blobs::hash.eq(hash.as_bytes().to_vec())).select(blobs::n).first(conn).optional()?;
+        blobs::table.filter(blobs::hash.eq(hash.as_bytes().to_vec())).select(blobs::n).get_result(conn).optional()?;
     let n = match found {
         Some(n) => n,
         None => {
-            let n = blobs::table.select(diesel::dsl::max(blobs::n)).first::<Option<i64>>(conn)?.unwrap_or(0) + 1;
+            let n = blobs::table.select(diesel::dsl::max(blobs::n)).get_result::<Option<i64>>(conn)?.unwrap_or(0) + 1;
             let row = (blobs::n.eq(n), blobs::hash.eq(hash.as_bytes().to_vec()), blobs::bytes.eq(bytes.to_vec()));
             diesel::insert_into(blobs::table).values(row).execute(conn)?;
             n
@@ -25,7 +25,7 @@ pub fn put(conn: &mut Conn, bytes: &[u8]) -> Result<(i64, String), StoreError> {
 
 /// The bytes of a row.
 pub fn get(conn: &mut Conn, n: i64) -> Result<Vec<u8>, StoreError> {
-    let bytes = blobs::table.find(n).select(blobs::bytes).first(conn).optional()?;
+    let bytes = blobs::table.find(n).select(blobs::bytes).get_result(conn).optional()?;
     bytes.ok_or(StoreError::Inconsistent { table: "blobs", column: "n", row: n })
 }
 
@@ -33,7 +33,10 @@ pub fn get(conn: &mut Conn, n: i64) -> Result<Vec<u8>, StoreError> {
 pub fn by_hash(conn: &mut Conn, hex: &str) -> Result<Vec<u8>, StoreError> {
     let bad = StoreError::Inconsistent { table: "blobs", column: "hash", row: 0 };
     let Ok(hash) = blake3::Hash::from_hex(hex) else { return Err(bad) };
-    let bytes: Option<Vec<u8>> =
-        blobs::table.filter(blobs::hash.eq(hash.as_bytes().to_vec())).select(blobs::bytes).first(conn).optional()?;
+    let bytes: Option<Vec<u8>> = blobs::table
+        .filter(blobs::hash.eq(hash.as_bytes().to_vec()))
+        .select(blobs::bytes)
+        .get_result(conn)
+        .optional()?;
     bytes.filter(|bytes| blake3::hash(bytes) == hash).ok_or(bad)
 }

@@ -41,7 +41,7 @@ impl Reader<'_> {
             .filter(nodes::parent_n.eq(placed.n))
             .filter(nodes::status.eq(Status::Generating.code()))
             .filter(nodes::is_hidden.eq(false));
-        Ok(running.select(nodes::n).first::<i64>(self.conn).optional()?.is_some())
+        Ok(running.select(nodes::n).get_result::<i64>(self.conn).optional()?.is_some())
     }
 }
 
@@ -67,7 +67,7 @@ impl Tx<'_> {
                 .filter(nodes::kind.eq(Kind::Change.code()))
                 .filter(nodes::rules_n.eq(rules_n))
                 .filter(nodes::is_hidden.eq(false));
-            Ok(bridges.select(nodes::n).first::<i64>(conn).optional()?.is_some())
+            Ok(bridges.select(nodes::n).get_result::<i64>(conn).optional()?.is_some())
         })?;
         Ok(found)
     }

@@ -40,9 +40,9 @@ impl Rung {
 pub fn climb(conn: &mut Conn, from: i64, depth: i32) -> Result<Vec<Rung>, StoreError> {
     let query = diesel::sql_query(
         "WITH RECURSIVE up (n, parent_n, remembered_n, depth) AS ( \
-           SELECT n, parent_n, remembered_n, depth FROM nodes WHERE n = ? UNION ALL \
+           SELECT n, parent_n, remembered_n, depth FROM nodes WHERE n = $1 UNION ALL \
            SELECT p.n, p.parent_n, p.remembered_n, p.depth FROM up JOIN nodes p ON p.n = up.parent_n \
-           WHERE up.depth > ? AND p.depth < up.depth) \
+           WHERE up.depth > $2 AND p.depth < up.depth) \
          SELECT n, parent_n, remembered_n, depth FROM up",
     );
     Ok(prepared(query.bind::<BigInt, _>(from).bind::<Integer, _>(depth)).load(conn)?)
@@ -77,48 +77,17 @@ pub fn up_to_meeting(conn: &mut Conn, from: Rung, to: Rung) -> Result<Vec<Rung>,
     Ok(way)
 }
 
-/// Which nodes of a path a page holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
-    /// What the chat view shows: enabled messages.
-    Enabled,
-    /// Disabled ones too.
-    Disabled,
-    /// Everything on the path but placeholders: root and change nodes as well.
-    All,
-}
-
 #[derive(QueryableByName)]
 struct Found {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
 
-/// The rows on the way up from `start`, nearest first, at most `limit` of those wanted. The recursion is read lazily, so
-/// the cost is that of the page, not of the depth.
-pub fn page_up(conn: &mut Conn, start: i64, limit: i64, show: Show) -> Result<Vec<i64>, StoreError> {
-    // kind: 0 root, 3 change; status: 0 generating.
-    let (all, disabled) = match show {
-        Show::Enabled => (0, 0),
-        Show::Disabled => (0, 1),
-        Show::All => (1, 1),
-    };
-    let query = diesel::sql_query(
-        "WITH RECURSIVE up (n, parent_n, kind, status, is_enabled) AS ( \
-           SELECT n, parent_n, kind, status, is_enabled FROM nodes WHERE n = ? \
-           UNION ALL SELECT p.n, p.parent_n, p.kind, p.status, p.is_enabled FROM nodes p JOIN up ON p.n = up.parent_n) \
-         SELECT n FROM up WHERE status <> 0 AND (? = 1 OR kind NOT IN (0, 3)) AND (? = 1 OR is_enabled) LIMIT ?",
-    );
-    let query = query.bind::<BigInt, _>(start).bind::<Integer, _>(all).bind::<Integer, _>(disabled);
-    let rows: Vec<Found> = prepared(query.bind::<BigInt, _>(limit)).load(conn)?;
-    Ok(rows.into_iter().map(|row| row.n).collect())
-}
-
 /// The nearest context node at or above a node: not of a model, no change node (`domain.md` 1).
 pub fn context_above(conn: &mut Conn, start: i64) -> Result<Option<i64>, StoreError> {
     // role: 2 assistant; kind: 3 change.
     let query = diesel::sql_query(
-        "WITH RECURSIVE up (n, parent_n, role, kind) AS (SELECT n, parent_n, role, kind FROM nodes WHERE n = ? \
+        "WITH RECURSIVE up (n, parent_n, role, kind) AS (SELECT n, parent_n, role, kind FROM nodes WHERE n = $1 \
            UNION ALL SELECT p.n, p.parent_n, p.role, p.kind FROM nodes p JOIN up ON p.n = up.parent_n) \
          SELECT n FROM up WHERE role <> 2 AND kind <> 3 LIMIT 1",
     );

@@ -12,7 +12,7 @@ use super::conn::Conn;
 use super::error::StoreError;
 use super::prepared::update;
 use super::read::Held;
-use super::tables::{nodes, sessions, texts};
+use super::tables::{nodes, sessions};
 use super::tx::Tx;
 
 impl Tx<'_> {
@@ -53,7 +53,12 @@ impl Tx<'_> {
                 self.edited.push(n);
                 Ok(())
             }
-            Effect::Rated { node, to, .. } => self.rate(held, *node, *to),
+            Effect::Rated { node, to, .. } => {
+                let (n, stars) = (self.n_of(held, *node)?, to.map(i16::from));
+                self.set(|conn| update(nodes::table, nodes::rating.eq(stars), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.rating = stars);
+                Ok(())
+            }
             Effect::Setting { name, to, .. } => self.setting(held, name, to),
         }
     }
@@ -83,30 +88,14 @@ impl Tx<'_> {
         self.set(|conn| update(nodes::table, parent_n, own).execute(conn))?;
         self.memory.forget_nodes();
         self.edited.push(row.n);
-        let rules_n = if row.begins_rules { row.rules_n } else { above.rules_n };
         let (deeper, later) = (above.depth - old.depth, above.turn - old.turn);
-        if (deeper, later, rules_n) == (0, 0, row.rules_n) {
-            return Ok(());
+        if (deeper, later) != (0, 0) {
+            self.run(|conn| derive_below(conn, row.n, deeper, later))?;
         }
-        self.run(|conn| derive_below(conn, row.n, deeper, later, rules_n))
-    }
-
-    fn rate(&mut self, held: &Held, node: NodeId, rating: Option<u8>) -> Result<(), StoreError> {
-        let n = self.n_of(held, node)?;
-        let text: String = self.run(|conn| Ok(texts::table.find(n).select(texts::metadata).first(conn)?))?;
-        let mut metadata: serde_json::Map<String, Value> = self.run(|_| {
-            serde_json::from_str(&text).map_err(|_| StoreError::Inconsistent {
-                table: "texts",
-                column: "metadata",
-                row: n,
-            })
-        })?;
-        match rating {
-            Some(stars) => _ = metadata.insert("rating".into(), stars.into()),
-            None => _ = metadata.shift_remove("rating"),
+        if !row.begins_rules && row.rules_n != above.rules_n {
+            self.run(|conn| pass_on(conn, row.n, above.rules_n))?;
         }
-        let text = Value::Object(metadata).to_string();
-        self.set(|conn| update(texts::table, texts::metadata.eq(text), texts::n.eq(n)).execute(conn))
+        Ok(())
     }
 
     fn setting(&mut self, held: &mut Held, name: &str, to: &Value) -> Result<(), StoreError> {
@@ -136,16 +125,24 @@ impl Tx<'_> {
     }
 }
 
-/// Rewrites depth, turn and rules at and below a node that was moved. Rules go down to where others begin.
-fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32, rules_n: Option<i64>) -> Result<(), StoreError> {
+/// Rewrites depth and turn at and below a node that was moved.
+fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32) -> Result<(), StoreError> {
     let query = diesel::sql_query(
-        "WITH RECURSIVE below (n, rules_n) AS (SELECT n, ? FROM nodes WHERE n = ? UNION ALL \
-           SELECT c.n, CASE WHEN c.begins_rules THEN c.rules_n ELSE below.rules_n END \
-           FROM below JOIN nodes c ON c.parent_n = below.n) \
-         UPDATE nodes SET depth = nodes.depth + ?, turn = nodes.turn + ?, rules_n = below.rules_n \
-         FROM below WHERE nodes.n = below.n",
+        "UPDATE nodes SET depth = depth + $1, turn = turn + $2 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $3 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n) SELECT n FROM below)",
     );
-    let bound = query.bind::<Nullable<BigInt>, _>(rules_n).bind::<BigInt, _>(n);
-    bound.bind::<Integer, _>(deeper).bind::<Integer, _>(later).execute(conn)?;
+    query.bind::<Integer, _>(deeper).bind::<Integer, _>(later).bind::<BigInt, _>(n).execute(conn)?;
+    Ok(())
+}
+
+/// Rewrites the rules in force at and below a node that was moved, down to where others begin.
+fn pass_on(conn: &mut Conn, n: i64, rules_n: Option<i64>) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "UPDATE nodes SET rules_n = $1 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $2 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND NOT c.begins_rules) SELECT n FROM below)",
+    );
+    query.bind::<Nullable<BigInt>, _>(rules_n).bind::<BigInt, _>(n).execute(conn)?;
     Ok(())
 }

@@ -5,8 +5,9 @@
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `worlds.rs` the fold along a path, `shape.rs` the reading of many nodes at once, `traces.rs` why a reply exists,
-//!   `people.rs` users and cards. `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
+//!   `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
+//!   why a reply exists, `people.rs` users and cards. `caches.rs` is what readers keep in memory, `memory.rs` what the
+//!   writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
@@ -22,6 +23,7 @@ mod error;
 mod memory;
 mod overlay;
 mod pack;
+mod page;
 mod people;
 mod prepared;
 mod read;
@@ -44,11 +46,11 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Written};
-pub use climb::Show;
 pub use error::{StoreError, WriteError};
 pub use overlay::StateUpdate;
+pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
-pub use read::{Held, Page, Placed, Reader};
+pub use read::{Held, Placed, Reader};
 pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Counts, Dressed, Sketch};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use diesel::prelude::*;
 use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId};
@@ -11,10 +10,9 @@ use crate::tree::edit::Refusal;
 use crate::tree::{Effects, Kind, PersonaRef, Session, Status};
 
 use super::acts::{Actor, may_be_kept};
-use super::error::{StoreError, WriteError};
+use super::error::WriteError;
 use super::read::Held;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
-use super::tables::texts;
 use super::tx::{Entry, Tx};
 
 /// What becomes of a node's overlay; `None` = as it is.
@@ -78,12 +76,7 @@ impl Tx<'_> {
         if row.kind == Kind::Root.code() {
             return Err(Refusal::Conflict("the root cannot be switched off".into()).into());
         }
-        let rating = self.run(|conn| {
-            let text: String = texts::table.find(row.n).select(texts::metadata).first(conn)?;
-            let bad = |_| StoreError::Inconsistent { table: "texts", column: "metadata", row: row.n };
-            let metadata: Value = serde_json::from_str(&text).map_err(bad)?;
-            Ok(metadata.get("rating").and_then(Value::as_u64).and_then(|stars| u8::try_from(stars).ok()))
-        })?;
+        let rating = row.rating.and_then(|stars| u8::try_from(stars).ok());
         Ok(Overlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating })
     }
 

@@ -85,7 +85,7 @@ macro_rules! cards {
                     .filter($table::id.eq(id.as_bytes().to_vec()))
                     .filter($table::trashed.is_null())
                     .select(($table::n, $table::id, $table::card, $table::created, $table::updated))
-                    .first(self.conn)
+                    .get_result(self.conn)
                     .optional()?;
                 row.map(|row| card(stringify!($table), row, <$id>::from_slice)).transpose()
             }
@@ -99,7 +99,7 @@ macro_rules! cards {
             pub fn $put(&mut self, owner: UserId, new: &$card) -> Result<(), WriteError> {
                 let owner_n = self.user_n(owner)?;
                 self.run(|conn| {
-                    let n: Option<i64> = $table::table.select(diesel::dsl::max($table::n)).first(conn)?;
+                    let n: Option<i64> = $table::table.select(diesel::dsl::max($table::n)).get_result(conn)?;
                     let row = (
                         $table::n.eq(n.unwrap_or(0) + 1),
                         $table::id.eq(new.id.as_bytes().to_vec()),
@@ -213,7 +213,7 @@ impl Reader<'_> {
             .filter(answers::key.eq(key))
             .filter(answers::created.ge(after.0))
             .select((answers::request, answers::status, answers::body))
-            .first(self.conn)
+            .get_result(self.conn)
             .optional()?;
         Ok(row.map(|(request, status, body)| Answer { request, status: u16::try_from(status).unwrap_or(0), body }))
     }
@@ -226,7 +226,7 @@ impl Tx<'_> {
     /// The database fails.
     pub fn put_user(&mut self, user: &User, at: Time) -> Result<(), WriteError> {
         self.run(|conn| {
-            let n: Option<i64> = users::table.select(diesel::dsl::max(users::n)).first(conn)?;
+            let n: Option<i64> = users::table.select(diesel::dsl::max(users::n)).get_result(conn)?;
             let row = (
                 users::n.eq(n.unwrap_or(0) + 1),
                 users::id.eq(user.id.as_bytes().to_vec()),
@@ -243,7 +243,7 @@ impl Tx<'_> {
     pub(super) fn user_n(&mut self, id: UserId) -> Result<i64, WriteError> {
         let found: Option<i64> = self.run(|conn| {
             let of_id = users::table.filter(users::id.eq(id.as_bytes().to_vec()));
-            Ok(of_id.select(users::n).first(conn).optional()?)
+            Ok(of_id.select(users::n).get_result(conn).optional()?)
         })?;
         found.ok_or(WriteError::Refused(Refusal::NotFound("the user")))
     }
@@ -287,13 +287,13 @@ impl Tx<'_> {
         let taken = self.run(|conn| {
             diesel::delete(answers::table.filter(answers::created.lt(forget_before.0))).execute(conn)?;
             let own = answers::table.filter(answers::caller_n.eq(caller_n)).filter(answers::key.eq(key));
-            Ok(own.select(answers::n).first::<i64>(conn).optional()?)
+            Ok(own.select(answers::n).get_result::<i64>(conn).optional()?)
         })?;
         if taken.is_some() {
             return Err(Refusal::Conflict("that Idempotency-Key has been answered".into()).into());
         }
         self.run(|conn| {
-            let n: Option<i64> = answers::table.select(diesel::dsl::max(answers::n)).first(conn)?;
+            let n: Option<i64> = answers::table.select(diesel::dsl::max(answers::n)).get_result(conn)?;
             let row = (
                 answers::n.eq(n.unwrap_or(0) + 1),
                 answers::caller_n.eq(caller_n),

@@ -1,5 +1,9 @@
 //! Statements that a connection prepares once and keeps. Diesel prepares every `UPDATE` and all hand-written SQL anew, since
 //! it cannot know how many different texts there will be; whoever uses this knows that there are few.
+//!
+//! SQLite itself prepares a kept statement anew, unseen, whenever a plain `LIMIT ?` is bound: its planner has looked at the
+//! number. So what is asked for all day ends in `LIMIT 0 + ?`, and one row is taken with `get_result`, since `first` adds
+//! such a limit.
 
 use diesel::backend::Backend;
 use diesel::connection::Connection;

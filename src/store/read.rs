@@ -12,7 +12,7 @@ use crate::tree::{Delta, Node, Role, Session, Siblings};
 use crate::world::World;
 
 use super::caches::Caches;
-use super::climb::{self, Show};
+use super::climb;
 use super::conn::{self, Conn};
 use super::error::StoreError;
 use super::prepared::prepared;
@@ -27,6 +27,22 @@ diesel::alias! {
     const REMEMBERED: Alias<Remembered> = nodes as remembered;
     const ROOTS: Alias<Roots> = nodes as roots;
     const HEADS: Alias<Heads> = nodes as heads;
+}
+
+/// Nodes with their texts and the ids of their parents and of the children they remember.
+macro_rules! full_nodes {
+    () => {
+        nodes::table
+            .inner_join(texts::table.on(texts::n.eq(nodes::n)))
+            .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
+            .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
+            .select((
+                NodeRow::as_select(),
+                TextRow::as_select(),
+                PARENTS.field(nodes::id).nullable(),
+                REMEMBERED.field(nodes::id).nullable(),
+            ))
+    };
 }
 
 /// A session as the store holds it: the domain's session and the rows behind it.
@@ -46,15 +62,6 @@ pub struct Placed {
     pub node: Node,
     /// The row number.
     pub n: i64,
-}
-
-/// One page of a path, oldest first.
-#[derive(Debug, Clone, Default)]
-pub struct Page {
-    /// The nodes.
-    pub nodes: Vec<Placed>,
-    /// The node before which the older page ends, if there is an older page.
-    pub next: Option<NodeId>,
 }
 
 /// A read of one snapshot.
@@ -117,10 +124,10 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn node(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
-        match node_row(self.conn, held.n, id)? {
-            Some(row) => Ok(load(self.conn, held.session.id, &[row.n])?.pop()),
-            None => Ok(None),
-        }
+        let named = nodes::id.eq(id.as_bytes().to_vec());
+        let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
+        let found: Option<NodeAndIds> = full_nodes!().filter(named).filter(own).get_result(self.conn).optional()?;
+        found.map(|found| placed(held.session.id, found)).transpose()
     }
 
     /// Nodes of a session by id, in the order given; unknown ones are left out.
@@ -128,11 +135,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn nodes(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<Placed>, StoreError> {
-        let mut rows = Vec::new();
-        for id in ids {
-            rows.extend(node_row(self.conn, held.n, *id)?.map(|row| row.n));
-        }
-        load(self.conn, held.session.id, &rows)
+        let found = ids.iter().map(|id| self.node(held, *id));
+        found.filter_map(Result::transpose).collect()
     }
 
     /// Nodes by row number, whatever session they belong to; used to rebuild traces.
@@ -141,34 +145,6 @@ impl<'a> Reader<'a> {
     /// The database fails or a row is damaged.
     pub fn placed(&mut self, held: &Held, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
         load(self.conn, held.session.id, rows)
-    }
-
-    /// One page of the path to `leaf`: the newest `limit` nodes that come before `before`, oldest first.
-    ///
-    /// # Errors
-    /// The database fails or a row is damaged.
-    pub fn page(
-        &mut self,
-        held: &Held,
-        leaf: NodeId,
-        before: Option<NodeId>,
-        limit: i64,
-        show: Show,
-    ) -> Result<Page, StoreError> {
-        let start = match before {
-            Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
-            None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
-        };
-        let Some(start) = start else { return Ok(Page::default()) };
-        let mut up = climb::page_up(self.conn, start, limit + 1, show)?;
-        let has_more = i64::try_from(up.len()).unwrap_or(i64::MAX) > limit;
-        if has_more {
-            up.pop();
-        }
-        up.reverse();
-        let nodes = load(self.conn, held.session.id, &up)?;
-        let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
-        Ok(Page { nodes, next })
     }
 
     /// The children of a node that stand in the tree, in creation order.
@@ -186,27 +162,13 @@ impl<'a> Reader<'a> {
         load(self.conn, held.session.id, &rows)
     }
 
-    /// The ids of the children of a node, in creation order.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn child_ids(&mut self, placed: &Placed) -> Result<Vec<NodeId>, StoreError> {
-        let ids: Vec<Vec<u8>> = nodes::table
-            .filter(nodes::parent_n.eq(placed.n))
-            .filter(nodes::is_hidden.eq(false))
-            .order(nodes::ordinal)
-            .select(nodes::id)
-            .load(self.conn)?;
-        Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
-    }
-
     /// The siblings of a node: children of its parent with its role, no change nodes (`domain.md` 1).
     ///
     /// # Errors
     /// The database fails.
     pub fn siblings(&mut self, placed: &Placed) -> Result<Siblings, StoreError> {
         let alone = Siblings { index: 0, ids: vec![placed.node.id] };
-        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).first(self.conn)?;
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         let Some(parent) = parent else { return Ok(alone) };
         let ids: Vec<Vec<u8>> = nodes::table
             .filter(nodes::parent_n.eq(parent))
@@ -299,7 +261,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn world_before(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
-        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).first(self.conn)?;
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         match parent {
             Some(parent) => self.world_of(held, parent),
             None => Ok(Arc::default()),
@@ -317,7 +279,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn rules(&mut self, placed: &Placed) -> Result<Arc<RulesInForce>, StoreError> {
-        let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).first(self.conn)?;
+        let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).get_result(self.conn)?;
         match rules_n {
             Some(n) => self.caches.rules(n, || super::rules::read(self.conn, n)),
             None => Ok(Arc::default()),
@@ -329,7 +291,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn delta(&mut self, placed: &Placed) -> Result<Delta, StoreError> {
-        let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).first(self.conn)?;
+        let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).get_result(self.conn)?;
         worlds::delta(self.conn, placed.n, revision)
     }
 
@@ -381,7 +343,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails.
     pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
-        Ok(operations::table.select(diesel::dsl::max(operations::n)).first::<Option<i64>>(self.conn)?.unwrap_or(0))
+        Ok(operations::table.select(diesel::dsl::max(operations::n)).get_result::<Option<i64>>(self.conn)?.unwrap_or(0))
     }
 
     /// Whether a node lies on the path from the root to `leaf`.
@@ -414,7 +376,7 @@ pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Hel
         .inner_join(HEADS.on(HEADS.field(nodes::n).eq(sessions::head_n)))
         .filter(sessions::id.eq(id.as_bytes().to_vec()))
         .select((SessionRow::as_select(), users::id, ROOTS.field(nodes::id), HEADS.field(nodes::id)))
-        .first(conn)
+        .get_result(conn)
         .optional()?;
     let Some((row, owner, root, head)) = found else { return Ok(None) };
     let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
@@ -436,31 +398,23 @@ pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Resul
         .filter(nodes::id.eq(id.as_bytes().to_vec()))
         .filter(nodes::session_n.eq(session_n))
         .select(NodeRow::as_select())
-        .first(conn)
+        .get_result(conn)
         .optional()?)
+}
+
+fn placed(session: SessionId, (row, text, parent, remembered): NodeAndIds) -> Result<Placed, StoreError> {
+    let n = row.n;
+    Ok(Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n })
 }
 
 /// Full nodes in the order of `rows`; one that is named twice comes twice.
 pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
     let mut found: HashMap<i64, Placed> = HashMap::with_capacity(rows.len());
     for chunk in rows.chunks(512) {
-        let some: Vec<NodeAndIds> = prepared(
-            nodes::table
-                .inner_join(texts::table.on(texts::n.eq(nodes::n)))
-                .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
-                .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
-                .filter(nodes::n.eq_any(padded(chunk)))
-                .select((
-                    NodeRow::as_select(),
-                    TextRow::as_select(),
-                    PARENTS.field(nodes::id).nullable(),
-                    REMEMBERED.field(nodes::id).nullable(),
-                )),
-        )
-        .load(conn)?;
-        for (row, text, parent, remembered) in some {
-            let n = row.n;
-            found.insert(n, Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n });
+        let some = prepared(full_nodes!().filter(nodes::n.eq_any(padded(chunk)))).load(conn)?;
+        for one in some {
+            let one = placed(session, one)?;
+            found.insert(one.n, one);
         }
     }
     Ok(rows.iter().filter_map(|n| found.get(n).cloned()).collect())

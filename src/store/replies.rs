@@ -236,7 +236,7 @@ impl Tx<'_> {
 fn running(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
     let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
     let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
-    Ok(running.select(nodes::n).first::<i64>(conn).optional()?)
+    Ok(running.select(nodes::n).get_result::<i64>(conn).optional()?)
 }
 
 fn segment(
@@ -246,7 +246,7 @@ fn segment(
     content: &str,
     reasoning: &str,
 ) -> Result<(), StoreError> {
-    let newest = || segments::table.select(diesel::dsl::max(segments::n)).first(conn);
+    let newest = || segments::table.select(diesel::dsl::max(segments::n)).get_result(conn);
     let row = (
         segments::n.eq(memory.next(Numbered::Segments, newest)?),
         segments::node_n.eq(node_n),

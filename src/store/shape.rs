@@ -11,8 +11,9 @@ use crate::tree::{Delta, Kind, Note, Siblings, Trouble};
 
 use super::conn::Conn;
 use super::error::StoreError;
+use super::page::Page;
 use super::prepared::prepared;
-use super::read::{Held, Page, Placed, Reader, load, node_row, padded};
+use super::read::{Held, Placed, Reader, load, node_row, padded};
 use super::replies::is_generating;
 use super::tables::{deltas, nodes};
 
@@ -59,7 +60,7 @@ pub struct Outline {
     beginning: String,
 }
 
-/// The outline of a node: [`Outline`] in the words of the domain.
+/// The outline of a node: `Outline` in the words of the domain.
 #[derive(Debug, Clone)]
 pub struct Sketch {
     /// The node.
@@ -155,7 +156,7 @@ impl Reader<'_> {
         let query = diesel::sql_query(
             "SELECT nodes.n, parent_n, id, role, kind, status, is_enabled, is_muted, since_keyframe, \
              CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END AS beginning \
-             FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = ? AND NOT is_hidden ORDER BY depth, nodes.n",
+             FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = $1 AND NOT is_hidden ORDER BY depth, nodes.n",
         );
         let rows: Vec<Outline> = prepared(query.bind::<BigInt, _>(held.n)).load(self.conn)?;
         let mut places: HashMap<i64, usize> = HashMap::with_capacity(rows.len());
@@ -177,7 +178,7 @@ impl Reader<'_> {
     pub fn counts(&mut self, held: &Held) -> Result<Counts, StoreError> {
         let query = diesel::sql_query(
             "SELECT COUNT(*) AS nodes, COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM nodes c WHERE c.parent_n = nodes.n \
-             AND NOT c.is_hidden) THEN 0 ELSE 1 END), 0) AS leaves FROM nodes WHERE session_n = ? AND NOT is_hidden",
+             AND NOT c.is_hidden) THEN 0 ELSE 1 END), 0) AS leaves FROM nodes WHERE session_n = $1 AND NOT is_hidden",
         );
         let counted: Counted = prepared(query.bind::<BigInt, _>(held.n)).get_result(self.conn)?;
         Ok(Counts { nodes: (counted.nodes - 1).max(0), leaves: counted.leaves })
@@ -212,9 +213,9 @@ impl Reader<'_> {
         // role 2: assistant; kind 3: change; status 0: generating.
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, role, kind, status) AS ( \
-               SELECT n, parent_n, role, kind, status FROM nodes WHERE n = ? \
+               SELECT n, parent_n, role, kind, status FROM nodes WHERE n = $1 \
                UNION ALL SELECT p.n, p.parent_n, p.role, p.kind, p.status FROM nodes p JOIN up ON p.n = up.parent_n) \
-             SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT ?",
+             SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT 0 + $2",
         );
         let query = query.bind::<BigInt, _>(start).bind::<BigInt, _>(limit + 1);
         let walked: Vec<Walked> = prepared(query).load(self.conn)?;
@@ -237,8 +238,8 @@ impl Reader<'_> {
         let Some(start) = node_row(self.conn, held.n, leaf)? else { return Ok(HashSet::new()) };
         let Some(highest) = rows.iter().map(|placed| placed.node.depth).min() else { return Ok(HashSet::new()) };
         let query = diesel::sql_query(
-            "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = ? UNION ALL \
-             SELECT p.n, p.parent_n, p.depth FROM nodes p JOIN up ON p.n = up.parent_n WHERE p.depth >= ?) \
+            "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = $1 UNION ALL \
+             SELECT p.n, p.parent_n, p.depth FROM nodes p JOIN up ON p.n = up.parent_n WHERE p.depth >= $2) \
              SELECT n FROM up",
         );
         let query = query.bind::<BigInt, _>(start.n).bind::<Integer, _>(highest);

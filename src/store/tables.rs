@@ -31,7 +31,7 @@ diesel::table! {
         n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>, ordinal -> Integer,
         role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
         is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
-        remembered_n -> Nullable<BigInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
+        remembered_n -> Nullable<BigInt>, rating -> Nullable<SmallInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
         rules_n -> Nullable<BigInt>, begins_rules -> Bool, dice_seed -> BigInt, revision -> Integer,
         created -> BigInt,
     }

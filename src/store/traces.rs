@@ -88,7 +88,7 @@ fn nearest(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, Kept)>, StoreErr
 }
 
 fn parent(conn: &mut Conn, n: i64) -> Result<Option<i64>, StoreError> {
-    Ok(nodes::table.find(n).select(nodes::parent_n).first::<Option<i64>>(conn).optional()?.flatten())
+    Ok(nodes::table.find(n).select(nodes::parent_n).get_result::<Option<i64>>(conn).optional()?.flatten())
 }
 
 /// A history as it is kept: what comes after the base's, of which the first `skip` have left the window.
@@ -117,7 +117,7 @@ fn kept_history(conn: &mut Conn, n: i64) -> Result<Kept, StoreError> {
 }
 
 fn body(conn: &mut Conn, n: i64) -> Result<Option<Value>, StoreError> {
-    let packed: Option<Vec<u8>> = traces::table.find(n).select(traces::body).first(conn).optional()?;
+    let packed: Option<Vec<u8>> = traces::table.find(n).select(traces::body).get_result(conn).optional()?;
     let Some(packed) = packed else { return Ok(None) };
     let bytes = pack::unpack(&packed).ok_or(damaged(n))?;
     serde_json::from_slice(&bytes).map(Some).map_err(|_| damaged(n))

@@ -1,5 +1,5 @@
-//! A write in progress: what one request may do inside its savepoint. Acts on the tree live in `acts.rs`, people in
-//! `people.rs`; this file writes rows and the log.
+//! A write in progress: what one request may do inside its group's transaction. Acts on the tree live in `acts.rs`,
+//! people in `people.rs`; this file writes rows and the log.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::prepared::update;
 use super::read::{Held, any_node_row, held_anywhere};
 use super::rows::{NodeRow, OperationRow, TextRow};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, edits, keyframes, nodes, operations, sessions, texts};
+use super::tables::{deltas, edits, nodes, operations, sessions, texts};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -217,7 +217,8 @@ impl<'a> Tx<'a> {
             if let Some(row) = memory.node(n) {
                 return Ok(row.clone());
             }
-            let found: Option<NodeRow> = nodes::table.find(n).select(NodeRow::as_select()).first(conn).optional()?;
+            let found: Option<NodeRow> =
+                nodes::table.find(n).select(NodeRow::as_select()).get_result(conn).optional()?;
             let row = found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n })?;
             memory.keep_node(&row);
             Ok(row)
@@ -270,10 +271,10 @@ impl<'a> Tx<'a> {
     ) -> Result<NodeRow, StoreError> {
         let parent_n = parent.map_or(0, |parent| parent.n);
         let (n, ordinal) = self.run_knowing(|conn, memory| {
-            let newest = || nodes::table.select(diesel::dsl::max(nodes::n)).first(conn);
+            let newest = || nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn);
             let n = memory.next(Numbered::Nodes, newest)?;
             let siblings = nodes::table.filter(nodes::parent_n.eq(parent_n));
-            let last = || siblings.select(diesel::dsl::max(nodes::ordinal)).first(conn);
+            let last = || siblings.select(diesel::dsl::max(nodes::ordinal)).get_result(conn);
             Ok((n, memory.next_ordinal(parent_n, last)?))
         })?;
         let speaks = draft.role != Role::Assistant && !matches!(draft.kind, Kind::Change | Kind::Root);
@@ -293,6 +294,7 @@ impl<'a> Tx<'a> {
             persona: draft.persona.map(|id| id.as_bytes().to_vec()),
             speaker: draft.character.map(|id| id.as_bytes().to_vec()),
             remembered_n: None,
+            rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
             turn: parent.map_or(0, |parent| parent.turn) + i32::from(speaks),
             // The root counts as overdue: it is always a keyframe.
@@ -311,7 +313,8 @@ impl<'a> Tx<'a> {
         }
         let body = delta.to_json().to_string();
         self.run_knowing(|conn, memory| {
-            let n = memory.next(Numbered::Deltas, || deltas::table.select(diesel::dsl::max(deltas::n)).first(conn))?;
+            let n =
+                memory.next(Numbered::Deltas, || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn))?;
             let row =
                 (deltas::n.eq(n), deltas::node_n.eq(node_n), deltas::revision.eq(revision), deltas::body.eq(body));
             diesel::insert_into(deltas::table).values(row).execute(conn)?;
@@ -349,16 +352,6 @@ impl<'a> Tx<'a> {
                 self.run(|conn| worlds::cut(conn, cut.node_n, cut.edits, &cut.world))?;
             }
         }
-        Ok(())
-    }
-
-    /// Throws all keyframes away; the answers must stay the same (S0-10).
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn forget_keyframes(&mut self) -> Result<(), WriteError> {
-        self.run(|conn| Ok(diesel::delete(keyframes::table).execute(conn)?))?;
-        self.context.caches.forget_worlds();
         Ok(())
     }
 
@@ -403,7 +396,7 @@ impl<'a> Tx<'a> {
         let (session_n, session) = (held.n, &held.session);
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let cursor = self.run_knowing(|conn, memory| {
-            let newest = || operations::table.select(diesel::dsl::max(operations::n)).first(conn);
+            let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
             let n = memory.next(Numbered::Operations, newest)?;
             let row = OperationRow::new(n, session_n, &operation);
             diesel::insert_into(operations::table).values(&row).execute(conn)?;
@@ -435,7 +428,8 @@ impl<'a> Tx<'a> {
         let (session_n, edit) = (held.n, held.session.edits);
         self.run_knowing(|conn, memory| {
             for node_n in edited {
-                let n = memory.next(Numbered::Edits, || edits::table.select(diesel::dsl::max(edits::n)).first(conn))?;
+                let n = memory
+                    .next(Numbered::Edits, || edits::table.select(diesel::dsl::max(edits::n)).get_result(conn))?;
                 let row =
                     (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
                 diesel::insert_into(edits::table).values(row).execute(conn)?;

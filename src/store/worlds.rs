@@ -74,7 +74,7 @@ struct Step {
 /// # Errors
 /// The database fails.
 pub fn edits_now(conn: &mut Conn, session_n: i64) -> Result<i64, StoreError> {
-    Ok(sessions::table.find(session_n).select(sessions::edits).first(conn)?)
+    Ok(sessions::table.find(session_n).select(sessions::edits).get_result(conn)?)
 }
 
 /// The world after a node, under the arrangement numbered `edits`.
@@ -193,16 +193,23 @@ fn stretch(
     }
     let query = diesel::sql_query(
         "WITH RECURSIVE up (n, parent_n, since_keyframe) AS ( \
-           SELECT n, parent_n, since_keyframe FROM nodes WHERE n = ? UNION ALL \
+           SELECT n, parent_n, since_keyframe FROM nodes WHERE n = $1 UNION ALL \
            SELECT p.n, p.parent_n, p.since_keyframe FROM up JOIN nodes p ON p.n = up.parent_n \
            WHERE up.since_keyframe <> 0) \
          SELECT s.n, s.parent_n, s.session_n, s.depth, s.status, s.since_keyframe, s.rules_n, s.revision, s.is_muted, \
-           d.body FROM up JOIN nodes s ON s.n = up.n LEFT JOIN deltas d ON d.node_n = s.n AND d.revision = s.revision",
+           d.body FROM up CROSS JOIN nodes s LEFT JOIN deltas d ON d.node_n = s.n AND d.revision = s.revision \
+         WHERE s.n = up.n",
     );
     let so_far = pending.len();
+    let mut expected = Some(from);
     for step in prepared(query.bind::<BigInt, _>(from)).load_iter::<Step, DefaultLoadingMode>(conn)? {
         let step = step?;
         let parent_n = step.parent_n;
+        // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
+        if expected != Some(step.n) {
+            return Err(StoreError::Database(format!("the way up to {from} came out of order")));
+        }
+        expected = parent_n;
         let is_keyframe = step.since_keyframe == 0;
         pending.push(step);
         let known = parent_n.and_then(|n| caches.world(n, edits));
@@ -229,7 +236,7 @@ pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, Store
         return Ok(Delta::default());
     }
     let of_node = deltas::table.filter(deltas::node_n.eq(node_n)).filter(deltas::revision.eq(revision));
-    let body: Option<String> = of_node.select(deltas::body).first(conn).optional()?;
+    let body: Option<String> = of_node.select(deltas::body).get_result(conn).optional()?;
     read_delta(node_n, body.as_deref())
 }
 
@@ -256,7 +263,7 @@ impl Line {
     /// none: it is only a cache (S3-15).
     fn keyframe(&mut self, conn: &mut Conn, step: &Step) -> Result<Option<World>, StoreError> {
         let row: Option<(i64, Vec<u8>)> =
-            keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).first(conn).optional()?;
+            keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).get_result(conn).optional()?;
         match row {
             Some((cut_under, body)) if cut_under == self.edits || !self.is_outdated(conn, step, cut_under)? => {
                 unpack(conn, &body)

@@ -1,8 +1,9 @@
 //! The writer: one thread owns the one writing connection and commits in groups, so that many requests share one fsync
 //! while each hears of its own result.
 //!
-//! A write closure is synchronous and may run twice: if the database fails in the middle of a group, the whole group is
-//! rolled back and each request is run again alone, so that only the one that cannot succeed fails.
+//! A write closure is synchronous and may run more than once. If it refuses, its group is rolled back and run again with a
+//! savepoint for each request, so that only what the refused one did is taken back; if the database fails in the middle of
+//! a group, each request is run again alone, so that only the one that cannot succeed fails.
 
 use std::collections::VecDeque;
 use std::sync::mpsc;
@@ -27,7 +28,22 @@ trait Job: Send {
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
-/// What became of one request inside its savepoint.
+/// What can be taken back while a group is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    /// The group as a whole: hardly ever is a request refused, and savepoints would copy every page for each.
+    Group,
+    /// Each request alone, by a savepoint of its own.
+    Each,
+}
+
+/// Why a group was taken back.
+struct Failed {
+    error: StoreError,
+    is_begun: bool,
+}
+
+/// What became of one request.
 enum Verdict {
     Keep,
     TakeBack,
@@ -170,15 +186,16 @@ impl Group {
     /// One transaction for all. At the first database failure nothing of the group may be trusted (on a full disk the
     /// database itself has rolled back, and a later statement would commit alone): take all back, then one by one.
     fn together(&mut self, mut jobs: VecDeque<Box<dyn Job>>) {
-        if let Err(error) = conn::begin_write(&mut self.conn) {
-            // Nothing was tried, and alone each would wait as long for the same lock. If an earlier transaction could
-            // not be ended, this ends it.
-            conn::rollback(&mut self.conn);
-            return jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+        let mut outcome = self.transaction(jobs.make_contiguous(), Guard::Group);
+        if matches!(outcome, Ok(None)) {
+            outcome = self.transaction(jobs.make_contiguous(), Guard::Each);
         }
-        match self.transaction(jobs.make_contiguous()) {
-            Ok(published) => self.finish(jobs, published),
-            Err(error) if jobs.len() == 1 => jobs.into_iter().for_each(|job| job.answer(Err(error.clone()))),
+        match outcome {
+            Ok(published) => self.finish(jobs, published.unwrap_or_default()),
+            // The group was not even begun: alone each would wait as long for the same lock.
+            Err(Failed { error, is_begun }) if jobs.len() == 1 || !is_begun => {
+                jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+            }
             Err(_) => {
                 for job in jobs {
                     self.together(VecDeque::from([job]));
@@ -195,37 +212,51 @@ impl Group {
         jobs.into_iter().for_each(|job| job.answer(Ok(())));
     }
 
-    fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Published>, StoreError> {
-        let result = self.requests(jobs).and_then(|published| conn::commit(&mut self.conn).map(|()| published));
+    /// Runs all and commits; whatever does not end so is taken back. `None`: one was refused and nothing guarded the others.
+    fn transaction(&mut self, jobs: &mut [Box<dyn Job>], guard: Guard) -> Result<Option<Vec<Published>>, Failed> {
+        let begun = conn::begin_write(&mut self.conn);
+        let is_begun = begun.is_ok();
+        let run = begun.and_then(|()| self.requests(jobs, guard));
+        let result = run.and_then(|published| {
+            if published.is_some() {
+                conn::commit(&mut self.conn)?;
+            }
+            Ok(published)
+        });
         match &result {
-            Ok(_) => self.context.caches.count_commit(),
-            Err(_) => {
+            Ok(Some(_)) => self.context.caches.count_commit(),
+            // If an earlier transaction could not be ended, this ends it.
+            _ => {
                 conn::rollback(&mut self.conn);
                 self.memory.forget();
             }
         }
-        result
+        result.map_err(|error| Failed { error, is_begun })
     }
 
-    fn requests(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Published>, StoreError> {
+    fn requests(&mut self, jobs: &mut [Box<dyn Job>], guard: Guard) -> Result<Option<Vec<Published>>, StoreError> {
         let mut published = Vec::new();
         for job in jobs {
-            conn::savepoint(&mut self.conn)?;
+            if guard == Guard::Each {
+                conn::savepoint(&mut self.conn)?;
+            }
             let mut tx = Tx::new(&mut self.conn, &self.context, &mut self.memory);
             let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(&mut tx)))
                 .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
             let events = tx.finish()?;
-            match verdict {
-                Verdict::Keep => {
+            match (verdict, guard) {
+                (Verdict::Keep, Guard::Group) => published.extend(events),
+                (Verdict::Keep, Guard::Each) => {
                     conn::release(&mut self.conn)?;
                     published.extend(events);
                 }
-                Verdict::TakeBack => {
+                (Verdict::TakeBack, Guard::Group) => return Ok(None),
+                (Verdict::TakeBack, Guard::Each) => {
                     conn::rollback_to_savepoint(&mut self.conn)?;
                     self.memory.forget();
                 }
             }
         }
-        Ok(published)
+        Ok(Some(published))
     }
 }

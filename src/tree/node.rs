@@ -122,6 +122,8 @@ pub struct Node {
     pub effects: Effects,
     /// Overlay: the child last visited below it.
     pub remembered: Option<NodeId>,
+    /// Overlay: stars, 1 to 5.
+    pub rating: Option<u8>,
     /// Its place among all children of its parent, growing in creation order.
     pub ordinal: i32,
     /// Derived: edges from the root.

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::ids::NodeId;
 use crate::prompt::{self, Block, Line, Sent};
 use crate::provider::{self, Endpoint, Request, wire_body};
-use crate::store::{Held, Placed, Reader, Show, StoreError};
+use crate::store::{Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
 use super::scene::Scene;
 use super::trace::{self, Made};
 
-/// History is read in pages of so many messages until the budget is full, so that a deep session costs no more.
+/// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
+/// costs no more.
 const PAGE: i64 = 64;
 /// How many replies up the path an earlier prompt is looked for.
 const LOOK_BACK: usize = 8;
@@ -31,10 +31,10 @@ pub struct Bounds {
 ///
 /// # Errors
 /// The database fails.
-pub fn prompt(reader: &mut Reader<'_>, scene: &Scene, bounds: Bounds) -> Result<Made, StoreError> {
+pub fn prompt(reader: &mut Reader<'_>, scene: &mut Scene, bounds: Bounds) -> Result<Made, StoreError> {
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let mut blocks = prompt::blueprint(&scene.cast, &status);
-    let history = History::read(reader, &scene.held, scene.at.node.id, &blocks, &bounds)?;
+    let history = History::read(reader, scene, &blocks, &bounds)?;
     blocks.extend(prompt::filler(&history.lines, &bounds.filler));
     let messages = prompt::weave(&blocks, &history.lines);
     let Bounds { hide_tags, .. } = bounds;
@@ -50,28 +50,22 @@ struct History {
 }
 
 impl History {
-    fn read(
-        reader: &mut Reader<'_>,
-        held: &Held,
-        context: NodeId,
-        blocks: &[Block],
-        bounds: &Bounds,
-    ) -> Result<Self, StoreError> {
+    fn read(reader: &mut Reader<'_>, scene: &mut Scene, blocks: &[Block], bounds: &Bounds) -> Result<Self, StoreError> {
         let mut newest_first: Vec<(Placed, Line)> = Vec::new();
         let mut costs: Vec<usize> = Vec::new();
-        let mut before = None;
+        let mut page = std::mem::take(&mut scene.page);
         let full = loop {
-            let page = reader.page(held, context, before, PAGE, Show::Enabled)?;
+            let before = page.next;
             for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_sent()) {
                 let line = trace::line(&placed.node, &bounds.hide_tags);
                 costs.push(prompt::tokens(&line.text));
                 newest_first.push((placed, line));
             }
             let fit = prompt::fit(blocks, &costs, bounds.budget);
-            before = page.next;
             if before.is_none() || fit.kept < costs.len() {
                 break fit;
             }
+            page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
         };
         let is_cut = full.kept < costs.len();
         let fit = if is_cut {

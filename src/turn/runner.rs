@@ -153,8 +153,8 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
-            let scene = scene::read(reader, &Look { node: context, ..look })?;
-            let made = bounds.map(|bounds| ask::prompt(reader, &scene, bounds)).transpose()?;
+            let mut scene = scene::read(reader, &Look { node: context, ..look })?;
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds)).transpose()?;
             Ok((scene, made))
         })
         .await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::plugin::{Answer, Hook, NodeFacts, Recent, Seeds};
 use crate::prompt::{Cast, tags};
-use crate::store::{Held, Placed, Reader, RulesInForce, Show};
+use crate::store::{Held, Page, Placed, Reader, RulesInForce, Show};
 use crate::tree::edit::Refusal;
 use crate::tree::{Kind, Node, Role, Session};
 use crate::world::World;
@@ -33,7 +33,9 @@ pub struct Scene {
     pub cast: Cast,
     /// Whose voice the user's is.
     pub voice: Voice,
-    /// The messages up to it, oldest first.
+    /// The newest messages up to it.
+    pub page: Page,
+    /// What scripts may know of them, oldest first.
     pub recent: Arc<[Recent]>,
     /// 1 where a change node that is yet to be written stands between this position and what comes next.
     pub bridged: u64,
@@ -112,15 +114,15 @@ pub fn read(reader: &mut Reader<'_>, look: &Look) -> Result<Scene, TurnError> {
     let page = reader.page(&held, look.node, None, RECENT, Show::Enabled)?;
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
     let said = (Arc::from(last.node.content.as_str()), last.node.role.word());
-    let sent: Vec<Node> = page.nodes.into_iter().map(|placed| placed.node).filter(Node::is_sent).collect();
-    let voice = look.voice.clone().unwrap_or_else(|| newest_voice(&sent));
+    let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_sent());
+    let voice = look.voice.clone().unwrap_or_else(|| newest_voice(sent()));
     let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
-    let recent = sent.iter().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
-    Ok(Scene { held, at, world, said, rules, cast, voice, recent, bridged: 0 })
+    let recent = sent().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
+    Ok(Scene { held, at, world, said, rules, cast, voice, page, recent, bridged: 0 })
 }
 
-fn newest_voice(sent: &[Node]) -> Voice {
-    let newest = sent.iter().rev().find(|node| node.role == Role::User);
+fn newest_voice<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> Voice {
+    let newest = sent.rev().find(|node| node.role == Role::User);
     newest.map(|node| Voice { persona: node.persona, name: node.name.clone() }).unwrap_or_default()
 }
 

@@ -230,7 +230,6 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.delta(&placed)?;
         reader.trace(&placed)?;
         reader.siblings(&placed)?;
-        reader.child_ids(&placed)?;
         reader.children(&held, node)?;
         reader.context_of(&held, node)?;
         let page = reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
@@ -372,7 +371,7 @@ fn store_takes_wide_forks_and_large_worlds() {
 }
 
 /// What a turn costs the writer: in both commits no question is asked, since it remembers what it wrote; and two replies
-/// cost what they are. Transaction and savepoint are counted too.
+/// cost what they are. The transaction is counted too.
 #[test]
 fn store_turn_asks_nothing_it_has_written() {
     Spy::watch();
@@ -393,9 +392,9 @@ fn store_turn_asks_nothing_it_has_written() {
     let (node, ..) = turn(begun.greetings[0]);
     let (_, first, second) = turn(node);
     // Two nodes with their texts, a delta, the child remembered, the log, the session.
-    assert_eq!(first.len(), 4 + 8, "{first:#?}");
+    assert_eq!(first.len(), 2 + 8, "{first:#?}");
     // Node, text, pieces kept while it ran, delta, the child remembered, the log, the session.
-    assert_eq!(second.len(), 4 + 7, "{second:#?}");
+    assert_eq!(second.len(), 2 + 7, "{second:#?}");
     assert!(first.iter().chain(&second).all(|ran| !ran.sql.contains("SELECT")), "{first:#?}\n{second:#?}");
 }
 

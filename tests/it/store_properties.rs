@@ -198,7 +198,7 @@ impl Play {
             Step::Botch { operations, rules, mutes } => self.botch(operations, *rules, self.pick(mutes)),
             Step::Look => self.model.reads_hold(&self.store),
             Step::ForgetWorlds => self.store.store().forget_worlds(),
-            Step::ForgetKeyframes => self.store.write(|tx| tx.forget_keyframes()).unwrap(),
+            Step::ForgetKeyframes => self.store.forget_keyframes(),
             Step::Damage(seed) => self.damage(*seed),
             Step::Reopen => self.store.reopen(),
         }
@@ -346,7 +346,7 @@ proptest! {
         play.model.reads_hold(&play.store);
         play.store.store().forget_worlds();
         play.model.reads_hold(&play.store);
-        play.store.write(|tx| tx.forget_keyframes()).unwrap();
+        play.store.forget_keyframes();
         play.model.reads_hold(&play.store);
         play.store.reopen();
         play.model.reads_hold(&play.store);

@@ -50,7 +50,7 @@ fn seen(store: &TestStore) -> Vec<(String, Vec<(Node, World)>)> {
             while let Some(id) = next.pop() {
                 let placed = reader.node(&held, id)?.unwrap();
                 let world = (*reader.world(&held, &placed)?).clone();
-                next.extend(reader.child_ids(&placed)?);
+                next.extend(reader.children(&held, id)?.into_iter().map(|child| child.node.id));
                 nodes.push((placed.node, world));
             }
             Ok::<_, StoreError>(nodes)

@@ -165,7 +165,7 @@ fn store_switches_what_counts_and_rates() {
     let op = switch(vec![update(r1, Some(false), None, Some(Some(4)))]).unwrap();
     assert_eq!(store.shown(session), ["Welcome.", "I fight.", "Ow."]);
     assert_eq!(hp(&store.world(session, u2)), Some(70), "the text is out, its effect stays");
-    assert_eq!(store.placed(session, r1).node.metadata["rating"], json!(4));
+    assert_eq!(store.placed(session, r1).node.rating, Some(4));
     assert_eq!(
         switch(vec![update(r1, Some(false), None, Some(Some(4)))]).unwrap(),
         op,
@@ -177,7 +177,7 @@ fn store_switches_what_counts_and_rates() {
         vec![update(r1, Some(true), Some(Effects::On), Some(None)), update(r1, Some(false), None, Some(Some(1)))];
     switch(twice).unwrap();
     let node = store.placed(session, r1).node;
-    assert_eq!((node.is_enabled, node.effects, &node.metadata["rating"]), (false, Effects::On, &json!(1)));
+    assert_eq!((node.is_enabled, node.effects, node.rating), (false, Effects::On, Some(1)));
     assert_eq!(hp(&store.world(session, u2)), Some(70));
 
     let before = store.log(session).len();

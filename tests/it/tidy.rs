@@ -2,6 +2,7 @@
 //! documents tell the truth about names, keys and files.
 //!
 //! - `code.rs`: source text without comments and strings, and the files of the repository
+//! - `dialect.rs`: what only one database understands, and where it may stand
 //! - `examples.rs`: what the documents show is tried
 //! - `floors.rs`: who may import whom, and which crate belongs to which room
 //! - `shape.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, words that must not stay
@@ -12,6 +13,7 @@
 //! rule: such a function with both tests. A complaint names the file and says what to do.
 
 mod code;
+mod dialect;
 mod examples;
 mod floors;
 mod licences;

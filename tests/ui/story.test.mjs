@@ -1,109 +1,10 @@
-// The page against the real server: what a reader does, in Chromium.
+// The page against the real server: what a reader does in a story, in Chromium.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { after, afterEach, before, describe } from "node:test";
-import { closePages, launch, limitRun, reader, test, until } from "./support/browser.mjs";
-import { startClotho, startModel } from "./support/server.mjs";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { startClotho } from "./support/server.mjs";
+import { HP, POLICY, REFUSED, bar, bleed, browser, chat, clotho, composer, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 import { ATTACKS, PROSE } from "./support/texts.mjs";
-
-const REFUSED = /Failed to load resource/;
-// A sanitiser has to parse what it refuses; the browser reports what it blocked meanwhile.
-const POLICY = /Content Security Policy|content policy/;
-
-let browser, clotho, model;
-
-limitRun();
-
-before(async () => {
-  browser = await launch();
-  model = await startModel();
-  clotho = await startClotho(`
-[[providers]]
-id = "mock"
-base_url = "${model.url}"
-models = ["m"]
-
-[[providers]]
-id = "down"
-base_url = "http://127.0.0.1:9/v1"
-models = ["m"]
-`);
-});
-
-/** Servers that only one test needs. @type {import("./support/server.mjs").Clotho[]} */
-const own = [];
-
-afterEach(async () => {
-  model.reset();
-  await closePages(browser);
-  await Promise.all(own.splice(0).map((server) => server.close()));
-});
-
-after(async () => {
-  await Promise.allSettled([browser?.close(), clotho?.close(), model?.close()]);
-});
-
-// What a reader sees and does
-
-const last = (page) => page.locator(".message.last");
-const replyIsThere = (page) => page.locator(".message.last.assistant.complete").waitFor();
-const texts = (page) => page.locator(".message .prose").allInnerTexts();
-const composer = (page) => page.getByRole("textbox", { name: "Your message" });
-const tool = (message, name) => message.getByRole("button", { name, exact: true });
-
-/** Sends a message, and sees that it was taken: the field is empty. @param {import("playwright-core").Page} page */
-async function say(page, text) {
-  await composer(page).fill(text);
-  await composer(page).press("Enter");
-  await until(async () => (await composer(page).inputValue()) === "", "the message is taken");
-}
-
-/** Uses a tool of a message, which shows itself when the message is touched. */
-async function use(message, name) {
-  await message.locator("article").focus();
-  await tool(message, name).click();
-}
-
-/** A story with the mock model, without the page's help. @returns {Promise<string>} its address */
-async function newStory(settings = {}) {
-  const character = await clotho.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage: "The map is not finished." });
-  const session = await clotho.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [], ...settings });
-  return `/s/${session.id}`;
-}
-
-const chat = (path) => path.replace("/s/", "/api/chat/");
-const session = (path) => clotho.api("GET", path.replace("/s/", "/api/sessions/"));
-const line = async (path) => (await clotho.api("GET", `${chat(path)}/projection`)).items;
-
-/** The number a bar of the world panel shows. */
-async function bar(page, path) {
-  const meter = page.locator(`[data-path="${path}"] [role=meter]`);
-  await meter.waitFor();
-  return Number(await meter.getAttribute("aria-valuenow"));
-}
-
-const HP = "/keep/hp";
-
-/** Plays the adventure until the first deed has cost blood, rolling again where it did not. */
-async function bleed(page) {
-  await page.goto(clotho.base);
-  await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
-  await page.waitForURL(/\/s\//);
-  await replyIsThere(page);
-  assert.equal(await bar(page, HP), 20);
-  await page.locator(".replies button").first().click();
-  await page.locator(".message.user").waitFor();
-  await replyIsThere(page);
-  for (let rolls = 0; rolls < 30; rolls += 1) {
-    await page.locator(".message.last .changes").waitFor();
-    if ((await bar(page, HP)) < 20) return;
-    const before = await page.locator(".message.last article").getAttribute("data-node");
-    await use(last(page), "Roll again");
-    await page.locator(`.message.last.complete article:not([data-node="${before}"])`).waitFor();
-  }
-  assert.fail("thirty rolls and not a scratch");
-}
 
 describe("the adventure", () => {
   test("S0-24 S1-19 S2-13 S0-50 S3-02: lose hit points, go back, they return; roll again, other dice; both timelines stay", async () => {
@@ -160,7 +61,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("S4-31: why did it change: the rule, the operation, the dice", async () => {
+  test("S3-32: why did it change: the rule, the operation, the dice", async () => {
     const { page, close } = await reader(browser);
     await bleed(page);
     await use(last(page), "Why?");
@@ -202,6 +103,43 @@ describe("the adventure", () => {
     await list.waitFor({ state: "detached" });
     await composer(page).press("Enter");
     await page.locator(".message.last.assistant.complete").filter({ hasText: /bread/i }).waitFor();
+    await composer(page).fill("/");
+    await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByRole("list", { name: "指令" }).getByRole("button", { name: /\/look.*看/ }).waitFor();
+    await close();
+  });
+
+  test("a bar is red only where its schema says that it is dangerous: at few hit points, not at the little that a stranger thinks of you", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const meter = (path) => page.locator(`[data-path="${path}"] .meter`);
+    assert.equal(await bar(page, "/keep/tamsin/affinity"), 20);
+    assert.doesNotMatch((await meter("/keep/tamsin/affinity").getAttribute("class")) ?? "", /danger/);
+    assert.doesNotMatch((await meter(HP).getAttribute("class")) ?? "", /danger/);
+    const path = new URL(page.url()).pathname;
+    const { activeLeafId } = await session(path);
+    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: HP, value: 5 }] });
+    await page.locator(`[data-path="${HP}"] .meter.danger`).waitFor();
+    await close();
+  });
+
+  test("S0-51: a second tab's state panel follows as its list does", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const hurt = await bar(page, HP);
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await other.goto(page.url());
+    await until(async () => (await bar(other, HP)) === hurt, "both tabs show the wound");
+    const whole = await texts(page);
+    await use(page.locator(".message").first(), "Go back here");
+    await until(async () => (await bar(other, HP)) === 20, "the hit points are back in the second tab");
+    assert.deepEqual(await texts(other), whole.slice(0, 1));
+    await page.getByRole("button", { name: "Follow it again" }).click();
+    await until(async () => (await bar(other, HP)) === hurt, "the wound is there again");
+    await until(async () => (await texts(other)).length === whole.length, "and the line that led to it");
     await close();
   });
 
@@ -284,6 +222,89 @@ describe("a story with a model", () => {
     await last(page).getByText("2/2").waitFor();
     await until(async () => (await texts(page)).at(-1) === "Second answer.", "the second reply is shown");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /First answer/);
+    await close();
+  });
+
+  test("S3-32 S0-16: why did it say that: the prompt of a model's reply, its parameters, what it changed", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory({ plugins: [{ id: "combat" }], params: { temperature: 0.4 } });
+    model.say(["The blade finds you.\n\n[HP -7]"]);
+    await page.goto(clotho.base + path);
+    await say(page, "I lower my guard.");
+    await replyIsThere(page);
+    await until(async () => (await bar(page, "/combat/hp")) === 33, "the rules have read the reply");
+    await use(last(page), "Why?");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.locator(".chip", { hasText: "Hit points" }).getByText("−7").waitFor();
+    await why.getByText("/combat/hp").first().waitFor();
+    const reply = (await line(path)).at(-1);
+    const fact = async (name) => why.locator("dl div").filter({ hasText: name }).locator("dd").innerText();
+    assert.equal(await fact("Model"), "mock/m");
+    const { params } = (await clotho.api("GET", `${chat(path)}/node/${reply.id}`)).metadata;
+    assert.deepEqual([params.temperature, params.seed], [model.requests[0].temperature, model.requests[0].seed]);
+    assert.equal(await fact("Parameters"), `Temperature: 0.4, Seed: ${params.seed}`);
+    await why.locator("summary", { hasText: "messages" }).click();
+    assert.deepEqual(await why.locator(".sent pre").allInnerTexts(), model.requests[0].messages.map((message) => message.content));
+    assert.match((await why.locator(".sent pre").allInnerTexts()).join(), /I lower my guard\./);
+    await page.keyboard.press("Escape");
+    await close();
+  });
+
+  test("S3-18: what a model writes for machines is not shown, its prose is, byte for byte", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    const prose = "The tide turns at nine; 九点退潮 — “be quick”, she says.";
+    const told = `<think>nine or ten?</think>\n${prose}\n\n<UpdateVariable>\n_.set('tide', 9);\n</UpdateVariable>`;
+    model.say([told]);
+    await page.goto(clotho.base + path);
+    await say(page, "When?");
+    await replyIsThere(page);
+    await until(async () => (await texts(page)).at(-1) === prose, "the prose alone is shown");
+    assert.equal((await line(path)).at(-1).content, told, "the stored reply keeps every byte");
+    await page.reload();
+    await until(async () => (await texts(page)).at(-1) === prose, "after a reload too");
+    await close();
+  });
+
+  test("S0-49: twenty turns through the page: the path is forty messages and the greeting", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    await page.goto(clotho.base + path);
+    for (let i = 1; i <= 20; i += 1) {
+      model.say([`Answer ${i}.`]);
+      await say(page, `Question ${i}?`);
+      await last(page).getByText(`Answer ${i}.`, { exact: true }).waitFor();
+      await replyIsThere(page);
+    }
+    const expected = ["The map is not finished.", ...Array.from({ length: 20 }, (_, i) => [`Question ${i + 1}?`, `Answer ${i + 1}.`]).flat()];
+    assert.deepEqual(await texts(page), expected);
+    const items = await line(path);
+    assert.deepEqual(items.map((node) => node.content), expected);
+    assert.equal(items.at(-1).id, (await session(path)).activeLeafId);
+    assert.equal(model.requests.length, 20);
+    assert.deepEqual(model.requests[19].messages.slice(-40).map((message) => message.content), expected.slice(0, 40));
+    await close();
+  });
+
+  test("in Chinese a failure and its hint are told in Chinese, whatever the server speaks", async () => {
+    const { page, close } = await reader(browser, { locale: "zh-CN", expected: REFUSED });
+    const path = await newStory({ model: "locked/m" });
+    await page.goto(clotho.base + path);
+    await page.getByRole("textbox", { name: "你的消息" }).fill("你好");
+    await page.keyboard.press("Enter");
+    const failure = page.getByRole("group", { name: "回复失败。" });
+    await failure.getByText("模型服务器拒绝了请求。").waitFor();
+    await failure.getByText("密钥对不对").waitFor();
+    await page.goto(`${clotho.base}/s/00000000-0000-4000-8000-000000000000`);
+    await page.getByText("这里没有这个故事。").waitFor();
+    const tooLong = await newStory();
+    await page.goto(clotho.base + tooLong);
+    await page.route("**/message", (route) => route.fulfill({ status: 413, json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } } }));
+    await page.getByRole("textbox", { name: "你的消息" }).fill("很长");
+    await page.keyboard.press("Enter");
+    await page.getByText("内容太长了。").waitFor();
+    await page.getByText("一次少写一些。").waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     await close();
   });
 
@@ -412,246 +433,4 @@ describe("Markdown", () => {
     assert.equal(different, null);
     await close();
   });
-});
-
-describe("the tree", () => {
-  /** You -> reply -> You -> reply, by the server alone. */
-  async function grown(end = "Masts in the dusk.") {
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
-    const ids = [];
-    for (const [role, content] of [["user", "To the north."], ["assistant", "Snow."], ["user", "To the harbour."], ["assistant", end]]) {
-      const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
-      ids.push((parentId = node.id));
-    }
-    return { path, ids };
-  }
-
-  test("S1-15 S1-14: a deep link shows the line of its node and moves nothing", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
-    await page.goto(`${clotho.base}${path}/${ids[2]}`);
-    await page.getByText("You are looking at another timeline.").waitFor();
-    assert.deepEqual((await texts(page)).slice(1), ["To the north.", "Snow.", "To the harbour."]);
-    assert.equal((await session(path)).activeLeafId, ids[1]);
-    await page.getByRole("button", { name: "Back to the story" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is shown");
-    await page.goto(`${clotho.base}${path}/${ids[0]}`);
-    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === ids[0], "the linked message has the focus");
-    await page.goto(`${clotho.base}${path}/${ids[3]}`);
-    await page.getByRole("button", { name: "Go on from here" }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD has moved");
-    await close();
-  });
-
-  test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply by itself", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
-    const other = await page.context().newPage();
-    other.setDefaultTimeout(20_000);
-    await page.goto(clotho.base + path);
-    await other.goto(clotho.base + path);
-    await until(async () => (await texts(other)).length === 5, "both tabs show the story");
-    await use(page.locator(".message").nth(2), "Go back here");
-    await until(async () => (await texts(other)).at(-1) === "Snow.", "the second tab went back too");
-    const held = model.hold(["Seen ", "by both."]);
-    await say(page, "And then?");
-    held.next();
-    await last(other).locator(".live", { hasText: "Seen" }).waitFor();
-    held.open();
-    await replyIsThere(other);
-    await replyIsThere(page);
-    assert.deepEqual(await texts(other), await texts(page));
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3] });
-    await until(async () => (await texts(other)).at(-1)?.startsWith("Masts") ?? false, "a move by the API is followed");
-    await close();
-  });
-
-  test("S4-39 S4-40: search finds what was left behind, marks it, and opens its branch there", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown("Masts, heliotrope in the dusk.");
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
-    await until(async () => (await clotho.api("GET", "/api/search?q=heliotrope")).items.some((hit) => hit.nodeId === ids[3]), "the index has it");
-    await page.goto(clotho.base);
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill("heliotrope");
-    const hit = page.getByRole("option").filter({ hasText: "another timeline" }).first();
-    await hit.waitFor();
-    assert.equal(await hit.locator("mark").first().innerText(), "heliotrope");
-    await hit.click();
-    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === (await session(path)).activeLeafId, "the found message has the focus");
-    assert.equal((await texts(page)).at(-1), "Masts, heliotrope in the dusk.");
-    await close();
-  });
-
-  test("S1-20 S2-10 S2-11: an edit further up is a sibling, HEAD goes there, the reply starts by itself", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
-    await page.goto(clotho.base + path);
-    model.say(["Sand."]);
-    await use(page.locator(".message").nth(1), "Edit");
-    await page.getByRole("textbox", { name: "Edit" }).fill("To the south.");
-    await page.getByRole("button", { name: "Save and get a reply" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Sand.", "the reply came");
-    assert.deepEqual((await texts(page)).slice(1), ["To the south.", "Sand."]);
-    await page.locator(".message").nth(1).getByText("2/2").waitFor();
-    await page.locator(".message").nth(1).locator("article").focus();
-    await page.keyboard.press("Alt+ArrowLeft");
-    await until(async () => (await texts(page)).length === 5, "the old timeline is whole");
-    assert.equal((await session(path)).activeLeafId, ids[3]);
-    await close();
-  });
-
-  test("S2-10: an edit that keeps what follows moves it below the new text", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
-    await page.goto(clotho.base + path);
-    await use(page.locator(".message").nth(2), "Edit");
-    await page.getByRole("textbox", { name: "Edit" }).fill("Deep snow.");
-    await page.getByRole("checkbox", { name: /Keep what follows/ }).check();
-    await page.getByRole("button", { name: "Save as a new version" }).click();
-    await until(async () => (await texts(page))[2] === "Deep snow.", "the new text stands there");
-    assert.equal((await texts(page)).length, 5);
-    assert.equal((await session(path)).activeLeafId, ids[3]);
-    await close();
-  });
-
-  test("S2-13: siblings by keys and by swipe", async () => {
-    const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
-    const { path } = await grown();
-    const items = await line(path);
-    await clotho.api("POST", `${chat(path)}/node/${items.at(-1).id}/edit`, { content: "No masts." });
-    await page.goto(clotho.base + path);
-    await last(page).getByText("2/2").waitFor();
-    const swipe = (dx) =>
-      last(page).locator("article").evaluate((article, by) => {
-        const touch = (x) => new Touch({ identifier: 1, target: article, clientX: x, clientY: 300 });
-        article.dispatchEvent(new TouchEvent("touchstart", { bubbles: true, changedTouches: [touch(200)] }));
-        article.dispatchEvent(new TouchEvent("touchend", { bubbles: true, changedTouches: [touch(200 + by)] }));
-      }, dx);
-    await swipe(120);
-    await last(page).getByText("1/2").waitFor();
-    await swipe(-120);
-    await last(page).getByText("2/2").waitFor();
-    await last(page).locator("article").focus();
-    await page.keyboard.press("Alt+ArrowLeft");
-    await last(page).getByText("1/2").waitFor();
-    await page.getByRole("navigation").getByRole("button", { name: "World" }).click();
-    await page.getByRole("heading", { name: "World" }).waitFor();
-    await composer(page).waitFor({ state: "hidden" });
-    await close();
-  });
-
-  test("S2-19: a message that comes too late is not lost: the line is shown anew, the draft stays", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    const { path, ids } = await grown();
-    await page.goto(clotho.base + path);
-    await until(async () => (await texts(page)).length === 5, "the story is shown");
-    // The page hears of the move only after its own request was refused.
-    await page.routeWebSocket(/./, () => {});
-    await page.reload();
-    await until(async () => (await texts(page)).length === 5, "the story is shown");
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
-    await composer(page).fill("Too late?");
-    await composer(page).press("Enter");
-    await page.getByText("The story moved on somewhere else.").waitFor();
-    assert.equal(await composer(page).inputValue(), "Too late?");
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the line is the new one");
-    await close();
-  });
-
-  test("S1-23: a long story stays light: a window of it is in the page, and its beginning can be reached", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
-    for (let i = 0; i < 260; i += 1) {
-      const role = i % 2 ? "assistant" : "user";
-      parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content: `Line ${i}, and a little more.` })).node.id;
-    }
-    await page.goto(clotho.base + path);
-    await page.getByText("Line 259,").waitFor();
-    const scroller = page.locator(".scroller");
-    await until(async () => {
-      await scroller.evaluate((box) => (box.scrollTop = 0));
-      assert.ok((await page.locator(".message").count()) <= 80);
-      return page.getByText("The map is not finished.").isVisible();
-    }, "the beginning is reached");
-    await page.getByRole("button", { name: "To the newest message" }).click();
-    await page.getByText("Line 259,").waitFor();
-    assert.ok(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 50));
-    await close();
-  });
-});
-
-describe("the library", () => {
-  test("a character is made, its story begun with a model, renamed and deleted", async () => {
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base);
-    await page.getByRole("button", { name: /New character/ }).click();
-    await page.getByLabel("Name").fill("Old Tam");
-    await page.getByLabel("Their first message").fill("The pass is closed.");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
-    await page.getByRole("button", { name: "Begin" }).click();
-    await page.getByText("The pass is closed.").waitFor();
-    await page.getByRole("button", { name: "Menu" }).click();
-    await page.getByRole("button", { name: "Rename this story" }).click();
-    await page.getByLabel("Title").fill("Over the pass");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("heading", { name: "Over the pass" }).waitFor();
-    await page.getByRole("link", { name: "Stories" }).click();
-    await page.getByRole("button", { name: "Manage “Over the pass”" }).click();
-    await page.getByRole("button", { name: "Delete this story" }).last().click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this story" }).click();
-    await page.getByRole("link", { name: /Over the pass/ }).waitFor({ state: "detached" });
-    await close();
-  });
-
-  test("a story that is not there says so", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    await page.goto(`${clotho.base}/s/00000000-0000-4000-8000-000000000000`);
-    await page.getByText("There is no such story here.").waitFor();
-    await page.locator(".blank").getByRole("button", { name: "Stories" }).click();
-    await page.getByRole("heading", { name: /Begin something new|Or begin with a character/ }).waitFor();
-    await close();
-  });
-});
-
-describe("for everybody", () => {
-  const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-  /** @param {import("playwright-core").Page} page */
-  async function check(page, where) {
-    await page.evaluate(await axe);
-    const { violations } = await page.evaluate(() => /** @type {any} */ (window).axe.run());
-    assert.deepEqual(violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`), []);
-  }
-
-  for (const colorScheme of ["light", "dark"]) {
-    test(`axe finds nothing, ${colorScheme}`, async () => {
-      const { page, close } = await reader(browser, { colorScheme });
-      await page.goto(clotho.base);
-      await page.getByRole("button", { name: /New character/ }).waitFor();
-      await check(page, "library");
-      await bleed(page);
-      await check(page, "story");
-      await use(last(page), "Why?");
-      await page.locator(".why-view table").first().waitFor();
-      await check(page, "why");
-      await page.keyboard.press("Escape");
-      await use(last(page), "Edit");
-      await check(page, "edit");
-      await page.keyboard.press("Escape");
-      await page.locator(".edit").waitFor({ state: "detached" });
-      await page.keyboard.press("Control+k");
-      await page.getByRole("combobox").fill("lamp");
-      await page.getByRole("dialog").getByRole("status").waitFor();
-      await check(page, "search");
-      await page.getByRole("combobox").fill(">");
-      await page.getByRole("option").first().waitFor();
-      await check(page, "commands");
-      await close();
-    });
-  }
 });

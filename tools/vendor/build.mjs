@@ -28,6 +28,8 @@ const icons = {
   dice: "dices",
   down: "arrow-down",
   edit: "pencil",
+  eye: "eye",
+  eyeOff: "eye-off",
   help: "circle-help",
   language: "languages",
   left: "chevron-left",

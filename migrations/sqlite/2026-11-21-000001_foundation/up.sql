@@ -78,6 +78,8 @@ CREATE TABLE nodes (
     persona BLOB,
     speaker BLOB,
     remembered_n BIGINT,
+    -- 1 to 5 stars.
+    rating SMALLINT,
     depth INTEGER NOT NULL,
     turn INTEGER NOT NULL,
     -- Nodes since the last keyframe above or at this one; 0 = one was cut here. Derived.

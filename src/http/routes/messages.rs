@@ -9,6 +9,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{Nid, Pid, Sid};
 use crate::http::wire::ids::{Id, PersonaRef};
 use crate::http::wire::messages::{Cancelled, Edit, NewMessage, Reroll, Started};
+use crate::ids::NodeId;
 use crate::store::Reader;
 use crate::turn;
 
@@ -67,11 +68,10 @@ pub async fn answer(app: &App, caller: Caller, sid: Sid, started: turn::Started)
     let is_running = !generations.is_empty();
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
-        let node = match node {
-            Some(id) => shown(reader, &held, &[id], &look)?.pop(),
-            None => None,
-        };
-        Ok::<_, ApiError>(Started { node, generations: shown(reader, &held, &generations, &look)?, op })
+        let ids: Vec<NodeId> = node.into_iter().chain(generations).collect();
+        let (mut own, generations): (Vec<_>, Vec<_>) =
+            shown(reader, &held, &ids, &look)?.into_iter().partition(|one| Some(one.id.0) == node);
+        Ok::<_, ApiError>(Started { node: own.pop(), generations, op })
     };
     let body = app.store.read(read).await?;
     if is_running { Reply::begun(&body) } else { Reply::created(&body) }

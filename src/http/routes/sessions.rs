@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 use super::{Program, held};
 use crate::app::App;
 use crate::http::answer::{Answer, Nothing, Reply};
-use crate::http::body::Body;
+use crate::http::body::{Body, ListBody};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Pid, Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::sessions::{Counts, NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
 use crate::http::wire::words::Mode;
-use crate::http::wire::{List, Page, PageQuery};
+use crate::http::wire::{Page, PageQuery};
 use crate::ids::PersonaId;
 use crate::store::Actor;
 use crate::turn;
@@ -123,14 +123,9 @@ pub async fn delete(app: Program, caller: Caller, sid: Sid) -> Answer<Nothing> {
 ///
 /// # Errors
 /// The session or a plugin is not there, or a plugin's settings do not fit.
-pub async fn set_plugins(
-    app: Program,
-    caller: Caller,
-    sid: Sid,
-    body: Body<List<PluginSetting>>,
-) -> Answer<PluginsSet> {
-    plugins(&body.0.0)?;
-    let wanted = body.0.0.into_iter().map(Into::into).collect();
+pub async fn set_plugins(app: Program, caller: Caller, sid: Sid, body: ListBody<PluginSetting>) -> Answer<PluginsSet> {
+    plugins(&body.0)?;
+    let wanted = body.0.into_iter().map(Into::into).collect();
     let op = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
     let session = load(&app, caller, sid).await?;
     Reply::ok(&PluginsSet { op, plugins: session.plugins })

@@ -12,7 +12,6 @@ use crate::http::wire::messages::{NodeState, NodeStates, StateSet, StatesSet};
 use crate::ids::NodeId;
 use crate::store::{Actor, Reader, StateUpdate};
 use crate::tree::Node;
-use serde_json::Value;
 
 /// Changes one node's state.
 ///
@@ -58,10 +57,5 @@ async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> 
 }
 
 fn state(node: &Node) -> StateSet {
-    StateSet {
-        id: Id(node.id),
-        is_enabled: node.is_enabled,
-        effects: node.effects.into(),
-        rating: node.metadata.get("rating").and_then(Value::as_u64),
-    }
+    StateSet { id: Id(node.id), is_enabled: node.is_enabled, effects: node.effects.into(), rating: node.rating }
 }

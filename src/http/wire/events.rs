@@ -150,7 +150,7 @@ pub struct State {
     /// Whether what it does to the world counts.
     pub effects: Effects,
     /// Stars.
-    pub rating: Option<u64>,
+    pub rating: Option<u8>,
 }
 
 /// A frame from a client. A plain struct and not a tagged enum, because a number inside one would not be read.

@@ -10,11 +10,11 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::given;
 use super::ids::{CharacterRef, NodeRef, PersonaRef};
 use super::node::ChatMessageNode;
 use super::sessions::model;
 use super::words::{Effects, OnStale, Role};
+use super::{given, objects};
 use crate::http::error::{ApiError, Code};
 use crate::turn;
 
@@ -175,6 +175,7 @@ pub struct NodeState {
 #[serde(deny_unknown_fields)]
 pub struct NodeStates {
     /// One entry for each node.
+    #[serde(deserialize_with = "objects")]
     pub updates: Vec<NodeUpdate>,
 }
 
@@ -212,7 +213,7 @@ pub struct StateSet {
     /// Whether what it does to the world counts.
     pub effects: Effects,
     /// Stars.
-    pub rating: Option<u64>,
+    pub rating: Option<u8>,
 }
 
 /// A reply was asked to stop; its end is an event.

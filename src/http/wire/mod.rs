@@ -25,6 +25,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::body::Object;
 use super::error::ApiError;
 
 /// One page of a list.
@@ -61,7 +62,7 @@ impl<T: ToSchema> ToSchema for Page<T> {
 }
 
 /// A bare list.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct List<T>(pub Vec<T>);
 
@@ -151,6 +152,23 @@ pub fn read_cursor(text: &str) -> Result<i64, ApiError> {
 /// The value does not fit.
 pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(from).map(Some)
+}
+
+/// A list of objects inside a request.
+///
+/// # Errors
+/// An entry does not fit, or is no object.
+pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    Vec::<Object<T>>::deserialize(from).map(|list| list.into_iter().map(|object| object.0).collect())
+}
+
+/// The same where there may be none.
+///
+/// # Errors
+/// As [`objects`].
+pub fn some_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<T>>, D::Error> {
+    let list = Option::<Vec<Object<T>>>::deserialize(from)?;
+    Ok(list.map(|list| list.into_iter().map(|object| object.0).collect()))
 }
 
 #[cfg(test)]

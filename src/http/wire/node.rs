@@ -150,6 +150,14 @@ pub struct Alternatives {
     pub selected_generation_id: Option<NodeRef>,
 }
 
+/// What is known of a node, its stars among it.
+pub fn known(mut metadata: Map<String, Value>, rating: Option<u8>) -> Map<String, Value> {
+    if let Some(stars) = rating {
+        metadata.insert("rating".into(), stars.into());
+    }
+    metadata
+}
+
 /// How nodes are shown.
 #[derive(Clone)]
 pub struct Look {
@@ -185,7 +193,7 @@ impl Look {
             timestamp: node.created.to_string(),
             depth: node.depth,
             turn: node.turn,
-            metadata: node.metadata,
+            metadata: known(node.metadata, node.rating),
             siblings: None,
         };
         if shown.status == Status::Generating {

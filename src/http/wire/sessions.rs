@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::given;
 use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, SessionRef, UserRef};
 use super::words::Mode;
+use super::{given, some_objects};
 use crate::http::error::ApiError;
 use crate::tree;
 
@@ -102,6 +102,7 @@ pub struct NewSession {
     /// Its title; the first character's name unless said.
     pub title: Option<String>,
     /// The plugins; what the first character suggests unless said.
+    #[serde(default, deserialize_with = "some_objects")]
     pub plugins: Option<Vec<PluginSetting>>,
     /// The model; what the first character suggests unless said.
     pub model: Option<String>,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{Id, NodeRef};
+use super::node::known;
 use crate::ids::NodeId;
 use crate::store::Placed;
 use crate::tree::Status;
@@ -99,7 +100,7 @@ impl Record {
             node_id: Id(context),
             content: node.content.clone(),
             reasoning: node.reasoning.clone(),
-            metadata: node.metadata.clone(),
+            metadata: known(node.metadata.clone(), node.rating),
             status: node.status.word(),
             created_at: node.created.to_string(),
             candidate: !has_children,

@@ -138,7 +138,8 @@ impl Position {
         op: i64,
         node: NodeId,
     ) -> Result<Option<Event>, ApiError> {
-        let Some(mut shown) = shown(reader, held, look, node)? else { return Ok(None) };
+        let Some(placed) = reader.node(held, node)? else { return Ok(None) };
+        let Some(mut shown) = shown(reader, look, placed)? else { return Ok(None) };
         if self.completing.contains(&node) {
             shown = as_it_was(shown);
         }
@@ -160,15 +161,14 @@ impl Position {
         self.completing.remove(&node);
         let Some(placed) = reader.node(held, node)? else { return Ok(Vec::new()) };
         let world_delta = delta_of(reader, held, &placed)?;
-        let Some(shown) = shown(reader, held, look, node)? else { return Ok(Vec::new()) };
+        let Some(shown) = shown(reader, look, placed)? else { return Ok(Vec::new()) };
         let last = self.streams.close(node, &shown.content, shown.reasoning.as_deref().unwrap_or_default());
         let completed = Event::Completed { op, node: Box::new(shown), world_delta };
         Ok(last.into_iter().chain([completed]).collect())
     }
 }
 
-fn shown(reader: &mut Reader<'_>, held: &Held, look: &Look, node: NodeId) -> Result<Option<ChatMessageNode>, ApiError> {
-    let Some(placed) = reader.node(held, node)? else { return Ok(None) };
+fn shown(reader: &mut Reader<'_>, look: &Look, placed: Placed) -> Result<Option<ChatMessageNode>, ApiError> {
     Ok(reader.dress(vec![placed])?.pop().map(|dressed| look.in_line(dressed)))
 }
 
@@ -204,12 +204,7 @@ fn states(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result
 }
 
 fn state(node: &Node) -> State {
-    State {
-        id: Id(node.id),
-        is_enabled: node.is_enabled,
-        effects: node.effects.into(),
-        rating: node.metadata.get("rating").and_then(Value::as_u64),
-    }
+    State { id: Id(node.id), is_enabled: node.is_enabled, effects: node.effects.into(), rating: node.rating }
 }
 
 /// The settings that an operation changed, by the names of a session's fields.

@@ -243,7 +243,7 @@ impl Socket {
         }
     }
 
-    /// Whether the session is still there, and the caller's: no operation tells when it is not.
+    /// Whether the session is still there, and the caller's. The log of a deleted one cannot be read to find that out.
     async fn may_watch(&self) -> Result<(), ApiError> {
         let (caller, sid) = (self.caller, self.sid);
         self.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await

@@ -128,7 +128,6 @@ pub struct Node {
     pub(super) description: Option<String>,
     pub(super) ui: Option<Value>,
     pub(super) hidden: bool,
-    pub(super) search: bool,
     /// Whether something read-only is declared inside, not through lists.
     pub(super) guards: bool,
     /// How deep it goes.
@@ -243,11 +242,6 @@ impl Node {
         self.items.as_deref()
     }
 
-    /// The value that its author suggests to begin with. The fold never writes it by itself.
-    pub fn default_value(&self) -> Option<&Value> {
-        self.default.as_ref()
-    }
-
     /// Whether a value stays as it is once it exists.
     pub fn is_read_only(&self) -> bool {
         self.read_only
@@ -271,10 +265,5 @@ impl Node {
     /// `x-visible`: whether players may see it; true unless said otherwise.
     pub fn is_visible(&self) -> bool {
         !self.hidden
-    }
-
-    /// `x-search`: whether its values can be searched for.
-    pub fn is_searchable(&self) -> bool {
-        self.search
     }
 }

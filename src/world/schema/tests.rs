@@ -37,7 +37,7 @@ fn walks_through_properties_maps_of_like_things_and_lists() {
     let at = |path: &str| schema.at(&keys(path));
     assert_eq!(at("").unwrap().title(), Some("Combat"));
     let hp = at("/hp").unwrap();
-    assert_eq!((hp.title(), hp.is_searchable(), hp.default_value()), (Some("Health"), true, Some(&json!(20))));
+    assert_eq!((hp.title(), hp.is_visible()), (Some("Health"), true));
     assert_eq!((hp.ui(), hp.maximum().unwrap().to_string()), (Some(&json!("bar")), "20".to_owned()));
     assert_eq!(at("/friends/ann/love").unwrap().title(), Some("Love"));
     assert_eq!(at("/pack/3").unwrap().choices().unwrap().len(), 2);

@@ -1,15 +1,20 @@
 // One way to tell the reader that something did not work.
-import { t } from "../lib/i18n.js";
+import { t, wordFor } from "../lib/i18n.js";
 import { sentence } from "../lib/text.js";
 import { tell } from "../model/page.js";
 import { ApiError } from "../net/api.js";
 
-/** The words for an error: the server's own where it gave some. @param {ApiError} error */
+/** Whose sentence says more than their code: what a rule or a model server said, and which field is wrong. */
+const TELLING = new Set(["invalid", "conflict", "forbidden", "input_refused", "provider_failed"]);
+
+/** The words for an error: the page's own in the reader's language where it has some, else the server's. @param {ApiError} error */
 export function wordsFor(error) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
-  const text = sentence(error.message) || t("error.unknown", { status: error.status });
+  const said = sentence(error.message);
+  const own = wordFor(`refusal.${error.code}`);
+  const text = own || said || t("error.unknown", { status: error.status });
   const incident = error.incident ? t("error.incident", { id: error.incident }) : "";
-  return { text, hint: [sentence(error.hint), incident].filter(Boolean).join(" ") };
+  return { text, hint: [own && TELLING.has(error.code) ? said : "", wordFor(`refusalHint.${error.code}`) || sentence(error.hint), incident].filter(Boolean).join(" ") };
 }
 
 /**

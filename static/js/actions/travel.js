@@ -32,8 +32,22 @@ export async function arrive(to) {
   else if (story.peek.peek() !== null) await leaveLook();
 }
 
+/** So many pages are read at most to see whether a linked message lies further up the line. */
+const FAR = 4;
+
+/** Loads the line above what is on screen until a message is in it. @param {Id} nid @param {number} [most] pages */
+async function loadUpTo(nid, most = Infinity) {
+  for (let pages = 0; pages < most && !story.line.peek().includes(nid) && story.older.peek() !== null; pages += 1) {
+    const before = story.older.peek();
+    await loadOlder(500);
+    if (story.older.peek() === before) return;
+  }
+}
+
 /** Shows the line of a node without moving HEAD; a node of the line itself is only brought into view. @param {Id} nid */
 async function lookAt(nid) {
+  // Ids grow with time: what is older than all that is on screen may be further up this very line.
+  if (story.peek.peek() === null && nid < (story.line.peek()[0] ?? "")) await loadUpTo(nid, FAR);
   if (!story.line.peek().includes(nid)) {
     try {
       const page = await api.projection(sid(), { leaf: nid, limit: PAGE });
@@ -56,12 +70,18 @@ export async function jump(sessionId, nid) {
   navigate(`/s/${sessionId}`);
   if (story.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;
   if (!(await visit(nid))) return;
-  while (!story.line.peek().includes(nid) && story.older.peek() !== null) {
-    const before = story.older.peek();
-    await loadOlder(500);
-    if (story.older.peek() === before) return;
-  }
+  await loadUpTo(nid);
   story.pointAt(nid);
+}
+
+/** Learns of the versions of a message that were not on screen yet; without an answer they are simply not told apart. @param {ChatNode} node */
+export async function readVersions(node) {
+  const isKnown = story.familyOf(node).peek().every((id) => story.peekNode(id));
+  if (isKnown) return;
+  const id = sid();
+  const versions = await api.versions(id, node.id).catch(() => []);
+  if (story.session.peek()?.id !== id) return;
+  for (const version of versions) if (!story.peekNode(version.id)) story.putNode(version);
 }
 
 /** @param {ChatNode} node @param {"previous" | "next"} which */

@@ -1,5 +1,5 @@
 // A turn: send, stop, roll again, retry, edit.
-import { t } from "../lib/i18n.js";
+import { locale, t } from "../lib/i18n.js";
 import { copyText } from "../lib/clipboard.js";
 import { recall, remember } from "../lib/storage.js";
 import { hint, hintSeen, offerHint, passHint, tell } from "../model/page.js";
@@ -25,13 +25,13 @@ export function writeDraft(text) {
   remember(`draft.${sid()}`, text || null);
 }
 
-/** Asks once in a story which commands there are; without an answer there is simply nothing to choose from. */
+/** Asks which commands there are, once in a story and language; without an answer there is simply nothing to choose from. */
 export async function readSlashCommands() {
-  if (story.slashCommands.peek() !== null) return;
-  story.putSlashCommands([]);
-  const id = sid();
+  const [id, language] = [sid(), locale.peek()];
+  if (story.slashCommands.peek()?.language === language) return;
+  story.putSlashCommands({ language, list: story.slashCommands.peek()?.list ?? [] });
   const list = await api.slashCommands(id).catch(() => []);
-  if (story.session.peek()?.id === id) story.putSlashCommands(list);
+  if (story.session.peek()?.id === id && locale.peek() === language) story.putSlashCommands({ language, list });
 }
 
 // Sending
@@ -122,6 +122,15 @@ export async function edit(node, content, carry) {
   return true;
 }
 
+/** Whether a model reads the story; a plugin that narrates does not read what was said. */
+const isRead = () => !story.session.value?.model?.startsWith("plugin:");
+
+/** Whether later replies are asked for with this message. @param {ChatNode} node @param {boolean} isEnabled */
+async function setEnabled(node, isEnabled) {
+  await attempt(() => api.setState(sid(), node.id, isEnabled));
+  await refresh();
+}
+
 /** @param {ChatNode | null} node */
 const free = (node) => node !== null && story.peek.peek() === null && !writing.value;
 
@@ -164,6 +173,26 @@ register({
   run: async ({ node }) => {
     if (await copyText(node?.display ?? node?.content ?? "")) tell({ tone: "quiet", text: t("notice.copied") });
   },
+});
+
+register({
+  id: "message.leaveOut",
+  label: "command.leaveOut",
+  icon: "eyeOff",
+  scope: "message",
+  keys: ["x"],
+  enabled: ({ node }) => node?.status === "complete" && node.isEnabled !== false && story.peek.peek() === null && isRead(),
+  run: ({ node }) => node && setEnabled(node, false),
+});
+
+register({
+  id: "message.putBack",
+  label: "command.putBack",
+  icon: "eye",
+  scope: "message",
+  keys: ["x"],
+  enabled: ({ node }) => node?.isEnabled === false && story.peek.peek() === null,
+  run: ({ node }) => node && setEnabled(node, true),
 });
 
 register({

@@ -13,9 +13,12 @@ export const locale = signal(/** @type {Locale} */ ("en"));
 /** @type {Record<Key, string>} */
 let words = en;
 
+/** What the server says, by code, in a language that the server does not speak. @type {Record<string, string>} */
+let servers = {};
+
 /** @param {Locale} next */
 export async function setLocale(next) {
-  words = next === "zh" ? (await import("./strings/zh.js")).default : en;
+  ({ default: words, servers } = next === "zh" ? await import("./strings/zh.js") : { default: en, servers: {} });
   locale.value = next;
   document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
 }
@@ -39,7 +42,10 @@ export function t(key, vars = {}) {
 }
 
 /** The text of a key that the server's own words may lead to, or "" where there is none. @param {string} key */
-export const wordFor = (key) => (key in words ? t(/** @type {Key} */ (key)) : "");
+export function wordFor(key) {
+  void locale.value;
+  return key in words ? t(/** @type {Key} */ (key)) : (servers[key] ?? "");
+}
 
 /** @param {string} iso @returns {string} HH:mm */
 export function clock(iso) {

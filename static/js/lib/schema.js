@@ -112,6 +112,9 @@ export function fullness(row) {
   return Math.min(1, Math.max(0, (Number(row.value ?? minimum) - minimum) / (maximum - minimum)));
 }
 
+/** Whether a bar stands where its schema says that it is dangerous. @param {Row} row */
+export const isDanger = (row) => Number(row.value ?? 0) <= (hintOf(row.schema).danger ?? -Infinity);
+
 /**
  * What a turn changed: before, after and the reasons given, by path.
  * @param {Delta[]} deltas in order

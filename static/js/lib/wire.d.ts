@@ -187,6 +187,8 @@ export interface Schema {
 
 export interface UiHint {
   as?: string;
+  /** Of a bar: this number or less is danger. */
+  danger?: number;
   /** Locale to title. */
   title?: { [locale: string]: string };
   /** Locale to names of values. */

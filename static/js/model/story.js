@@ -29,8 +29,8 @@ export const editing = signal(/** @type {Id | null} */ (null));
 /** The message that takes the keyboard focus when it is on screen. */
 export const focusNext = signal(/** @type {Id | null} */ (null));
 export const quickReplies = signal(/** @type {QuickReply[]} */ ([]));
-/** What can be written after a "/"; null: not asked for yet. */
-export const slashCommands = signal(/** @type {SlashCommand[] | null} */ (null));
+/** What can be written after a "/", and the language its help was asked for in; null: not asked for yet. */
+export const slashCommands = signal(/** @type {{language: string, list: SlashCommand[]} | null} */ (null));
 export const draft = signal("");
 export const sending = signal(false);
 
@@ -118,9 +118,9 @@ export function setDraft(text) {
   draft.value = text;
 }
 
-/** @param {SlashCommand[]} list */
-export function putSlashCommands(list) {
-  slashCommands.value = list;
+/** @param {{language: string, list: SlashCommand[]}} commands */
+export function putSlashCommands(commands) {
+  slashCommands.value = commands;
 }
 
 /** @param {boolean} is */

@@ -119,8 +119,14 @@ export const deleteSession = (sid) => call("DELETE", `/api/sessions/${sid}`);
 
 // The tree
 
-/** @param {Wire.Id} sid @param {{leaf?: Wire.Id, before?: string, limit?: number}} [range] @returns {Promise<Wire.Projection>} */
-export const projection = (sid, range = {}) => call("GET", `${chat(sid)}/projection${query(range)}`);
+/**
+ * The messages of a line, also those that are left out of prompts: a reader sees them, dimmed.
+ * @param {Wire.Id} sid @param {{leaf?: Wire.Id, before?: string, limit?: number}} [range] @returns {Promise<Wire.Projection>}
+ */
+export async function projection(sid, range = {}) {
+  const page = await call("GET", `${chat(sid)}/projection${query({ ...range, all: "true" })}`);
+  return { ...page, items: page.items.filter((/** @type {Wire.ChatNode} */ { kind }) => kind !== "root" && kind !== "change") };
+}
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.ChatNode>} */
 export async function oneNode(sid, nid) {
@@ -144,6 +150,12 @@ export const edit = (sid, nid, edit) => call("POST", `${node(sid, nid)}/edit`, e
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid */
 export const cancel = (sid, nid) => call("POST", `${node(sid, nid)}/cancel`, {});
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {boolean} isEnabled whether later prompts have it */
+export const setState = (sid, nid, isEnabled) => call("PUT", `${node(sid, nid)}/state`, { isEnabled });
+
+/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.ChatNode[]>} all versions of a node, in the order in which they came */
+export const versions = async (sid, nid) => items(await call("GET", `${node(sid, nid)}/alternatives`));
 
 /** @param {Wire.Id} sid @param {Wire.Id} nodeId @param {boolean} exact stand on this node, not on the leaf last visited below it */
 export const checkout = (sid, nodeId, exact) => call("PUT", `${chat(sid)}/active_leaf`, { nodeId, exact });

@@ -39,5 +39,12 @@ export function placeAmongSiblings(node) {
   return { index, count: ids.length, previous: ids[index - 1] ?? null, next: ids[index + 1] ?? null };
 }
 
+/**
+ * Which versions of a message the story went on from, in the order in which they came. The others are candidates: replies
+ * that nothing followed.
+ * @param {ChatNode} node
+ */
+export const wentOnFrom = (node) => familyOf(node).value.map((id) => (nodeOf(id)?.childrenIds?.length ?? 0) > 0);
+
 /** Whether something follows this message on screen. @param {Id} id */
 export const isTail = (id) => shown.value.at(-1) === id;

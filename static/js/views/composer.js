@@ -2,7 +2,7 @@
 import { html, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
-import { t } from "../lib/i18n.js";
+import { locale, t } from "../lib/i18n.js";
 import { draft, online, quickReplies, sending, session, slashCommands } from "../model/story.js";
 import { writing } from "../tree/line.js";
 import { icon } from "./parts.js";
@@ -57,12 +57,12 @@ export function Composer() {
 function offered() {
   const begun = /^\/(\S*)$/.exec(draft.value)?.[1];
   if (begun === undefined) return [];
-  return (slashCommands.value ?? []).filter(({ name, aliases }) => [name, ...aliases].some((word) => word.startsWith(begun)));
+  return (slashCommands.value?.list ?? []).filter(({ name, aliases }) => [name, ...aliases].some((word) => word.startsWith(begun)));
 }
 
 /** @param {{complete: (name: string) => void}} props */
 function Completions({ complete }) {
-  useEffect(() => void readSlashCommands(), []);
+  useEffect(() => void readSlashCommands(), [locale.value]);
   const list = offered();
   if (list.length === 0) return null;
   return html`<ul class="completions" aria-label=${t("composer.commands")}>${list.map(

@@ -1,15 +1,15 @@
 // One message: who, when, the text, its siblings, what one can do with it.
-import { h, html, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
+import { h, html, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { edit } from "../actions/turn.js";
-import { toSibling } from "../actions/travel.js";
+import { readVersions, toSibling } from "../actions/travel.js";
 import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose } from "../lib/markdown.js";
 import { sentence } from "../lib/text.js";
 import { characterById } from "../model/library.js";
 import { editInPlace, editing, nodeOf } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
-import { placeAmongSiblings } from "../tree/line.js";
+import { placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { TurnChanges } from "./changes.js";
 import { Avatar, CommandButton, icon } from "./parts.js";
 
@@ -26,7 +26,8 @@ export function Message({ id, last }) {
     <article data-node=${id} tabindex=${last ? 0 : -1} aria-label=${t("message.by", { name, time: clock(node.timestamp) })}
       aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
       ${h(Avatar, { name, src: characterById(node.characterId ?? "")?.avatar })}
-      <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time></header>
+      <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
+        ${node.isEnabled === false && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
       ${last && node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
@@ -34,7 +35,7 @@ export function Message({ id, last }) {
     </article></li>`;
 }
 
-const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy", "message.why"];
+const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy", "message.leaveOut", "message.putBack", "message.why"];
 
 /** A failure has its own, larger button to try again. @param {ChatNode} node */
 const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
@@ -128,15 +129,27 @@ function Problems({ node }) {
 
 // Siblings
 
-/** @param {{node: ChatNode}} props */
+/** More versions than these are counted only. */
+const MOST_DOTS = 12;
+
+/** The counter, and a dot for each version: a full one where the story went on from it. @param {{node: ChatNode}} props */
 function SiblingSwitch({ node }) {
   const { index, count } = placeAmongSiblings(node);
+  const read = useSignal(0);
+  useEffect(() => {
+    if (count > 1 && count <= MOST_DOTS) void readVersions(node).then(() => (read.value += 1));
+  }, [node.id, count]);
+  void read.value;
   if (count < 2) return null;
-  const place = t("siblings.place", { i: index + 1, n: count });
+  const followed = wentOnFrom(node);
+  const place = [t("siblings.place", { i: index + 1, n: count }), followed[index] ? "" : t("siblings.candidate")].filter(Boolean).join(", ");
   const arrow = (/** @type {"previous" | "next"} */ which, /** @type {string} */ symbol, /** @type {boolean} */ can) =>
     html`<button type="button" aria-label=${t(`command.${which}`)} aria-disabled=${!can} onClick=${() => can && toSibling(node, which)}>${icon(symbol)}</button>`;
   return html`<div class="siblings" role="group" aria-label=${place}>
-    ${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}</div>`;
+    ${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}
+    ${count <= MOST_DOTS && html`<span class="versions" aria-hidden="true" title=${t("siblings.dots")}>${followed.map(
+      (isFollowed, i) => html`<i key=${i} class=${`${isFollowed ? "confirmed" : "candidate"} ${i === index ? "here" : ""}`}></i>`,
+    )}</span>`}</div>`;
 }
 
 const SWIPE = 56;

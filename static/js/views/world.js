@@ -3,7 +3,7 @@ import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { setValue } from "../actions/world.js";
 import { wordsFor } from "../actions/failure.js";
 import { t } from "../lib/i18n.js";
-import { changeAt, fullness } from "../lib/schema.js";
+import { changeAt, fullness, isDanger } from "../lib/schema.js";
 import { brief } from "../lib/text.js";
 import { peek } from "../model/story.js";
 import { failed, groups, known, rolls, turn } from "../model/world.js";
@@ -94,7 +94,7 @@ function pair(name, value) {
 function Bar({ row, change }) {
   const full = fullness(row);
   const before = typeof change?.before === "number" ? fullness({ ...row, value: change.before }) : full;
-  return html`<div class=${`meter ${full <= 0.25 ? "low" : ""}`} role="meter" aria-label=${row.label} aria-valuenow=${Number(row.value ?? 0)}
+  return html`<div class=${`meter ${isDanger(row) ? "danger" : ""}`} role="meter" aria-label=${row.label} aria-valuenow=${Number(row.value ?? 0)}
     aria-valuemin=${row.schema.minimum} aria-valuemax=${row.schema.maximum} style=${{ "--full": full, "--before": Math.max(full, before) }}><span class="lost"></span><span class="fill"></span></div>`;
 }
 

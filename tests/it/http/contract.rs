@@ -42,7 +42,7 @@ async fn the_document_describes_what_is_served() {
     }
 }
 
-/// Every read answers with something that the document describes; the client looks at it (`keeps_the_contract`).
+/// Every read answers with something that the document describes (the client looks at it), and none of them writes.
 #[tokio::test]
 async fn every_read_answers_as_documented() {
     let setup = TestApp::with().plugin("broken", &[("plugin.toml", "id = 5")]);
@@ -59,6 +59,7 @@ async fn every_read_answers_as_documented() {
         "{plugin}" => "combat".to_owned(),
         other => other.to_owned(),
     };
+    let before = (play.session().await, play.nodes().await);
     let mut described = 0;
     for entry in clotho::http::table().into_iter().filter(|entry| entry.method == "GET") {
         if entry.path.contains(":.*") || entry.path.ends_with("/ws") {
@@ -71,6 +72,7 @@ async fn every_read_answers_as_documented() {
         described += usize::from(schema::answer("GET", &entry.plain_path(), 200).is_some());
     }
     assert!(described > 20, "{described}");
+    assert_eq!((play.session().await, play.nodes().await), before);
     for path in ["tree?shape=skeleton", "tree?cursor=&limit=1", "projection?all=1", "turns?limit=1"] {
         play.get(path).await;
     }

@@ -80,6 +80,24 @@ async fn a_browser_writes_with_the_token_only() {
     );
 }
 
+/// The same on every route that writes, whatever its body.
+#[tokio::test]
+async fn every_write_of_a_browser_needs_the_token() {
+    let app = TestServer::start().await;
+    let own = format!("http://{}", app.at);
+    let writes = clotho::http::table().into_iter().filter(|entry| entry.method != "GET");
+    for entry in writes {
+        let ask = || app.ask(entry.method.as_str(), &address(&entry));
+        for from_page in [ask().header("origin", &own), ask().header("sec-fetch-site", "same-origin")] {
+            from_page.clone().send().await.refused("forbidden");
+            from_page.header("x-csrf-token", "wrong").send().await.refused("forbidden");
+        }
+        // A form of another page cannot send the header, and so cannot send anything.
+        let form = ask().bytes(b"name=Rin", "application/x-www-form-urlencoded").header("origin", "null");
+        form.send().await.refused("bad_host");
+    }
+}
+
 #[tokio::test]
 async fn names_in_the_configuration_come_in() {
     let app = TestServer::with(TestApp::with().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;

@@ -82,6 +82,35 @@ async fn no_route_takes_what_it_does_not_know() {
     }
 }
 
+/// A list of values is no object, also where they would fit its fields one by one; and an object is no list.
+#[tokio::test]
+async fn no_route_takes_a_list_for_an_object() {
+    let house = House::new().await;
+    let (sid, nid) = (&house.ids["sid"], &house.ids["nid"]);
+    for entry in with_bodies() {
+        let body = if entry.path.ends_with("/plugins") { "{}" } else { "[]" };
+        house.send(&entry, body.as_bytes(), "application/json").await.refused("invalid");
+    }
+    let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
+    for (method, path, body, field) in [
+        ("POST", chat("message"), json!([nid, "x"]), ""),
+        ("PUT", chat("active_leaf"), json!([nid]), ""),
+        ("POST", "/api/characters".into(), json!(["Rin"]), ""),
+        ("POST", chat("message"), json!({"parentId": nid, "content": "x", "generate": [1]}), "generate"),
+        ("PUT", chat("nodes/state"), json!({"updates": [[nid, false]]}), "updates[0]"),
+        ("PUT", format!("/api/sessions/{sid}/plugins"), json!([["combat"]]), "[0]"),
+        (
+            "POST",
+            "/api/sessions".into(),
+            json!({"characterIds": [house.ids["cid"]], "plugins": [["combat"]]}),
+            "plugins[0]",
+        ),
+    ] {
+        let error = house.app.ask(method, &path).json(&body).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], field, "{path} {body}: {error}");
+    }
+}
+
 #[tokio::test]
 async fn no_read_takes_a_query_it_does_not_know() {
     let house = House::new().await;
@@ -240,6 +269,11 @@ async fn a_message_has_its_size() {
         let heard = app.ask("POST", &path).json(&json!({"parentId": line[1], "content": content})).send().await;
         let code = if content.trim().is_empty() { "invalid" } else { "too_large" };
         assert_eq!(heard.refused(code)["details"]["field"], "content");
+    }
+    for content in ["", &"x".repeat(10 << 20)] {
+        let edit = app.ask("POST", &format!("/api/chat/{}/node/{}/edit", id(&session), line[1]));
+        let code = if content.is_empty() { "invalid" } else { "too_large" };
+        assert_eq!(edit.json(&json!({"content": content})).send().await.refused(code)["details"]["field"], "content");
     }
     let largest = "x".repeat(256 << 10);
     app.post(&path, &json!({"parentId": line[1], "content": largest})).await;

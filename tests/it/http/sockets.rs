@@ -247,6 +247,7 @@ async fn every_tab_hears_what_counts() {
         assert_eq!(frames[2]["nodes"][1]["isEnabled"], true);
     }
     assert_eq!(ids(&play.get("projection").await["items"]).len(), 2, "greeting and reply");
+    assert_eq!(play.get(&format!("node/{}", said.reply)).await["metadata"]["rating"], 4);
 }
 
 /// Settings, HEAD and nodes that move are told as well.

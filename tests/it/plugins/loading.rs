@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clotho::plugin::{Catalogue, ErrorKind, Hook, Limits, Loaded, Origin, Source, fit_together, order};
+use clotho::plugin::{Catalogue, ErrorKind, Hook, Limits, Loaded, Origin, Source, order};
 use serde_json::json;
 
 use super::*;
@@ -179,11 +179,7 @@ fn a_broken_plugin_is_listed_and_harms_nobody() {
 }
 
 fn named(id: &str, after: &str) -> Arc<Loaded> {
-    with(id, &format!("after = [{after}]\n"))
-}
-
-fn with(id: &str, more: &str) -> Arc<Loaded> {
-    let manifest = format!("id = \"{id}\"\ntitle = \"T\"\nversion = \"1.0.0\"\napi = \"1\"\n{more}");
+    let manifest = format!("id = \"{id}\"\ntitle = \"T\"\nversion = \"1.0.0\"\napi = \"1\"\nafter = [{after}]\n");
     let files = [("plugin.toml", manifest.into_bytes()), ("main.rhai", Vec::new())];
     Arc::new(Loaded::load(Source::new(id, Origin::Folder, files), &Limits::default()).unwrap())
 }
@@ -199,20 +195,6 @@ fn plugins_run_after_those_they_name() {
     check(&[("a", "\"c\""), ("b", ""), ("c", "")], &["b", "c", "a"]);
     check(&[("a", "\"missing\""), ("b", "")], &["a", "b"]);
     check(&[("a", "\"b\""), ("b", "\"a\""), ("c", "\"a\"")], &["a", "b", "c"]);
-}
-
-#[test]
-fn plugins_say_with_whom_they_work() {
-    let check = |plugins: &[(&str, &str)], message: Option<&str>| {
-        let loaded: Vec<_> = plugins.iter().map(|(id, more)| with(id, more)).collect();
-        assert_eq!(fit_together(&loaded).err().map(|misfit| misfit.to_string()).as_deref(), message);
-    };
-    check(&[("a", ""), ("b", "conflicts = [\"c\"]"), ("d", "[requires]\na = \"^1\"")], None);
-    check(&[("a", "[requires]\nb = \"^1\"")], Some("a needs b ^1, which is not switched on"));
-    check(&[("a", "[requires]\nb = \"^2\""), ("b", "")], Some("a needs b ^2; this is 1.0.0"));
-    check(&[("a", ""), ("b", "conflicts = [\"a\"]")], Some("b does not work together with a"));
-    let inside = "a and b keep their values at the same place, \"/a/x\"";
-    check(&[("a", ""), ("b", "[state]\nroot = \"a/x\"")], Some(inside));
 }
 
 /// Grants are given to exactly this code: any change of any file is another code.

@@ -54,6 +54,8 @@ struct Row {
     is_enabled: bool,
     #[diesel(sql_type = Bool)]
     is_muted: bool,
+    #[diesel(sql_type = Nullable<SmallInt>)]
+    rating: Option<i16>,
     #[diesel(sql_type = SmallInt)]
     status: i16,
     #[diesel(sql_type = Integer)]
@@ -160,9 +162,11 @@ impl Model {
         let mut places = BTreeSet::new();
         for row in rows.values() {
             let place = &self.mirror.nodes()[&id(row.n)];
-            let told = (place.parent, place.remembered, place.is_hidden, !place.is_disabled, place.is_muted);
-            let kept = (row.parent_n.map(id), row.remembered_n.map(id), row.is_hidden, row.is_enabled, row.is_muted);
+            let told = (place.parent, place.remembered, place.is_hidden);
+            let kept = (row.parent_n.map(id), row.remembered_n.map(id), row.is_hidden);
             assert_eq!(kept, told, "{:?}", id(row.n));
+            let told = (!place.is_disabled, place.is_muted, place.rating.map(i16::from));
+            assert_eq!((row.is_enabled, row.is_muted, row.rating), told, "{:?}", id(row.n));
             assert_eq!(row.status, self.facts[&id(row.n)].status.code());
             assert!(places.insert((row.parent_n, row.ordinal)), "two children in one place");
             assert!(

@@ -129,7 +129,8 @@ fn fields(schema: &Value) -> Option<BTreeSet<String>> {
     Some(known)
 }
 
-fn follow(schema: &Value) -> &Value {
+/// A schema, or the named one that it refers to.
+pub fn follow(schema: &Value) -> &Value {
     match schema["$ref"].as_str() {
         Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).expect("a shape that is described"),
         None => schema,

@@ -18,12 +18,17 @@ const GIVE_UP: Duration = Duration::from_secs(60);
 /// An open socket.
 pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    /// The first frame, read while opening and not yet handed out.
+    first: Option<Value>,
 }
 
 impl Socket {
-    /// Opens one.
+    /// Opens one and waits until the server has said where the session stands: what happens from now on will be told.
     pub async fn open(at: SocketAddr, sid: &str, since: Option<i64>) -> Self {
-        Self::try_open(at, sid, since, &[]).await.unwrap_or_else(|status| panic!("refused with {status}"))
+        let opened = Self::try_open(at, sid, since, &[]).await;
+        let mut socket = opened.unwrap_or_else(|status| panic!("refused with {status}"));
+        socket.first = socket.next().await;
+        socket
     }
 
     /// Tries to open one with more headers; answers with the status of a refusal.
@@ -39,7 +44,7 @@ impl Socket {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
         match connect_async(request).await {
-            Ok((stream, _)) => Ok(Self { stream }),
+            Ok((stream, _)) => Ok(Self { stream, first: None }),
             Err(Error::Http(answer)) => Err(answer.status().as_u16()),
             Err(error) => panic!("{error}"),
         }
@@ -62,6 +67,9 @@ impl Socket {
 
     /// The next frame; `None` when the socket was closed.
     pub async fn next(&mut self) -> Option<Value> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
         loop {
             let message = tokio::time::timeout(GIVE_UP, self.stream.next()).await.expect("a frame");
             match message {

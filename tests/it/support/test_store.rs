@@ -133,6 +133,12 @@ impl TestStore {
         count(&mut self.sql(), query)
     }
 
+    /// Throws all keyframes away, on disk and in memory; the answers must stay the same.
+    pub fn forget_keyframes(&self) {
+        diesel::sql_query("DELETE FROM keyframes").execute(&mut self.sql()).unwrap();
+        self.store().forget_worlds();
+    }
+
     /// An actor who does not care where HEAD stands.
     pub fn actor(&self) -> Actor {
         Actor { user: self.owner, at: self.now(), expected_leaf: None }

@@ -43,7 +43,10 @@ async fn killed_in_mid_stream() {
     assert_eq!((node.content.as_str(), node.name.as_deref()), ("The ogre hits. [HP -10] And", Some("Rin")));
     assert_eq!(node.metadata["model"], "mock/mock");
     let trace = story.trace(reply).await;
-    assert!(trace.is_exact && trace.messages.iter().any(|sent| sent.text == "I swing."), "S3-03: it says what was sent");
+    assert!(
+        trace.is_exact && trace.messages.iter().any(|sent| sent.text == "I swing."),
+        "S3-03: it says what was sent"
+    );
     assert!(node.metadata["seed"].is_u64() && trace.head["params"]["seed"] == node.metadata["seed"], "S0-16");
     let user = node.parent.unwrap();
     assert_eq!((story.head().await, story.node(user).await.content.as_str()), (user, "I swing."));

@@ -127,6 +127,7 @@ export async function startModel() {
     request.on("data", (data) => (body += data));
     request.on("end", () => {
       if (request.method === "GET") return response.writeHead(200, { "Content-Type": "application/json" }).end('{"data":[{"id":"m"}]}');
+      if (request.url?.includes("/locked/")) return response.writeHead(401, { "Content-Type": "application/json" }).end('{"error":{"message":"bad key"}}');
       requests.push(JSON.parse(body));
       void answer(response, waiting.shift() ?? reply(["Yes."]).open());
     });

@@ -38,6 +38,8 @@ export default {
   "command.answer": "Get a reply",
   "command.edit": "Edit",
   "command.copy": "Copy",
+  "command.leaveOut": "Leave out of what the model reads",
+  "command.putBack": "Let the model read it again",
   "command.stop": "Stop writing",
   "command.why": "Why?",
 
@@ -98,6 +100,7 @@ export default {
   "message.thinking": "Thoughts",
   "message.failed": "The reply failed.",
   "message.cut": "Stopped before its end.",
+  "message.leftOut": "The model does not read this.",
   "message.adjusted": "A value was kept within its rules|{n} values were kept within their rules",
   "message.broken": "A rule did not work here; the text stays|{n} rules did not work here; the text stays",
 
@@ -122,6 +125,8 @@ export default {
   "failureHint.cancelled": "Try again whenever you like.",
 
   "siblings.place": "Version {i} of {n}",
+  "siblings.candidate": "nothing follows it",
+  "siblings.dots": "Full dots: the story went on from this version",
   "phase.queued": "Waiting in line, place {n}",
   "phase.waiting": "Waiting for the first word",
   "phase.thinking": "Thinking",

@@ -1,0 +1,279 @@
+//! Bodies and queries made by dice after the document, half of them wrong in some way: no route ever fails by itself, and
+//! afterwards the story is still one.
+
+use clotho::clock::SplitMix64;
+use clotho::http::table::Entry;
+use clotho::tree::mirror::Mirror;
+
+use super::play::Play;
+use super::*;
+use crate::support::schema;
+use crate::support::socket::Socket;
+use crate::support::story::{Story, within};
+
+/// Requests for each route and seed.
+const ROUNDS: u64 = 30;
+
+/// Makes JSON after a schema.
+struct Dice {
+    random: SplitMix64,
+    /// Ids of what is there.
+    ids: Vec<String>,
+}
+
+impl Dice {
+    fn one_in(&mut self, n: u64) -> bool {
+        self.random.below(n) == 0
+    }
+
+    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[usize::try_from(self.random.below(list.len() as u64)).unwrap()]
+    }
+
+    fn text(&mut self) -> String {
+        let texts = [
+            "x",
+            "Hello, {{user}}.",
+            "/roll 2d6",
+            "/drink",
+            "",
+            " ",
+            "天空🌙\u{202e}\u{feff}",
+            "a\nb\tc",
+            "<script>alert(1)</script>",
+            "' OR 1=1 --",
+            "../../etc/passwd",
+            "[HP -5]",
+            "__proto__",
+            "plugin:combat",
+            "mock/mock",
+        ];
+        if self.one_in(20) { "x".repeat(300_000) } else { (*self.pick(&texts)).to_owned() }
+    }
+
+    fn junk(&mut self) -> Value {
+        let deep = json!({"a": {"b": [[], {"c": null}]}});
+        let huge: Value = serde_json::from_str("99999999999999999999999").unwrap();
+        let some =
+            [json!(null), json!(true), json!(-1), json!(0), json!(0.1), json!(1e308), json!([]), json!({}), deep, huge];
+        if self.one_in(3) { json!(self.text()) } else { self.pick(&some).clone() }
+    }
+
+    fn id(&mut self) -> Value {
+        let known = self.ids.clone();
+        if self.one_in(6) { self.junk() } else { json!(self.pick(&known)) }
+    }
+
+    fn operation(&mut self) -> Value {
+        let mut operation = serde_json::Map::new();
+        let ops = ["add", "set", "remove", "insert", "append", "take", "move", "grow"];
+        let paths =
+            ["", "/", "/a", "/a/b", "/list", "/combat/hp", "/combat", "/combat/pack/rope", "a", "/~2", "/a~1b", "/0"];
+        operation.insert("op".into(), json!(self.pick(&ops)));
+        operation.insert("path".into(), json!(self.pick(&paths)));
+        for key in ["value", "key", "from", "why", "by", "in", "typo"] {
+            if key == "value" || self.one_in(5) {
+                let value = if key == "from" { json!(self.pick(&paths)) } else { self.junk() };
+                operation.insert(key.into(), value);
+            }
+        }
+        Value::Object(operation)
+    }
+
+    /// A value for a field of a schema.
+    fn value(&mut self, name: &str, schema: &Value) -> Value {
+        let schema = schema::follow(schema);
+        if self.one_in(12) {
+            return self.junk();
+        }
+        if let Some(choices) = schema["oneOf"].as_array() {
+            let choice = self.pick(choices).clone();
+            return self.value(name, &choice);
+        }
+        if let Some(words) = schema["enum"].as_array() {
+            return self.pick(words).clone();
+        }
+        if schema["properties"].is_object() {
+            return self.object(schema);
+        }
+        let kind = match &schema["type"] {
+            Value::Array(kinds) => self.pick(kinds).clone(),
+            kind => kind.clone(),
+        };
+        match kind.as_str() {
+            Some("object") if name == "operations" => self.operation(),
+            Some("array") => {
+                let n = self.random.below(4);
+                (0..n).map(|_| self.value(name, &schema["items"])).collect()
+            }
+            Some("string") if name.ends_with("Id") || name.ends_with("Ids") => self.id(),
+            Some("string") => json!(self.text()),
+            Some("boolean") => json!(self.one_in(2)),
+            Some("integer" | "number") => json!(self.random.below(8)),
+            Some("null") => Value::Null,
+            _ => json!({"temperature": self.junk(), self.text(): self.junk()}),
+        }
+    }
+
+    fn object(&mut self, schema: &Value) -> Value {
+        let mut object = serde_json::Map::new();
+        let is_required = |name: &String| schema["required"].as_array().is_some_and(|list| list.contains(&json!(name)));
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            if if is_required(name) { !self.one_in(15) } else { self.one_in(3) } {
+                object.insert(name.clone(), self.value(name, property));
+            }
+        }
+        if self.one_in(15) {
+            object.insert(self.text(), self.junk());
+        }
+        Value::Object(object)
+    }
+
+    fn query(&mut self, parameters: &Value) -> String {
+        let mut query = String::new();
+        for parameter in parameters.as_array().into_iter().flatten().filter(|one| one["in"] == "query") {
+            if self.one_in(2) {
+                let name = parameter["name"].as_str().unwrap();
+                let value = match self.value(name, &parameter["schema"]) {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                let escaped: String = value.bytes().take(2_000).map(|byte| format!("%{byte:02x}")).collect();
+                query += &format!("{}{name}={escaped}", if query.is_empty() { "?" } else { "&" });
+            }
+        }
+        query
+    }
+
+    /// An address of a route, mostly of what is there.
+    fn address(&mut self, entry: &Entry, play: &Play) -> String {
+        let mut parts = Vec::new();
+        for part in entry.path.split('/') {
+            parts.push(match part {
+                "{sid}" if !self.one_in(20) => play.sid.clone(),
+                "{plugin}" => (*self.pick(&["combat", "lantern-keep", "nobody"])).to_owned(),
+                part if part.starts_with('{') => self.pick(&self.ids.clone()).clone(),
+                part => part.to_owned(),
+            });
+        }
+        parts.join("/")
+    }
+}
+
+/// Every node, and what else there is, by id.
+async fn ids_of(play: &Play) -> Vec<String> {
+    let mut ids: Vec<String> = play.nodes().await.keys().cloned().collect();
+    ids.push(play.session().await["characterIds"][0].as_str().unwrap().to_owned());
+    ids.push(id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await));
+    ids
+}
+
+/// Asks every route for something; the client holds each answer to the contract, and none may be our own fault.
+/// Says how many of them were taken.
+async fn ask_everything(play: &Play, dice: &mut Dice) -> u64 {
+    let mut taken = 0;
+    let document = clotho::http::document::json(&clotho::http::table());
+    for entry in clotho::http::table() {
+        // Without its session and its character the story would be over too soon.
+        if entry.method == "DELETE" || entry.path.contains(":.*") || entry.path.ends_with("/ws") {
+            continue;
+        }
+        let (method, plain) = (entry.method.as_str(), entry.plain_path());
+        let query = dice.query(&document["paths"][&plain][method.to_lowercase()]["parameters"]);
+        let ask = play.app.ask(method, &(dice.address(&entry, play) + &query));
+        let ask = match schema::body(method, &plain) {
+            Some(shape) => ask.json(&dice.value("", shape)),
+            None => ask,
+        };
+        let heard = ask.send().await;
+        assert!(heard.status < 500, "{method} {plain}: {}", heard.text());
+        taken += u64::from(heard.status < 400);
+    }
+    taken
+}
+
+#[tokio::test]
+async fn dice_break_nothing() {
+    for seed in [1, 2] {
+        let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+        play.say("Hi. [HP -3]").await;
+        let mut dice = Dice { random: SplitMix64::new(seed), ids: ids_of(&play).await };
+        let mut socket = play.app.socket(&play.sid, None).await;
+        let mut taken = 0;
+        for round in 0..ROUNDS {
+            taken += ask_everything(&play, &mut dice).await;
+            if round % 10 == 9 {
+                dice.ids = ids_of(&play).await;
+            }
+        }
+        assert!(taken > 8 * ROUNDS && play.nodes().await.len() > 20, "the dice should hit something, too: {taken}");
+        let mut running = play.app.inside().live.counting();
+        within(running.wait_for(|running| *running == 0)).await.unwrap();
+        is_one_story(&play).await;
+        told_the_same(&play, &mut socket).await;
+    }
+}
+
+/// The tree is what its log says, its line leads from the root to HEAD, and it goes on.
+async fn is_one_story(play: &Play) {
+    let app = play.app.inside();
+    let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
+    let mirror = Mirror::replay(&story.log().await).unwrap();
+    let nodes = play.nodes().await;
+    let mirrored: Vec<String> = mirror.nodes().keys().map(ToString::to_string).collect();
+    let mut served: Vec<String> = nodes.keys().cloned().collect();
+    served.sort();
+    assert_eq!(mirrored, served);
+    assert!(nodes.values().all(|node| node["status"] != "generating"));
+    let head = play.head().await;
+    assert_eq!(mirror.head().map(|head| head.to_string()), Some(head.clone()));
+    for node in nodes.keys() {
+        play.get(&format!("node/{node}?expand=world,delta,trace")).await;
+    }
+    let said = play.say_to(&head, "And then?").await;
+    assert_eq!(play.head().await, said.reply);
+}
+
+/// A tab that was open all the time has heard of every operation, in order.
+async fn told_the_same(play: &Play, socket: &mut Socket) {
+    let newest = play.session().await["op"].as_i64().unwrap();
+    let mut ops = Vec::new();
+    let mut frames = socket.until_type("hello").await;
+    let first = frames[0]["op"].as_i64().unwrap();
+    while ops.last() != Some(&newest) {
+        frames = vec![socket.next().await.unwrap()];
+        ops.extend(frames[0]["op"].as_i64());
+        ops.dedup();
+    }
+    assert_eq!(ops, (first + 1..=newest).collect::<Vec<_>>());
+}
+
+/// Frames by dice: each is answered or done, and the socket lives.
+#[tokio::test]
+async fn dice_close_no_socket() {
+    let play = Play::start().await;
+    let said = play.say("Hi 🌙.").await;
+    let mut dice = Dice { random: SplitMix64::new(3), ids: vec![said.user, said.reply, play.sid.clone()] };
+    let mut socket = play.app.socket(&play.sid, None).await;
+    let kinds = ["resume", "typing", "ping", "hello", "node.created", ""];
+    for _ in 0..300 {
+        let mut frame = json!({"type": dice.pick(&kinds)});
+        for key in ["id", "offset", "reasoningOffset", "content"] {
+            if dice.one_in(2) {
+                frame[key] = if key == "id" { dice.id() } else { dice.junk() };
+            }
+        }
+        let text = frame.to_string();
+        // What is larger than a frame may be ends the socket, and rightly so.
+        if text.len() < 60_000 {
+            let half: String = text.chars().take(text.chars().count() / 2).collect();
+            socket.say_text(if dice.one_in(6) { &half } else { &text }).await;
+        }
+    }
+    // The last word is one that only it gives rise to.
+    socket.say(&json!({"type": "the end"})).await;
+    let frames = socket.until(|frame| frame["error"]["message"].as_str().is_some_and(|m| m.contains("the end"))).await;
+    let known = ["hello", "pong", "error", "node.content.updated"];
+    assert!(frames.iter().all(|frame| known.contains(&frame["type"].as_str().unwrap())), "{frames:#?}");
+    assert!(frames.len() > 100, "{}", frames.len());
+}

@@ -1,0 +1,60 @@
+//! One room knows the dialect of the database; what the rest of the store says, another database understands too.
+
+use regex::Regex;
+
+use super::code::{File, bare, files_of, line_of};
+use super::{expect_none, expect_one};
+
+/// The room that may.
+const ROOM: &str = "src/store/conn.rs";
+
+/// What diesel has for one database and not for another, and the databases' own names.
+const FORMS: &str = r"(?i)\b(on_conflict\w*|returning|insert_or_ignore_into|replace_into|batch_execute|immediate_transaction|exclusive_transaction|rowid|sqlite\w*|pg\w*|postgres\w*)\b";
+
+/// Where hand-written SQL begins.
+const WRITTEN: &str = r#"\b(?:sql_query|push_sql|sql(?:::<[^>]*>+)?)\(\s*"((?:[^"\\]|\\(?s:.))*)""#;
+
+/// What in it one database understands and another does not: values are bound as `$1`, which both number alike.
+const WORDS: &str = r"(?i)\?|\b(PRAGMA|RETURNING|ON\s+CONFLICT|INSERT\s+OR|REPLACE\s+INTO|GLOB|IFNULL|ROWID|JSON\w*|STRFTIME|DATETIME|ILIKE|BEGIN|COMMIT|SAVEPOINT)\b|::|\bSET\b[^()]*\bFROM\b";
+
+fn dialects(file: &File) -> Vec<String> {
+    if file.path == ROOM {
+        return Vec::new();
+    }
+    let complain = |line: usize, form: &str| {
+        format!("{}:{line} says {form:?}: what not every database takes belongs into {ROOM}", file.path)
+    };
+    let code = bare(&file.text);
+    let forms = Regex::new(FORMS).unwrap();
+    let mut found: Vec<String> =
+        forms.find_iter(&code).map(|form| complain(line_of(&code, form.start()), form.as_str())).collect();
+    let words = Regex::new(WORDS).unwrap();
+    for sql in Regex::new(WRITTEN).unwrap().captures_iter(&file.text) {
+        let (text, at) = (&sql[1], sql.get(1).unwrap().start());
+        found.extend(words.find_iter(text).map(|word| complain(line_of(&file.text, at + word.start()), word.as_str())));
+    }
+    found
+}
+
+#[test]
+fn planted_dialects_are_found() {
+    let file = |text: &str| File { path: "src/store/rows.rs".to_owned(), text: text.to_owned() };
+    let check = |text: &str, words: &str| expect_one(&dialects(&file(text)), words);
+    check("fn f() { sql_query(\"SELECT n FROM nodes WHERE n = ?\") }", "\"?\"");
+    check("fn f() {\n sql_query(\n \"UPDATE nodes SET n = up.n \\\n FROM up\") }", "rows.rs:3 says \"SET");
+    check("fn f() { diesel::sql_query(\"PRAGMA foreign_keys\") }", "PRAGMA");
+    check("fn f() { pass.push_sql(\" ON CONFLICT DO NOTHING\") }", "ON CONFLICT");
+    check("fn f() { insert.on_conflict_do_nothing() }", "on_conflict_do_nothing");
+    check("fn f(conn: &mut SqliteConnection) {}", "SqliteConnection");
+    check("fn f() { conn.batch_execute(text) }", "batch_execute");
+    expect_none(&dialects(&file("// What about PRAGMA?\nfn f() { g(\"really?\"); sql_query(\"SELECT $1\") }")));
+    expect_none(&dialects(&file("fn f() { sql_query(\"UPDATE nodes SET n = $1 WHERE n IN (SELECT n FROM up)\") }")));
+    expect_none(&dialects(&File { path: ROOM.to_owned(), ..file("fn f() { sql_query(\"PRAGMA x\") }") }));
+}
+
+#[test]
+fn one_room_knows_the_dialect() {
+    let files = files_of("src/store", ".rs");
+    assert!(files.iter().any(|file| file.path == ROOM), "the room that knows the dialect is not where it should be");
+    expect_none(&files.iter().flat_map(dialects).collect::<Vec<_>>());
+}

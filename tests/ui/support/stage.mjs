@@ -1,0 +1,108 @@
+// What every file of browser tests begins with: a server, a model and a browser; and what a reader sees and does.
+import assert from "node:assert/strict";
+import { after, afterEach, before } from "node:test";
+import { closePages, launch, limitRun, until } from "./browser.mjs";
+import { startClotho, startModel } from "./server.mjs";
+
+export const REFUSED = /Failed to load resource/;
+// A sanitiser has to parse what it refuses; the browser reports what it blocked meanwhile.
+export const POLICY = /Content Security Policy|content policy/;
+
+export let browser, clotho, model;
+
+limitRun();
+
+before(async () => {
+  browser = await launch();
+  model = await startModel();
+  clotho = await startClotho(`
+[[providers]]
+id = "mock"
+base_url = "${model.url}"
+models = ["m"]
+
+[[providers]]
+id = "locked"
+base_url = "${model.url}/locked"
+models = ["m"]
+
+[[providers]]
+id = "down"
+base_url = "http://127.0.0.1:9/v1"
+models = ["m"]
+`);
+});
+
+/** Servers that only one test needs. @type {import("./support/server.mjs").Clotho[]} */
+export const own = [];
+
+afterEach(async () => {
+  model.reset();
+  await closePages(browser);
+  await Promise.all(own.splice(0).map((server) => server.close()));
+});
+
+after(async () => {
+  await Promise.allSettled([browser?.close(), clotho?.close(), model?.close()]);
+});
+
+// What a reader sees and does
+
+export const last = (page) => page.locator(".message.last");
+export const replyIsThere = (page) => page.locator(".message.last.assistant.complete").waitFor();
+export const texts = (page) => page.locator(".message .prose").allInnerTexts();
+export const composer = (page) => page.getByRole("textbox", { name: "Your message" });
+export const tool = (message, name) => message.getByRole("button", { name, exact: true });
+
+/** Sends a message, and sees that it was taken: the field is empty. @param {import("playwright-core").Page} page */
+export async function say(page, text) {
+  await composer(page).fill(text);
+  await composer(page).press("Enter");
+  await until(async () => (await composer(page).inputValue()) === "", "the message is taken");
+}
+
+/** Uses a tool of a message, which shows itself when the message is touched. */
+export async function use(message, name) {
+  await message.locator("article").focus();
+  await tool(message, name).click();
+}
+
+/** A story with the mock model, without the page's help. @returns {Promise<string>} its address */
+export async function newStory(settings = {}) {
+  const character = await clotho.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage: "The map is not finished." });
+  const session = await clotho.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [], ...settings });
+  return `/s/${session.id}`;
+}
+
+export const chat = (path) => path.replace("/s/", "/api/chat/");
+export const session = (path) => clotho.api("GET", path.replace("/s/", "/api/sessions/"));
+export const line = async (path) => (await clotho.api("GET", `${chat(path)}/projection`)).items;
+
+/** The number a bar of the world panel shows. */
+export async function bar(page, path) {
+  const meter = page.locator(`[data-path="${path}"] [role=meter]`);
+  await meter.waitFor();
+  return Number(await meter.getAttribute("aria-valuenow"));
+}
+
+export const HP = "/keep/hp";
+
+/** Plays the adventure until the first deed has cost blood, rolling again where it did not. */
+export async function bleed(page) {
+  await page.goto(clotho.base);
+  await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
+  await page.waitForURL(/\/s\//);
+  await replyIsThere(page);
+  assert.equal(await bar(page, HP), 20);
+  await page.locator(".replies button").first().click();
+  await page.locator(".message.user").waitFor();
+  await replyIsThere(page);
+  for (let rolls = 0; rolls < 30; rolls += 1) {
+    await page.locator(".message.last .changes").waitFor();
+    if ((await bar(page, HP)) < 20) return;
+    const before = await page.locator(".message.last article").getAttribute("data-node");
+    await use(last(page), "Roll again");
+    await page.locator(`.message.last.complete article:not([data-node="${before}"])`).waitFor();
+  }
+  assert.fail("thirty rolls and not a scratch");
+}

@@ -1,0 +1,303 @@
+// The page against the real server: the tree, the library, and what everybody needs, in Chromium.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, bleed, browser, chat, clotho, composer, last, line, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+
+describe("the tree", () => {
+  /** You -> reply -> You -> reply, by the server alone. */
+  async function grown(end = "Masts in the dusk.") {
+    const path = await newStory();
+    let parentId = (await session(path)).activeLeafId;
+    const ids = [];
+    for (const [role, content] of [["user", "To the north."], ["assistant", "Snow."], ["user", "To the harbour."], ["assistant", end]]) {
+      const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
+      ids.push((parentId = node.id));
+    }
+    return { path, ids };
+  }
+
+  test("S1-15 S1-14: a deep link shows the line of its node and moves nothing", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    await page.goto(`${clotho.base}${path}/${ids[2]}`);
+    await page.getByText("You are looking at another timeline.").waitFor();
+    assert.deepEqual((await texts(page)).slice(1), ["To the north.", "Snow.", "To the harbour."]);
+    assert.equal((await session(path)).activeLeafId, ids[1]);
+    await page.getByRole("button", { name: "Back to the story" }).click();
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is shown");
+    await page.goto(`${clotho.base}${path}/${ids[0]}`);
+    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === ids[0], "the linked message has the focus");
+    await page.goto(`${clotho.base}${path}/${ids[3]}`);
+    await page.getByRole("button", { name: "Go on from here" }).click();
+    await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD has moved");
+    await close();
+  });
+
+  test("S1-02: versions that nothing follows are dimmed beside the one the story went on from", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    const tried = await clotho.api("POST", `${chat(path)}/node/${ids[1]}/edit`, { content: "Ice." });
+    await page.goto(clotho.base + path);
+    await until(async () => (await texts(page)).at(-1) === "Ice.", "HEAD stands on the new version");
+    const dots = last(page).locator(".versions i");
+    await until(async () => (await dots.count()) === 2, "a dot for each version");
+    const looks = async () => (await dots.evaluateAll((all) => all.map((dot) => dot.className.trim()))).join(", ");
+    await until(async () => (await looks()) === "confirmed, candidate here", "one is confirmed, the other a candidate");
+    const shade = (n) => dots.nth(n).evaluate((dot) => getComputedStyle(dot).backgroundColor);
+    assert.notEqual(await shade(0), await shade(1));
+    await last(page).getByRole("group", { name: "Version 2 of 2, nothing follows it" }).waitFor();
+    model.say(["It cracks."]);
+    await say(page, "I walk on it.");
+    await until(async () => (await texts(page)).at(-1) === "It cracks.", "the story went on");
+    const here = page.locator(`.message:has([data-node="${tried.node.id}"]) .versions i`);
+    await until(async () => (await here.last().getAttribute("class"))?.trim() === "confirmed here", "now it is confirmed as well");
+    await close();
+  });
+
+  test("S4-48 S4-21: a message left out in one tab is grey in the other, with words and a sign, and no model reads it", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await page.goto(clotho.base + path);
+    await other.goto(clotho.base + path);
+    const snow = (tab) => tab.locator(`.message:has([data-node="${ids[1]}"])`);
+    await snow(other).waitFor();
+    const colour = () => snow(other).locator(".prose").evaluate((prose) => getComputedStyle(prose).color);
+    const before = await colour();
+    await use(snow(page), "Leave out of what the model reads");
+    await other.locator(`.message.disabled:has([data-node="${ids[1]}"])`).waitFor();
+    assert.notEqual(await colour(), before);
+    await snow(other).getByText("The model does not read this.").waitFor();
+    await snow(other).locator(".left-out svg").waitFor();
+    model.say(["Far."]);
+    await say(other, "How far?");
+    await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
+    assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /Snow\./);
+    assert.match(JSON.stringify(model.requests.at(-1).messages), /To the north\./);
+    await use(snow(other), "Let the model read it again");
+    await page.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
+    assert.equal(await colour(), before);
+    await close();
+  });
+
+  test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply by itself", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await page.goto(clotho.base + path);
+    await other.goto(clotho.base + path);
+    await until(async () => (await texts(other)).length === 5, "both tabs show the story");
+    await use(page.locator(".message").nth(2), "Go back here");
+    await until(async () => (await texts(other)).at(-1) === "Snow.", "the second tab went back too");
+    const held = model.hold(["Seen ", "by both."]);
+    await say(page, "And then?");
+    held.next();
+    await last(other).locator(".live", { hasText: "Seen" }).waitFor();
+    held.open();
+    await replyIsThere(other);
+    await replyIsThere(page);
+    assert.deepEqual(await texts(other), await texts(page));
+    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3] });
+    await until(async () => (await texts(other)).at(-1)?.startsWith("Masts") ?? false, "a move by the API is followed");
+    await close();
+  });
+
+  test("search finds what was left behind, marks it, and opens its branch there", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown("Masts, heliotrope in the dusk.");
+    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    await until(async () => (await clotho.api("GET", "/api/search?q=heliotrope")).items.some((hit) => hit.nodeId === ids[3]), "the index has it");
+    await page.goto(clotho.base);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("heliotrope");
+    const hit = page.getByRole("option").filter({ hasText: "another timeline" }).first();
+    await hit.waitFor();
+    assert.equal(await hit.locator("mark").first().innerText(), "heliotrope");
+    await hit.click();
+    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === (await session(path)).activeLeafId, "the found message has the focus");
+    assert.equal((await texts(page)).at(-1), "Masts, heliotrope in the dusk.");
+    await close();
+  });
+
+  test("S1-20 S2-10 S2-11: an edit further up is a sibling, HEAD goes there, the reply starts by itself", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    await page.goto(clotho.base + path);
+    model.say(["Sand."]);
+    await use(page.locator(".message").nth(1), "Edit");
+    await page.getByRole("textbox", { name: "Edit" }).fill("To the south.");
+    await page.getByRole("button", { name: "Save and get a reply" }).click();
+    await until(async () => (await texts(page)).at(-1) === "Sand.", "the reply came");
+    assert.deepEqual((await texts(page)).slice(1), ["To the south.", "Sand."]);
+    await page.locator(".message").nth(1).getByText("2/2").waitFor();
+    await page.locator(".message").nth(1).locator("article").focus();
+    await page.keyboard.press("Alt+ArrowLeft");
+    await until(async () => (await texts(page)).length === 5, "the old timeline is whole");
+    assert.equal((await session(path)).activeLeafId, ids[3]);
+    await close();
+  });
+
+  test("S2-10: an edit that keeps what follows moves it below the new text", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown();
+    await page.goto(clotho.base + path);
+    await use(page.locator(".message").nth(2), "Edit");
+    await page.getByRole("textbox", { name: "Edit" }).fill("Deep snow.");
+    await page.getByRole("checkbox", { name: /Keep what follows/ }).check();
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await until(async () => (await texts(page))[2] === "Deep snow.", "the new text stands there");
+    assert.equal((await texts(page)).length, 5);
+    assert.equal((await session(path)).activeLeafId, ids[3]);
+    await close();
+  });
+
+  test("S2-13: siblings by keys and by swipe", async () => {
+    const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const { path } = await grown();
+    const items = await line(path);
+    await clotho.api("POST", `${chat(path)}/node/${items.at(-1).id}/edit`, { content: "No masts." });
+    await page.goto(clotho.base + path);
+    await last(page).getByText("2/2").waitFor();
+    const swipe = (dx) =>
+      last(page).locator("article").evaluate((article, by) => {
+        const touch = (x) => new Touch({ identifier: 1, target: article, clientX: x, clientY: 300 });
+        article.dispatchEvent(new TouchEvent("touchstart", { bubbles: true, changedTouches: [touch(200)] }));
+        article.dispatchEvent(new TouchEvent("touchend", { bubbles: true, changedTouches: [touch(200 + by)] }));
+      }, dx);
+    await swipe(120);
+    await last(page).getByText("1/2").waitFor();
+    await swipe(-120);
+    await last(page).getByText("2/2").waitFor();
+    await last(page).locator("article").focus();
+    await page.keyboard.press("Alt+ArrowLeft");
+    await last(page).getByText("1/2").waitFor();
+    await page.getByRole("navigation").getByRole("button", { name: "World" }).click();
+    await page.getByRole("heading", { name: "World" }).waitFor();
+    await composer(page).waitFor({ state: "hidden" });
+    await close();
+  });
+
+  test("S4-44: a message that comes too late is not lost: the line is shown anew, the draft stays", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { path, ids } = await grown();
+    await page.goto(clotho.base + path);
+    await until(async () => (await texts(page)).length === 5, "the story is shown");
+    // The page hears of the move only after its own request was refused.
+    await page.routeWebSocket(/./, () => {});
+    await page.reload();
+    await until(async () => (await texts(page)).length === 5, "the story is shown");
+    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    await composer(page).fill("Too late?");
+    await composer(page).press("Enter");
+    await page.getByText("The story moved on somewhere else.").waitFor();
+    assert.equal(await composer(page).inputValue(), "Too late?");
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the line is the new one");
+    await close();
+  });
+
+  test("S1-23: a long story stays light: a window of it is in the page, and its beginning can be reached", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    let parentId = (await session(path)).activeLeafId;
+    for (let i = 0; i < 260; i += 1) {
+      const role = i % 2 ? "assistant" : "user";
+      parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content: `Line ${i}, and a little more.` })).node.id;
+    }
+    await page.goto(clotho.base + path);
+    await page.getByText("Line 259,").waitFor();
+    const scroller = page.locator(".scroller");
+    await until(async () => {
+      await scroller.evaluate((box) => (box.scrollTop = 0));
+      assert.ok((await page.locator(".message").count()) <= 80);
+      return page.getByText("The map is not finished.").isVisible();
+    }, "the beginning is reached");
+    await page.getByRole("button", { name: "To the newest message" }).click();
+    await page.getByText("Line 259,").waitFor();
+    const early = (await clotho.api("GET", `${chat(path)}/projection?limit=500`)).items[20];
+    await page.goto(`${clotho.base}${path}/${early.id}`);
+    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === early.id, "a link far up the line leads there");
+    assert.equal(await page.getByText("You are looking at another timeline.").count(), 0, "it is no other timeline");
+    await page.getByRole("button", { name: "To the newest message" }).click();
+    await page.getByText("Line 259,").waitFor();
+    assert.ok(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 50));
+    await close();
+  });
+});
+
+describe("the library", () => {
+  test("a character is made, its story begun with a model, renamed and deleted", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: /New character/ }).click();
+    await page.getByLabel("Name").fill("Old Tam");
+    await page.getByLabel("Their first message").fill("The pass is closed.");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
+    await page.getByRole("button", { name: "Begin" }).click();
+    await page.getByText("The pass is closed.").waitFor();
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("button", { name: "Rename this story" }).click();
+    await page.getByLabel("Title").fill("Over the pass");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Over the pass" }).waitFor();
+    await page.getByRole("link", { name: "Stories" }).click();
+    await page.getByRole("button", { name: "Manage “Over the pass”" }).click();
+    await page.getByRole("button", { name: "Delete this story" }).last().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete this story" }).click();
+    await page.getByRole("link", { name: /Over the pass/ }).waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("a story that is not there says so", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(`${clotho.base}/s/00000000-0000-4000-8000-000000000000`);
+    await page.getByText("There is no such story here.").waitFor();
+    await page.locator(".blank").getByRole("button", { name: "Stories" }).click();
+    await page.getByRole("heading", { name: /Begin something new|Or begin with a character/ }).waitFor();
+    await close();
+  });
+});
+
+describe("for everybody", () => {
+  const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+  /** @param {import("playwright-core").Page} page */
+  async function check(page, where) {
+    await page.evaluate(await axe);
+    const { violations } = await page.evaluate(() => /** @type {any} */ (window).axe.run());
+    assert.deepEqual(violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`), []);
+  }
+
+  for (const colorScheme of ["light", "dark"]) {
+    test(`axe finds nothing, ${colorScheme}`, async () => {
+      const { page, close } = await reader(browser, { colorScheme });
+      await page.goto(clotho.base);
+      await page.getByRole("button", { name: /New character/ }).waitFor();
+      await check(page, "library");
+      await bleed(page);
+      await check(page, "story");
+      await use(last(page), "Why?");
+      await page.locator(".why-view table").first().waitFor();
+      await check(page, "why");
+      await page.keyboard.press("Escape");
+      await use(last(page), "Edit");
+      await check(page, "edit");
+      await page.keyboard.press("Escape");
+      await page.locator(".edit").waitFor({ state: "detached" });
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("lamp");
+      await page.getByRole("dialog").getByRole("status").waitFor();
+      await check(page, "search");
+      await page.getByRole("combobox").fill(">");
+      await page.getByRole("option").first().waitFor();
+      await check(page, "commands");
+      await close();
+    });
+  }
+});
