@@ -37,7 +37,8 @@ pub struct Message {
     pub session: SessionId,
     /// The parent of the bridge, or of the message where there is none.
     pub parent: NodeId,
-    /// A change node between parent and message: rules that begin here.
+    /// A change node between parent and message: rules that begin here. In an edit it stands below the message, which has
+    /// its place beside the old one.
     pub bridge: Option<Draft>,
     /// The message; `None` when only replies are asked for (a reroll).
     pub draft: Option<Draft>,
@@ -162,7 +163,10 @@ impl Tx<'_> {
 
         let mut line = vec![above];
         let mut effects = Vec::new();
-        for draft in message.bridge.iter().chain(&message.draft) {
+        let is_below = message.act == Act::Edit && message.carry_from.is_none();
+        let (first, last) =
+            if is_below { (&message.draft, &message.bridge) } else { (&message.bridge, &message.draft) };
+        for draft in first.iter().chain(last) {
             self.append(&held, &mut line, draft, &mut effects)?;
         }
         let context = line.last().cloned().ok_or(Refusal::NotFound("the message"))?;

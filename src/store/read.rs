@@ -197,13 +197,55 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The generations of a context node: its assistant children in creation order.
+    /// The generations of a context node in creation order: its assistant children, and those below the change nodes that
+    /// stand between it and them (`domain.md` 1).
     ///
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn generations(&mut self, held: &Held, context: NodeId) -> Result<Vec<Placed>, StoreError> {
-        let children = self.children(held, context)?;
-        Ok(children.into_iter().filter(|placed| placed.node.role == Role::Assistant).collect())
+        let Some(context) = node_row(self.conn, held.n, context)? else { return Ok(Vec::new()) };
+        let (mut replies, mut above) = (Vec::new(), vec![context.n]);
+        // Depth grows with every round, so that even a damaged tree ends the search.
+        let mut depth = context.depth;
+        while !above.is_empty() {
+            let below: Vec<(i64, i32, i16, i16)> = nodes::table
+                .filter(nodes::parent_n.eq_any(&above))
+                .filter(nodes::is_hidden.eq(false))
+                .filter(nodes::depth.gt(depth))
+                .order((nodes::parent_n, nodes::ordinal))
+                .select((nodes::n, nodes::depth, nodes::role, nodes::kind))
+                .load(self.conn)?;
+            let is_change = |kind: i16| kind == crate::tree::Kind::Change.code();
+            above = below.iter().filter(|(.., kind)| is_change(*kind)).map(|(n, ..)| *n).collect();
+            depth = below.iter().map(|(_, depth, ..)| *depth).min().unwrap_or(depth);
+            let is_reply = |role: i16, kind: i16| role == Role::Assistant.code() && !is_change(kind);
+            replies.extend(below.iter().filter(|(.., role, kind)| is_reply(*role, *kind)).map(|(n, ..)| *n));
+        }
+        let mut placed = load(self.conn, held.session.id, &replies)?;
+        placed.sort_by_key(|one| (one.node.created, one.n));
+        Ok(placed)
+    }
+
+    /// The one among the generations of a context node that the session remembers: the one last visited, also behind
+    /// change nodes.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn remembered(
+        &mut self,
+        held: &Held,
+        context: &Placed,
+        generations: &[Placed],
+    ) -> Result<Option<NodeId>, StoreError> {
+        let mut next = context.node.remembered;
+        while let Some(id) = next {
+            if generations.iter().any(|one| one.node.id == id) {
+                return Ok(Some(id));
+            }
+            let change = self.node(held, id)?.filter(|placed| placed.node.kind == crate::tree::Kind::Change);
+            next = change.and_then(|change| change.node.remembered);
+        }
+        Ok(None)
     }
 
     /// The world after a node.

@@ -4,6 +4,7 @@ use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
+use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId};
@@ -11,8 +12,9 @@ use crate::oplog::{Act, Effect};
 use crate::tree::edit::{self, Asked, Refusal};
 use crate::tree::{Delta, Status};
 
+use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::memory::Numbered;
+use super::memory::{Memory, Numbered};
 use super::prepared::{prepared, update};
 use super::read::Held;
 use super::rows::NodeRow;
@@ -32,7 +34,7 @@ pub struct Ending {
     /// The speaker's name.
     pub name: Option<String>,
     /// Everything else known.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
+    pub metadata: Map<String, Value>,
     /// What it does to the world; empty unless complete and not cancelled.
     pub delta: Delta,
     /// Why it exists.
@@ -53,7 +55,7 @@ pub struct Orphan {
     /// The thinking that had arrived.
     pub reasoning: String,
     /// What was known about it.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
+    pub metadata: Map<String, Value>,
 }
 
 /// Written out, not bound: only so does the database see that the small index of generating nodes answers it.
@@ -96,7 +98,13 @@ impl Tx<'_> {
             return Err(Refusal::Conflict("a reply ends complete or failed".into()).into());
         }
         let row = self.write_ending(held.session.edits, &row, ending)?;
+        let saved =
+            self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
         if let Some(trace) = &ending.trace {
+            // What was saved of a long reply has a trace already; a short one costs no look.
+            if saved > 0 {
+                self.run(|conn| traces::forget(conn, row.n))?;
+            }
             self.run(|conn| traces::put(conn, row.n, trace))?;
         }
         let mut effects = vec![Effect::Completed { node }];
@@ -127,10 +135,9 @@ impl Tx<'_> {
             texts::content.eq(keepable(&ending.content)),
             texts::reasoning.eq(ending.reasoning.as_deref().map(keepable)),
             texts::name.eq(ending.name.as_deref().map(keepable)),
-            texts::metadata.eq(serde_json::Value::Object(ending.metadata.clone()).to_string()),
+            texts::metadata.eq(Value::Object(ending.metadata.clone()).to_string()),
         );
         self.set(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
-        self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
         self.write_delta(row.n, row.revision, &ending.delta)?;
         if is_due {
             self.keyframe(edits, &row, &ending.delta)?;
@@ -160,21 +167,33 @@ impl Tx<'_> {
     /// The database fails.
     pub fn save_segments(&mut self, arrived: &[(NodeId, String, String)]) -> Result<(), WriteError> {
         for (node, content, reasoning) in arrived {
-            self.run_knowing(|conn, memory| {
-                let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
-                let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
-                let Some(node_n) = running.select(nodes::n).get_result::<i64>(conn).optional()? else { return Ok(()) };
-                let newest = || segments::table.select(diesel::dsl::max(segments::n)).get_result(conn);
-                let row = (
-                    segments::n.eq(memory.next(Numbered::Segments, newest)?),
-                    segments::node_n.eq(node_n),
-                    segments::content.eq(keepable(content)),
-                    segments::reasoning.eq(keepable(reasoning)),
-                );
-                diesel::insert_into(segments::table).values(row).execute(conn)?;
-                Ok(())
+            self.run_knowing(|conn, memory| match running(conn, *node)? {
+                Some(node_n) => segment(conn, memory, node_n, content, reasoning),
+                None => Ok(()),
             })?;
         }
+        Ok(())
+    }
+
+    /// Keeps what a running reply was asked with, for the case that it never ends by itself. It stands before the reply's
+    /// segments, as an empty one.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn save_request(
+        &mut self,
+        node: NodeId,
+        metadata: &Map<String, Value>,
+        trace: &Trace,
+    ) -> Result<(), WriteError> {
+        self.run_knowing(|conn, memory| {
+            let Some(node_n) = running(conn, node)? else { return Ok(()) };
+            segment(conn, memory, node_n, "", "")?;
+            let known = texts::metadata.eq(Value::Object(metadata.clone()).to_string());
+            update(texts::table, known, texts::n.eq(node_n)).execute(conn)?;
+            traces::forget(conn, node_n)?;
+            traces::put(conn, node_n, trace)
+        })?;
         Ok(())
     }
 
@@ -211,6 +230,31 @@ impl Tx<'_> {
             metadata: serde_json::from_str(&metadata).unwrap_or_default(),
         })
     }
+}
+
+/// The row of a reply that has not ended.
+fn running(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
+    let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
+    let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
+    Ok(running.select(nodes::n).get_result::<i64>(conn).optional()?)
+}
+
+fn segment(
+    conn: &mut Conn,
+    memory: &mut Memory,
+    node_n: i64,
+    content: &str,
+    reasoning: &str,
+) -> Result<(), StoreError> {
+    let newest = || segments::table.select(diesel::dsl::max(segments::n)).get_result(conn);
+    let row = (
+        segments::n.eq(memory.next(Numbered::Segments, newest)?),
+        segments::node_n.eq(node_n),
+        segments::content.eq(keepable(content)),
+        segments::reasoning.eq(keepable(reasoning)),
+    );
+    diesel::insert_into(segments::table).values(row).execute(conn)?;
+    Ok(())
 }
 
 /// A model's text with U+0000 shown as what it is: unreadable. A reply is not lost for it.

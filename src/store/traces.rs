@@ -41,6 +41,12 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
     Ok(())
 }
 
+/// Takes the trace of a node away, for another one.
+pub fn forget(conn: &mut Conn, node_n: i64) -> Result<(), StoreError> {
+    diesel::delete(traces::table.find(node_n)).execute(conn)?;
+    Ok(())
+}
+
 /// The history as what is new since an ancestor's trace; in full where none is near or it does not go on from there (the
 /// window was cut past it, or a node in the middle was switched off).
 fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, StoreError> {

@@ -138,17 +138,30 @@ pub async fn crossing(parts: &Arc<Parts>, caller: UserId, scene: &Scene, now: Ti
         .await?;
     match there {
         Some(there) => Ok(Crossing::There(Box::new(there))),
-        None => Ok(Crossing::New(Box::new(draft(parts, scene, wanted, now).await))),
+        None => Ok(Crossing::New(Box::new(record(parts, scene, wanted, None, now).await))),
     }
 }
 
-async fn draft(parts: &Arc<Parts>, scene: &Scene, wanted: Wanted, now: Time) -> Draft {
+/// The record to be written below an edited message that is yet to be written itself: its place is beside the old version, so
+/// the rules begin between it and its reply.
+pub async fn below(parts: &Arc<Parts>, scene: &Scene, message: &Draft, now: Time) -> Option<Draft> {
+    let wanted = force::wanted(&scene.session().plugins, &scene.rules, &parts.catalogue)?;
+    Some(record(parts, scene, wanted, Some(message), now).await)
+}
+
+/// The record of rules that begin at a scene, or below a message that comes next there.
+async fn record(parts: &Arc<Parts>, scene: &Scene, wanted: Wanted, below: Option<&Draft>, now: Time) -> Draft {
     let id = NodeId::new(parts.ids.next(now));
     let mut draft = Draft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
     let in_force = RulesInForce { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
-    let mut stage = scene.stage(parts, &in_force, scene.next(id, now, false), draft.dice_seed);
+    let mut stage = scene.stage(parts, &in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
+    if let Some(message) = below {
+        fold(Arc::make_mut(&mut stage.world), &message.delta.operations, &scene.rules.rules);
+        (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
+        stage.node.depth += 1;
+    }
     stage.players = wanted.beginning;
-    let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
+    let so_far = Proposal { world: Arc::clone(&stage.world), ..Proposal::default() };
     draft.delta = parts.hooks.run(Hook::Init, &stage, so_far).await.delta;
     draft.delta.problems.extend(wanted.problems);
     draft.rules = Some(wanted.rules);

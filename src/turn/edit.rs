@@ -1,4 +1,5 @@
-//! An edited version of a message: a sibling with the new text, under the rules in force there.
+//! An edited version of a message: a sibling with the new text, under the rules in force there. Its reply comes under those
+//! that the session wants now.
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Act;
@@ -10,6 +11,7 @@ use super::cast::Voice;
 use super::scene::{self, Look};
 use super::start::{self, Wish};
 use super::{Edit, Generate, Started, TurnError, Turns, input};
+use super::{change, force};
 
 /// Writes an edited version of a message beside it.
 pub async fn edit(
@@ -45,11 +47,13 @@ pub async fn edit(
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
     let input = input::read(parts, &scene, &mut draft, &before).await?;
     let wish = Wish { generate: generate.filter(|_| !input.stop), given: input.given, move_head: asked.move_head };
+    draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     let replies = start::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
+    let bridge = if replies.is_empty() { None } else { change::below(parts, &scene, &draft, now).await };
     let message = Message {
         session,
         parent: scene.at.node.id,
-        bridge: None,
+        bridge,
         draft: Some(draft),
         carry_from: asked.carry.then_some(old.id),
         replies,

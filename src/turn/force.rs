@@ -83,11 +83,18 @@ pub fn players(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Player>
     in_force.iter().filter_map(player).collect()
 }
 
-/// The plugins in force that are not loaded, as problems.
-pub fn missing(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Trouble> {
-    let gone = in_force.iter().filter(|plugin| catalogue.get(&plugin.id).is_none());
-    gone.map(|plugin| trouble("plugin_missing", "it is in force here but not installed now".into(), &plugin.id))
-        .collect()
+/// The plugins in force that are not loaded, or with other code than the one recorded, as problems.
+pub fn unlike(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Trouble> {
+    let problem = |plugin: &PluginInForce| match catalogue.get(&plugin.id) {
+        None => Some(trouble("plugin_missing", "it is in force here but not installed now".into(), &plugin.id)),
+        Some(loaded) if loaded.code_hash() != plugin.code_hash => {
+            let now = &loaded.manifest().version;
+            let message = format!("version {} is in force here, but other code ran: version {now}", plugin.version);
+            Some(trouble("plugin_changed", message, &plugin.id))
+        }
+        Some(_) => None,
+    };
+    in_force.iter().filter_map(problem).collect()
 }
 
 fn in_force(loaded: &Arc<Loaded>, setting: &PluginSetting) -> Result<PluginInForce, String> {

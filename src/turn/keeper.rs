@@ -5,13 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use crate::ids::NodeId;
+use crate::store::{Ending, Orphan, Tx};
 
-use crate::store::{Ending, Orphan};
-use crate::tree::{Delta, Status};
-
-use super::machine::Fault;
-use super::{Parts, TurnError, runner};
+use super::{Parts, TurnError, ends};
 
 /// Partial texts are saved this often.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
@@ -35,7 +32,7 @@ pub async fn keep(parts: &Arc<Parts>) {
     }
 }
 
-/// Saves what arrived since the last time, all streams in one commit. What could not be saved is saved the next time.
+/// Saves what was asked and what arrived since the last time, all streams in one commit. What could not be saved is saved the next time.
 pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
     let arrived: Vec<_> = parts
         .live
@@ -43,15 +40,22 @@ pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
         .into_iter()
         .filter_map(|running| running.unsaved().map(|(content, reasoning)| (running, content, reasoning)))
         .collect();
-    if arrived.is_empty() {
+    let requests = parts.requests.unsaved();
+    if arrived.is_empty() && requests.is_empty() {
         return Ok(());
     }
+    let nodes: Vec<NodeId> = requests.iter().map(|(node, _)| *node).collect();
     let lengths: Vec<_> = arrived.iter().map(|(_, content, reasoning)| (content.len(), reasoning.len())).collect();
     let (running, segments): (Vec<_>, Vec<_>) = arrived
         .into_iter()
         .map(|(running, content, reasoning)| (running.clone(), (running.node, content, reasoning)))
         .unzip();
-    parts.store.write(move |tx| tx.save_segments(&segments)).await?;
+    let write = move |tx: &mut Tx<'_>| {
+        requests.iter().try_for_each(|(node, sent)| tx.save_request(*node, &sent.metadata, &sent.trace))?;
+        tx.save_segments(&segments)
+    };
+    parts.store.write(write).await?;
+    nodes.iter().for_each(|node| parts.requests.saved(*node));
     running.iter().zip(lengths).for_each(|(running, (content, reasoning))| running.saved(content, reasoning));
     Ok(())
 }
@@ -67,9 +71,9 @@ pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
         }
         let name = name(parts, &orphan).await?;
         let (session, node) = (orphan.session, orphan.node);
-        let ending = failed(orphan.metadata, &interrupted(), orphan.content, orphan.reasoning);
+        let ending = ends::failed(orphan.metadata, &ends::interrupted(), orphan.content, orphan.reasoning);
         // It may have ended by itself between the look and now; then there is nothing to do.
-        match runner::commit(parts, session, node, 0, Ending { name, ..ending }).await {
+        match ends::commit(parts, session, node, 0, Ending { name, ..ending }).await {
             Ok(()) => ended += 1,
             Err(crate::store::WriteError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
@@ -88,27 +92,6 @@ async fn name(parts: &Arc<Parts>, orphan: &Orphan) -> Result<Option<String>, Tur
             Ok(reader.node(&held, node)?.and_then(|placed| placed.node.name))
         })
         .await
-}
-
-/// Why a reply ends that the server did not live to finish.
-pub fn interrupted() -> Fault {
-    let message = "the server stopped while this reply was being written";
-    Fault::new("interrupted", message, "try again: what had arrived is kept")
-}
-
-/// The ending of a reply that failed outside the machine.
-pub fn failed(mut metadata: Map<String, Value>, fault: &Fault, content: String, reasoning: String) -> Ending {
-    metadata.insert("error".into(), json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
-    Ending {
-        status: Status::Error,
-        content,
-        reasoning: Some(reasoning).filter(|text| !text.is_empty()),
-        name: None,
-        metadata,
-        delta: Delta::default(),
-        trace: None,
-        asked: None,
-    }
 }
 
 /// Lets no more replies begin, asks every running one to end, and waits for their commits. Each becomes `error:

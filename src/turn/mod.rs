@@ -5,7 +5,8 @@
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one), `runner.rs` one reply up to
 //!   commit 2, fed by [`machine`], which is pure. `scene.rs` reads a position, `ask.rs` makes the prompt there.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
-//!   where they begin. `keeper.rs` saves partial texts and ends what nobody holds. `trace.rs` keeps why a reply exists.
+//!   where they begin. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
+//!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
 //!
 //! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
 //! [`crate::plugin`], then call it here.
@@ -15,12 +16,14 @@ mod begin;
 mod cast;
 mod change;
 mod edit;
+mod ends;
 mod force;
 mod hooks;
 mod input;
 mod keeper;
 pub mod machine;
 mod models;
+mod requests;
 mod runner;
 mod scene;
 mod start;
@@ -192,6 +195,8 @@ pub(crate) struct Parts {
     pub catalogue: Arc<Catalogue>,
     pub models: Arc<Models>,
     pub hooks: hooks::Hooks,
+    /// What running replies were asked with.
+    pub requests: requests::Requests,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<Ids>,
     /// The server is shutting down: nothing begins any more.
@@ -245,6 +250,7 @@ impl Turns {
             catalogue: needs.catalogue,
             models: needs.models,
             hooks: hooks::Hooks::new(needs.host),
+            requests: requests::Requests::default(),
             clock: needs.clock,
             ids: needs.ids,
             is_stopping: AtomicBool::new(false),

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::{Map, Value};
 
-use crate::ids::{NodeId, SessionId, UserId};
+use crate::ids::{SessionId, UserId};
 use crate::live::{Running, Stop};
 use crate::plugin::{Answer, Hook};
 use crate::provider::{self, Failure, Frame, FrameStream, OpenAi};
-use crate::store::{Draft, Ending, Reader, Trace, WriteError};
+use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
 use super::ask::{self, Bounds};
 use super::hooks::Proposal;
-use super::keeper;
 use super::machine::{Action, Event, Fault, Machine};
 use super::models::Writer;
+use super::requests::Request;
 use super::scene::{self, Look, Scene};
 use super::trace::Made;
-use super::{Parts, TurnError, force};
+use super::{Parts, TurnError, ends, force};
 
 /// Who writes the reply.
 #[derive(Debug, Clone)]
@@ -52,6 +52,7 @@ pub async fn run(parts: Arc<Parts>, job: Job) {
     let (metadata, name) = (job.draft.metadata.clone(), job.draft.name.clone());
     let running = Arc::clone(&job.running);
     let work = std::panic::AssertUnwindSafe(write(&parts, job)).catch_unwind().await;
+    let sent = parts.requests.take(node);
     let failed = match work {
         Ok(Ok(())) => None,
         // The session went to the trash, or the node was ended by somebody else: there is nothing left to end.
@@ -67,8 +68,10 @@ pub async fn run(parts: Arc<Parts>, job: Job) {
         let fault = Fault::new("internal", "the server failed while writing this reply", "try again");
         let written = running.written();
         running.close();
-        let ending = Ending { name, ..keeper::failed(metadata, &fault, written.content, written.reasoning) };
-        if let Err(error) = commit(&parts, session, node, step, ending).await {
+        let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
+        let trace = sent.map(|sent| sent.trace.clone());
+        let ending = Ending { name, trace, ..ends::failed(metadata, &fault, written.content, written.reasoning) };
+        if let Err(error) = ends::commit(&parts, session, node, step, ending).await {
             tracing::error!(%session, %node, "nor could its failure: {error}; the sweeper will try again");
         }
     }
@@ -106,6 +109,14 @@ struct Known {
     trace: Trace,
 }
 
+impl Known {
+    /// Keeps what is known before the reply, for the case that it never ends by itself.
+    fn keep(&self, parts: &Parts, job: &Job) {
+        let request = Request { metadata: self.metadata.clone(), trace: self.trace.clone() };
+        parts.requests.keep(job.draft.id, request);
+    }
+}
+
 async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     let mut machine = Machine::new(job.draft.created);
     let pen = pen(parts, &job.source);
@@ -121,11 +132,11 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     }
     if machine.runs_rules() {
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
-        known.proposal.delta.problems.extend(force::missing(&scene.rules.plugins, &parts.catalogue));
+        known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     }
     let ending = ending(&job, &scene, &machine, known);
     job.running.close();
-    Ok(commit(parts, job.session, job.draft.id, job.step, ending).await?)
+    Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
 }
 
 /// The scene at the context node, which is the world just before the reply, and the prompt there if a model is asked: one
@@ -176,6 +187,7 @@ async fn open(
         (Pen::Nobody(fault), _) => Err(fault),
         (Pen::Narrator { name, plugin }, _) => {
             known.trace.head.insert("model".into(), name.into());
+            known.keep(parts, job);
             narrate(parts, job, scene, &plugin, &mut known.proposal).await.map(frames)
         }
         (Pen::Model { name, client, model }, made) => {
@@ -187,6 +199,7 @@ async fn open(
             known.trace = made.trace();
             known.trace.head.insert("model".into(), name.into());
             known.trace.head.insert("params".into(), Value::Object(params));
+            known.keep(parts, job);
             parts.learn_again(&client);
             Ok(client.stream(&request))
         }
@@ -234,7 +247,7 @@ async fn stream_in(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, mut fra
             biased;
             stop = job.running.stopped() => match stop {
                 Stop::Cancelled => Event::Cancelled,
-                Stop::Interrupted => Event::Failed(keeper::interrupted()),
+                Stop::Interrupted => Event::Failed(ends::interrupted()),
             },
             () = &mut deadline => {
                 let message = format!("the reply took longer than {} s", limit.as_secs());
@@ -289,17 +302,4 @@ fn ending(job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
         trace: Some(trace),
         asked: job.asked,
     }
-}
-
-/// Commit 2.
-pub async fn commit(
-    parts: &Arc<Parts>,
-    session: SessionId,
-    node: NodeId,
-    step: i64,
-    ending: Ending,
-) -> Result<(), WriteError> {
-    let at = parts.clock.now();
-    parts.store.write(move |tx| tx.complete(session, node, step, at, &ending)).await?;
-    Ok(())
 }

@@ -7,7 +7,7 @@ use crate::plugin::{Answer, Hook, NodeFacts, Recent, Seeds};
 use crate::prompt::{Cast, tags};
 use crate::store::{Held, Page, Placed, Reader, RulesInForce, Show};
 use crate::tree::edit::Refusal;
-use crate::tree::{Node, Role, Session};
+use crate::tree::{Kind, Node, Role, Session};
 use crate::world::World;
 
 use super::cast::{self, Voice};
@@ -25,6 +25,8 @@ pub struct Scene {
     pub at: Placed,
     /// The world after it.
     pub world: Arc<World>,
+    /// What was said last, and by whom: the node itself, or what stands above a change node.
+    pub said: (Arc<str>, &'static str),
     /// The rules in force there.
     pub rules: Arc<RulesInForce>,
     /// Who plays.
@@ -52,8 +54,8 @@ impl Scene {
             players: force::players(&rules.plugins, &parts.catalogue),
             rules: Arc::new(rules.rules.clone()),
             world: Arc::clone(&self.world),
-            text: Arc::from(self.at.node.content.as_str()),
-            role: self.at.node.role.word(),
+            text: Arc::clone(&self.said.0),
+            role: self.said.1,
             user: self.cast.user.clone(),
             character: self.cast.character.clone(),
             node: next,
@@ -110,11 +112,13 @@ pub fn read(reader: &mut Reader<'_>, look: &Look) -> Result<Scene, TurnError> {
     let world = reader.world(&held, &at)?;
     let rules = reader.rules(&at)?;
     let page = reader.page(&held, look.node, None, RECENT, Show::Enabled)?;
+    let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
+    let said = (Arc::from(last.node.content.as_str()), last.node.role.word());
     let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_sent());
     let voice = look.voice.clone().unwrap_or_else(|| newest_voice(sent()));
     let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
     let recent = sent().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
-    Ok(Scene { held, at, world, rules, cast, voice, page, recent, bridged: 0 })
+    Ok(Scene { held, at, world, said, rules, cast, voice, page, recent, bridged: 0 })
 }
 
 fn newest_voice<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> Voice {

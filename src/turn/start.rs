@@ -367,7 +367,9 @@ pub async fn commit(
     let written = parts
         .store
         .write(move |tx| {
-            if let Some(rules) = message.bridge.as_ref().and_then(|bridge| bridge.rules.as_ref())
+            // Nobody else can have bridged the place below a message that is only now written.
+            if message.act != Act::Edit
+                && let Some(rules) = message.bridge.as_ref().and_then(|bridge| bridge.rules.as_ref())
                 && tx.has_bridge(actor.user, message.session, message.parent, rules)?
             {
                 return Ok(None);

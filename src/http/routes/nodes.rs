@@ -11,7 +11,7 @@ use crate::http::wire::node::{Alternatives, NodeAnswer, NodeQuery};
 use crate::http::wire::turns::newest;
 use crate::http::wire::world::{DeltaShape, TraceShape, schemas};
 use crate::ids::NodeId;
-use crate::store::{Held, Placed, Reader};
+use crate::store::{Held, Reader};
 
 /// What comes with a node.
 #[derive(Debug, Clone, Copy, Default)]
@@ -79,10 +79,12 @@ pub async fn alternatives(app: Program, caller: Caller, sid: Sid, nid: Nid) -> A
             Some(parent) => reader.node(&held, parent)?,
             None => None,
         };
-        let selected_id = chosen(reader, &held, parent.as_ref(), &siblings)?;
+        let remembered = parent.and_then(|parent| parent.node.remembered);
+        let selected_id = chosen(reader, &held, remembered, &siblings)?;
         let replies = if at.node.is_context() { reader.generations(&held, nid.0)? } else { Vec::new() };
+        let remembered = reader.remembered(&held, &at, &replies)?;
         let replies: Vec<NodeId> = replies.iter().map(|reply| reply.node.id).collect();
-        let selected_generation_id = chosen(reader, &held, Some(&at), &replies)?;
+        let selected_generation_id = chosen(reader, &held, remembered, &replies)?;
         Ok::<_, ApiError>(Alternatives {
             node_id: Id(nid.0),
             parent_id: at.node.parent.map(Id),
@@ -95,15 +97,14 @@ pub async fn alternatives(app: Program, caller: Caller, sid: Sid, nid: Nid) -> A
     Reply::ok(&app.store.read(read).await?)
 }
 
-/// The one among the children of a node that the session remembers, else the newest complete one.
+/// The one among some nodes that the session remembers, else the newest complete one.
 fn chosen(
     reader: &mut Reader<'_>,
     held: &Held,
-    parent: Option<&Placed>,
+    remembered: Option<NodeId>,
     among: &[NodeId],
 ) -> Result<Option<NodeRef>, ApiError> {
-    let remembered = parent.and_then(|parent| parent.node.remembered).filter(|id| among.contains(id));
-    match remembered {
+    match remembered.filter(|id| among.contains(id)) {
         Some(id) => Ok(Some(Id(id))),
         None => Ok(newest(&reader.nodes(held, among)?)),
     }

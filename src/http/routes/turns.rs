@@ -15,7 +15,6 @@ use crate::http::wire::turns::{ContextStop, Record, Turn, newest};
 use crate::http::wire::{List, MOST, limit};
 use crate::ids::NodeId;
 use crate::store::{Held, Page, Placed, Reader};
-use crate::tree::{Kind, Role};
 
 /// The turns on the path to a leaf, oldest first. Older ones than the newest 500 have their own page, which the `Link`
 /// header leads to.
@@ -106,16 +105,14 @@ fn turn(
     below: NodeId,
 ) -> Result<Turn, ApiError> {
     let node = &context.node;
-    let children = reader.children(held, node.id)?;
-    let (replies, _): (Vec<Placed>, Vec<Placed>) =
-        children.into_iter().partition(|child| child.node.role == Role::Assistant && child.node.kind != Kind::Change);
+    let replies = reader.generations(held, node.id)?;
     let followed: HashSet<NodeId> = reader
         .dress(replies.clone())?
         .into_iter()
         .filter(|dressed| !dressed.children.is_empty())
         .map(|dressed| dressed.placed.node.id)
         .collect();
-    let chosen = node.remembered.filter(|id| replies.iter().any(|reply| reply.node.id == *id)).map(Id);
+    let chosen = reader.remembered(held, context, &replies)?.map(Id);
     let mut shown = None;
     for reply in &replies {
         if reply.node.id == below || reader.is_on_path(held, reply.node.id, below)? {
@@ -130,7 +127,7 @@ fn turn(
         user_content: node.content.clone(),
         selected_record_id: chosen.or_else(|| newest(&replies)),
         shown_record_id: shown,
-        records: replies.iter().map(|reply| Record::new(reply, followed.contains(&reply.node.id))).collect(),
+        records: replies.iter().map(|reply| Record::new(reply, node.id, followed.contains(&reply.node.id))).collect(),
         is_keyframe: node.is_keyframe,
         rag_position: None,
         event_history: world.events.clone(),

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::ids::{Id, NodeRef};
 use super::node::known;
+use crate::ids::NodeId;
 use crate::store::Placed;
 use crate::tree::Status;
 
@@ -91,12 +92,12 @@ pub struct ContextStop {
 const PREVIEW: usize = 80;
 
 impl Record {
-    /// A reply; `has_children` says whether anything follows it.
-    pub fn new(placed: &Placed, has_children: bool) -> Self {
+    /// A reply to a context node; `has_children` says whether anything follows it.
+    pub fn new(placed: &Placed, context: NodeId, has_children: bool) -> Self {
         let node = &placed.node;
         Self {
             id: Id(node.id),
-            node_id: Id(node.parent.unwrap_or(node.id)),
+            node_id: Id(context),
             content: node.content.clone(),
             reasoning: node.reasoning.clone(),
             metadata: known(node.metadata.clone(), node.rating),

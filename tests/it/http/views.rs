@@ -157,6 +157,69 @@ async fn a_turn_is_one_input_and_its_replies() {
     assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
 }
 
+/// S0-32: four rerolls are five records in order, one of them selected; those of other turns are not among them.
+#[tokio::test]
+async fn four_rerolls_are_five_records() {
+    let play = Play::start().await;
+    let first = play.say("Hi.").await;
+    let mut replies = vec![first.reply.clone()];
+    for _ in 0..4 {
+        replies.push(play.another(&first.reply).await);
+    }
+    play.checkout(&replies[2], true).await;
+    let other = play.say("And on.").await;
+    for (node, list, selected) in
+        [(&first.user, "generations", "selectedGenerationId"), (&replies[4], "items", "selectedId")]
+    {
+        let found = play.get(&format!("node/{node}/alternatives")).await;
+        assert_eq!(ids(&found[list]), replies);
+        assert_eq!(found[selected], json!(replies[2]));
+    }
+    let found = play.get(&format!("node/{}/alternatives", other.user)).await;
+    assert_eq!(ids(&found["generations"]), [other.reply]);
+}
+
+/// S0-32, S1-01, S1-11: a change of the world between a message and its replies takes none of them out of the turn.
+#[tokio::test]
+async fn replies_below_a_change_belong_to_the_turn() {
+    let play = Play::start().await;
+    let first = play.say("Hi.").await;
+    play.checkout(&first.user, true).await;
+    let operations = json!({"operations": [{"op": "set", "path": "/a", "value": 1}]});
+    let change = id(&play.post(&format!("node/{}/world", first.user), operations).await["node"]);
+    let second = play.another(&change).await;
+    let third = play.another(&first.reply).await;
+    play.checkout(&second, true).await;
+    let turns = play.get("turns").await;
+    assert_eq!(turns.as_array().unwrap().len(), 2);
+    let turn = &turns[1];
+    let replies = [first.reply, second.clone(), third];
+    assert_eq!(ids(&turn["records"]), replies);
+    assert!(turn["records"].as_array().unwrap().iter().all(|record| record["nodeId"] == json!(first.user)));
+    for chosen in ["selectedRecordId", "shownRecordId", "defaultGeneration"] {
+        assert_eq!(turn[chosen], json!(second), "{chosen}");
+    }
+    let found = play.get(&format!("node/{}/alternatives", first.user)).await;
+    assert_eq!(ids(&found["generations"]), replies);
+    assert_eq!(found["selectedGenerationId"], json!(second));
+}
+
+/// S3-18: what a model writes for machines is not shown, and its text is kept byte for byte.
+#[tokio::test]
+async fn blocks_for_machines_are_not_shown() {
+    let play = Play::start().await;
+    let text = "<think>A plan.</think>The ogre <b>hits</b>.\n<UpdateVariable>{\"hp\": 3}</UpdateVariable>";
+    play.app.mock().script(Reply::ok([text]));
+    let marked = play.say("Hi.").await;
+    let plain = play.say("On.").await;
+    let nodes = play.nodes().await;
+    assert_eq!(
+        (&nodes[&marked.reply]["content"], &nodes[&marked.reply]["display"]),
+        (&json!(text), &json!("The ogre <b>hits</b>."))
+    );
+    assert!(nodes[&plain.reply]["display"].is_null(), "nothing is hidden");
+}
+
 /// S1-02, S1-14: a reply is a candidate until something follows it; looking at another one chooses nothing.
 #[tokio::test]
 async fn candidates_are_told_from_what_happened() {

@@ -221,11 +221,14 @@ impl Model {
                 let world = reader.world(&held, &placed)?;
                 let page = reader.page(&held, id, None, i64::MAX - 1, clotho::store::Show::All)?;
                 let path: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
-                told.push((id, world, path, reader.siblings(&placed)?, reader.context_of(&held, id)?));
+                let context = reader.context_of(&held, id)?;
+                let siblings = reader.siblings(&placed)?;
+                let children = reader.dress(vec![placed])?.remove(0).children;
+                told.push((id, world, path, siblings, children, context));
             }
             Ok(told)
         });
-        for (id, world, path, siblings, context) in told {
+        for (id, world, path, siblings, children, context) in told {
             let expected = self.world(id);
             assert_eq!(*world, expected, "the world of {id}");
             assert_eq!(world.to_json().to_string(), expected.to_json().to_string(), "byte for byte");
@@ -236,6 +239,10 @@ impl Model {
             assert_eq!(path, line);
             assert_eq!(context.map(|placed| placed.node.id), nearest);
             assert_eq!(siblings.ids, self.siblings(id));
+            // S3-04: the list of children that is served is what the parents say.
+            let nodes = self.mirror.nodes();
+            let below = |other: &&NodeId| nodes[*other].parent == Some(id) && !nodes[*other].is_hidden;
+            assert_eq!(children, self.order.iter().filter(below).copied().collect::<Vec<_>>());
             assert_eq!(siblings.ids[siblings.index], id);
         }
     }

@@ -1,15 +1,28 @@
 //! The power goes: a program is killed in the middle of a reply, and another one opens its folder.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+use clotho::ids::SessionId;
+use clotho::oplog::Effect;
+use clotho::store::{Ending, Trace, Tx, WriteError};
+use clotho::tree::Delta;
+use clotho::tree::edit::Asked;
+use clotho::world::Operation;
 
 use super::*;
 
 /// Where the killed program finds its folder and its model server.
 const FOLDER: &str = "CLOTHO_TEST_CRASH_FOLDER";
 const MODEL: &str = "CLOTHO_TEST_CRASH_MODEL";
-/// What it says when the middle of the reply is on disk.
-const READY: &str = "half of the reply is on disk: ";
+/// Where it is to be killed.
+const STEP: &str = "CLOTHO_TEST_CRASH_STEP";
+/// What it says when it is there.
+const READY: &str = "the program is where it is to be killed: ";
+/// What the model says.
+const SAID: &str = "The ogre hits. [HP -10]";
 
 /// S0-55, S4-11, C23, `domain.md` 5.6: after a `kill -9` in the middle of a stream the node is `error: interrupted` with the
 /// text that had been saved, the world is untouched, and a retry works.
@@ -18,33 +31,23 @@ async fn killed_in_mid_stream() {
     let home = tempfile::tempdir().unwrap();
     let mock = MockModel::start().await;
     mock.script(Reply::ok(["The ogre ", "hits. [HP -10] And"]).then_stall());
-    let model = mock.base_url();
-    let folder = home.path().to_owned();
-    let told = tokio::task::spawn_blocking(move || {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["turn::crash::the_one_that_is_killed", "--exact", "--ignored", "--nocapture"])
-            .env(FOLDER, folder)
-            .env(MODEL, model)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let told = lines.map_while(Result::ok).find_map(|line| Some(line.split_once(READY)?.1.to_owned()));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        told.expect("the program ended before it was killed")
-    });
-    let told: Vec<String> = told.await.unwrap().split(' ').map(str::to_owned).collect();
-    let [session, reply] = told.as_slice() else { panic!("{told:?}") };
-    let reply: NodeId = reply.parse().unwrap();
+    let mut program = Program::start(home.path(), &mock, "middle");
+    let (session, reply) = program.ready().await;
+    program.kill();
     mock.until_aborted(1).await;
 
     let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
-    let story = Story { app: &app, user: app.owner, id: session.parse().unwrap() };
+    let story = Story { app: &app, user: app.owner, id: session };
     let node = story.node(reply).await;
     assert_eq!((node.status, &node.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!((node.content.as_str(), node.name.as_deref()), ("The ogre hits. [HP -10] And", Some("Rin")));
     assert_eq!(node.metadata["model"], "mock/mock");
+    let trace = story.trace(reply).await;
+    assert!(
+        trace.is_exact && trace.messages.iter().any(|sent| sent.text == "I swing."),
+        "S3-03: it says what was sent"
+    );
+    assert!(node.metadata["seed"].is_u64() && trace.head["params"]["seed"] == node.metadata["seed"], "S0-16");
     let user = node.parent.unwrap();
     assert_eq!((story.head().await, story.node(user).await.content.as_str()), (user, "I swing."));
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
@@ -57,27 +60,163 @@ async fn killed_in_mid_stream() {
     clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
 }
 
-/// The program that is killed. Run by the test above, in a process of its own.
+/// S3-21: killed before the first chunk, after the last one, and inside the last commit, a reply has done nothing at all; killed
+/// after that commit, it is there with text, world, trace and HEAD.
+#[tokio::test]
+async fn killed_at_each_step() {
+    for step in ["waiting", "written", "committing", "committed"] {
+        let home = tempfile::tempdir().unwrap();
+        let mock = MockModel::start().await;
+        let gate = Gate::new();
+        mock.script(Reply::ok([SAID]).head_gated(&gate));
+        let mut program = Program::start(home.path(), &mock, step);
+        let (session, reply) = program.ready().await;
+        mock.until_requests(1).await;
+        if matches!(step, "written" | "committed") {
+            gate.open();
+            assert_eq!(program.ready().await, (session, reply));
+        }
+        program.kill();
+
+        let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).start().await;
+        let story = Story { app: &app, user: app.owner, id: session };
+        let node = story.node(reply).await;
+        let user = node.parent.unwrap();
+        let hp = story.var(reply, "/hurt/hp").await;
+        if step == "committed" {
+            assert_eq!((node.status, node.content.as_str(), story.head().await), (Status::Complete, SAID, reply));
+            assert!(hp == json!(90) && story.trace(reply).await.is_exact);
+        } else {
+            assert_eq!((node.status, node.content.as_str(), story.head().await), (Status::Error, "", user), "{step}");
+            assert_eq!((&node.metadata["error"]["code"], hp), (&json!("interrupted"), json!(100)), "{step}");
+            assert!(story.delta(reply).await.is_empty(), "{step}");
+        }
+        let completed = Effect::Completed { node: reply };
+        let log = story.log().await;
+        assert_eq!(log.iter().filter(|operation| operation.effects.contains(&completed)).count(), 1, "{step}");
+        clotho::tree::mirror::Mirror::replay(&log).unwrap();
+    }
+}
+
+/// A program in a process of its own.
+struct Program {
+    child: Child,
+    lines: Option<Lines<BufReader<ChildStdout>>>,
+}
+
+impl Program {
+    fn start(folder: &Path, mock: &MockModel, step: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["turn::crash::the_one_that_is_killed", "--exact", "--ignored", "--nocapture"])
+            .env(FOLDER, folder)
+            .env(MODEL, mock.base_url())
+            .env(STEP, step)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines: Some(lines) }
+    }
+
+    /// Waits until it says that it is where it is to be killed, or to go on: in which session, with which reply.
+    async fn ready(&mut self) -> (SessionId, NodeId) {
+        let mut lines = self.lines.take().unwrap();
+        let read = move || {
+            let told = lines.by_ref().map_while(Result::ok).find_map(|line| Some(line.split_once(READY)?.1.to_owned()));
+            (lines, told.expect("the program ended before it was killed"))
+        };
+        let (lines, told) = tokio::task::spawn_blocking(read).await.unwrap();
+        self.lines = Some(lines);
+        let (session, reply) = told.split_once(' ').unwrap();
+        (session.parse().unwrap(), reply.parse().unwrap())
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// The program that is killed. Run by the tests above, in a process of its own.
 #[tokio::test]
 #[ignore = "it is meant to be killed"]
 async fn the_one_that_is_killed() {
     #[expect(clippy::disallowed_methods, reason = "this is how the other process is told")]
-    let (Ok(folder), Ok(model)) = (std::env::var(FOLDER), std::env::var(MODEL)) else { return };
+    let (Ok(folder), Ok(model), Ok(step)) = (std::env::var(FOLDER), std::env::var(MODEL), std::env::var(STEP)) else {
+        return;
+    };
     let app = hurt(TestApp::in_folder(folder.into()), HURT).set("providers.0.base_url", &model).start().await;
     let story = Story::begin(&app, &["hurt"]).await;
     let started = story.start("I swing.").await;
-    story.reads(started.generations[0], "The ogre hits. [HP -10] And").await;
-    // The program saves what arrived every second; the database says when it has.
-    loop {
-        let saved = app.store.write(|tx| tx.generating()).await.unwrap();
-        if saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And") {
-            break;
+    let reply = started.generations[0];
+    match step.as_str() {
+        "waiting" => ready(story.id, reply),
+        "written" => {
+            // Nobody writes any more: commit 2 has to wait.
+            hold_the_writer(&story, |_| ()).await;
+            ready(story.id, reply);
+            story.reads(reply, SAID).await;
+            ready(story.id, reply);
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    #[expect(clippy::print_stdout, reason = "this is how the other process is told")]
-    {
-        println!("{READY}{} {}", story.id, started.generations[0]);
+        "committing" => {
+            let (session, head_op) = (story.id, story.session().await.head_op);
+            let at = app.clock.now();
+            let blow = json!({"op": "add", "path": "/hurt/hp", "value": -10});
+            let ending = Ending {
+                status: Status::Complete,
+                content: SAID.into(),
+                reasoning: None,
+                name: None,
+                metadata: serde_json::Map::new(),
+                delta: Delta { operations: vec![Operation::from_json(&blow).unwrap()], ..Delta::default() },
+                trace: Some(Trace::default()),
+                asked: Some(Asked { move_head: true, head_op, at_context: true }),
+            };
+            hold_the_writer(&story, move |tx| _ = tx.complete(session, reply, started.op, at, &ending).unwrap()).await;
+            ready(story.id, reply);
+        }
+        "committed" => {
+            ready(story.id, reply);
+            assert_eq!(story.done(reply).await.content, SAID);
+            ready(story.id, reply);
+        }
+        _ => {
+            story.reads(reply, "The ogre hits. [HP -10] And").await;
+            // The program saves what arrived every second; the database says when it has.
+            loop {
+                let saved = app.store.write(|tx| tx.generating()).await.unwrap();
+                if saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And") {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            ready(story.id, reply);
+        }
     }
     std::future::pending::<()>().await;
+}
+
+/// Does a piece of writing and never lets it be committed.
+async fn hold_the_writer(story: &Story<'_>, mut work: impl FnMut(&mut Tx<'_>) + Send + 'static) {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let mut tell = Some(tell);
+    let store = Arc::clone(&story.app.store);
+    tokio::spawn(async move {
+        let write = move |tx: &mut Tx<'_>| {
+            work(tx);
+            tell.take().unwrap().send(()).unwrap();
+            loop {
+                std::thread::park();
+            }
+            #[expect(unreachable_code, reason = "this is what the closure would answer")]
+            Ok::<(), WriteError>(())
+        };
+        store.write(write).await
+    });
+    told.await.unwrap();
+}
+
+#[expect(clippy::print_stdout, reason = "this is how the other process is told")]
+fn ready(session: SessionId, reply: NodeId) {
+    println!("{READY}{session} {reply}");
 }

@@ -159,13 +159,14 @@ async fn a_typo_in_the_adventure_is_mended() {
     let model = Some("plugin:lantern-keep".to_owned());
     let story = Story::with(&app, NewSession { character_ids: vec![character], model, ..NewSession::default() }).await;
     let mut hurt = story.say("jump!").await.reply;
+    assert!(story.var(hurt.id, "/keep/hp").await.is_number());
     let mut tries = 0;
-    while story.var(hurt.id, "/lantern-keep/hp").await == json!(20) {
+    while story.var(hurt.id, "/keep/hp").await == json!(20) {
         tries += 1;
         assert!(tries < 50, "the water never hurts");
         hurt = story.another(hurt.id).await;
     }
-    let hp = story.var(hurt.id, "/lantern-keep/hp").await;
+    let hp = story.var(hurt.id, "/keep/hp").await;
     let next = story.say("look").await.reply;
     let typo = Edit { carry: true, ..edit(&format!("{} (mended)", hurt.content)) };
     let mended = story.edit(hurt.id, typo).await.unwrap().node.unwrap();
@@ -173,7 +174,7 @@ async fn a_typo_in_the_adventure_is_mended() {
     assert_eq!((&new.operations, &new.rolls), (&old.operations, &old.rolls));
     assert!(!new.operations.is_empty() && !new.rolls.is_empty());
     assert_eq!(story.world(mended).await, story.world(hurt.id).await);
-    assert_eq!((story.head().await, story.var(next.id, "/lantern-keep/hp").await), (next.id, hp));
+    assert_eq!((story.head().await, story.var(next.id, "/keep/hp").await), (next.id, hp));
     assert!(story.whole_path(next.id, clotho::store::Show::All).await.iter().any(|node| node.id == mended));
 }
 
@@ -194,6 +195,10 @@ async fn hooks_are_told_whose_text_it_is() {
         told.push(story.var(reply.id, &format!("/teller/{hook}")).await);
     }
     assert_eq!(told, ["system", "user", "user", "assistant"]);
+    let free = clotho::world::Operation::from_json(&json!({"op": "set", "path": "/free", "value": 1})).unwrap();
+    let change = app.turns.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
+    let again = story.another(change.node.unwrap()).await;
+    assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
     let offered = app.turns.quick_replies(story.user, story.id, reply.id).await.unwrap();
     assert_eq!(offered[0].label, "assistant");
 }

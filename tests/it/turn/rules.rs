@@ -231,6 +231,28 @@ async fn cards_suggest_and_do_not_demand() {
     }
 }
 
+/// An edited message stays beside the old one; the rules that the session wants now begin between it and its reply, once.
+#[tokio::test]
+async fn an_edited_message_is_answered_under_the_new_rules() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let old = story.say("One.").await;
+    story.plugins(&["counter"]).await.unwrap();
+    let started = story.edit(old.user, edit("One, in other words.")).await.unwrap();
+    let edited = story.node(started.node.unwrap()).await;
+    let reply = story.done(started.generations[0]).await;
+    let record = story.node(reply.parent.unwrap()).await;
+    assert_eq!((edited.parent, record.parent), (story.node(old.user).await.parent, Some(edited.id)));
+    assert_eq!((record.kind, record.depth, record.turn), (Kind::Change, edited.depth + 1, edited.turn));
+    assert_eq!((story.in_force(edited.id).await.len(), story.in_force(reply.id).await), (0, vec!["counter".into()]));
+    assert_eq!((story.head().await, n(&story, reply.id).await), (reply.id, json!(1)));
+    assert_eq!(n(&story, story.another(reply.id).await.id).await, json!(1));
+    let next = story.say_to(reply.id, "Two.").await;
+    assert_eq!((story.node(next.user).await.parent, n(&story, next.reply.id).await), (Some(reply.id), json!(2)));
+    assert_eq!(n(&story, old.reply.id).await, json!(null));
+    clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
+}
+
 /// A plugin in another version begins with a record of its own before the next turn; the past keeps its worlds.
 #[tokio::test]
 async fn an_updated_plugin_is_a_new_record() {
@@ -250,6 +272,11 @@ async fn an_updated_plugin_is_a_new_record() {
     );
     let three = story.say("Three.").await;
     assert_eq!(story.node(three.user).await.parent, Some(two.reply.id), "once recorded, nothing more to record");
+    assert!(story.delta(three.reply.id).await.problems.is_empty());
+    let again = story.another(one.id).await;
+    let problems = story.delta(again.id).await.problems;
+    assert_eq!((problems.len(), problems[0].code.as_str()), (1, "plugin_changed"), "other code than the path records");
+    assert_eq!(problems[0].plugin.as_deref(), Some("counter"));
 }
 
 /// Two plugins that come to claim the same values (one was updated): the later one is left out and the others play on.

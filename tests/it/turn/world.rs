@@ -153,7 +153,25 @@ async fn the_world_is_changed_by_hand() {
     assert_eq!(story.session().await.op, op);
 }
 
-/// S3-31, S0-17: two users and two branches at the same time: nothing of one is seen in another.
+/// S0-17: variables are a number or any JSON, and belong to a place: what was before has none of them.
+#[tokio::test]
+async fn variables_belong_to_a_place() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let before = story.say("Hi.").await.reply.id;
+    let set = |path: &str, value: Value| {
+        clotho::world::Operation::from_json(&json!({"op": "set", "path": path, "value": value})).unwrap()
+    };
+    let bag = json!({"coins": [1, 2.5], "天": {"open": null}});
+    let operations = vec![set("/gold", json!(7)), set("/bag", bag.clone())];
+    app.turns.change_world(story.user, story.id, before, operations, None).await.unwrap();
+    let after = story.say("On.").await.reply.id;
+    assert_eq!((story.var(after, "/gold").await, story.var(after, "/bag").await), (json!(7), bag));
+    assert_eq!((story.var(before, "/gold").await, story.var(before, "/bag").await), (json!(null), json!(null)));
+    assert_eq!(story.world(before).await.to_json()["vars"], json!({}));
+}
+
+/// S3-31: two users and two branches at the same time: nothing of one is seen in another.
 #[tokio::test]
 async fn nothing_bleeds_from_one_story_into_another() {
     let app = with_hurt().start().await;

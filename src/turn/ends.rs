@@ -1,0 +1,46 @@
+//! How replies end: commit 2, and the endings of those that fail outside the machine.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::ids::{NodeId, SessionId};
+use crate::store::{Ending, WriteError};
+use crate::tree::{Delta, Status};
+
+use super::Parts;
+use super::machine::Fault;
+
+/// Why a reply ends that the server did not live to finish.
+pub fn interrupted() -> Fault {
+    let message = "the server stopped while this reply was being written";
+    Fault::new("interrupted", message, "try again: what had arrived is kept")
+}
+
+/// The ending of a reply that failed outside the machine.
+pub fn failed(mut metadata: Map<String, Value>, fault: &Fault, content: String, reasoning: String) -> Ending {
+    metadata.insert("error".into(), json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
+    Ending {
+        status: Status::Error,
+        content,
+        reasoning: Some(reasoning).filter(|text| !text.is_empty()),
+        name: None,
+        metadata,
+        delta: Delta::default(),
+        trace: None,
+        asked: None,
+    }
+}
+
+/// Commit 2.
+pub async fn commit(
+    parts: &Arc<Parts>,
+    session: SessionId,
+    node: NodeId,
+    step: i64,
+    ending: Ending,
+) -> Result<(), WriteError> {
+    let at = parts.clock.now();
+    parts.store.write(move |tx| tx.complete(session, node, step, at, &ending)).await?;
+    Ok(())
+}
