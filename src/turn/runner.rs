@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::{FutureExt, StreamExt};
 use serde_json::{Map, Value};
 
 use crate::ids::{SessionId, UserId};
@@ -127,7 +127,8 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         trace: Trace::default(),
     };
     match open(parts, &job, &scene, pen, made, &mut known).await {
-        Ok(frames) => stream_in(parts, &job, &mut machine, frames).await,
+        Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
+        Ok(Text::Coming(frames)) => stream_in(parts, &job, &mut machine, frames).await,
         Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
     }
     if machine.runs_rules() {
@@ -181,14 +182,14 @@ async fn open(
     pen: Pen,
     made: Option<Made>,
     known: &mut Known,
-) -> Result<FrameStream, Fault> {
+) -> Result<Text, Fault> {
     match (pen, made) {
-        (Pen::Given(text), _) => Ok(frames(vec![text])),
+        (Pen::Given(text), _) => Ok(Text::Whole(vec![text])),
         (Pen::Nobody(fault), _) => Err(fault),
         (Pen::Narrator { name, plugin }, _) => {
             known.trace.head.insert("model".into(), name.into());
             known.keep(parts, job);
-            narrate(parts, job, scene, &plugin, &mut known.proposal).await.map(frames)
+            narrate(parts, job, scene, &plugin, &mut known.proposal).await.map(Text::Whole)
         }
         (Pen::Model { name, client, model }, made) => {
             let made = made.unwrap_or_default();
@@ -201,14 +202,49 @@ async fn open(
             known.trace.head.insert("params".into(), Value::Object(params));
             known.keep(parts, job);
             parts.learn_again(&client);
-            Ok(client.stream(&request))
+            Ok(Text::Coming(client.stream(&request)))
         }
     }
 }
 
-fn frames(pieces: Vec<String>) -> FrameStream {
-    let finish = Frame::Finish(provider::Finish::Stop);
-    stream::iter(pieces.into_iter().map(Frame::Text).chain([finish]).map(Ok)).boxed()
+/// The text of a reply.
+enum Text {
+    /// It is there: somebody gave it, or a narrator wrote it together with what it does to the world.
+    Whole(Vec<String>),
+    /// A model server sends it.
+    Coming(FrameStream),
+}
+
+/// Takes a text that is there whole; or, where the reply was stopped before, nothing of it, since what a narrator did goes
+/// with all of its words.
+fn take(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, pieces: Vec<String>) {
+    let events = match job.running.stopped().now_or_never() {
+        Some(stop) => vec![halt(stop)],
+        None => {
+            let finish = Frame::Finish(provider::Finish::Stop);
+            pieces.into_iter().map(Frame::Text).chain([finish]).map(Event::Frame).chain([Event::Ended]).collect()
+        }
+    };
+    for event in events {
+        if !machine.is_over() {
+            hear(parts, job, machine, event);
+        }
+    }
+}
+
+/// What it means to the machine that somebody stops a reply.
+fn halt(stop: Stop) -> Event {
+    match stop {
+        Stop::Cancelled => Event::Cancelled,
+        Stop::Interrupted => Event::Failed(ends::interrupted()),
+    }
+}
+
+/// Tells the machine, and shows what is new to whoever watches.
+fn hear(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, event: Event) {
+    if let Some(Action::Show { content, reasoning, phase }) = machine.on(event, parts.clock.now()) {
+        parts.live.write(&job.running, &content, &reasoning, phase);
+    }
 }
 
 /// Lets a plugin write the reply. Its operations and dice belong to the reply like those of `on_reply`.
@@ -245,10 +281,7 @@ async fn stream_in(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, mut fra
     while !machine.is_over() {
         let event = tokio::select! {
             biased;
-            stop = job.running.stopped() => match stop {
-                Stop::Cancelled => Event::Cancelled,
-                Stop::Interrupted => Event::Failed(ends::interrupted()),
-            },
+            stop = job.running.stopped() => halt(stop),
             () = &mut deadline => {
                 let message = format!("the reply took longer than {} s", limit.as_secs());
                 Event::Failed(Fault::new("provider_timeout", message, "raise `limits.generation_s` or ask for less"))
@@ -259,9 +292,7 @@ async fn stream_in(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, mut fra
                 None => Event::Ended,
             },
         };
-        if let Some(Action::Show { content, reasoning, phase }) = machine.on(event, parts.clock.now()) {
-            parts.live.write(&job.running, &content, &reasoning, phase);
-        }
+        hear(parts, job, machine, event);
     }
 }
 
