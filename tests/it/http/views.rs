@@ -1,5 +1,14 @@
 //! The faces of one tree: the whole of it, one line, the turns, the versions of a node. They must agree.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use clotho::clock::{TestClock, Time};
+use clotho::ids::NodeId;
+use clotho::oplog::Act;
+use clotho::store::{Actor, Draft, Message};
+use clotho::tree::{Kind, Role};
+
 use super::play::{Play, ids, walk};
 use super::*;
 
@@ -369,4 +378,128 @@ async fn a_restart_loses_nothing() {
     let next = play.say("Two.").await;
     assert_eq!(play.get(&format!("node/{}", next.user)).await["parentId"], json!(first.reply));
     assert_eq!(play.line(&next.reply).await.len(), 5);
+}
+
+/// S4-31: the whole tree has every field, every parent is in it, there is one root, and HEAD is reached from it.
+#[tokio::test]
+async fn the_whole_tree_holds_together() {
+    let play = Play::start().await;
+    let said = play.say("One.").await;
+    play.another(&said.reply).await;
+    let head = play.say_to(&said.reply, "Two.").await.reply;
+    let tree = play.get("tree").await;
+    let session = play.session().await;
+    for (field, of_session) in [
+        ("sessionId", "id"),
+        ("title", "title"),
+        ("rootNodeId", "rootNodeId"),
+        ("activeLeafId", "activeLeafId"),
+        ("op", "op"),
+        ("createdAt", "createdAt"),
+        ("updatedAt", "updatedAt"),
+    ] {
+        assert!(!tree[field].is_null() && tree[field] == session[of_session], "{field}: {}", tree[field]);
+    }
+    let nodes = tree["nodes"].as_object().unwrap();
+    assert_eq!(nodes.len(), 7, "root, greeting, two texts, three replies");
+    let mut roots = Vec::new();
+    for (key, node) in nodes {
+        assert_eq!(node["id"], json!(key));
+        match node["parentId"].as_str() {
+            Some(parent) => assert!(nodes[parent]["childrenIds"].as_array().unwrap().contains(&json!(key))),
+            None => roots.push(json!(key)),
+        }
+        for child in node["childrenIds"].as_array().unwrap() {
+            assert_eq!(nodes[child.as_str().unwrap()]["parentId"], json!(key));
+        }
+    }
+    assert_eq!(roots, [tree["rootNodeId"].clone()]);
+    assert_eq!(tree["activeLeafId"], json!(head));
+    let way = walk(nodes, &head);
+    assert_eq!((way.len(), &nodes[&way[0]]["parentId"]), (5, &tree["rootNodeId"]));
+}
+
+/// S4-39: a tree too large for one answer is refused with the ways out, and both of them lead to all of it.
+#[tokio::test]
+async fn a_huge_tree_has_other_ways_out() {
+    const MANY: usize = 20_000;
+    let play = Play::start().await;
+    let (parent, app) = (play.head().await.parse().unwrap(), play.app.inside());
+    let now = app.clock.now();
+    let draft = |_| Draft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
+    let message = Message {
+        session: play.sid.parse().unwrap(),
+        parent,
+        bridge: None,
+        draft: None,
+        carry_from: None,
+        replies: (0..MANY).map(draft).collect(),
+        move_head: false,
+        act: Act::Message,
+    };
+    let actor = Actor { user: app.owner, at: now, expected_leaf: None };
+    app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+    let error = play.app.ask("GET", &play.chat("tree")).send().await.refused("too_large");
+    assert_eq!(error["details"], json!({"nodes": MANY + 2, "limit": MANY}));
+    let hint = error["hint"].as_str().unwrap();
+    assert!(hint.contains("shape=skeleton") && hint.contains("cursor="), "{hint}");
+    let skeleton = play.get("tree?shape=skeleton").await;
+    let outlined: HashSet<&str> = skeleton["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    assert_eq!((outlined.len(), &skeleton["count"]), (MANY + 2, &json!(MANY + 2)));
+    let (mut paged, mut cursor) = (HashSet::new(), String::new());
+    loop {
+        let page = play.get(&format!("tree?limit=500&cursor={cursor}")).await;
+        paged.extend(page["nodes"].as_object().unwrap().keys().cloned());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = next.to_owned();
+    }
+    assert!(paged.len() == MANY + 2 && paged.iter().all(|id| outlined.contains(id.as_str())));
+}
+
+/// S0-06, S0-08, S2-06: two sessions of one character know nothing of each other: what happens in one, and its end, leaves
+/// the other as it is. `updatedAt` moves with every turn, and HEAD is where it was after a restart.
+#[tokio::test]
+async fn sessions_of_one_character_are_their_own() {
+    let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
+    let play = Play::with(TestApp::with().clock(clock.clone()), json!({})).await;
+    let characters = play.app.get("/api/characters").await;
+    let rin = characters["items"].as_array().unwrap().iter().find(|one| one["name"] == "Rin").unwrap()["id"].clone();
+    let other = id(&play.app.post("/api/sessions", &json!({"characterIds": [rin]})).await);
+    let address = format!("/api/sessions/{other}");
+    let untouched = play.app.get(&address).await;
+    let mut updated = play.session().await["updatedAt"].as_str().unwrap().to_owned();
+    let mut first = None;
+    for text in ["One.", "Two."] {
+        clock.advance(1_000);
+        let said = play.say(text).await;
+        first.get_or_insert(said);
+        let now = play.session().await["updatedAt"].as_str().unwrap().to_owned();
+        assert!(now > updated, "{now} is not after {updated}");
+        updated = now;
+    }
+    let first = first.unwrap();
+    assert_eq!(play.checkout(&first.reply, true).await, first.reply);
+    assert_eq!(play.app.get(&address).await, untouched);
+    let play = play.restart().await;
+    assert_eq!(play.head().await, first.reply);
+    assert_eq!(play.app.get(&address).await["activeLeafId"], untouched["activeLeafId"]);
+    let (session, nodes) = (play.session().await, play.nodes().await);
+    assert_eq!(play.app.ask("DELETE", &address).send().await.status, 204);
+    play.app.ask("GET", &address).send().await.refused("not_found");
+    assert_eq!((play.session().await, play.nodes().await), (session, nodes));
+}
+
+/// S0-24: where nothing was said the line is empty; after a checkout it is the path to where HEAD is.
+#[tokio::test]
+async fn an_empty_session_has_an_empty_line() {
+    let play = Play::start().await;
+    let silent = id(&play.app.post("/api/characters", &json!({"name": "Silent"})).await);
+    let session = play.app.post("/api/sessions", &json!({"characterIds": [silent]})).await;
+    assert_eq!(session["activeLeafId"], session["rootNodeId"]);
+    let line = play.app.get(&format!("/api/chat/{}/projection", id(&session))).await;
+    assert_eq!((&line["items"], &line["next"]), (&json!([]), &Value::Null));
+    let first = play.say("One.").await;
+    play.say("Two.").await;
+    play.checkout(&first.user, true).await;
+    assert_eq!(ids(&play.get("projection").await["items"]), walk(&play.nodes().await, &first.user));
 }

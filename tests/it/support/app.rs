@@ -157,7 +157,7 @@ impl TestApp {
         let app = self.app.take().unwrap();
         blocking(move || {
             app.close();
-            drop(app);
+            drop(alone(app));
         })
         .await;
         let Self { mock, setup, .. } = self;
@@ -218,4 +218,17 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
             Ok(()) => panic!("the thread ended without a result"),
         },
     }
+}
+
+/// The program, once nobody else holds it: the workers of a server let go a moment after the server has ended, and the
+/// folder is free only then.
+fn alone(mut app: Arc<App>) -> App {
+    for _ in 0..60_000 {
+        match Arc::try_unwrap(app) {
+            Ok(app) => return app,
+            Err(shared) => app = shared,
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    panic!("somebody holds the program for ever");
 }
