@@ -107,7 +107,7 @@ describe("the adventure", () => {
     await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("button", { name: "中文" }).click();
-    await page.getByRole("list", { name: "指令" }).getByRole("button", { name: /\/look.*看/ }).waitFor();
+    await page.getByRole("list", { name: "指令" }).getByRole("button", { name: /\/看.*看看四周/ }).waitFor();
     await close();
   });
 
