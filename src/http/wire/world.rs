@@ -60,6 +60,31 @@ pub struct DeltaShape {
     pub changes: Vec<Change>,
 }
 
+/// What one node of a line does to its parent's world.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeDelta {
+    /// The node.
+    pub node_id: NodeRef,
+    /// What it does.
+    #[serde(flatten)]
+    pub delta: DeltaShape,
+}
+
+/// What the nodes of a line do to the world.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deltas {
+    /// The nodes that do something, oldest first.
+    pub items: Vec<NodeDelta>,
+    /// Leads to the page of older ones, as `before`.
+    pub next: Option<NodeRef>,
+    /// Where the line ends.
+    pub leaf_id: NodeRef,
+    /// The newest operation.
+    pub op: i64,
+}
+
 /// One place of the world that differs.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Change {
@@ -162,6 +187,12 @@ pub struct WorldChange {
 }
 
 impl DeltaShape {
+    /// Whether nothing came of the node: no operation, no dice, no line, no trouble. That a rule ran is nothing yet.
+    pub fn is_empty(&self) -> bool {
+        let kept = [&self.operations, &self.notes, &self.problems, &self.rolls];
+        self.changes.is_empty() && kept.iter().all(|list| list.is_empty())
+    }
+
     /// A delta and what it comes to between two worlds.
     pub fn new(delta: &Delta, before: &World, after: &World) -> Self {
         Self {

@@ -104,6 +104,23 @@ async fn the_way_of_turns() {
     assert_eq!(ids(&play.app.get(&next).await), [id(&stops[0]), users[0].clone()]);
 }
 
+/// The list of stories says of each how its newest message begins, as readers see it and short enough for a line.
+#[tokio::test]
+async fn the_list_of_stories_tells_where_each_stands() {
+    let play = Play::start().await;
+    let previews = async || -> Vec<Value> {
+        let list = play.app.get("/api/sessions").await;
+        list["items"].as_array().unwrap().iter().map(|session| session["preview"].clone()).collect()
+    };
+    assert_eq!(previews().await, ["Hello."]);
+    let long = "far ".repeat(100);
+    play.app.mock().script(Reply::ok([format!("<think>Where to?</think>\nSouth,\n\n  {long}")]));
+    let said = play.say("Where to?").await;
+    assert_eq!(previews().await, [format!("South, {}", long.chars().take(153).collect::<String>())]);
+    play.checkout(&said.user, true).await;
+    assert_eq!(previews().await, ["Where to?"]);
+}
+
 /// S0-29: a turn that follows a reply is there with everything that a context node has.
 #[tokio::test]
 async fn a_new_turn_has_its_five_fields() {
