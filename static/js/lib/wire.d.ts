@@ -245,8 +245,7 @@ export interface Block {
   source?: string;
   text?: string;
   kept?: boolean;
-  dropped?: boolean | string | null;
-  why?: string | null;
+  why?: string;
 }
 
 export interface Trace {
@@ -255,7 +254,8 @@ export interface Trace {
   params?: { [key: string]: Json };
   model?: string | null;
   rules?: RuleRun[];
-  timings?: { queued?: number; firstToken?: number; total?: number };
+  historyCut?: { why: string; through: Id } | null;
+  timings?: { queued?: number; firstToken?: number | null; total?: number | null };
   usage?: { [key: string]: Json } | null;
 }
 
