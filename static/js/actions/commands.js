@@ -1,7 +1,8 @@
 // Every command of the page, registered once: what it is called, which keys run it, when it can run.
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.js";
 import { isTyping, pressed } from "../lib/keys.js";
-import { focusNext, focusOn } from "../model/story.js";
+import { focusOn } from "../model/story.js";
+import { shown } from "../tree/line.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { ChatNode } from "../lib/wire.d.ts" */
@@ -60,7 +61,7 @@ async function perform(what, node) {
   await what.run({ node });
   if (held === null) return;
   await drawn();
-  if (isFocusLost() && focusNext.peek() === null) focusOn(held);
+  if (isFocusLost() && shown.peek().includes(held)) focusOn(held);
 }
 
 /**
