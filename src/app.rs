@@ -17,7 +17,7 @@ use crate::live::Live;
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
-use crate::turn::{Models, Needs, TurnError, Turns};
+use crate::turn::{Models, Needs, Rhythm, TurnError, Turns};
 
 /// How long dropping the program waits for what still runs.
 const LAST_WAIT: Duration = Duration::from_secs(10);
@@ -95,6 +95,7 @@ impl App {
             host: Arc::new(Pool::for_this_machine()?),
             clock: Arc::clone(&clock),
             ids: Arc::clone(&ids),
+            rhythm: Rhythm::default(),
         };
         let turns = Turns::new(needs, runtime.handle().clone());
         let owner = runtime.block_on(move_in(&store, &turns, clock.as_ref(), &ids)).map_err(|error| match error {

@@ -48,6 +48,7 @@ use crate::store::{Claim, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 use crate::tree::{PluginSetting, Role};
 
+pub use keeper::Rhythm;
 pub use models::{Models, UnknownModel, Writer};
 pub use scene::QuickReply;
 pub use trace::Rebuilt;
@@ -203,6 +204,8 @@ pub(crate) struct Parts {
     pub catalogue: Arc<Catalogue>,
     pub models: Arc<Models>,
     pub hooks: hooks::Hooks,
+    /// How often what runs is kept.
+    pub rhythm: Rhythm,
     /// What running replies were asked with.
     pub requests: requests::Requests,
     pub clock: Arc<dyn Clock>,
@@ -246,6 +249,8 @@ pub struct Needs {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<Ids>,
+    /// How often what runs is kept.
+    pub rhythm: Rhythm,
 }
 
 impl Turns {
@@ -258,6 +263,7 @@ impl Turns {
             catalogue: needs.catalogue,
             models: needs.models,
             hooks: hooks::Hooks::new(needs.host),
+            rhythm: needs.rhythm,
             requests: requests::Requests::default(),
             clock: needs.clock,
             ids: needs.ids,
