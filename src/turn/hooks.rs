@@ -68,7 +68,7 @@ pub struct Proposal {
 pub struct Hooks {
     host: Arc<dyn ScriptHost>,
     strikes: Mutex<HashMap<(SessionId, String), (Strikes, bool)>>,
-    /// Failures that the log has already.
+    /// Failures of `quick_replies` that the log has already.
     told: Mutex<HashSet<(String, ErrorKind)>>,
 }
 
@@ -101,8 +101,10 @@ impl Hooks {
         let call = call(hook, stage, player, Arc::clone(&proposal.world));
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
         self.record(stage.session, &id, outcome.hit_limit());
-        if let Some(error) = outcome.error.as_ref().filter(|_| hook == Hook::QuickReplies) {
-            self.tell_once(&id, error);
+        if let Some(error) = &outcome.error
+            && (hook != Hook::QuickReplies || self.is_news(&id, error.kind))
+        {
+            tell(stage, error);
         }
         take(hook, stage, player, outcome, proposal);
     }
@@ -122,13 +124,9 @@ impl Hooks {
         }
     }
 
-    /// What fails in `quick_replies` stands in no node and fails at every look: the log has it once.
-    fn tell_once(&self, plugin: &str, error: &ScriptError) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert((plugin.to_owned(), error.kind)) {
-            let (hook, code) = (Hook::QuickReplies.name(), error.kind.word());
-            tracing::warn!(plugin, hook, code, "a plugin offers no replies: {}", error.in_short());
-        }
+    /// Whether the log does not have a failure yet: one of `quick_replies` comes again with every look.
+    fn is_news(&self, plugin: &str, kind: ErrorKind) -> bool {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert((plugin.to_owned(), kind))
     }
 
     /// Forgets the strikes of a session: its plugins were set anew.
@@ -187,6 +185,13 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
     proposal.delta.rolls.extend(outcome.rolls.iter().map(roll));
     proposal.delta.notes.extend(own.notes);
     proposal.answers.push((id, outcome.answer));
+}
+
+/// What failed and where, for the host: never the script's own words, in which people's may be.
+fn tell(stage: &Stage, error: &ScriptError) {
+    let (session, node, kind) = (stage.session, &stage.node.id, error.kind.word());
+    let ScriptError { plugin, hook, file, line, .. } = error;
+    tracing::warn!(%session, node, plugin, hook, code = format!("plugin_{kind}"), file, line, "a plugin failed");
 }
 
 fn roll(roll: &Roll) -> Value {

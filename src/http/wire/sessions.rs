@@ -53,6 +53,9 @@ pub struct Session {
     /// How much there is; only in the answer for one session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
+    /// How its newest message begins, as shown; only in the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
     /// When it began.
     pub created_at: String,
     /// When it last changed.
@@ -163,6 +166,7 @@ impl Session {
             params: session.params.clone(),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts: None,
+            preview: None,
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
         }
