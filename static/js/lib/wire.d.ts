@@ -105,6 +105,8 @@ export interface ModelInfo {
   provider?: string;
   name?: string | null;
   contextLength?: number | null;
+  /** Why it cannot be used. */
+  unusable?: string | null;
 }
 
 export interface Models {
@@ -120,6 +122,8 @@ export interface PluginInfo {
   isOk?: boolean;
   /** It writes the replies itself: a story of its own, not rules for another. */
   narrates?: boolean;
+  /** What it asks for, in the reader's words. */
+  permissions?: { name: string; words: string }[];
 }
 
 export interface Page<T> {

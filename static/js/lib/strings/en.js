@@ -48,7 +48,7 @@ export default {
   "welcome.lead":
     "Play a story. When it goes wrong, go back: lost hit points, broken lamps and hurt friends go back with you. Try again, and both timelines stay.",
   "welcome.play": "Play the adventure",
-  "welcome.playHint": "Ten minutes, no model and no key needed.",
+  "welcome.playHint": "A quarter of an hour, no model and no key needed.",
 
   "library.continue": "Go on with",
   "library.new": "Begin something new",
@@ -75,6 +75,8 @@ export default {
 
   "start.model": "Model",
   "start.otherModel": "It writes the next replies; what is written stays.",
+  "start.and": "; ",
+  "start.asks": "It asks to: {what}",
   "start.rules": "Rules that follow the story",
   "start.begin": "Begin",
   "start.noModel": "Somebody has to play this character, and no model is connected yet.",

@@ -48,7 +48,7 @@ export default {
   "welcome.title": "每条消息，都是一个存档点。",
   "welcome.lead": "开始一段故事。走错了就回去：失去的体力、打碎的灯、受伤的伙伴，都会一同回来。再试一次，两条时间线都会保留。",
   "welcome.play": "开始冒险",
-  "welcome.playHint": "约十分钟，不需要模型，也不需要密钥。",
+  "welcome.playHint": "约一刻钟，不需要模型，也不需要密钥。",
 
   "library.continue": "继续",
   "library.new": "开始新的故事",
@@ -75,6 +75,8 @@ export default {
 
   "start.model": "模型",
   "start.otherModel": "接下来的回复由它来写；已写的内容不变。",
+  "start.and": "；",
+  "start.asks": "它请求：{what}",
   "start.rules": "跟随故事的规则",
   "start.begin": "开始",
   "start.noModel": "这个角色需要由模型来扮演，而现在还没有连接模型。",
