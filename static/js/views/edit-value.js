@@ -3,7 +3,7 @@ import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { setValue } from "../actions/world.js";
 import { drawn } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
-import { fault, kindOf, startValue } from "../lib/schema.js";
+import { boundsOf, fault, kindOf, startValue } from "../lib/schema.js";
 import { nameOf } from "./changes.js";
 import { icon } from "./parts.js";
 
@@ -75,6 +75,7 @@ const textIn = (event) => /** @type {HTMLInputElement} */ (event.target).value;
 /** A number with a button for less and one for more. @param {FieldProps} props */
 function NumberField({ schema, value, name, put }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const { min, max } = boundsOf(schema);
   const step = (/** @type {1 | -1} */ way) => {
     const input = field.current;
     if (!input) return;
@@ -87,7 +88,7 @@ function NumberField({ schema, value, name, put }) {
     put(Number.isNaN(number) ? new Error("number") : number);
   };
   return html`<span class="stepper"><button type="button" class="round" aria-label=${t("world.less", { name })} onClick=${() => step(-1)}>−</button>
-    <input ref=${field} type="number" step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum} max=${schema.maximum} defaultValue=${String(value ?? 0)} aria-label=${name} onInput=${heard} />
+    <input ref=${field} type="number" step=${schema.type === "integer" ? 1 : "any"} min=${min} max=${max} defaultValue=${String(value ?? 0)} aria-label=${name} onInput=${heard} />
     <button type="button" class="round" aria-label=${t("world.more", { name })} onClick=${() => step(1)}>+</button></span>`;
 }
 
