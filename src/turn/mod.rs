@@ -45,12 +45,12 @@ use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
 use crate::provider::OpenAi;
 use crate::store::{Claim, Store, StoreError, WriteError};
+use crate::tree::Role;
 use crate::tree::edit::Refusal;
-use crate::tree::{PluginSetting, Role};
 
 pub use keeper::Rhythm;
 pub use models::{Models, UnknownModel, Writer};
-pub use scene::QuickReply;
+pub use scene::{Offered, QuickReply};
 pub use trace::Rebuilt;
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
@@ -113,13 +113,33 @@ pub struct NewSession {
     /// Its title; the first character's name by default.
     pub title: Option<String>,
     /// The plugins; what the first character suggests by default.
-    pub plugins: Option<Vec<PluginSetting>>,
+    pub plugins: Option<Vec<PluginChoice>>,
     /// The model; what the first character suggests, else the server's default.
     pub model: Option<String>,
     /// `tree` or `linear`.
     pub mode: Option<String>,
     /// Parameters passed on to the model.
     pub params: Map<String, Value>,
+}
+
+/// What somebody chooses for one plugin of a session. [`crate::tree::PluginSetting`] is what comes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginChoice {
+    /// The plugin.
+    pub id: String,
+    /// Whether it plays.
+    pub enabled: bool,
+    /// Its settings, as given.
+    pub config: Map<String, Value>,
+    /// Permissions granted; `None` = what its manifest asks for, which is what people are shown.
+    pub grants: Option<Vec<String>>,
+}
+
+impl PluginChoice {
+    /// A plugin switched on, with what its manifest asks for.
+    pub fn on(id: &str, config: Map<String, Value>) -> Self {
+        Self { id: id.to_owned(), enabled: true, config, grants: None }
+    }
 }
 
 /// Replies to generate.
@@ -347,7 +367,7 @@ impl Turns {
         &self,
         caller: UserId,
         session: SessionId,
-        plugins: Vec<PluginSetting>,
+        plugins: Vec<PluginChoice>,
     ) -> Result<i64, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.own(async move { change::set_plugins(&parts, caller, session, plugins).await }).await
@@ -365,12 +385,7 @@ impl Turns {
     ///
     /// # Errors
     /// The session or node is not there, or the database fails.
-    pub async fn quick_replies(
-        &self,
-        caller: UserId,
-        session: SessionId,
-        leaf: NodeId,
-    ) -> Result<Vec<QuickReply>, TurnError> {
+    pub async fn quick_replies(&self, caller: UserId, session: SessionId, leaf: NodeId) -> Result<Offered, TurnError> {
         scene::quick_replies(&self.parts, caller, session, leaf).await
     }
 
