@@ -7,7 +7,7 @@ use crate::plugin::{Answer, Hook, NodeFacts, Recent, Seeds};
 use crate::prompt::{Cast, tags};
 use crate::store::{Held, Page, Placed, Reader, RulesInForce, Show};
 use crate::tree::edit::Refusal;
-use crate::tree::{Kind, Node, Role, Session};
+use crate::tree::{Kind, Node, Role, Session, Trouble};
 use crate::world::World;
 
 use super::cast::{self, Voice};
@@ -146,13 +146,22 @@ pub struct QuickReply {
     pub send: String,
 }
 
-/// The replies that plugins offer at a leaf.
+/// What plugins offer at a leaf.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// The replies.
+    pub replies: Vec<QuickReply>,
+    /// Why some plugin offers none.
+    pub problems: Vec<Trouble>,
+}
+
+/// The replies that plugins offer at a leaf. Nothing is written: what goes wrong here stands in no node.
 pub(super) async fn quick_replies(
     parts: &Arc<Parts>,
     caller: UserId,
     session: SessionId,
     leaf: NodeId,
-) -> Result<Vec<QuickReply>, TurnError> {
+) -> Result<Offered, TurnError> {
     let look = Look::at(parts, caller, session, leaf);
     let read = move |reader: &mut Reader<'_>| {
         let scene = read(reader, &look)?;
@@ -171,16 +180,16 @@ pub(super) async fn quick_replies(
     stage.recent = scene.recent.iter().take(earlier).cloned().collect();
     let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
     let proposal = parts.hooks.run(Hook::QuickReplies, &stage, so_far).await;
-    let mut offered = Vec::new();
+    let mut replies = Vec::new();
     for (plugin, answer) in proposal.answers {
-        if let Answer::QuickReplies(replies) = answer {
+        if let Answer::QuickReplies(offered) = answer {
             let own = |reply: crate::plugin::QuickReply| QuickReply {
                 plugin: plugin.clone(),
                 label: reply.label,
                 send: reply.send,
             };
-            offered.extend(replies.into_iter().map(own));
+            replies.extend(offered.into_iter().map(own));
         }
     }
-    Ok(offered)
+    Ok(Offered { replies, problems: proposal.delta.problems })
 }

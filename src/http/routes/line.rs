@@ -11,10 +11,11 @@ use crate::http::query::{Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::limit;
 use crate::http::wire::messages::{Checkout, Head};
-use crate::http::wire::node::ChatMessageNode;
+use crate::http::wire::node::{ChatMessageNode, Trouble};
 use crate::http::wire::tree::{LineQuery, Projection, QuickReply};
 use crate::ids::NodeId;
 use crate::store::{Actor, Reader, Show};
+use crate::turn::Offered;
 
 struct Line {
     items: Vec<ChatMessageNode>,
@@ -57,23 +58,21 @@ pub async fn projection(
     };
     let (tag, line) = app.store.read(read).await?;
     let Some(line) = line else { return Ok(Reply::unchanged(&tag)) };
-    let quick_replies = if before.is_some() { Vec::new() } else { offered(&app, caller, sid, line.leaf).await };
+    let Offered { replies, problems } =
+        if before.is_some() { Offered::default() } else { offered(&app, caller, sid, line.leaf).await };
+    let quick_replies = replies.into_iter().map(QuickReply::from).collect();
+    let problems = problems.into_iter().map(Trouble::from).collect();
     let Line { items, next, leaf, op } = line;
-    let body = Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies };
+    let body = Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies, problems };
     Ok(Reply::ok(&body)?.tagged(&tag))
 }
 
 /// What plugins offer at the end of the line. A plugin that fails here costs its buttons, not the page.
-async fn offered(app: &Program, caller: Caller, sid: Sid, leaf: NodeId) -> Vec<QuickReply> {
-    match app.turns.quick_replies(caller.0, sid.0, leaf).await {
-        Ok(replies) => {
-            replies.into_iter().map(|one| QuickReply { plugin: one.plugin, label: one.label, send: one.send }).collect()
-        }
-        Err(error) => {
-            tracing::warn!(session = %sid.0, "no quick replies: {error}");
-            Vec::new()
-        }
-    }
+async fn offered(app: &Program, caller: Caller, sid: Sid, leaf: NodeId) -> Offered {
+    app.turns.quick_replies(caller.0, sid.0, leaf).await.unwrap_or_else(|error| {
+        tracing::warn!(session = %sid.0, "no quick replies: {error}");
+        Offered::default()
+    })
 }
 
 /// Moves HEAD: to the leaf last visited below a node, or exactly there.

@@ -126,19 +126,19 @@ pub async fn delta(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<D
 /// Why a reply exists.
 ///
 /// # Errors
-/// The node is not there, or no model wrote it.
+/// The node is not there, or neither a model wrote it nor a plugin ran on it.
 pub async fn trace(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<TraceShape> {
     let trace = rebuilt(&app, caller, sid, nid).await?;
     Reply::ok(&trace.ok_or_else(|| ApiError::not_found("a trace of this message"))?)
 }
 
 async fn rebuilt(app: &Program, caller: Caller, sid: Sid, nid: Nid) -> Result<Option<TraceShape>, ApiError> {
-    let Some(rebuilt) = app.turns.trace(caller.0, sid.0, nid.0).await? else { return Ok(None) };
+    let rebuilt = app.turns.trace(caller.0, sid.0, nid.0).await?;
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
         let at = placed(reader, &held, nid.0)?;
         Ok::<_, ApiError>(reader.delta(&at)?)
     };
     let delta = app.store.read(read).await?;
-    Ok(Some(TraceShape::new(rebuilt, &delta)))
+    Ok(TraceShape::new(rebuilt, &delta))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::UserRef;
-use crate::plugin::{Entry, Loaded, Manifest, Origin, Setting, SettingKind};
+use crate::plugin::{Entry, Loaded, Manifest, Origin, Permission, Setting, SettingKind};
 
 /// Who is calling.
 #[derive(Debug, Serialize, ToSchema)]
@@ -55,6 +55,18 @@ pub struct PluginInfo {
     pub hooks: Vec<&'static str>,
     /// Whether it can be a model: `plugin:<id>`.
     pub narrates: bool,
+    /// What it asks for, to be shown before it is switched on.
+    pub permissions: Vec<PermissionInfo>,
+}
+
+/// One thing that a plugin asks for.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Permission)]
+pub struct PermissionInfo {
+    /// The word for it, as in `grants`.
+    pub name: String,
+    /// What it allows, in the reader's language.
+    pub words: String,
 }
 
 /// A plugin with everything about it.
@@ -139,6 +151,8 @@ pub struct Model {
     pub completion_price: Option<f64>,
     /// Whether sessions that name no model use it.
     pub is_default: bool,
+    /// Why it cannot be used; null = it can.
+    pub unusable: Option<String>,
 }
 
 /// The models that can be asked.
@@ -200,6 +214,7 @@ impl PluginInfo {
             warnings: warnings.iter().filter_map(|warning| serde_json::to_value(warning).ok()).collect(),
             hooks: loaded.map(|loaded| loaded.hooks().map(crate::plugin::Hook::name).collect()).unwrap_or_default(),
             narrates: loaded.is_some_and(|loaded| loaded.has(crate::plugin::Hook::Narrate)),
+            permissions: manifest.map(|manifest| permissions(manifest, language)).unwrap_or_default(),
         }
     }
 }
@@ -219,6 +234,12 @@ impl PluginDetail {
             files: loaded.map(|loaded| loaded.source().files.keys().cloned().collect()).unwrap_or_default(),
         }
     }
+}
+
+fn permissions(manifest: &Manifest, language: &str) -> Vec<PermissionInfo> {
+    let info =
+        |one: &Permission| PermissionInfo { name: one.to_string(), words: one.in_words().get(language).to_owned() };
+    manifest.permissions.iter().map(info).collect()
 }
 
 fn manifest_json(manifest: &Manifest, language: &str) -> Value {
@@ -247,7 +268,7 @@ pub fn commands(manifest: &Manifest, language: &str) -> Vec<CommandInfo> {
         plugin: manifest.id.clone(),
         name: command.name.clone(),
         aliases: command.aliases.clone(),
-        args: command.args.clone(),
+        args: command.args.get(language).to_owned(),
         help: command.help.get(language).to_owned(),
     };
     manifest.commands.iter().map(info).collect()

@@ -9,6 +9,7 @@ use super::words::Mode;
 use super::{given, some_objects};
 use crate::http::error::ApiError;
 use crate::tree;
+use crate::turn::PluginChoice;
 
 /// The most characters that play in one session.
 const CHARACTERS: usize = 16;
@@ -52,6 +53,9 @@ pub struct Session {
     /// How much there is; only in the answer for one session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
+    /// How its newest message begins, as shown; only in the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
     /// When it began.
     pub created_at: String,
     /// When it last changed.
@@ -82,9 +86,9 @@ pub struct PluginSetting {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub config: Map<String, Value>,
-    /// Permissions; none given = what its manifest asks for.
+    /// Permissions; `[]` = none. Left out = what its manifest asks for.
     #[serde(default)]
-    pub grants: Vec<String>,
+    pub grants: Option<Vec<String>>,
 }
 
 const fn yes() -> bool {
@@ -162,6 +166,7 @@ impl Session {
             params: session.params.clone(),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts: None,
+            preview: None,
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
         }
@@ -239,12 +244,12 @@ impl From<&tree::PluginSetting> for PluginSetting {
             id: plugin.id.clone(),
             enabled: plugin.enabled,
             config: plugin.config.clone(),
-            grants: plugin.grants.clone(),
+            grants: Some(plugin.grants.clone()),
         }
     }
 }
 
-impl From<PluginSetting> for tree::PluginSetting {
+impl From<PluginSetting> for PluginChoice {
     fn from(plugin: PluginSetting) -> Self {
         Self { id: plugin.id, enabled: plugin.enabled, config: plugin.config, grants: plugin.grants }
     }

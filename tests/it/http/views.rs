@@ -104,6 +104,23 @@ async fn the_way_of_turns() {
     assert_eq!(ids(&play.app.get(&next).await), [id(&stops[0]), users[0].clone()]);
 }
 
+/// The list of stories says of each how its newest message begins, as readers see it and short enough for a line.
+#[tokio::test]
+async fn the_list_of_stories_tells_where_each_stands() {
+    let play = Play::start().await;
+    let previews = async || -> Vec<Value> {
+        let list = play.app.get("/api/sessions").await;
+        list["items"].as_array().unwrap().iter().map(|session| session["preview"].clone()).collect()
+    };
+    assert_eq!(previews().await, ["Hello."]);
+    let long = "far ".repeat(100);
+    play.app.mock().script(Reply::ok([format!("<think>Where to?</think>\nSouth,\n\n  {long}")]));
+    let said = play.say("Where to?").await;
+    assert_eq!(previews().await, [format!("South, {}", long.chars().take(153).collect::<String>())]);
+    play.checkout(&said.user, true).await;
+    assert_eq!(previews().await, ["Where to?"]);
+}
+
 /// S0-29: a turn that follows a reply is there with everything that a context node has.
 #[tokio::test]
 async fn a_new_turn_has_its_five_fields() {
@@ -502,4 +519,47 @@ async fn an_empty_session_has_an_empty_line() {
     play.say("Two.").await;
     play.checkout(&first.user, true).await;
     assert_eq!(ids(&play.get("projection").await["items"]), walk(&play.nodes().await, &first.user));
+}
+
+/// S3-24: what a plugin did wrong on a message is told where it is asked for, also where no model wrote anything; and a trace
+/// has no word on what the server does not do.
+#[tokio::test]
+async fn a_trace_tells_what_a_plugin_did_wrong() {
+    let manifest = "id = \"torn\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+    let script = "fn on_input(ctx) { throw \"the page is torn\"; }\nfn on_reply(ctx) { throw \"so is this\"; }";
+    let setup = TestApp::with().plugin("torn", &[("plugin.toml", manifest), ("main.rhai", script)]);
+    let play = Play::with(setup, json!({"plugins": [{"id": "torn", "enabled": true}]})).await;
+    let greeting = play.head().await;
+    let said = play.say("Hi.").await;
+    for (node, hook, words) in [(&said.user, "on_input", "the page is torn"), (&said.reply, "on_reply", "so is this")] {
+        let trace = play.get(&format!("node/{node}/trace")).await;
+        let rule = &trace["rules"][0];
+        assert_eq!((&rule["plugin"], &rule["hook"], &rule["error"]["line"]).0, &json!("torn"), "{trace}");
+        assert_eq!(rule["hook"], hook);
+        assert!(rule["error"]["message"].as_str().unwrap().contains(words), "{rule}");
+        assert_eq!(trace["problems"][0]["code"], "plugin_runtime");
+        assert_eq!(play.get(&format!("node/{node}?expand=trace")).await["trace"], trace);
+        for reserved in ["plan", "tools"] {
+            assert_eq!(trace.get(reserved), None, "{trace}");
+        }
+        assert_eq!(trace["timings"].get("queued"), None);
+    }
+    let trace = play.get(&format!("node/{}/trace", said.user)).await;
+    assert_eq!((&trace["blueprint"], &trace["messages"], &trace["isExact"]), (&json!([]), &json!([]), &json!(true)));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert!(trace["blueprint"].as_array().unwrap().iter().all(|block| block["kept"] == json!(true)));
+    assert_eq!(trace["historyCut"], json!(null));
+    play.app.ask("GET", &play.chat(&format!("node/{greeting}/trace"))).send().await.refused("not_found");
+}
+
+/// A message that the narrator cannot read is refused before anything is written, and by its name.
+#[tokio::test]
+async fn a_message_too_long_for_a_narrator_is_refused() {
+    let play = Play::with(TestApp::with(), json!({"model": "plugin:lantern-keep"})).await;
+    let head = play.head().await;
+    let body = json!({"parentId": head, "content": "a".repeat(100_000), "generate": true});
+    let error = play.refused("POST", "message", body, "too_large").await;
+    assert_eq!(error["details"]["plugin"], "lantern-keep");
+    assert!(error["message"].as_str().unwrap().contains("up to 32 KiB"), "{error}");
+    assert_eq!(play.head().await, head);
 }

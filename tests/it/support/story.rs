@@ -8,8 +8,8 @@ use clotho::ids::{NodeId, SessionId, UserId};
 use clotho::live::{Running, Written};
 use clotho::oplog::Operation;
 use clotho::store::{Actor, Page, Reader, Show, StateUpdate, StoreError};
-use clotho::tree::{Delta, Node, PluginSetting, Role, Session, Status};
-use clotho::turn::{Edit, Generate, NewMessage, NewSession, OnStale, Rebuilt, Started, TurnError};
+use clotho::tree::{Delta, Node, Role, Session, Status};
+use clotho::turn::{Edit, Generate, NewMessage, NewSession, OnStale, PluginChoice, Rebuilt, Started, TurnError};
 use clotho::world::{Pointer, World};
 use serde_json::{Value, json};
 
@@ -64,8 +64,8 @@ pub fn edit(content: &str) -> Edit {
 }
 
 /// A plugin switched on with its defaults.
-pub fn on(id: &str) -> PluginSetting {
-    PluginSetting { id: id.to_owned(), enabled: true, config: serde_json::Map::new(), grants: Vec::new() }
+pub fn on(id: &str) -> PluginChoice {
+    PluginChoice::on(id, serde_json::Map::new())
 }
 
 /// The card most stories are played with.

@@ -8,6 +8,7 @@ const COMMANDS: &str = r#"
 fn on_input(ctx) {
     if ctx.text == "refuse" { ctx.fail("Not now."); }
     if ctx.text == "stop" { return #{ stop: true }; }
+    if ctx.text == "ask and stop" { return #{ reply: "Nobody else is asked.", stop: true }; }
     if ctx.text == "ask" { return #{ reply: "I answer myself. [HP -10]" }; }
     if ctx.text == "roll" { return `*rolls ${ctx.roll("1d1000").total}*`; }
     if ctx.text.contains("shout") { ctx.add("shouts", 1); return ctx.text.to_upper(); }
@@ -81,6 +82,21 @@ async fn a_plugin_answers_in_place_of_the_model() {
     );
 }
 
+/// A plugin that answers and stops: stopping means that no model is asked, and its own answer is written.
+#[tokio::test]
+async fn a_plugin_answers_and_stops() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let turn = story.say("ask and stop").await;
+    assert_eq!((turn.reply.content.as_str(), turn.reply.status), ("Nobody else is asked.", Status::Complete));
+    assert_eq!((&turn.reply.metadata["model"], story.head().await), (&json!("plugin:commands"), turn.reply.id));
+    let edited = story.edit(turn.user, edit("ask and stop")).await.unwrap();
+    assert_eq!(story.done(edited.generations[0]).await.content, "Nobody else is asked.");
+    let unasked = NewMessage { generate: None, ..message(story.head().await, "ask and stop") };
+    assert!(story.send(unasked).await.unwrap().generations.is_empty());
+    assert!(app.mock.requests().is_empty());
+}
+
 /// The dice of an input are those of its node: an edited message has the dice of the one before.
 #[tokio::test]
 async fn an_edited_message_keeps_its_dice() {
@@ -139,11 +155,27 @@ async fn quick_replies_belong_to_a_node() {
         (turn.user, &["Shout=shout!", "1 before, 0 then, 1 now=1 before, 0 then, 1 now"]),
         (turn.reply.id, &["Shout=shout!", "Run=Run", "2 before, 1 then, 1 now=2 before, 1 then, 1 now"]),
     ] {
-        let offered = app.turns.quick_replies(story.user, story.id, node).await.unwrap();
+        let offered = app.turns.quick_replies(story.user, story.id, node).await.unwrap().replies;
         assert!(offered.iter().all(|one| one.plugin == "commands"));
         let offered: Vec<String> =
             offered.iter().map(|QuickReply { label, send, .. }| format!("{label}={send}")).collect();
         assert_eq!(offered, expected);
     }
     assert_eq!(story.log().await.len(), log, "offering writes nothing");
+}
+
+/// A plugin that fails while it offers replies costs its own buttons: it is said beside those of the others.
+#[tokio::test]
+async fn quick_replies_that_fail_say_so() {
+    logs::keep();
+    let app = with_commands().script("sulky", "fn quick_replies(ctx) { throw \"not today\"; }").start().await;
+    let story = Story::begin(&app, &["commands", "sulky"]).await;
+    app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
+    let offered = app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
+    assert_eq!(offered.replies[0].label, "Shout");
+    let problems: Vec<_> =
+        offered.problems.iter().map(|one| (one.code.as_str(), one.message.as_str(), one.plugin.as_deref())).collect();
+    assert_eq!(problems, [("plugin_runtime", "not today", Some("sulky"))]);
+    let told = logs::with(&["a plugin failed", &story.id.to_string(), "sulky", "quick_replies"]);
+    assert_eq!(told.len(), 1, "once, however often one looks: {told:?}");
 }
