@@ -208,8 +208,15 @@ export interface Schema {
   default?: Json;
   minimum?: number;
   maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  minLength?: number;
   maxLength?: number;
+  pattern?: string;
+  minItems?: number;
   maxItems?: number;
+  uniqueItems?: boolean;
+  readOnly?: boolean;
   properties?: { [key: string]: Schema };
   additionalProperties?: Schema | boolean;
   items?: Schema;
@@ -226,6 +233,8 @@ export interface UiHint {
   danger?: number;
   /** Locale to title. */
   title?: { [locale: string]: string };
+  /** Locale to description. */
+  description?: { [locale: string]: string };
   /** Locale to names of values. */
   values?: { [locale: string]: { [value: string]: string } };
 }

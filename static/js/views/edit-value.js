@@ -1,8 +1,9 @@
 // A value of the world, changed by hand: the field that its schema asks for, and what is expected when an input does not fit.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { setValue } from "../actions/world.js";
+import { drawn } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
-import { fault, kindOf, startValue } from "../lib/schema.js";
+import { boundsOf, fault, kindOf, startValue } from "../lib/schema.js";
 import { nameOf } from "./changes.js";
 import { icon } from "./parts.js";
 
@@ -15,12 +16,13 @@ export function EditValue({ row, close }) {
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const value = useRef(/** @type {Json | Error} */ (row.value ?? startValue(row.schema)));
   const wrong = useSignal("");
-  useEffect(() => /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea, button"))?.focus(), []);
+  const begin = () => /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("input, select, textarea") ?? form.current?.querySelector("button"))?.focus();
+  useEffect(begin, []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const found = fault(row.schema, value.current);
     wrong.value = found ? t(/** @type {import("../lib/i18n.js").Key} */ (`expected.${found.key}`), found.vars) : "";
-    if (found) return /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea"))?.focus();
+    if (found) return begin();
     if (JSON.stringify(value.current) === JSON.stringify(row.value) || (await setValue(row.path, /** @type {Json} */ (value.current)))) close();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
@@ -74,6 +76,7 @@ const textIn = (event) => /** @type {HTMLInputElement} */ (event.target).value;
 /** A number with a button for less and one for more. @param {FieldProps} props */
 function NumberField({ schema, value, name, put }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const { min, max } = boundsOf(schema);
   const step = (/** @type {1 | -1} */ way) => {
     const input = field.current;
     if (!input) return;
@@ -86,7 +89,7 @@ function NumberField({ schema, value, name, put }) {
     put(Number.isNaN(number) ? new Error("number") : number);
   };
   return html`<span class="stepper"><button type="button" class="round" aria-label=${t("world.less", { name })} onClick=${() => step(-1)}>−</button>
-    <input ref=${field} type="number" step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum} max=${schema.maximum} defaultValue=${String(value ?? 0)} aria-label=${name} onInput=${heard} />
+    <input ref=${field} type="number" step=${schema.type === "integer" ? 1 : "any"} min=${min} max=${max} defaultValue=${String(value ?? 0)} aria-label=${name} onInput=${heard} />
     <button type="button" class="round" aria-label=${t("world.more", { name })} onClick=${() => step(1)}>+</button></span>`;
 }
 
@@ -100,7 +103,7 @@ function Entries({ row, kind, schema, value, name, put }) {
   const begun = useRef(/** @type {Entry[] | null} */ (null));
   const entries = useSignal((begun.current ??= entriesOf(value)));
   const tell = () => put(isMap ? mapOf(entries.peek()) : entries.peek().map((entry) => entry.value));
-  const focusLast = () => requestAnimationFrame(() => /** @type {HTMLElement | undefined} */ ([...(box.current?.querySelectorAll("li :is(input, select):first-of-type") ?? [])].at(-1))?.focus());
+  const focusLast = () => void drawn().then(() => /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector("li:last-child")?.querySelector("input, select"))?.focus());
   const add = () => {
     entries.value = [...entries.peek(), { id: ++counted, key: "", value: startValue(inner) }];
     tell();
