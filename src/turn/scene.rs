@@ -33,7 +33,7 @@ pub struct Scene {
     pub cast: Cast,
     /// Whose voice the user's is.
     pub voice: Voice,
-    /// The newest messages up to it.
+    /// The newest messages up to it; none where nobody looks at them.
     pub page: Page,
     /// What scripts may know of them, oldest first.
     pub recent: Arc<[Recent]>,
@@ -119,7 +119,10 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
     let at = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
     let world = reader.world(&held, &at)?;
     let rules = reader.rules(&at)?;
-    let page = reader.newest_page(&held, &at, RECENT, Show::Enabled)?;
+    let page = match has_onlookers(&held, &at, &rules, look) {
+        true => reader.newest_page(&held, &at, RECENT, Show::Enabled)?,
+        false => Page::default(),
+    };
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
     let said = (Arc::from(last.node.content.as_str()), last.node.role.word());
     let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_sent());
@@ -127,6 +130,14 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
     let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
     let recent = sent().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
     Ok(Scene { held, at, world, said, rules, cast, voice, page, recent, bridged: 0 })
+}
+
+/// Whether anybody looks at what was said before. A reply does, which has no voice of its own; for a message that is about to
+/// be written only scripts do, those in force and those that the session wants, and a change node looks for what it stands
+/// below.
+fn has_onlookers(held: &Held, at: &Placed, rules: &RulesInForce, look: &Look) -> bool {
+    let wants_scripts = held.session.plugins.iter().any(|plugin| plugin.enabled);
+    look.voice.is_none() || at.node.kind == Kind::Change || !rules.plugins.is_empty() || wants_scripts
 }
 
 fn newest_voice<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> Voice {
