@@ -323,6 +323,7 @@ describe("changing the world by hand", () => {
     assert.equal(await value(path, HP), 19);
     await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Change Hit points", "the focus is back where it was");
     await page.keyboard.press("Enter");
+    await until(() => row.getByRole("spinbutton").evaluate((field) => field === document.activeElement), "the number can be typed at once");
     await row.getByRole("spinbutton").fill("1");
     await page.keyboard.press("Escape");
     await row.getByRole("spinbutton").waitFor({ state: "detached" });

@@ -16,12 +16,13 @@ export function EditValue({ row, close }) {
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const value = useRef(/** @type {Json | Error} */ (row.value ?? startValue(row.schema)));
   const wrong = useSignal("");
-  useEffect(() => /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea, button"))?.focus(), []);
+  const begin = () => /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("input, select, textarea") ?? form.current?.querySelector("button"))?.focus();
+  useEffect(begin, []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const found = fault(row.schema, value.current);
     wrong.value = found ? t(/** @type {import("../lib/i18n.js").Key} */ (`expected.${found.key}`), found.vars) : "";
-    if (found) return /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea"))?.focus();
+    if (found) return begin();
     if (JSON.stringify(value.current) === JSON.stringify(row.value) || (await setValue(row.path, /** @type {Json} */ (value.current)))) close();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
