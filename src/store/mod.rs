@@ -29,6 +29,7 @@ mod people;
 mod prepared;
 mod read;
 mod readers;
+mod recent;
 mod replies;
 mod rows;
 mod rules;
