@@ -351,6 +351,14 @@ describe("for everybody", () => {
       await check(page, "edit");
       await page.keyboard.press("Escape");
       await page.locator(".edit").waitFor({ state: "detached" });
+      for (const name of ["Hit points", "You carry"]) {
+        await page.getByRole("button", { name: `Change ${name}` }).focus();
+        await page.keyboard.press("Enter");
+      }
+      await page.getByRole("button", { name: "Add one" }).click();
+      await page.getByRole("button", { name: "Set" }).last().click();
+      await page.getByRole("alert").waitFor();
+      await check(page, "the world's forms");
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox").fill("lamp");
       await page.getByRole("dialog").getByRole("status").waitFor();
