@@ -147,7 +147,7 @@ describe("the adventure", () => {
     const { page, close } = await reader(browser, { locale: "zh-CN" });
     const check = async (where) => {
       const found = await page.evaluate(() => {
-        const shown = [...document.querySelectorAll("body *")].filter((e) => e instanceof HTMLElement && e.offsetParent !== null && !e.closest("pre, code, kbd"));
+        const shown = [...document.querySelectorAll("body *")].filter((e) => e instanceof HTMLElement && e.offsetParent !== null && !e.closest("pre, code, kbd, .session"));
         const own = (e) => [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.textContent);
         const texts = shown.flatMap((e) => [...own(e), e.title, e.getAttribute("aria-label"), e.getAttribute("placeholder")]);
         return texts.filter((text) => /[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|^[a-z]+ [|] /.test(text ?? "") && text !== "Switch to English");

@@ -85,7 +85,7 @@ describe("the tree", () => {
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /Snow\./);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /To the north\./);
     await use(snow(other), "Let the model read it again");
-    await page.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
+    for (const tab of [page, other]) await tab.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
     assert.equal(await colour(), before);
     await close();
   });
