@@ -9,13 +9,14 @@ use diesel::sql_types::{BigInt, Binary};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
-use crate::tree::{Delta, Node, Role, Session, Siblings};
+use crate::tree::{Delta, Role, Siblings};
 use crate::world::World;
 
 use super::caches::Caches;
 use super::climb;
 use super::conn::{self, Conn, Key};
 use super::error::StoreError;
+use super::held::{Held, Placed};
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
@@ -43,25 +44,6 @@ macro_rules! full_nodes {
                 REMEMBERED.field(nodes::id).nullable(),
             ))
     };
-}
-
-/// A session as the store holds it: the domain's session and the rows behind it.
-#[derive(Debug, Clone)]
-pub struct Held {
-    /// The session.
-    pub session: Session,
-    pub(super) n: i64,
-    pub(super) head_n: i64,
-    pub(super) is_trashed: bool,
-}
-
-/// A node and its row number, which is opaque outside the store and only handed back to it.
-#[derive(Debug, Clone)]
-pub struct Placed {
-    /// The node.
-    pub node: Node,
-    /// The row number.
-    pub n: i64,
 }
 
 /// A read of one snapshot.
