@@ -160,7 +160,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
-            let mut scene = scene::read(reader, &Look { node: context, ..look })?;
+            let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
             let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds)).transpose()?;
             Ok((scene, made))
         })
@@ -206,7 +206,7 @@ async fn open(
                 return Err(does_not_fit(too_large));
             }
             let request = ask::request(&job.params, job.draft.dice_seed, model, &made, client.endpoint());
-            let params = ask::sent_params(&request, client.endpoint());
+            let params = provider::wire_params(&request, client.endpoint());
             known.metadata.insert("seed".into(), params.get("seed").cloned().unwrap_or_default());
             known.metadata.insert("params".into(), Value::Object(params.clone()));
             known.trace.head.insert("params".into(), Value::Object(params));
@@ -345,6 +345,20 @@ fn tell(job: &Job, ending: &Ending) {
     }
 }
 
+/// What a node's metadata say that its trace says too.
+const TRACED: [&str; 10] = [
+    "model",
+    "params",
+    "latencyMs",
+    "firstTokenMs",
+    "tokenCount",
+    "cachedTokens",
+    "cost",
+    "costFrom",
+    "finishReason",
+    "error",
+];
+
 fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
     let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked } = known;
     metadata.extend(machine.facts());
@@ -355,8 +369,7 @@ fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Kno
         metadata.insert("cost".into(), Value::Number(cost));
         metadata.insert("costFrom".into(), "prices".into());
     }
-    for key in ["latencyMs", "firstTokenMs", "tokenCount", "cachedTokens", "cost", "costFrom", "finishReason", "error"]
-    {
+    for key in TRACED {
         if let Some(value) = metadata.get(key) {
             trace.head.insert(key.into(), value.clone());
         }

@@ -72,6 +72,7 @@ async fn a_plugin_answers_in_place_of_the_model() {
     let reply = story.done(started.generations[0]).await;
     assert_eq!((reply.content.as_str(), reply.status), ("I answer myself. [HP -10]", Status::Complete));
     assert_eq!(reply.metadata["model"], "plugin:commands");
+    assert_eq!(story.trace(reply.id).await.head["model"], "plugin:commands");
     assert_eq!((story.head().await, story.var(reply.id, "/hurt/hp").await), (reply.id, json!(90)));
     assert!(app.mock.requests().is_empty());
     let again = story.another(reply.id).await;

@@ -105,6 +105,8 @@ async fn a_narrator_that_is_not_there() {
     let turn = story.say_to(head, "go south").await;
     assert_eq!((turn.reply.status, story.head().await), (Status::Error, turn.user));
     assert_eq!(turn.reply.metadata["error"]["code"], "provider_misconfigured");
+    let head = story.trace(turn.reply.id).await.head;
+    assert_eq!((&head["model"], &head["error"]["code"]), (&json!("plugin:teller"), &json!("provider_misconfigured")));
     assert!(said(&turn.reply).contains("no plugin \"teller\" is loaded that can narrate"), "{}", said(&turn.reply));
     story.set("model", json!("mock/mock")).await;
     assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
