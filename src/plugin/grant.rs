@@ -84,6 +84,26 @@ impl fmt::Display for Permission {
     }
 }
 
+impl Permission {
+    /// What it allows, for the person who is asked: "the plugin may …".
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::StateWrite(root) => return format!("change the values below \"{root}\""),
+            Self::PromptInject(slot) => return format!("add text to the prompt ({slot})"),
+            Self::StateRead => "read the values of all plugins",
+            Self::TreeSummarise => "propose summaries of earlier messages",
+            Self::LoreSelect => "switch lore entries on and off",
+            Self::InputRewrite => "change what you write before it is sent",
+            Self::InputStop => "answer instead of the model, or stop a message",
+            Self::DisplayRewrite => "change how messages are shown",
+            Self::Tools => "offer tools to the model",
+            Self::ModelCall => "ask the model for more texts",
+            Self::Notes => "show lines under a message",
+        }
+        .to_owned()
+    }
+}
+
 /// The place in `vars` that a root's text names: `combat`, `a/b` or `/a/b`.
 pub(super) fn root_pointer(text: &str) -> Option<Pointer> {
     let slashed = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
@@ -114,6 +134,7 @@ mod tests {
         ] {
             let permission: Permission = word.parse().unwrap();
             assert_eq!(permission.to_string(), word);
+            assert!(permission.in_words().contains(' '), "{word}");
         }
         for bad in ["", "network", "state.write:", "state.write:/", "state.read:hp", "prompt.inject:", "notes:x"] {
             assert!(bad.parse::<Permission>().is_err(), "{bad}");

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use super::Disk;
 use super::conn::{self, Conn};
 use super::error::{StoreError, WriteError};
 use super::memory::Memory;
@@ -101,10 +102,11 @@ impl Writer {
         conn: Conn,
         context: TxContext,
         group_max: usize,
+        disk: Disk,
         published: tokio::sync::mpsc::UnboundedSender<Published>,
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel();
-        let mut group = Group { conn, context, memory: Memory::default(), published, group_max };
+        let mut group = Group { conn, context, memory: Memory::default(), published, group_max, disk };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || group.serve(&queue))
@@ -155,6 +157,7 @@ struct Group {
     memory: Memory,
     published: tokio::sync::mpsc::UnboundedSender<Published>,
     group_max: usize,
+    disk: Disk,
 }
 
 impl Group {
@@ -194,6 +197,7 @@ impl Group {
             Ok(published) => self.finish(jobs, published.unwrap_or_default()),
             // The group was not even begun: alone each would wait as long for the same lock.
             Err(Failed { error, is_begun }) if jobs.len() == 1 || !is_begun => {
+                let error = self.disk.name(error);
                 jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
             }
             Err(_) => {

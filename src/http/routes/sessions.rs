@@ -10,11 +10,11 @@ use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Pid, Query, Sid};
 use crate::http::wire::ids::Id;
-use crate::http::wire::sessions::{Counts, NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
+use crate::http::wire::sessions::{NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
 use crate::http::wire::words::Mode;
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PersonaId;
-use crate::store::Actor;
+use crate::store::{Actor, Reader};
 use crate::turn;
 
 /// The caller's sessions, newest change first.
@@ -23,8 +23,12 @@ use crate::turn;
 /// The page does not fit.
 pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answer<Page<Session>> {
     let (limit, skip) = query.0.bounds()?;
-    let held = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.sessions(caller.0, skip, limit + 1)?)).await?;
-    let sessions = held.iter().map(|held| Session::short(&held.session)).collect();
+    let read = move |reader: &mut Reader<'_>| {
+        let held = reader.sessions(caller.0, skip, limit + 1)?;
+        let turns = reader.turns(&held)?;
+        Ok::<_, ApiError>(held.iter().zip(turns).map(|(held, turns)| Session::short(held, turns)).collect())
+    };
+    let sessions = app.store.read(read).await?;
     Reply::ok(&PageQuery::page(sessions, limit, skip))
 }
 
@@ -48,7 +52,7 @@ pub async fn create(app: Program, caller: Caller, body: Body<NewSession>) -> Ans
     Reply::created(&load(&app, caller, Sid(id)).await?)
 }
 
-/// One session with its counts.
+/// One session.
 ///
 /// # Errors
 /// It is not there.
@@ -137,10 +141,8 @@ async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> 
             let held = held(reader, caller, sid)?;
             let (head, root) = (held.session.head, held.session.root);
             let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
-            let turns = reader.node(&held, head)?.map_or(0, |placed| placed.node.turn);
-            let counts = reader.counts(&held)?;
-            let counts = Counts { nodes: counts.nodes, branches: counts.leaves, turns: turns.into() };
-            Ok(Session { context_node_id: Some(Id(context)), counts: Some(counts), ..Session::short(&held.session) })
+            let turns = reader.turns(std::slice::from_ref(&held))?.first().copied().unwrap_or(0);
+            Ok(Session { context_node_id: Some(Id(context)), ..Session::short(&held, turns) })
         })
         .await
 }

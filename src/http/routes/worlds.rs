@@ -1,14 +1,16 @@
 //! The world at a node, and changing it by hand.
 
+use actix_web::HttpRequest;
+
 use super::messages::answer;
-use super::{Program, held, placed};
-use crate::http::answer::{Answer, Reply};
+use super::{Program, placed, sight};
+use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Nid, Sid};
 use crate::http::wire::ids::Id;
-use crate::http::wire::messages::Started;
+use crate::http::wire::messages::{Started, seen};
 use crate::http::wire::world::{DeltaShape, WorldAnswer, WorldChange, schemas};
 use crate::plugin::Catalogue;
 use crate::store::{Held, Placed, Reader};
@@ -21,16 +23,15 @@ const OPERATIONS: usize = 256;
 ///
 /// # Errors
 /// The node is not there.
-pub async fn world(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<WorldAnswer> {
+pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<WorldAnswer> {
     let catalogue = app.catalogue.clone();
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let at = placed(reader, &held, nid.0)?;
-        let world = reader.world(&held, &at)?.to_json();
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let at = placed(reader, held, nid.0)?;
+        let world = reader.world(held, &at)?.to_json();
         let schemas = schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id));
-        Ok::<_, ApiError>(WorldAnswer { node_id: Id(nid.0), world, schemas })
+        Ok(WorldAnswer { node_id: Id(nid.0), world, schemas })
     };
-    Reply::ok(&app.store.read(read).await?)
+    sight(&app, &request, caller, sid, read).await?.json()
 }
 
 /// Changes the world by hand: a hidden node below this one.
@@ -39,7 +40,7 @@ pub async fn world(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<W
 /// The node is not there, or an operation does not fit.
 pub async fn change(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<WorldChange>) -> Answer<Started> {
     let operations = operations(&body.0)?;
-    let expected = body.0.expected_leaf_id.map(|id| id.0);
+    let expected = seen(body.0.expected_leaf_id, body.0.expected_op)?;
     let started = app.turns.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
     answer(&app, caller, sid, started).await
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::UserRef;
-use crate::plugin::{Entry, Loaded, Manifest, Origin, Setting, SettingKind};
+use crate::plugin::{Entry, Loaded, Manifest, Origin, Permission, Setting, SettingKind};
 
 /// Who is calling.
 #[derive(Debug, Serialize, ToSchema)]
@@ -55,6 +55,17 @@ pub struct PluginInfo {
     pub hooks: Vec<&'static str>,
     /// Whether it can be a model: `plugin:<id>`.
     pub narrates: bool,
+    /// What it asks to be allowed, for the person who switches it on.
+    pub asks: Vec<Asked>,
+}
+
+/// A permission that a plugin asks for.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Asked {
+    /// The word in `grants`.
+    pub grant: String,
+    /// What it allows, in plain words: "the plugin may …".
+    pub words: String,
 }
 
 /// A plugin with everything about it.
@@ -200,7 +211,14 @@ impl PluginInfo {
             warnings: warnings.iter().filter_map(|warning| serde_json::to_value(warning).ok()).collect(),
             hooks: loaded.map(|loaded| loaded.hooks().map(crate::plugin::Hook::name).collect()).unwrap_or_default(),
             narrates: loaded.is_some_and(|loaded| loaded.has(crate::plugin::Hook::Narrate)),
+            asks: manifest.map(|manifest| manifest.permissions.iter().map(Asked::new).collect()).unwrap_or_default(),
         }
+    }
+}
+
+impl Asked {
+    fn new(permission: &Permission) -> Self {
+        Self { grant: permission.to_string(), words: permission.in_words() }
     }
 }
 

@@ -139,7 +139,7 @@ async fn quick_replies_belong_to_a_node() {
         (turn.user, &["Shout=shout!", "1 before, 0 then, 1 now=1 before, 0 then, 1 now"]),
         (turn.reply.id, &["Shout=shout!", "Run=Run", "2 before, 1 then, 1 now=2 before, 1 then, 1 now"]),
     ] {
-        let offered = app.turns.quick_replies(story.user, story.id, node).await.unwrap();
+        let offered = story.offered(node).await;
         assert!(offered.iter().all(|one| one.plugin == "commands"));
         let offered: Vec<String> =
             offered.iter().map(|QuickReply { label, send, .. }| format!("{label}={send}")).collect();
