@@ -67,7 +67,7 @@ pub struct Generation {
     pub idle_timeout: Duration,
     /// The context length of a model that does not tell its own, in tokens; more than `reply_tokens`.
     pub context_tokens: u32,
-    /// Tokens kept free for the reply.
+    /// Tokens kept free for the reply, and the most that a model is asked for.
     pub reply_tokens: u32,
     /// Blocks `<tag>…</tag>` of earlier replies that later prompts leave out.
     pub hide_tags: Vec<String>,

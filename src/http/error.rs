@@ -278,6 +278,9 @@ impl From<TurnError> for ApiError {
             TurnError::Refused(refusal) => refusal.into(),
             TurnError::Store(error) => error.into(),
             TurnError::InputRefused { plugin, .. } => Self::new(Code::InputRefused, message).detail("plugin", plugin),
+            TurnError::TooLong { plugin, .. } => Self::new(Code::TooLarge, message)
+                .hint("shorten the message, or choose another model")
+                .detail("plugin", plugin),
             TurnError::TooMany => {
                 let mut error = Self::new(Code::TooManyGenerating, message);
                 error.retry_after_s = Some(5);

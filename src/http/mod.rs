@@ -94,6 +94,8 @@ fn reading() -> Vec<Entry> {
     vec![
         route(GET, "/api/chat/{sid}/tree", User, "The whole tree, or its outline", tree::tree).answers(TAGGED),
         route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/deltas", User, "What the messages of a line do to the world", worlds::deltas)
+            .answers(TAGGED),
         route(GET, "/api/chat/{sid}/turns", User, "The turn-based view", turns::turns).answers(TAGGED),
         route(GET, "/api/chat/{sid}/context-path", User, "The turns from the root to a leaf", turns::context_path)
             .answers(TAGGED),

@@ -40,6 +40,12 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
+    /// Bytes of the longest message that it is asked to narrate an answer to: half of a text, so that a script has as much
+    /// again for what it makes of it.
+    pub fn longest_message(&self) -> usize {
+        self.manifest.limits.string / 2
+    }
+
     /// Reads, compiles and checks a plugin; `server` are the limits that its manifest may lower.
     ///
     /// # Errors

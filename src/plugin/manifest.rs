@@ -93,8 +93,8 @@ pub struct Command {
     pub name: String,
     /// Other words for it, perhaps in other languages.
     pub aliases: Vec<String>,
-    /// How its arguments are written, for people: `2d6+3`.
-    pub args: String,
+    /// How its arguments are written, for people: `2d6+3`, `up | down`.
+    pub args: Words,
     /// What it does.
     pub help: Words,
 }
@@ -173,7 +173,7 @@ request = ["input.rewrite", "notes"]
 [[command]]
 name = "roll"
 aliases = ["掷"]
-args = "2d6+3"
+args = { en = "a die", zh = "骰子" }
 help = "Rolls dice"
 
 [locales]
@@ -195,6 +195,7 @@ operations = 50000
         assert_eq!((manifest.title.get("zh-CN"), manifest.title.get("de")), ("战斗", "Combat"));
         assert_eq!(manifest.state.root.to_string(), "/combat");
         assert_eq!(manifest.command("掷").unwrap().name, "roll");
+        assert_eq!(manifest.command("roll").unwrap().args.get("zh"), "骰子");
         assert_eq!(manifest.limits.operations, 50_000);
         assert_eq!(manifest.permissions.len(), 2);
         assert_eq!(manifest.languages, ["en", "zh"]);

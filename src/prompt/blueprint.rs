@@ -13,7 +13,7 @@ pub fn blueprint(cast: &Cast, status: &str) -> Vec<Block> {
     let mut put = |slot, role, text: &str, source| {
         let text = macros::fill(text, cast).trim().to_owned();
         if !text.is_empty() {
-            blocks.push(Block { slot, role, text, source });
+            blocks.push(Block { slot, role, text, source, left_out: None });
         }
     };
     let own_main = !cast.system.trim().is_empty();

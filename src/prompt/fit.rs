@@ -18,7 +18,7 @@ pub struct Fit {
 /// How many of the newest lines fit beside the blocks into `budget` tokens. The newest always goes, whole; others go whole
 /// or not at all. Fewer than were given means that the history is full.
 pub fn fit(blocks: &[Block], newest_first: &[usize], budget: usize) -> Fit {
-    let mut tokens: usize = blocks.iter().map(|block| tokens(&block.text)).sum();
+    let mut tokens = spent(blocks);
     let mut kept = 0;
     for (i, cost) in newest_first.iter().enumerate() {
         if i > 0 && tokens + cost > budget {
@@ -41,6 +41,11 @@ impl Fit {
     }
 }
 
+/// Tokens of the blocks that go, estimated.
+pub fn spent(blocks: &[Block]) -> usize {
+    blocks.iter().filter(|block| block.left_out.is_none()).map(|block| tokens(&block.text)).sum()
+}
+
 /// An honest estimate of the tokens of a text: four bytes of Latin script, one character of any other, and a few for the
 /// frame of a message. Marked as an estimate wherever it is shown.
 pub fn tokens(text: &str) -> usize {
@@ -57,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn blocks(text: &str) -> Vec<Block> {
-        vec![Block { slot: Slot::Main, role: Role::System, text: text.into(), source: "card" }]
+        vec![Block { slot: Slot::Main, role: Role::System, text: text.into(), source: "card", left_out: None }]
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! What the model is sent: a blueprint of typed blocks and the history, woven into messages within a budget. Pure; the turn
 //! reads everything first and hands it in.
 //!
-//! - [`blueprint()`] makes the blocks from character, persona and world; [`fit`] says how much of the history goes
-//!   with them; [`weave`] orders and joins everything.
+//! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
+//!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
-//! To add a block: a [`Slot`], its text in `blueprint.rs`, and its place in `weave.rs`. The trace keeps every block, so a
+//! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
+//! out. The trace keeps every block, so a
 //! prompt can be rebuilt only as long as `weave` gives the same messages for the same blocks and history.
 
 mod blueprint;
+mod choose;
 mod fit;
 pub mod macros;
 pub mod status;
@@ -18,6 +20,7 @@ mod weave;
 use crate::tree::Role;
 
 pub use blueprint::blueprint;
+pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
 pub use weave::{filler, weave};
 
@@ -88,6 +91,8 @@ pub struct Block {
     pub text: String,
     /// Where it comes from: `card`, `persona`, `world`, `default`.
     pub source: &'static str,
+    /// Why it is not sent; `None` = it is.
+    pub left_out: Option<LeftOut>,
 }
 
 /// One message of the history, as it goes into a prompt.

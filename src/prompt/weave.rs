@@ -14,7 +14,7 @@ pub fn weave(blocks: &[Block], history: &[Line]) -> Vec<Sent> {
     let of = |wanted: &dyn Fn(Slot) -> bool| {
         blocks
             .iter()
-            .filter(|block| wanted(block.slot))
+            .filter(|block| block.left_out.is_none() && wanted(block.slot))
             .map(|block| Sent { role: block.role, text: block.text.clone() })
             .collect::<Vec<_>>()
     };
@@ -64,7 +64,8 @@ fn join(sent: Vec<Sent>) -> Vec<Sent> {
 /// The block that a history without any user's text needs: model servers refuse a prompt without one.
 pub fn filler(history: &[Line], text: &str) -> Option<Block> {
     let speaks = history.iter().any(|line| line.role == Role::User && !line.text.trim().is_empty());
-    let filler = || Block { slot: Slot::Filler, role: Role::User, text: text.to_owned(), source: "settings" };
+    let filler =
+        || Block { slot: Slot::Filler, role: Role::User, text: text.to_owned(), source: "settings", left_out: None };
     (!speaks && !text.trim().is_empty()).then(filler)
 }
 

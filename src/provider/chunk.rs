@@ -31,12 +31,12 @@ impl Reader {
         if let Some(error) = error_of(chunk).or_else(|| choice.and_then(error_of)) {
             return Err(failure(error, scrub));
         }
-        if let Some(reason) = choice.and_then(|choice| text(choice, "finish_reason")) {
+        if let Some((choice, reason)) = choice.and_then(|choice| Some((choice, text(choice, "finish_reason")?))) {
             if reason.eq_ignore_ascii_case("error") {
                 return Err(Failure::Failed { status: None, words: scrub.clean(""), retry_after: None });
             }
             self.finished = true;
-            frames.push(Frame::Finish(finish(reason, scrub)));
+            frames.push(Frame::Finish(finish(choice, reason, scrub)));
         }
         frames.extend(chunk.get("usage").and_then(usage).map(Frame::Usage));
         Ok(())
@@ -169,9 +169,15 @@ fn error_number(error: &Value) -> Option<u16> {
     number("code").or_else(|| number("status")).or_else(|| named("code")).or_else(|| named("type"))
 }
 
-/// The provider's reason; one of its own is bounded like all its words.
-fn finish(reason: &str, scrub: &Scrub) -> Finish {
+/// The provider's reason; one of its own is bounded like all its words. Aggregators say beside it what the model's own server
+/// called it.
+fn finish(choice: &Value, reason: &str, scrub: &Scrub) -> Finish {
     match Finish::parse(reason) {
+        Finish::ContentFilter(reason) => {
+            let native = text(choice, "native_finish_reason").filter(|native| !native.eq_ignore_ascii_case(&reason));
+            let words = native.map_or(reason.clone(), |native| format!("{reason}, {native}"));
+            Finish::ContentFilter(scrub.clean(&words))
+        }
         Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
         known => known,
     }
@@ -293,7 +299,8 @@ mod tests {
             ("stop", Finish::Stop),
             ("STOP", Finish::Stop),
             ("max_tokens", Finish::Length),
-            ("content_filter", Finish::ContentFilter),
+            ("content_filter", Finish::ContentFilter("content_filter".into())),
+            ("SAFETY", Finish::ContentFilter("SAFETY".into())),
             ("tool_calls", Finish::ToolCalls),
             ("insufficient_system_resource", Finish::Other("insufficient_system_resource".into())),
         ] {

@@ -48,8 +48,8 @@ pub enum Finish {
     Stop,
     /// The limit of tokens, or of the context, was reached: the reply is truncated.
     Length,
-    /// The provider held something back.
-    ContentFilter,
+    /// The provider held something back, and what it calls that.
+    ContentFilter(String),
     /// The model wants tools called; none are offered, so this is a reply like any other.
     ToolCalls,
     /// A reason of the provider's own, as it names it.
@@ -62,7 +62,7 @@ impl Finish {
         match reason.to_ascii_lowercase().as_str() {
             "stop" | "end_turn" | "stop_sequence" | "eos" => Self::Stop,
             "length" | "max_tokens" => Self::Length,
-            "content_filter" | "safety" => Self::ContentFilter,
+            "content_filter" | "safety" => Self::ContentFilter(reason.to_owned()),
             "tool_calls" | "tool_use" | "function_call" => Self::ToolCalls,
             _ => Self::Other(reason.to_owned()),
         }
@@ -73,7 +73,7 @@ impl Finish {
         match self {
             Self::Stop => "stop",
             Self::Length => "length",
-            Self::ContentFilter => "content_filter",
+            Self::ContentFilter(_) => "content_filter",
             Self::ToolCalls => "tool_calls",
             Self::Other(reason) => reason,
         }

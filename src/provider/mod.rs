@@ -17,6 +17,7 @@
 
 mod chunk;
 mod client;
+mod cost;
 mod decode;
 mod endpoint;
 mod failure;
@@ -28,6 +29,7 @@ mod retry;
 pub mod sse;
 mod words;
 
+pub use cost::cost;
 pub use endpoint::{Endpoint, Timeouts};
 pub use failure::{Failure, Wait};
 pub use frame::{Finish, Frame, FrameStream, Usage};

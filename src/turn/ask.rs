@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::ids::NodeId;
 use crate::prompt::{self, Block, Line, Sent};
 use crate::provider::{self, Endpoint, Request, wire_body};
 use crate::store::{Placed, Reader, Show, StoreError};
@@ -21,6 +22,8 @@ const LOOK_BACK: usize = 8;
 pub struct Bounds {
     /// Tokens of the whole prompt.
     pub budget: usize,
+    /// Tokens that are kept free for the reply.
+    pub reply: usize,
     /// Tags whose blocks are left out of earlier replies.
     pub hide_tags: Vec<String>,
     /// The user's message where there is none.
@@ -34,11 +37,17 @@ pub struct Bounds {
 pub fn prompt(reader: &mut Reader<'_>, scene: &mut Scene, bounds: Bounds) -> Result<Made, StoreError> {
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let mut blocks = prompt::blueprint(&scene.cast, &status);
+    let newest = scene.page.nodes.iter().rev().find(|placed| placed.node.is_sent());
+    let newest = newest.map_or(0, |placed| prompt::tokens(&trace::line(&placed.node, &bounds.hide_tags).text));
+    if let Err(too_large) = prompt::choose(&mut blocks, newest, bounds.budget) {
+        return Ok(Made { blocks, too_large: Some(too_large), ..Made::default() });
+    }
     let history = History::read(reader, scene, &blocks, &bounds)?;
     blocks.extend(prompt::filler(&history.lines, &bounds.filler));
     let messages = prompt::weave(&blocks, &history.lines);
-    let Bounds { hide_tags, .. } = bounds;
-    Ok(Made { blocks, history: history.rows, messages, tokens: history.tokens, dropped: history.is_cut, hide_tags })
+    let History { rows, tokens, cut, .. } = history;
+    let Bounds { reply, hide_tags, .. } = bounds;
+    Ok(Made { blocks, history: rows, messages, tokens, cut, reply, hide_tags, too_large: None })
 }
 
 /// The part of the history that goes, oldest first.
@@ -46,7 +55,8 @@ struct History {
     rows: Vec<i64>,
     lines: Vec<Line>,
     tokens: usize,
-    is_cut: bool,
+    /// The newest message that did not fit: neither did those before it.
+    cut: Option<NodeId>,
 }
 
 impl History {
@@ -67,17 +77,17 @@ impl History {
             }
             page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
         };
-        let is_cut = full.kept < costs.len();
-        let fit = if is_cut {
+        let fit = if full.kept < costs.len() {
             let began = began(reader, &newest_first)?;
             full.cut(blocks, &costs, began, bounds.budget)
         } else {
             full
         };
+        let cut = newest_first.get(fit.kept).map(|(placed, _)| placed.node.id);
         newest_first.truncate(fit.kept);
         newest_first.reverse();
         let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().unzip();
-        Ok(Self { rows: placed.iter().map(|placed| placed.n).collect(), lines, tokens: fit.tokens, is_cut })
+        Ok(Self { rows: placed.iter().map(|placed| placed.n).collect(), lines, tokens: fit.tokens, cut })
     }
 }
 
@@ -92,14 +102,20 @@ fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result<Opt
     Ok(None)
 }
 
-/// Tokens kept free for the reply: what the request allows it, else what the settings say; never more than half.
-pub fn room_for_reply(params: &Map<String, Value>, reply_tokens: usize, context: usize) -> usize {
-    let asked = ["max_tokens", "max_completion_tokens"].iter().find_map(|key| params.get(*key)?.as_u64());
+/// What model servers call the most tokens of a reply.
+const MOST: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// Tokens kept free for the reply: what the request or the provider's own parameters allow it, else what the settings say;
+/// never more than half.
+pub fn room_for_reply(params: &Map<String, Value>, endpoint: &Endpoint, reply_tokens: usize, context: usize) -> usize {
+    let asked =
+        [params, &endpoint.extra].into_iter().find_map(|said| MOST.iter().find_map(|key| said.get(*key)?.as_u64()));
     asked.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(reply_tokens).min(context / 2)
 }
 
 /// The request to the provider. Each reply has a seed of its own, so that a reroll is another reply and can be repeated;
-/// an endpoint whose `extra` says `seed = null` is not sent one.
+/// an endpoint whose `extra` says `seed = null` is not sent one. The reply may be as long as the room that is kept for it,
+/// unless the request or the endpoint says something about that, be it `null`.
 pub fn request(
     params: &Map<String, Value>,
     dice_seed: u64,
@@ -110,6 +126,10 @@ pub fn request(
     let mut params = params.clone();
     if !params.contains_key("seed") && !endpoint.extra.contains_key("seed") {
         params.insert("seed".into(), (dice_seed >> 33).into());
+    }
+    let is_said = |key: &&str| params.contains_key(*key) || endpoint.extra.contains_key(*key);
+    if !MOST.iter().any(is_said) {
+        params.insert("max_tokens".into(), made.reply.into());
     }
     let messages =
         made.messages.iter().map(|sent| provider::Message { role: role(sent), name: None, content: sent.text.clone() });
@@ -134,18 +154,54 @@ fn role(sent: &Sent) -> provider::Role {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::{Retries, Timeouts};
     use serde_json::json;
+
+    fn endpoint(extra: &Value) -> Endpoint {
+        Endpoint {
+            id: "test".into(),
+            base_url: "http://127.0.0.1".into(),
+            key: None,
+            extra: extra.as_object().unwrap().clone(),
+            timeouts: Timeouts::default(),
+            max_reply_bytes: 1024,
+            retries: Retries::default(),
+        }
+    }
 
     #[test]
     fn the_reply_has_its_room() {
-        for (params, expected) in [
-            (json!({}), 1_000),
-            (json!({"max_tokens": 200}), 200),
-            (json!({"max_completion_tokens": 3_000}), 3_000),
-            (json!({"max_tokens": 1_000_000}), 4_000),
-            (json!({"max_tokens": "many"}), 1_000),
+        for (params, extra, expected) in [
+            (json!({}), json!({}), 1_000),
+            (json!({"max_tokens": 200}), json!({}), 200),
+            (json!({"max_completion_tokens": 3_000}), json!({}), 3_000),
+            (json!({"max_tokens": 1_000_000}), json!({}), 4_000),
+            (json!({"max_tokens": "many"}), json!({}), 1_000),
+            (json!({}), json!({"max_tokens": 300}), 300),
+            (json!({"max_tokens": 200}), json!({"max_completion_tokens": 300}), 200),
+            (json!({"max_tokens": null}), json!({}), 1_000),
         ] {
-            assert_eq!(room_for_reply(params.as_object().unwrap(), 1_000, 8_000), expected, "{params}");
+            let room = room_for_reply(params.as_object().unwrap(), &endpoint(&extra), 1_000, 8_000);
+            assert_eq!(room, expected, "{params} {extra}");
+        }
+    }
+
+    /// The room that is kept free is what the reply may take; whoever says something else is heard.
+    #[test]
+    fn the_reply_keeps_to_its_room() {
+        let made = Made { reply: 1_000, ..Made::default() };
+        for (params, extra, expected) in [
+            (json!({}), json!({}), json!({"max_tokens": 1_000})),
+            (json!({"max_tokens": 200}), json!({}), json!({"max_tokens": 200})),
+            (json!({"max_completion_tokens": 200}), json!({}), json!({"max_completion_tokens": 200})),
+            (json!({}), json!({"max_completion_tokens": 300}), json!({"max_completion_tokens": 300})),
+            (json!({"max_tokens": null}), json!({}), json!({})),
+        ] {
+            let endpoint = endpoint(&extra);
+            let request = request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
+            let mut sent = sent_params(&request, &endpoint);
+            assert!(sent.shift_remove("seed").is_some());
+            assert_eq!(Value::Object(sent), expected, "{params} {extra}");
         }
     }
 }

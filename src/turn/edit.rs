@@ -40,13 +40,15 @@ pub async fn edit(
     let fits = edit::edit_generates(&old, asked.carry).then(Generate::default);
     let generate = asked.generate.unwrap_or(fits);
     edit::may_be_edited(&old, asked.carry, generate.is_some())?;
+    start::can_answer(parts, scene.session(), generate.as_ref(), &asked.content)?;
     let now = parts.clock.now();
     let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
     let input = input::read(parts, &scene, &mut draft, &before).await?;
-    let wish = Wish { generate: generate.filter(|_| !input.stop), given: input.given, move_head: asked.move_head };
+    let wish =
+        Wish { generate: generate.filter(|_| input.is_answered()), given: input.given, move_head: asked.move_head };
     draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     let replies = start::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
     let bridge = if replies.is_empty() { None } else { change::below(parts, &scene, &draft, now).await };

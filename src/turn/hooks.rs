@@ -99,6 +99,9 @@ impl Hooks {
         let call = call(hook, stage, player, Arc::clone(&proposal.world));
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
         self.record(stage.session, &id, outcome.hit_limit());
+        if let Some(error) = &outcome.error {
+            tell(stage, error);
+        }
         take(hook, stage, player, outcome, proposal);
     }
 
@@ -173,6 +176,13 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
     proposal.delta.rolls.extend(outcome.rolls.iter().map(roll));
     proposal.delta.notes.extend(own.notes);
     proposal.answers.push((id, outcome.answer));
+}
+
+/// What failed and where, for the host: never the script's own words, in which people's may be.
+fn tell(stage: &Stage, error: &ScriptError) {
+    let (session, node, kind) = (stage.session, &stage.node.id, error.kind.word());
+    let ScriptError { plugin, hook, file, line, .. } = error;
+    tracing::warn!(%session, node, plugin, hook, code = format!("plugin_{kind}"), file, line, "a plugin failed");
 }
 
 fn roll(roll: &Roll) -> Value {

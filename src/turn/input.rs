@@ -16,8 +16,15 @@ use super::{Parts, TurnError};
 pub struct Input {
     /// A plugin's own reply: no model is called.
     pub given: Option<Given>,
-    /// Nothing is generated.
+    /// No model is asked.
     pub stop: bool,
+}
+
+impl Input {
+    /// Whether a reply is written: stopping means that no model is asked, and a reply that is there needs none.
+    pub fn is_answered(&self) -> bool {
+        self.given.is_some() || !self.stop
+    }
 }
 
 /// A reply that a plugin has given in place of a model.

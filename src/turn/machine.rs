@@ -104,8 +104,8 @@ impl Machine {
         match event {
             Event::Frame(frame) => self.frame(frame, now),
             Event::Ended if self.content.trim().is_empty() => {
-                let hint = "try again, or choose another model";
-                self.end(Over::Failed(Fault::new("empty_reply", "the model answered without any text", hint)), now)
+                let fault = self.without_text();
+                self.end(Over::Failed(fault), now)
             }
             Event::Ended => self.end(Over::Finished, now),
             Event::Failed(fault) => self.end(Over::Failed(fault), now),
@@ -114,6 +114,20 @@ impl Machine {
                 self.end(Over::Failed(fault), now)
             }
             Event::Cancelled => self.end(Over::Cancelled, now),
+        }
+    }
+
+    /// Why a reply that ended well has no text: it was held back, or there was none.
+    fn without_text(&self) -> Fault {
+        match &self.finish {
+            Some(Finish::ContentFilter(words)) => {
+                let hint = "say it otherwise, or choose another model";
+                Fault::new("provider_refused", format!("the model server held the reply back: {words}"), hint)
+            }
+            _ => {
+                let hint = "try again, or choose another model";
+                Fault::new("empty_reply", "the model answered without any text", hint)
+            }
         }
     }
 
@@ -185,6 +199,11 @@ impl Machine {
         }
     }
 
+    /// What the provider counted.
+    pub fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
+    }
+
     /// What the node's metadata says about the ending.
     pub fn facts(&self) -> Map<String, Value> {
         let mut facts = Map::new();
@@ -197,7 +216,8 @@ impl Machine {
             _ => self.finish.as_ref().map(Finish::as_str),
         };
         put("finishReason", finish.into());
-        let truncated = matches!(self.over, Some(Over::Cancelled)) || self.finish == Some(Finish::Length);
+        let cut = matches!(self.finish, Some(Finish::Length | Finish::ContentFilter(_)));
+        let truncated = cut || matches!(self.over, Some(Over::Cancelled));
         put("isTruncated", truncated.into());
         if let Some(Over::Failed(fault)) = &self.over {
             put("error", json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
@@ -210,6 +230,7 @@ impl Machine {
             put("tokenCount", json!({"prompt": usage.prompt, "completion": usage.completion}));
             put("cachedTokens", usage.cached.into());
             put("cost", usage.cost.into());
+            put("costFrom", usage.cost.map(|_| "provider").into());
         }
         facts
     }
@@ -297,6 +318,23 @@ mod tests {
             assert_eq!(actions.last(), Some(&Action::Finish));
             assert!(!machine.runs_rules());
         }
+    }
+
+    /// A reply that the provider held back: with some text it is truncated, without any it is refused in the provider's words.
+    #[test]
+    fn a_reply_that_was_held_back() {
+        let held_back = || Event::Frame(Frame::Finish(Finish::ContentFilter("content_filter, SAFETY".into())));
+        let (machine, _) = run(vec![text("Half"), held_back(), Event::Ended]);
+        assert_eq!((machine.status(), machine.runs_rules()), (Status::Complete, true));
+        assert_eq!(
+            (&machine.facts()["isTruncated"], &machine.facts()["finishReason"]),
+            (&json!(true), &json!("content_filter"))
+        );
+        let (machine, _) = run(vec![text(" "), held_back(), Event::Ended]);
+        assert_eq!((machine.status(), machine.runs_rules()), (Status::Error, false));
+        let error = &machine.facts()["error"];
+        assert_eq!(error["code"], "provider_refused");
+        assert_eq!(error["message"], "the model server held the reply back: content_filter, SAFETY");
     }
 
     #[test]

@@ -69,6 +69,14 @@ pub enum TurnError {
         /// Its words.
         message: String,
     },
+    /// The message is longer than the plugin that would answer it can read.
+    #[error("the plugin \"{plugin}\" answers messages of up to {} KiB", .most >> 10)]
+    TooLong {
+        /// The plugin.
+        plugin: String,
+        /// Bytes.
+        most: usize,
+    },
     /// Too many replies are being generated.
     #[error("too many replies are being generated")]
     TooMany,

@@ -5,10 +5,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Number;
+
 use crate::clock::Time;
 use crate::config::{Config, Provider};
 use crate::plugin::{Catalogue, Hook, Loaded};
-use crate::provider::{Endpoint, ModelInfo, OpenAi, Retries, Timeouts};
+use crate::provider::{self, Endpoint, ModelInfo, OpenAi, Retries, Timeouts, Usage};
 
 /// What a provider told is asked for again after so many milliseconds.
 const LEARN_AGAIN_MS: u64 = 600_000;
@@ -114,6 +116,13 @@ impl Models {
         let entry = self.providers.iter().find(|entry| entry.id == provider)?;
         let length = entry.told().models.iter().find(|info| info.id == model)?.context_length?;
         usize::try_from(length).ok()
+    }
+
+    /// What a reply costs by the prices that its provider has told, in the provider's currency.
+    pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Number> {
+        let entry = self.providers.iter().find(|entry| entry.id == provider)?;
+        let told = entry.told();
+        provider::cost(usage, told.models.iter().find(|info| info.id == model)?)
     }
 
     /// Whether a provider was not asked for a while; who is told so asks it.

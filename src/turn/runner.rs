@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::ids::{SessionId, UserId};
 use crate::live::{Running, Stop};
 use crate::plugin::{Answer, Hook};
+use crate::prompt::TooLarge;
 use crate::provider::{self, Failure, Frame, FrameStream, OpenAi};
 use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
@@ -107,6 +108,8 @@ struct Known {
     proposal: Proposal,
     metadata: Map<String, Value>,
     trace: Trace,
+    /// The provider that was asked, and its model.
+    asked: Option<(String, String)>,
 }
 
 impl Known {
@@ -125,6 +128,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         proposal: Proposal { world: Arc::clone(&scene.world), ..Proposal::default() },
         metadata: job.draft.metadata.clone(),
         trace: Trace::default(),
+        asked: None,
     };
     match open(parts, &job, &scene, pen, made, &mut known).await {
         Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
@@ -135,7 +139,8 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
         known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     }
-    let ending = ending(&job, &scene, &machine, known);
+    let ending = ending(parts, &job, &scene, &machine, known);
+    tell(&job, &ending);
     job.running.close();
     Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
 }
@@ -164,11 +169,12 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
 fn bounds(parts: &Parts, client: &OpenAi, model: &str, params: &Map<String, Value>) -> Bounds {
     let generation = &parts.config.generation;
     let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
-    let context =
-        parts.models.context_length(&client.endpoint().id, model).unwrap_or(tokens(generation.context_tokens));
-    let reply = ask::room_for_reply(params, tokens(generation.reply_tokens), context);
+    let endpoint = client.endpoint();
+    let context = parts.models.context_length(&endpoint.id, model).unwrap_or(tokens(generation.context_tokens));
+    let reply = ask::room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
     Bounds {
         budget: context.saturating_sub(reply),
+        reply,
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
     }
@@ -193,13 +199,17 @@ async fn open(
         }
         (Pen::Model { name, client, model }, made) => {
             let made = made.unwrap_or_default();
+            known.trace = made.trace();
+            known.trace.head.insert("model".into(), name.into());
+            if let Some(too_large) = made.too_large {
+                return Err(does_not_fit(too_large));
+            }
             let request = ask::request(&job.params, job.draft.dice_seed, model, &made, client.endpoint());
             let params = ask::sent_params(&request, client.endpoint());
             known.metadata.insert("seed".into(), params.get("seed").cloned().unwrap_or_default());
             known.metadata.insert("params".into(), Value::Object(params.clone()));
-            known.trace = made.trace();
-            known.trace.head.insert("model".into(), name.into());
             known.trace.head.insert("params".into(), Value::Object(params));
+            known.asked = Some((client.endpoint().id.clone(), request.model.clone()));
             known.keep(parts, job);
             parts.learn_again(&client);
             Ok(Text::Coming(client.stream(&request)))
@@ -261,14 +271,19 @@ async fn narrate(
     let absent = || Fault::new("provider_misconfigured", format!("\"{id}\" does not play in this session"), hint);
     let player = stage.players.iter().find(|player| player.plugin.id() == id).cloned().ok_or_else(absent)?;
     parts.hooks.one(Hook::Narrate, &stage, &player, proposal).await;
+    let hint = "try again; if it stays, tell the plugin's author";
     match proposal.answers.pop() {
-        Some((_, Answer::Narration(pieces))) => Ok(pieces),
-        Some((_, Answer::Refused(message))) => Err(Fault::new("provider_refused", message, "say something else")),
+        Some((_, Answer::Narration(pieces))) if pieces.iter().any(|piece| !piece.trim().is_empty()) => Ok(pieces),
+        Some((_, Answer::Narration(_))) => {
+            Err(Fault::new("empty_reply", format!("the plugin \"{id}\" answered without any text"), hint))
+        }
+        Some((_, Answer::Refused(message))) => {
+            Err(Fault::new("plugin_refused", format!("the plugin \"{id}\": {message}"), "say something else"))
+        }
         _ => {
             let said = proposal.delta.problems.iter().rev().find(|problem| problem.plugin.as_deref() == Some(id));
-            let message =
-                said.map_or_else(|| "the narrator said nothing".to_owned(), |problem| problem.message.clone());
-            Err(Fault::new("provider_failed", message, "try again; if it stays, tell the plugin's author"))
+            let why = said.map_or("it said nothing", |problem| problem.message.as_str());
+            Err(Fault::new("plugin_failed", format!("the plugin \"{id}\" failed: {why}"), hint))
         }
     }
 }
@@ -296,6 +311,15 @@ async fn stream_in(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, mut fra
     }
 }
 
+/// A prompt that cannot be made: what says who plays takes more than there is.
+fn does_not_fit(TooLarge { needed, budget }: TooLarge) -> Fault {
+    let message = format!(
+        "the texts of the character take about {needed} tokens, and the model's context has {budget} for the prompt"
+    );
+    let hint = "shorten the card, give the model a longer context, or raise `generation.context_tokens`";
+    Fault::new("prompt_too_large", message, hint)
+}
+
 fn fault(failure: &Failure) -> Fault {
     Fault::new(failure.code(), failure.to_string(), failure.hint())
 }
@@ -309,10 +333,29 @@ async fn rules(parts: &Arc<Parts>, job: &Job, scene: &Scene, machine: &Machine, 
     parts.hooks.run(Hook::OnReply, &stage, proposal).await
 }
 
-fn ending(job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
-    let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace } = known;
+/// What failed, for the host: never what people wrote.
+fn tell(job: &Job, ending: &Ending) {
+    let Some(code) = ending.metadata.get("error").and_then(|error| error.get("code")?.as_str()) else { return };
+    let (session, node) = (job.session, job.draft.id);
+    let model = ending.metadata.get("model").and_then(Value::as_str).unwrap_or_default();
+    match code {
+        "cancelled" | "interrupted" => tracing::info!(%session, %node, model, code, "a reply was stopped"),
+        _ => tracing::warn!(%session, %node, model, code, "a reply failed"),
+    }
+}
+
+fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
+    let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked } = known;
     metadata.extend(machine.facts());
-    for key in ["latencyMs", "firstTokenMs", "tokenCount", "cachedTokens", "cost", "finishReason", "error"] {
+    let unknown = metadata.get("cost").is_some_and(Value::is_null);
+    if let (true, Some((provider, model)), Some(usage)) = (unknown, &asked, machine.usage())
+        && let Some(cost) = parts.models.cost(provider, model, usage)
+    {
+        metadata.insert("cost".into(), Value::Number(cost));
+        metadata.insert("costFrom".into(), "prices".into());
+    }
+    for key in ["latencyMs", "firstTokenMs", "tokenCount", "cachedTokens", "cost", "costFrom", "finishReason", "error"]
+    {
         if let Some(value) = metadata.get(key) {
             trace.head.insert(key.into(), value.clone());
         }

@@ -16,6 +16,7 @@ use crate::tree::{Delta, Kind, Node, Role, Session, Status};
 
 use super::cast::{self, Voice};
 use super::input::{self, Given};
+use super::models::Writer;
 use super::runner::{Job, Source};
 use super::scene::{self, Look, Scene};
 use super::{Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, begin, change};
@@ -81,9 +82,10 @@ async fn send(
     let parent = scene.at.node.id;
     let now = parts.clock.now();
     let (bridge, scene) = change::cross(parts, caller, scene, now).await?;
+    can_answer(parts, scene.session(), new.generate.as_ref(), &new.content)?;
     let mut draft = draft(parts, caller, &scene, new, now);
     let input = input::read(parts, &scene, &mut draft, &Delta::default()).await?;
-    let generate = new.generate.clone().filter(|_| !input.stop);
+    let generate = new.generate.clone().filter(|_| input.is_answered());
     let wish = Wish { generate, given: input.given, move_head: new.move_head };
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
     let message = Message {
@@ -154,6 +156,7 @@ pub async fn reroll(turns: &Turns, caller: UserId, session: SessionId, asked: Re
         })
         .await?;
     edit::may_be_parent(&context)?;
+    can_answer(parts, &held.session, Some(&generate), &context.content)?;
     let now = parts.clock.now();
     let wish = Wish { generate: Some(generate), given: None, move_head: asked.move_head };
     let message = Message {
@@ -304,6 +307,20 @@ fn asked_for(
 
 fn model<'a>(parts: &'a Parts, session: &'a Session, generate: &'a Generate) -> &'a str {
     generate.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default)
+}
+
+/// Whether a text is short enough for who is to answer it: a plugin that runs into its limits is switched off at last, and a
+/// long message is not its fault.
+pub fn can_answer(
+    parts: &Parts,
+    session: &Session,
+    generate: Option<&Generate>,
+    content: &str,
+) -> Result<(), TurnError> {
+    let asked = generate.map(|generate| parts.models.find(model(parts, session, generate)));
+    let Some(Ok(Writer::Narrator(plugin))) = asked else { return Ok(()) };
+    let most = plugin.longest_message();
+    if content.len() <= most { Ok(()) } else { Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most }) }
 }
 
 /// The session's parameters with the request's over them.

@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 
 use crate::ids::NodeId;
-use crate::prompt::{Block, Line, Sent, Slot, tags, weave};
+use crate::prompt::{Block, LeftOut, Line, Sent, Slot, TooLarge, tags, weave};
 use crate::store::{Held, Placed, Reader, Trace};
 use crate::tree::{Node, Role};
 
 use super::TurnError;
 
-/// A trace with its prompt.
+/// A trace with its prompt; empty where no prompt was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rebuilt {
     /// Model, parameters, timings, usage.
     pub head: serde_json::Map<String, Value>,
-    /// The blocks: `{slot, role, source, tokens, kept}` with their texts.
+    /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts; `why` says why one was not sent.
     pub blueprint: Vec<Value>,
     /// The messages as they were sent.
     pub messages: Vec<Sent>,
@@ -22,6 +22,12 @@ pub struct Rebuilt {
     pub history: Vec<NodeId>,
     /// Whether the rebuilt messages are those that were sent, byte for byte.
     pub is_exact: bool,
+}
+
+impl Default for Rebuilt {
+    fn default() -> Self {
+        rebuilt(Trace::default(), &[])
+    }
 }
 
 /// What a prompt was made of.
@@ -35,24 +41,34 @@ pub struct Made {
     pub messages: Vec<Sent>,
     /// Tokens, estimated.
     pub tokens: usize,
-    /// Older messages that did not fit.
-    pub dropped: bool,
+    /// The newest message that did not fit: neither did those before it.
+    pub cut: Option<NodeId>,
+    /// Tokens that are kept free for the reply.
+    pub reply: usize,
     /// The tags hidden from models, as they were then.
     pub hide_tags: Vec<String>,
+    /// The blocks that may not be left out do not fit: nothing can be sent.
+    pub too_large: Option<TooLarge>,
 }
 
 impl Made {
     /// The part of the trace that tells of the prompt.
     pub fn trace(&self) -> Trace {
         let blocks = self.blocks.iter().map(|block| {
-            let about = json!({"slot": block.slot.word(), "role": block.role.word(), "source": block.source});
+            let mut about = json!({"slot": block.slot.word(), "role": block.role.word(), "source": block.source});
+            if let (Some(why), Some(about)) = (block.left_out, about.as_object_mut()) {
+                about.insert("why".into(), why.word().into());
+            }
             (about, block.text.clone())
         });
         let mut head = serde_json::Map::new();
-        head.insert("hash".into(), digest(&self.messages).into());
-        head.insert("tokensEstimated".into(), self.tokens.into());
-        head.insert("historyCut".into(), self.dropped.into());
-        head.insert("hideTags".into(), self.hide_tags.clone().into());
+        if self.too_large.is_none() {
+            let cut = self.cut.map(|through| json!({"why": LeftOut::Budget.word(), "through": through.to_string()}));
+            head.insert("hash".into(), digest(&self.messages).into());
+            head.insert("tokensEstimated".into(), self.tokens.into());
+            head.insert("historyCut".into(), cut.into());
+            head.insert("hideTags".into(), self.hide_tags.clone().into());
+        }
         Trace { head, blocks: blocks.collect(), history: self.history.clone() }
     }
 }
@@ -96,7 +112,7 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
         if let Some(map) = about.as_object_mut() {
             map.insert("text".into(), text.as_str().into());
             map.insert("tokens".into(), crate::prompt::tokens(text).into());
-            map.insert("kept".into(), true.into());
+            map.insert("kept".into(), (!map.contains_key("why")).into());
         }
         about
     });
@@ -117,5 +133,6 @@ fn block(about: &Value, text: &str) -> Option<Block> {
         role: Role::from_word(word("role")?)?,
         text: text.to_owned(),
         source: "",
+        left_out: word("why").and_then(LeftOut::from_word),
     })
 }

@@ -178,7 +178,9 @@ fn a_full_disk_stops_the_start() {
     std::fs::create_dir(folder.path().join("data")).unwrap();
     // Without room for what stands beside the database, and without room for the database.
     for size in ["16k", "96k"] {
-        let Some(mut command) = apart(folder.path(), &format!("mount -t tmpfs -o size={size} none data")) else { return };
+        let Some(mut command) = apart(folder.path(), &format!("mount -t tmpfs -o size={size} none data")) else {
+            return;
+        };
         says(&refused(&mut command), &["disk", "data", "is full", "make room"]);
     }
 }

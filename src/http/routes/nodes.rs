@@ -136,7 +136,7 @@ pub async fn delta(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
 /// Why a reply exists.
 ///
 /// # Errors
-/// The node is not there, or no model wrote it.
+/// The node is not there, or neither a model wrote it nor a plugin ran on it.
 pub async fn trace(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<TraceShape> {
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let at = placed(reader, held, nid.0)?;
@@ -146,6 +146,6 @@ pub async fn trace(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
 }
 
 fn rebuilt(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Option<TraceShape>, ApiError> {
-    let Some(rebuilt) = read_trace(reader, held, at)? else { return Ok(None) };
-    Ok(Some(TraceShape::new(rebuilt, &reader.delta(at)?)))
+    let rebuilt = read_trace(reader, held, at)?;
+    Ok(TraceShape::new(rebuilt, &reader.delta(at)?))
 }

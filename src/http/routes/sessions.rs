@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Program, held};
+use super::{Program, held, look};
 use crate::app::App;
 use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::{Body, ListBody};
@@ -10,12 +10,16 @@ use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Pid, Query, Sid};
 use crate::http::wire::ids::Id;
+use crate::http::wire::node::Look;
 use crate::http::wire::sessions::{NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
 use crate::http::wire::words::Mode;
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PersonaId;
-use crate::store::{Actor, Reader};
+use crate::store::{Actor, Held, Reader, Show};
 use crate::turn;
+
+/// So many characters of the newest message stand in the list.
+const PREVIEW: usize = 160;
 
 /// The caller's sessions, newest change first.
 ///
@@ -23,13 +27,29 @@ use crate::turn;
 /// The page does not fit.
 pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answer<Page<Session>> {
     let (limit, skip) = query.0.bounds()?;
+    let look = look(&app);
     let read = move |reader: &mut Reader<'_>| {
         let held = reader.sessions(caller.0, skip, limit + 1)?;
         let turns = reader.turns(&held)?;
-        Ok::<_, ApiError>(held.iter().zip(turns).map(|(held, turns)| Session::short(held, turns)).collect())
+        let sessions = held.iter().zip(turns).map(|(held, turns)| {
+            let preview = preview(reader, held, &look)?;
+            Ok::<_, ApiError>(Session { preview, ..Session::short(held, turns) })
+        });
+        sessions.collect::<Result<Vec<_>, _>>()
     };
     let sessions = app.store.read(read).await?;
     Reply::ok(&PageQuery::page(sessions, limit, skip))
+}
+
+/// How the newest message of a session begins, as readers see it.
+fn preview(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Option<String>, ApiError> {
+    let page = reader.page(held, held.session.head, None, 1, Show::Enabled)?;
+    let shown = |content: &str| {
+        let shown = look.display(content);
+        let words = shown.as_deref().unwrap_or(content).split_whitespace();
+        words.collect::<Vec<_>>().join(" ").chars().take(PREVIEW).collect::<String>()
+    };
+    Ok(page.nodes.last().map(|placed| shown(&placed.node.content)))
 }
 
 /// Begins a session.

@@ -1,4 +1,4 @@
-//! The world at a node, and changing it by hand.
+//! The world at a node, what a line changed in it, and changing it by hand.
 
 use actix_web::HttpRequest;
 
@@ -8,12 +8,14 @@ use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Nid, Sid};
+use crate::http::query::{Nid, Query, Sid};
 use crate::http::wire::ids::Id;
+use crate::http::wire::limit;
 use crate::http::wire::messages::{Started, seen};
-use crate::http::wire::world::{DeltaShape, WorldAnswer, WorldChange, schemas};
+use crate::http::wire::tree::LineQuery;
+use crate::http::wire::world::{DeltaShape, Deltas, NodeDelta, WorldAnswer, WorldChange, schemas};
 use crate::plugin::Catalogue;
-use crate::store::{Held, Placed, Reader};
+use crate::store::{Held, Placed, Reader, Show};
 use crate::world::{MalformedOperation, Operation, Section};
 
 /// The most operations of one change.
@@ -30,6 +32,39 @@ pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
         let world = reader.world(held, &at)?.to_json();
         let schemas = schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id));
         Ok(WorldAnswer { node_id: Id(nid.0), world, schemas })
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
+}
+
+/// What the nodes of one page of a line do to the world, oldest first; those that do nothing are left out. One question
+/// instead of one for each message.
+///
+/// # Errors
+/// The session or a node is not there.
+pub async fn deltas(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<LineQuery>,
+) -> Answer<Deltas> {
+    let limit = limit(query.0.limit, 50)?;
+    let (leaf, before) = (query.0.leaf.map(|id| id.0), query.0.before.map(|id| id.0));
+    let show = if query.0.all { Show::All } else { Show::Enabled };
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let leaf = leaf.unwrap_or(held.session.head);
+        for node in [Some(leaf), before].into_iter().flatten() {
+            placed(reader, held, node)?;
+        }
+        let page = reader.page(held, leaf, before, limit, show)?;
+        let mut items = Vec::new();
+        for at in &page.nodes {
+            let delta = delta_of(reader, held, at)?;
+            if !delta.is_empty() {
+                items.push(NodeDelta { node_id: Id(at.node.id), delta });
+            }
+        }
+        Ok(Deltas { items, next: page.next.map(Id), leaf_id: Id(leaf), op: held.session.op })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }

@@ -265,7 +265,7 @@ pub fn commands(manifest: &Manifest, language: &str) -> Vec<CommandInfo> {
         plugin: manifest.id.clone(),
         name: command.name.clone(),
         aliases: command.aliases.clone(),
-        args: command.args.clone(),
+        args: command.args.get(language).to_owned(),
         help: command.help.get(language).to_owned(),
     };
     manifest.commands.iter().map(info).collect()

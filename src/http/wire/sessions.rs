@@ -52,6 +52,9 @@ pub struct Session {
     pub plugins: Vec<PluginSetting>,
     /// How much there is.
     pub counts: Counts,
+    /// How its newest message begins, as shown; only in the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
     /// When it began.
     pub created_at: String,
     /// When it last changed.
@@ -164,6 +167,7 @@ impl Session {
             params: session.params.clone(),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts,
+            preview: None,
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
         }

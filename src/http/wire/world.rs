@@ -60,6 +60,31 @@ pub struct DeltaShape {
     pub changes: Vec<Change>,
 }
 
+/// What one node of a line does to its parent's world.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeDelta {
+    /// The node.
+    pub node_id: NodeRef,
+    /// What it does.
+    #[serde(flatten)]
+    pub delta: DeltaShape,
+}
+
+/// What the nodes of a line do to the world.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deltas {
+    /// The nodes that do something, oldest first.
+    pub items: Vec<NodeDelta>,
+    /// Leads to the page of older ones, as `before`.
+    pub next: Option<NodeRef>,
+    /// Where the line ends.
+    pub leaf_id: NodeRef,
+    /// The newest operation.
+    pub op: i64,
+}
+
 /// One place of the world that differs.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Change {
@@ -80,7 +105,8 @@ pub struct Change {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Trace)]
 pub struct TraceShape {
-    /// The blocks that the prompt was made from.
+    /// The blocks that the prompt was made from, those that were left out too: `{slot, role, source, text, tokens, kept, why?}`.
+    /// `why` is `budget` or `duplicate`.
     #[schema(value_type = Vec<Object>)]
     pub blueprint: Vec<Value>,
     /// The messages as they were sent.
@@ -95,17 +121,23 @@ pub struct TraceShape {
     /// Every draw of chance.
     #[schema(value_type = Vec<Object>)]
     pub rolls: Vec<Value>,
-    /// What was planned before the prompt; null: nothing plans on this server.
-    #[schema(value_type = Option<Object>)]
-    pub plan: Option<Value>,
-    /// The tools that the model used; none: this server offers none.
+    /// What did not fit and what failed: a plugin that is switched off or missing runs no hook, and says so here.
     #[schema(value_type = Vec<Object>)]
-    pub tools: Vec<Value>,
+    pub problems: Vec<Value>,
+    /// Reserved for what is planned before a prompt. Missing: nothing plans yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>, required = false)]
+    pub plan: Option<Value>,
+    /// Reserved for the tools that a model used. Missing: none are offered yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>, required = false)]
+    pub tools: Option<Vec<Value>>,
     /// How long it took.
     pub timings: Timings,
     /// Tokens, where the model server counted them.
     pub usage: Option<Usage>,
-    /// Parameters, model, how it ended and the rest.
+    /// Parameters, model, how it ended and the rest. `historyCut` is null, or `{why, through}`: that message and all
+    /// before it were not sent.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub rest: Map<String, Value>,
@@ -115,8 +147,10 @@ pub struct TraceShape {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
-    /// Waiting for its turn; 0: replies begin at once or not at all.
-    pub queued: u64,
+    /// Reserved for the wait for its turn. Missing: replies begin at once or not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    pub queued: Option<u64>,
     /// To the first piece.
     pub first_token: Option<u64>,
     /// To its end.
@@ -155,6 +189,12 @@ pub struct WorldChange {
 }
 
 impl DeltaShape {
+    /// Whether nothing came of the node: no operation, no dice, no line, no trouble. That a rule ran is nothing yet.
+    pub fn is_empty(&self) -> bool {
+        let kept = [&self.operations, &self.notes, &self.problems, &self.rolls];
+        self.changes.is_empty() && kept.iter().all(|list| list.is_empty())
+    }
+
     /// A delta and what it comes to between two worlds.
     pub fn new(delta: &Delta, before: &World, after: &World) -> Self {
         Self {
@@ -169,11 +209,17 @@ impl DeltaShape {
 }
 
 impl TraceShape {
-    /// A rebuilt trace beside what ran on the reply.
-    pub fn new(rebuilt: Rebuilt, delta: &Delta) -> Self {
+    /// A rebuilt trace beside what ran on the node. Of a message that no model wrote there is only what ran; `None` where
+    /// nothing did.
+    pub fn new(rebuilt: Option<Rebuilt>, delta: &Delta) -> Option<Self> {
+        let has_run = !delta.runs.is_empty() || !delta.problems.is_empty();
+        rebuilt.or_else(|| has_run.then(Rebuilt::default)).map(|rebuilt| Self::of(rebuilt, delta))
+    }
+
+    fn of(rebuilt: Rebuilt, delta: &Delta) -> Self {
         let sent = rebuilt.messages.into_iter();
         let number = |key: &str| head_number(&rebuilt.head, key);
-        let timings = Timings { queued: 0, first_token: number("firstTokenMs"), total: number("latencyMs") };
+        let timings = Timings { queued: None, first_token: number("firstTokenMs"), total: number("latencyMs") };
         let counted = rebuilt.head.get("tokenCount").and_then(Value::as_object);
         let tokens = |key: &str| counted.and_then(|counted| head_number(counted, key));
         let usage = counted.map(|_| Usage { prompt: tokens("prompt"), completion: tokens("completion") });
@@ -184,8 +230,9 @@ impl TraceShape {
             is_exact: rebuilt.is_exact,
             rules: delta.runs.clone(),
             rolls: delta.rolls.clone(),
+            problems: delta.problems.iter().map(Trouble::to_json).collect(),
             plan: None,
-            tools: Vec::new(),
+            tools: None,
             timings,
             usage,
             rest: rebuilt.head,

@@ -100,7 +100,7 @@ struct RawCommand {
     #[serde(default)]
     aliases: Vec<Spanned<String>>,
     #[serde(default)]
-    args: String,
+    args: Words,
     #[serde(default)]
     help: Words,
 }

@@ -214,8 +214,7 @@ export interface Block {
   source?: string;
   text?: string;
   kept?: boolean;
-  dropped?: boolean | string | null;
-  why?: string | null;
+  why?: string;
 }
 
 export interface Trace {
@@ -224,7 +223,8 @@ export interface Trace {
   params?: { [key: string]: Json };
   model?: string | null;
   rules?: { plugin: string; hook: string; ops?: Json; warnings?: Json[]; micros?: number; error?: { message: string } | null }[];
-  timings?: { queued?: number; firstToken?: number; total?: number };
+  historyCut?: { why: string; through: Id } | null;
+  timings?: { queued?: number; firstToken?: number | null; total?: number | null };
   usage?: { [key: string]: Json } | null;
 }
 

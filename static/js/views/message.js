@@ -98,8 +98,8 @@ function Failure({ node }) {
   const given = node.metadata?.error;
   const { code = "", message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
   const title = wordFor(`failure.${code}`);
-  // What a model server said is worth reading; what Clotho says of itself is in the title already.
-  const detail = title && !code.startsWith("provider_") ? "" : sentence(after(message, title));
+  // What a model server or a plugin said is worth reading, and numbers are; what else Clotho says is in the title already.
+  const detail = title && !/^(provider|plugin|prompt)_/.test(code) ? "" : sentence(after(message, title));
   const advice = wordFor(`failureHint.${code}`) || sentence(hint);
   return html`<div class="failure" role="group" aria-label=${t("message.failed")}>${icon("warning")}<div><p><strong>${title || t("message.failed")}</strong></p>
     ${detail && html`<p class="detail">${detail}</p>`}${advice && html`<p class="hint">${advice}</p>`}

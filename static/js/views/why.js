@@ -2,7 +2,7 @@
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.js";
 import { readWhy } from "../actions/page.js";
-import { t } from "../lib/i18n.js";
+import { t, wordFor } from "../lib/i18n.js";
 import { changesOf } from "../lib/schema.js";
 import { brief } from "../lib/text.js";
 import { session } from "../model/story.js";
@@ -55,16 +55,16 @@ const Operations = ({ operations }) =>
 
 /** @param {{trace: Trace}} props */
 function Prompt({ trace }) {
-  const { blueprint = [], messages = [], usage, timings, params, model } = trace;
+  const { blueprint = [], messages = [], usage, timings, params, model, historyCut } = trace;
   const facts = [
     [t("why.model"), model],
-    [t("why.firstToken"), timings?.firstToken === undefined ? null : `${timings.firstToken} ms`],
-    [t("why.total"), timings?.total === undefined ? null : `${timings.total} ms`],
+    [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
+    [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
     [t("why.usage"), usage && Object.keys(usage).length ? brief(usage) : null],
     [t("why.params"), params && Object.keys(params).length ? brief(params) : null],
   ].filter(([, value]) => value);
   return html`${facts.length > 0 && html`<section><h3>${t("why.call")}</h3><dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`}
-    ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block }))}</ol></section>`}
+    ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
     ${messages.length > 0 && html`<details><summary>${t("why.messages", { n: messages.length })}</summary>${messages.map(
       (m, i) => html`<div key=${i} class="sent"><b>${m.role}${m.name ? ` · ${m.name}` : ""}</b><pre tabindex="0">${m.content}</pre></div>`,
     )}</details>`}`;
@@ -72,8 +72,8 @@ function Prompt({ trace }) {
 
 /** @param {{block: Block}} props */
 function PromptBlock({ block }) {
-  const dropped = block.kept === false || Boolean(block.dropped);
-  const reason = block.why ?? (typeof block.dropped === "string" ? block.dropped : "");
+  const dropped = block.kept === false;
+  const reason = wordFor(`why.left.${block.why}`) || block.why;
   const about = [block.role, block.tokens === undefined ? "" : t("why.tokens", { n: block.tokens }), block.source].filter(Boolean).join(" · ");
   return html`<li class=${dropped ? "dropped" : ""}><b>${block.slot}</b> <small>${about}</small>${dropped && html` <span class="chip">${t("why.dropped")}</span>`}${reason && html` <small>${reason}</small>`}</li>`;
 }

@@ -229,7 +229,7 @@ async fn what_one_has_is_not_sent_again() {
     let parts = ["", "?expand=world,delta,trace", "/alternatives", "/world", "/delta", "/trace"];
     let parts = parts.map(|part| format!("{node}{part}"));
     let whole = ["tree", "tree?shape=skeleton", "tree?cursor=&limit=2", "projection", "projection?limit=1&all=1"];
-    let turns = ["turns", "turns?limit=1", "context-path"];
+    let turns = ["turns", "turns?limit=1", "context-path", "deltas"];
     for path in whole.into_iter().chain(turns).chain(parts.iter().map(String::as_str)) {
         let ask = |tag: Option<&str>| {
             let ask = play.app.ask("GET", &play.chat(path));
@@ -258,6 +258,27 @@ async fn what_one_has_is_not_sent_again() {
     let foreign = play.app.ask("GET", &play.chat("projection?limit=1")).header("if-none-match", &line);
     assert_eq!(foreign.send().await.status, 200);
     assert_eq!(play.app.ask("GET", &play.chat("projection")).header("if-none-match", &tree).send().await.status, 200);
+}
+
+/// `domain.md` 4: what is read belongs to one moment, and the answer names it.
+#[tokio::test]
+async fn answers_name_their_operation() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let op = play.session().await["op"].to_string();
+    let node = format!("node/{}", said.reply);
+    let whole = format!("{node}?expand=world,delta,trace");
+    let parts = ["/alternatives", "/world", "/delta", "/trace"].map(|part| format!("{node}{part}"));
+    for path in ["turns", "context-path", "deltas", "commands", &node, &whole]
+        .into_iter()
+        .chain(parts.iter().map(String::as_str))
+    {
+        let heard = play.app.ask("GET", &play.chat(path)).send().await;
+        assert_eq!((heard.status, heard.header("clotho-op")), (200, Some(op.as_str())), "{path}");
+    }
+    let whole = play.get(&whole).await;
+    assert_eq!(whole["trace"], play.get(&parts[3]).await);
+    assert_eq!(whole["delta"], play.get(&parts[2]).await);
 }
 
 /// What has arrived of a running reply is told by no operation, and is something new all the same.

@@ -123,7 +123,9 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
-    for path in ["projection?leaf=", "projection?before=", "turns?leaf=", "turns?before=", "context-path?leaf="] {
+    for path in
+        ["projection?leaf=", "projection?before=", "deltas?leaf=", "turns?leaf=", "turns?before=", "context-path?leaf="]
+    {
         is_not_there(app, stranger, "GET", &chat(&format!("{path}{foreign}")), None).await;
     }
     // A character that does not play here is none that could speak, whoever has it.

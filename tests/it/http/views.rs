@@ -106,6 +106,23 @@ async fn the_way_of_turns() {
     assert_eq!(ids(&play.app.get(&next).await), [id(&stops[0]), users[0].clone()]);
 }
 
+/// The list of stories says of each how its newest message begins, as readers see it and short enough for a line.
+#[tokio::test]
+async fn the_list_of_stories_tells_where_each_stands() {
+    let play = Play::start().await;
+    let previews = async || -> Vec<Value> {
+        let list = play.app.get("/api/sessions").await;
+        list["items"].as_array().unwrap().iter().map(|session| session["preview"].clone()).collect()
+    };
+    assert_eq!(previews().await, ["Hello."]);
+    let long = "far ".repeat(100);
+    play.app.mock().script(Reply::ok([format!("<think>Where to?</think>\nSouth,\n\n  {long}")]));
+    let said = play.say("Where to?").await;
+    assert_eq!(previews().await, [format!("South, {}", long.chars().take(153).collect::<String>())]);
+    play.checkout(&said.user, true).await;
+    assert_eq!(previews().await, ["Where to?"]);
+}
+
 /// S0-29: a turn that follows a reply is there with everything that a context node has: where it comes from, the world of
 /// its plugins, what has happened so far, the reply that counts.
 #[tokio::test]
@@ -567,20 +584,45 @@ async fn an_empty_session_has_an_empty_line() {
     assert_eq!(ids(&play.get("projection").await["items"]), walk(&play.nodes().await, &first.user));
 }
 
-/// `domain.md` 4: what is read belongs to one moment, and the answer names it.
+/// S3-24: what a plugin did wrong on a message is told where it is asked for, also where no model wrote anything; and a trace
+/// has no word on what the server does not do.
 #[tokio::test]
-async fn answers_name_their_operation() {
-    let play = Play::start().await;
+async fn a_trace_tells_what_a_plugin_did_wrong() {
+    let manifest = "id = \"torn\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+    let script = "fn on_input(ctx) { throw \"the page is torn\"; }\nfn on_reply(ctx) { throw \"so is this\"; }";
+    let setup = TestApp::with().plugin("torn", &[("plugin.toml", manifest), ("main.rhai", script)]);
+    let play = Play::with(setup, json!({"plugins": [{"id": "torn", "enabled": true}]})).await;
+    let greeting = play.head().await;
     let said = play.say("Hi.").await;
-    let op = play.session().await["op"].to_string();
-    let node = format!("node/{}", said.reply);
-    let whole = format!("{node}?expand=world,delta,trace");
-    let parts = ["/alternatives", "/world", "/delta", "/trace"].map(|part| format!("{node}{part}"));
-    for path in ["turns", "context-path", &node, &whole].into_iter().chain(parts.iter().map(String::as_str)) {
-        let heard = play.app.ask("GET", &play.chat(path)).send().await;
-        assert_eq!((heard.status, heard.header("clotho-op")), (200, Some(op.as_str())), "{path}");
+    for (node, hook, words) in [(&said.user, "on_input", "the page is torn"), (&said.reply, "on_reply", "so is this")] {
+        let trace = play.get(&format!("node/{node}/trace")).await;
+        let rule = &trace["rules"][0];
+        assert_eq!((&rule["plugin"], &rule["hook"], &rule["error"]["line"]).0, &json!("torn"), "{trace}");
+        assert_eq!(rule["hook"], hook);
+        assert!(rule["error"]["message"].as_str().unwrap().contains(words), "{rule}");
+        assert_eq!(trace["problems"][0]["code"], "plugin_runtime");
+        assert_eq!(play.get(&format!("node/{node}?expand=trace")).await["trace"], trace);
+        for reserved in ["plan", "tools"] {
+            assert_eq!(trace.get(reserved), None, "{trace}");
+        }
+        assert_eq!(trace["timings"].get("queued"), None);
     }
-    let whole = play.get(&whole).await;
-    assert_eq!(whole["trace"], play.get(&parts[3]).await);
-    assert_eq!(whole["delta"], play.get(&parts[2]).await);
+    let trace = play.get(&format!("node/{}/trace", said.user)).await;
+    assert_eq!((&trace["blueprint"], &trace["messages"], &trace["isExact"]), (&json!([]), &json!([]), &json!(true)));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert!(trace["blueprint"].as_array().unwrap().iter().all(|block| block["kept"] == json!(true)));
+    assert_eq!(trace["historyCut"], json!(null));
+    play.app.ask("GET", &play.chat(&format!("node/{greeting}/trace"))).send().await.refused("not_found");
+}
+
+/// A message that the narrator cannot read is refused before anything is written, and by its name.
+#[tokio::test]
+async fn a_message_too_long_for_a_narrator_is_refused() {
+    let play = Play::with(TestApp::with(), json!({"model": "plugin:lantern-keep"})).await;
+    let head = play.head().await;
+    let body = json!({"parentId": head, "content": "a".repeat(100_000), "generate": true});
+    let error = play.refused("POST", "message", body, "too_large").await;
+    assert_eq!(error["details"]["plugin"], "lantern-keep");
+    assert!(error["message"].as_str().unwrap().contains("up to 32 KiB"), "{error}");
+    assert_eq!(play.head().await, head);
 }

@@ -67,7 +67,7 @@ async fn usage_is_heard_wherever_it_comes() {
 async fn the_reason_for_the_end_is_told() {
     for (reason, expected) in [
         ("length", Finish::Length),
-        ("content_filter", Finish::ContentFilter),
+        ("content_filter", Finish::ContentFilter("content_filter".into())),
         ("tool_calls", Finish::ToolCalls),
         ("bored", Finish::Other("bored".into())),
     ] {

@@ -53,7 +53,9 @@ impl Deref for TestApp {
 impl Setup {
     /// Sets a key of the configuration, such as `limits.generations`.
     pub fn set(mut self, key: &str, value: &str) -> Self {
-        self.env.push((format!("CLOTHO_{}", key.to_uppercase().replace('.', "__")), value.to_owned()));
+        let name = format!("CLOTHO_{}", key.to_uppercase().replace('.', "__"));
+        self.env.retain(|(other, _)| *other != name);
+        self.env.push((name, value.to_owned()));
         self
     }
 

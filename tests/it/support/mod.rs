@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod client;
+pub mod logs;
 pub mod mock_model;
 pub mod model;
 pub mod schema;

@@ -40,6 +40,12 @@ fn faults() -> Vec<Fault> {
             "the model was unloaded",
             "PARTIAL text",
         ),
+        fault(
+            Reply::ok([""; 0]).finish("content_filter"),
+            "provider_refused",
+            "held the reply back: content_filter",
+            "",
+        ),
         fault(Reply::ok([""; 0]), "empty_reply", "without any text", ""),
         fault(Reply::ok([" \n"]), "empty_reply", "without any text", " \n"),
         fault(
@@ -175,4 +181,28 @@ async fn a_model_that_nobody_has() {
         }
     }
     assert_eq!((story.session().await.op, app.live.count(story.user)), (op, (0, 0)));
+}
+
+/// Whoever runs the server hears that a reply failed, or was stopped, and nothing of what people or models wrote.
+#[tokio::test]
+async fn a_failed_reply_is_in_the_log() {
+    logs::keep();
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::ok(["A SECRET too."]).then_error(503, "THEIR-WORDS"));
+    let failed = story.say("My SECRET.").await.reply;
+    app.mock.script(Reply::silent());
+    let stopped = story.start("My SECRET.").await.generations[0];
+    story.cancel(stopped).await.unwrap();
+    story.done(stopped).await;
+    let session = story.id.to_string();
+    for (node, words) in [
+        (failed.id, ["WARN", "a reply failed", "provider_failed", "mock/mock"]),
+        (stopped, ["INFO", "a reply was stopped", "cancelled", "mock/mock"]),
+    ] {
+        let told = logs::with(&[words.as_slice(), &[session.as_str(), &node.to_string()]].concat());
+        assert_eq!(told.len(), 1, "{words:?}: {told:?}");
+    }
+    assert_eq!(logs::with(&["SECRET"]), [""; 0]);
+    assert_eq!(logs::with(&["THEIR-WORDS"]), [""; 0]);
 }

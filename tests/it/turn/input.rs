@@ -8,6 +8,7 @@ const COMMANDS: &str = r#"
 fn on_input(ctx) {
     if ctx.text == "refuse" { ctx.fail("Not now."); }
     if ctx.text == "stop" { return #{ stop: true }; }
+    if ctx.text == "ask and stop" { return #{ reply: "Nobody else is asked.", stop: true }; }
     if ctx.text == "ask" { return #{ reply: "I answer myself. [HP -10]" }; }
     if ctx.text == "roll" { return `*rolls ${ctx.roll("1d1000").total}*`; }
     if ctx.text.contains("shout") { ctx.add("shouts", 1); return ctx.text.to_upper(); }
@@ -79,6 +80,21 @@ async fn a_plugin_answers_in_place_of_the_model() {
         (1, &json!("mock/mock")),
         "a reroll asks the model"
     );
+}
+
+/// A plugin that answers and stops: stopping means that no model is asked, and its own answer is written.
+#[tokio::test]
+async fn a_plugin_answers_and_stops() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let turn = story.say("ask and stop").await;
+    assert_eq!((turn.reply.content.as_str(), turn.reply.status), ("Nobody else is asked.", Status::Complete));
+    assert_eq!((&turn.reply.metadata["model"], story.head().await), (&json!("plugin:commands"), turn.reply.id));
+    let edited = story.edit(turn.user, edit("ask and stop")).await.unwrap();
+    assert_eq!(story.done(edited.generations[0]).await.content, "Nobody else is asked.");
+    let unasked = NewMessage { generate: None, ..message(story.head().await, "ask and stop") };
+    assert!(story.send(unasked).await.unwrap().generations.is_empty());
+    assert!(app.mock.requests().is_empty());
 }
 
 /// The dice of an input are those of its node: an edited message has the dice of the one before.

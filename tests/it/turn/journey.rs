@@ -168,7 +168,7 @@ async fn the_model_knows_of_no_tree() {
     let last = story.say("Question two?").await;
     let body = app.mock.requests().pop().unwrap();
     let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["model", "messages", "stream", "stream_options", "seed"]);
+    assert_eq!(keys, ["model", "messages", "stream", "stream_options", "seed", "max_tokens"]);
     for one in body["messages"].as_array().unwrap() {
         assert_eq!(one.as_object().unwrap().keys().collect::<Vec<_>>(), ["role", "content"]);
     }

@@ -30,6 +30,7 @@ use clotho::turn::{Generate, NewMessage, NewSession, Started, TurnError};
 use serde_json::{Value, json};
 
 use crate::support::app::{Setup, TestApp};
+use crate::support::logs;
 use crate::support::mock_model::{Gate, MockModel, Reply};
 use crate::support::story::{Story, edit, message, on, rin, sent, within};
 

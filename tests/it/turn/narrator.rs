@@ -71,12 +71,14 @@ async fn a_narrator_that_fails() {
     let app = TestApp::with().script("teller", TELLER).start().await;
     let story = story(&app).await;
     for (text, code, words) in
-        [("tear", "provider_failed", "the book is torn"), ("nothing", "empty_reply", "without any text")]
+        [("tear", "plugin_failed", "the book is torn"), ("nothing", "empty_reply", "without any text")]
     {
         let turn = story.say(text).await;
         let error = &turn.reply.metadata["error"];
         assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!(code)));
-        assert!(error["message"].as_str().unwrap().contains(words) && !error["hint"].as_str().unwrap().is_empty());
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("the plugin \"teller\" ") && message.contains(words), "{message}");
+        assert!(!error["hint"].as_str().unwrap().is_empty());
         assert_eq!(story.head().await, turn.user);
         assert_eq!(story.var(turn.reply.id, "/teller/hp").await, json!(20));
     }
@@ -201,4 +203,32 @@ async fn hooks_are_told_whose_text_it_is() {
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
     let offered = story.offered(reply.id).await;
     assert_eq!(offered[0].label, "assistant");
+}
+
+/// A message that is too long for a narrator is refused before anything is written, and is no strike against it; one that it
+/// can just read is answered, whatever becomes of its letters.
+#[tokio::test]
+async fn a_message_that_a_narrator_cannot_read() {
+    let app = TestApp::start().await;
+    let character = app.character(rin()).await;
+    let model = Some("plugin:lantern-keep".to_owned());
+    let story = Story::with(&app, NewSession { character_ids: vec![character], model, ..NewSession::default() }).await;
+    let (head, op) = (story.head().await, story.session().await.op);
+    let too_long = "a".repeat((32 << 10) + 1);
+    for _ in 0..6 {
+        match story.send(message(head, &too_long)).await {
+            Err(TurnError::TooLong { plugin, most }) => assert_eq!((plugin.as_str(), most), ("lantern-keep", 32 << 10)),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((story.session().await.op, app.live.count(story.user)), (op, (0, 0)));
+    // A letter that grows when it is made small.
+    let turn = story.say(&"İ".repeat(16 << 10)).await;
+    assert_eq!(turn.reply.status, Status::Complete, "{:?}", turn.reply.metadata);
+    assert!(matches!(story.edit(turn.user, edit(&too_long)).await, Err(TurnError::TooLong { .. })));
+    let kept = story.write(story.head().await, &too_long).await;
+    assert!(matches!(story.reroll(kept, Generate::default()).await, Err(TurnError::TooLong { .. })));
+    let generate = Some(Generate { model: Some("mock/mock".into()), ..Generate::default() });
+    let started = story.send(NewMessage { generate, ..message(kept, &too_long) }).await.unwrap();
+    assert_eq!(story.done(started.generations[0]).await.status, Status::Complete, "a model reads it");
 }

@@ -42,7 +42,122 @@ async fn a_full_history_is_cut_in_steps() {
     }
     assert!((5..=20).contains(&cuts), "{cuts} cuts in thirty turns");
     let trace = story.trace(story.head().await).await;
-    assert_eq!((&trace.head["historyCut"], trace.is_exact), (&json!(true), true));
+    assert!(trace.is_exact);
+    let path = story.path(story.head().await).await;
+    let first = path.iter().position(|node| node.id == trace.history[0]).unwrap();
+    assert_eq!(trace.head["historyCut"], json!({"why": "budget", "through": path[first - 1].id.to_string()}));
+    let early = story.trace(path[2].id).await;
+    assert_eq!((early.history.len(), &early.head["historyCut"]), (2, &json!(null)), "everything fitted");
+}
+
+/// S0-37, `domain.md` 6.2: where there is no room, examples go first and the trace says so; the prompt is still rebuilt.
+#[tokio::test]
+async fn blocks_without_room_are_left_out() {
+    let app = narrow().start().await;
+    let exchange = |n: usize| format!("<START>\n{{{{user}}}}: {}\n{{{{char}}}}: {}\n", long(n), long(n + 1));
+    let examples = [exchange(1), exchange(3), exchange(5), exchange(7)].concat();
+    let card = json!({
+        "name": "Rin", "systemPrompt": "Be Rin.", "description": "Rin keeps a lamp.", "personality": "Rin keeps a lamp.",
+        "exampleMessages": examples, "firstMessage": "Hello.",
+    });
+    let character = app.character(card).await;
+    let story = Story::with(&app, NewSession { character_ids: vec![character], ..NewSession::default() }).await;
+    let reply = story.say("Hi.").await.reply;
+    let trace = story.trace(reply.id).await;
+    let told: Vec<(&str, bool, Option<&str>)> = trace
+        .blueprint
+        .iter()
+        .map(|block| {
+            (block["slot"].as_str().unwrap(), block["kept"] == json!(true), block.get("why").and_then(Value::as_str))
+        })
+        .collect();
+    let example = |kept| if kept { ("example", true, None) } else { ("example", false, Some("budget")) };
+    let mut expected =
+        vec![("main", true, None), ("description", true, None), ("personality", false, Some("duplicate"))];
+    expected.extend([false, false, true, true, true, true, true, true].map(example));
+    assert_eq!(told, expected, "{}", trace.head["tokensEstimated"]);
+    let body = &app.mock.requests()[0];
+    assert!(trace.is_exact && !body.to_string().contains(long(1).trim()));
+    assert!(body.to_string().contains(long(3).trim()));
+    let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.word(), one.text.as_str())).collect();
+    assert_eq!(rebuilt, sent(body));
+}
+
+/// A card that takes more than there is: the reply says so and what to do, no model is asked, and a longer context helps.
+#[tokio::test]
+async fn a_card_that_is_too_large() {
+    let app = narrow().start().await;
+    let card = json!({"name": "Rin", "description": "lamp ".repeat(600), "firstMessage": "Hello."});
+    let character = app.character(card).await;
+    let story = Story::with(&app, NewSession { character_ids: vec![character], ..NewSession::default() }).await;
+    let turn = story.say("Hi.").await;
+    let error = &turn.reply.metadata["error"];
+    assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!("prompt_too_large")));
+    assert!(error["message"].as_str().unwrap().contains("500 for the prompt"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("generation.context_tokens"), "{error}");
+    assert_eq!((app.mock.requests().len(), story.head().await), (0, turn.user));
+    let trace = story.trace(turn.reply.id).await;
+    assert!(!trace.blueprint.is_empty() && trace.messages.is_empty() && trace.is_exact);
+    assert!(trace.blueprint.iter().all(|block| block["kept"] == json!(false) && block["why"] == "budget"));
+    assert_eq!(trace.head["error"]["code"], "prompt_too_large");
+
+    let (user, id) = (story.user, story.id);
+    let app = app.stop().await.set("generation.context_tokens", "2000").start().await;
+    let story = Story { app: &app, user, id };
+    assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
+}
+
+/// The room that `reply_tokens` keeps free is what the model is told it may use; a session's own word goes over it.
+#[tokio::test]
+async fn a_reply_is_as_long_as_its_room() {
+    let app = narrow().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let reply = story.say("Hi.").await.reply;
+    assert_eq!(
+        (&app.mock.requests()[0]["max_tokens"], &reply.metadata["params"]["max_tokens"]),
+        (&json!(100), &json!(100))
+    );
+    for (params, expected) in [(json!({"max_tokens": 30}), json!(30)), (json!({"max_tokens": null}), Value::Null)] {
+        story.set("params", params).await;
+        story.say("Hi.").await;
+        assert_eq!(app.mock.requests().last().unwrap()["max_tokens"], expected);
+    }
+}
+
+/// Prices that the provider tells make the cost of a reply where it tells none itself: exactly, and marked as such.
+#[tokio::test]
+async fn what_a_reply_costs() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
+    within(async {
+        while app.models.context_length("mock", "mock").is_none() {
+            changes.tick().await;
+        }
+    })
+    .await;
+    let priced = json!({"prompt_tokens": 12_345, "completion_tokens": 7});
+    app.mock.script(Reply::ok(["Yes."]).usage_inside(priced.clone()));
+    let reply = story.say("Hi.").await.reply;
+    // 12345 tokens at 0.000001 and 7 at 0.000002.
+    assert_eq!(
+        (reply.metadata["cost"].to_string(), &reply.metadata["costFrom"]),
+        ("0.012359".into(), &json!("prices"))
+    );
+    let head = story.trace(reply.id).await.head;
+    assert_eq!((&head["cost"], &head["costFrom"]), (&reply.metadata["cost"], &json!("prices")));
+
+    let mut told = priced;
+    told["cost"] = json!(0.5);
+    app.mock.script(Reply::ok(["Yes."]).usage_inside(told));
+    let reply = story.say("Hi.").await.reply;
+    assert_eq!((&reply.metadata["cost"], &reply.metadata["costFrom"]), (&json!(0.5), &json!("provider")));
+    story.set("model", json!("mock/other")).await;
+    app.mock.script(Reply::ok(["Yes."]).usage(12, 7));
+    let reply = story.say("Hi.").await.reply;
+    assert_eq!((&reply.metadata["cost"], &reply.metadata["costFrom"]), (&json!(null), &json!(null)), "nobody knows");
+    app.mock.script(Reply::ok(["Yes."]));
+    assert_eq!(story.say("Hi.").await.reply.metadata.get("cost"), None, "nobody counted");
 }
 
 /// The newest message always goes, whole.

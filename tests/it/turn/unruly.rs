@@ -93,3 +93,22 @@ async fn five_strikes_and_out() {
     let forgiven = story.another(first.id).await;
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
+
+/// Whoever runs the server hears which plugin failed where, and nothing of what people wrote.
+#[tokio::test]
+async fn a_failing_plugin_is_in_the_log() {
+    logs::keep();
+    let script = "fn on_input(ctx) { if ctx.text.contains(\"SECRET\") { throw ctx.text; } }\nfn on_reply(ctx) { throw ctx.text; }";
+    let app = TestApp::with().script("chatterbox", script).start().await;
+    let story = Story::begin(&app, &["chatterbox"]).await;
+    app.mock.script(Reply::ok(["A SECRET too."]));
+    let turn = story.say("My SECRET.").await;
+    let session = story.id.to_string();
+    for (node, hook) in [(turn.user, "on_input"), (turn.reply.id, "on_reply")] {
+        let node = node.to_string();
+        let told = logs::with(&["a plugin failed", &session, &node, "chatterbox", hook, "plugin_runtime", "main.rhai"]);
+        assert_eq!(told.len(), 1, "{hook}: {told:?}");
+        assert!(told[0].contains("WARN"), "{told:?}");
+    }
+    assert_eq!(logs::with(&["SECRET"]), [""; 0]);
+}

@@ -115,6 +115,12 @@ export default {
   "failure.provider_garbled": "看不懂模型服务器的回答。",
   "failureHint.provider_garbled": "config.toml 里的 base_url 是兼容 OpenAI 的接口地址吗？",
   "failure.provider_misconfigured": "这个模型的设置有误。",
+  "failure.plugin_failed": "讲述这个故事的插件出错了。",
+  "failureHint.plugin_failed": "请重试。如果一直这样，请告诉插件作者。",
+  "failure.plugin_refused": "讲述这个故事的插件不回应这句话。",
+  "failureHint.plugin_refused": "换个说法试试。",
+  "failure.prompt_too_large": "角色的内容超出了模型能读的长度。",
+  "failureHint.prompt_too_large": "请缩短角色的内容，换一个上下文更长的模型，或调大 config.toml 里的 context_tokens。",
   "failure.cut_off": "回复中途断开了。",
   "failureHint.cut_off": "已写出的部分已保留。可以重试，另写一条。",
   "failure.interrupted": "写到一半时，Clotho 停止了。",
@@ -208,6 +214,9 @@ export default {
   "why.messages": "实际发送的 {n} 条消息",
   "why.tokens": "{n} 个词元",
   "why.dropped": "未放入",
+  "why.left.budget": "放不下了",
+  "why.left.duplicate": "别处已有同样的内容",
+  "why.historyCut": "更早的消息放不下，没有发送。",
 };
 
 /** 服务器只说英文：按代码换成中文。没有列出的，照服务器的原话。 @type {Record<string, string>} */

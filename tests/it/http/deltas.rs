@@ -1,0 +1,50 @@
+//! What a whole line changed, in one answer.
+
+use super::play::{Play, ids};
+use super::*;
+
+/// The nodes that the answer tells of.
+fn told(deltas: &Value) -> Vec<String> {
+    deltas["items"].as_array().unwrap().iter().map(|one| one["nodeId"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Every message of a line that did something is there with just what it would say alone; the others are left out, hidden
+/// changes come when they are asked for, and pages follow those of the line.
+#[tokio::test]
+async fn a_line_tells_what_each_of_its_messages_did() {
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+    play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
+    let bitten = play.say("One.").await;
+    play.app.mock().script(Reply::ok(["Nothing stirs."]));
+    let calm = play.say("Two.").await;
+    let operations = json!([{"op": "set", "path": "/combat/hp", "value": 20}]);
+    let change = id(&play.post(&format!("node/{}/world", calm.reply), json!({"operations": operations})).await["node"]);
+    play.app.mock().script(Reply::ok(["Again. [HP -2]"]));
+    let again = play.say_to(&change, "Three.").await;
+
+    let whole = play.get("deltas?all=1").await;
+    let nodes = told(&whole);
+    assert_eq!(nodes[nodes.len() - 3..], [bitten.reply.clone(), change.clone(), again.reply.clone()]);
+    for quiet in [&bitten.user, &calm.user, &calm.reply] {
+        assert!(!nodes.contains(quiet), "{whole}");
+    }
+    for one in whole["items"].as_array().unwrap() {
+        let mut alone = play.get(&format!("node/{}/delta", one["nodeId"].as_str().unwrap())).await;
+        alone["nodeId"] = one["nodeId"].clone();
+        assert_eq!(*one, alone);
+    }
+    let changes = |of: &str| {
+        whole["items"].as_array().unwrap().iter().find(|one| one["nodeId"] == of).unwrap()["changes"].clone()
+    };
+    assert_eq!(changes(&change), json!([{"path": "/combat/hp", "before": 33, "after": 20}]));
+    assert_eq!(changes(&again.reply), json!([{"path": "/combat/hp", "before": 20, "after": 18}]));
+    assert_eq!((&whole["leafId"], &whole["next"]), (&json!(again.reply), &Value::Null));
+    assert_eq!(whole["op"], play.session().await["op"]);
+
+    assert!(!told(&play.get("deltas").await).contains(&change), "hidden as in the linear view");
+    let line = ids(&play.get("projection?all=1").await["items"]);
+    let page = play.get(&format!("deltas?all=1&limit=3&leaf={}", again.user)).await;
+    assert_eq!((told(&page), &page["next"]), (vec![change], &json!(calm.reply)), "{line:?}");
+    let older = play.get(&format!("deltas?all=1&limit=3&before={}", calm.reply)).await;
+    assert_eq!(told(&older), [bitten.reply]);
+}

@@ -1,0 +1,41 @@
+//! What the program writes into its log. One for the whole process, as the log is: look for what only your test can have
+//! caused.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use tracing_subscriber::EnvFilter;
+
+static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+static STARTED: Once = Once::new();
+
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        lines().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn lines() -> MutexGuard<'static, Vec<u8>> {
+    LINES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on the log is kept, from `info` on.
+pub fn keep() {
+    STARTED.call_once(|| {
+        let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new("info")).with_ansi(false);
+        log.with_writer(|| Lines).init();
+    });
+}
+
+/// The lines that have all of these words.
+pub fn with(words: &[&str]) -> Vec<String> {
+    let kept = String::from_utf8(lines().clone()).unwrap();
+    kept.lines().filter(|line| words.iter().all(|word| line.contains(word))).map(str::to_owned).collect()
+}
