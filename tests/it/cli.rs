@@ -78,6 +78,8 @@ impl Serving {
 
     /// As `systemctl stop` or Ctrl-C in a terminal would.
     fn told_to_stop(mut self, signal: &str) {
+        // Who answers also hears signals.
+        assert!(self.get("/healthz").starts_with("HTTP/1.1 200"));
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
