@@ -10,14 +10,14 @@ use tokio::runtime::{self, Handle, Runtime};
 
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
-use crate::turn::{Models, Needs, TurnError, Turns};
+use crate::turn::{Models, Needs, Rhythm, TurnError, Turns};
 
 /// How long dropping the program waits for what still runs.
 const LAST_WAIT: Duration = Duration::from_secs(10);
@@ -60,6 +60,9 @@ pub enum StartError {
     /// The search index cannot be used.
     #[error(transparent)]
     Search(#[from] SearchError),
+    /// A setting names what is not there.
+    #[error(transparent)]
+    Setting(#[from] ConfigError),
     /// The system gives no thread, randomness or file.
     #[error("{0}")]
     System(String),
@@ -82,9 +85,10 @@ impl App {
         let assets = page(&config)?;
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(2).thread_name("turn").enable_all().build()?;
-        let (store, published) = open(&config)?;
         let catalogue = Arc::new(catalogue(&config));
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
+        may_start_with(&models, &config)?;
+        let (store, published) = open(&config)?;
         let live = Arc::new(Live::default());
         let needs = Needs {
             config: Arc::clone(&config),
@@ -95,6 +99,7 @@ impl App {
             host: Arc::new(Pool::for_this_machine()?),
             clock: Arc::clone(&clock),
             ids: Arc::clone(&ids),
+            rhythm: Rhythm::default(),
         };
         let turns = Turns::new(needs, runtime.handle().clone());
         let owner = runtime.block_on(move_in(&store, &turns, clock.as_ref(), &ids)).map_err(|error| match error {
@@ -154,6 +159,18 @@ impl Drop for App {
         } else {
             // What runs holds the store, and the store holds the lock of the data directory: it is free when this returns.
             runtime.shutdown_timeout(LAST_WAIT);
+        }
+    }
+}
+
+/// Refuses a default model that can be none, before anything is touched; the program's own default is nobody's mistake.
+fn may_start_with(models: &Models, config: &Config) -> Result<(), StartError> {
+    let Err(message) = models.check_default(config) else { return Ok(()) };
+    match config.refuse_model(message.clone()) {
+        Some(error) => Err(error.into()),
+        None => {
+            tracing::warn!("the default model cannot be used: {message}");
+            Ok(())
         }
     }
 }

@@ -64,12 +64,15 @@ fn list(catalogue: &Catalogue) -> ExitCode {
 
 fn check(name: &str, config: &Config) -> Outcome {
     let plugin = find(name, config)?;
-    for warning in plugin.warnings() {
-        write::error(&format!("{warning}"));
-    }
-    let found = plugin.warnings().len();
+    let found = warn(&plugin);
     write::line(&format!("{} {}: {found} warnings", plugin.id(), plugin.manifest().version));
     Ok(ExitCode::from(u8::from(found > 0)))
+}
+
+/// Says what is probably a mistake in a plugin; how many there are.
+fn warn(plugin: &Loaded) -> usize {
+    plugin.warnings().iter().for_each(|warning| write::error(&warning.to_string()));
+    plugin.warnings().len()
 }
 
 /// A folder where there is one of that name, else a plugin by id.
@@ -108,10 +111,12 @@ fn test_all(folder: &std::path::Path) -> Outcome {
     Ok(if broken { ExitCode::from(1) } else { code })
 }
 
-/// Runs the tests of plugins; ends with a line that counts them. No test at all is a failure: it proves nothing.
+/// Runs the tests of plugins; ends with a line that counts them. No test at all is a failure: it proves nothing. So is a
+/// warning: a hook with a wrong name passes every test, because it never runs.
 fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
-    let (mut passed, mut failed) = (0, 0);
+    let (mut passed, mut failed, mut warnings) = (0, 0, 0);
     for plugin in plugins {
+        warnings += warn(plugin);
         let report = test(plugin);
         if report.cases.is_empty() {
             write::error(&format!(
@@ -127,8 +132,9 @@ fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
         failed += bad;
         passed += report.cases.len() - bad;
     }
-    write::line(&format!("{passed} passed, {failed} failed"));
-    ExitCode::from(u8::from(failed > 0 || passed == 0))
+    let and_warnings = if warnings > 0 { format!(", {warnings} warnings") } else { String::new() };
+    write::line(&format!("{passed} passed, {failed} failed{and_warnings}"));
+    ExitCode::from(u8::from(failed > 0 || passed == 0 || warnings > 0))
 }
 
 fn where_tests_are(plugin: &Loaded) -> &'static str {

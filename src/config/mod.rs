@@ -23,7 +23,7 @@ mod tests;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use problem::{ConfigError, ConfigProblem, Place};
+pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, KeyError, Provider, ProviderKind, Secret};
 use reader::{Reader, Table};
 pub use sections::{Generation, Limits, Log, LogFormat, Mode, Plugins, Search, Server, Storage};
@@ -78,7 +78,7 @@ impl Config {
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
         let file = path.unwrap_or(Path::new(DEFAULT_FILE)).display().to_string();
-        let mut reader = Reader::default();
+        let mut reader = Reader { file: file.clone(), ..Reader::default() };
         let mut tree = Tree::from_toml(&file, text.as_deref().unwrap_or_default(), &mut reader.problems);
         if !reader.problems.is_empty() {
             return Err(ConfigError::new(file, reader.problems));
@@ -111,6 +111,17 @@ impl Config {
             Err(error) => return Err(ConfigError::of_file(&path, &format!("cannot be read: {error}"))),
         };
         Self::load(Some(&path), text, env.into_iter())
+    }
+
+    /// Refuses the default model, at its place in the file or by its variable; `None` if it is the program's own default.
+    pub fn refuse_model(&self, message: String) -> Option<ConfigError> {
+        self.generation.model_given.refuse("[generation]", "model", message)
+    }
+
+    /// The provider whose id was probably meant by another word.
+    pub fn nearest_provider(&self, word: &str) -> Option<&str> {
+        let ids: Vec<&str> = self.providers.iter().map(|provider| provider.id.as_str()).collect();
+        reader::nearest(word, &ids)
     }
 
     fn from_tree(tree: Tree, reader: &mut Reader, env: &[(String, String)]) -> Self {

@@ -17,6 +17,32 @@ pub enum Place {
     Environment(String),
 }
 
+/// Where a setting was given, for what can be found wrong with it only later. It is no part of the value: two settings
+/// that say the same are equal wherever they stand.
+#[derive(Debug, Clone, Default)]
+pub struct Given(Option<(String, Place)>);
+
+impl PartialEq for Given {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Given {}
+
+impl Given {
+    pub(super) fn at(file: &str, place: Option<Place>) -> Self {
+        Self(place.map(|place| (file.to_owned(), place)))
+    }
+
+    /// What is wrong with the setting there; `None` if nobody gave it.
+    pub fn refuse(&self, section: &str, key: &str, message: String) -> Option<ConfigError> {
+        let (file, place) = self.0.clone()?;
+        let problem = ConfigProblem { place, section: section.to_owned(), key: key.to_owned(), message };
+        Some(ConfigError::new(file, vec![problem]))
+    }
+}
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {

@@ -39,6 +39,8 @@ pub enum ApiKey {
     None,
     /// It stood in the settings or in the environment.
     Given(Secret),
+    /// It was to come from this variable of the environment, which is not there or holds no line of text.
+    NoVariable(String),
     /// It stands in this file, which is read when the key is needed.
     File(PathBuf),
 }
@@ -71,9 +73,17 @@ impl fmt::Display for Secret {
     }
 }
 
-/// A key file that gives no key.
+/// There is no key where one should be.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
+    /// The environment does not have it.
+    #[error(
+        "the environment has no variable {variable:?} that holds one line of text; set it and start the server again"
+    )]
+    NoVariable {
+        /// Which one.
+        variable: String,
+    },
     /// It cannot be read.
     #[error("the key file of provider {provider} cannot be read: {cause}")]
     Unreadable {
@@ -95,11 +105,12 @@ impl Provider {
     /// file do not count.
     ///
     /// # Errors
-    /// The file cannot be read or holds no key.
+    /// The variable or the file is not there, or holds no key.
     pub fn key(&self) -> Result<Option<Secret>, KeyError> {
         let path = match &self.api_key {
             ApiKey::None => return Ok(None),
             ApiKey::Given(secret) => return Ok(Some(secret.clone())),
+            ApiKey::NoVariable(variable) => return Err(KeyError::NoVariable { variable: variable.clone() }),
             ApiKey::File(path) => path,
         };
         let text = std::fs::read_to_string(path);
@@ -165,11 +176,8 @@ fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) ->
             Some(value) if !value.is_empty() && !value.chars().any(char::is_control) => {
                 ApiKey::Given(Secret::new(value))
             }
-            _ => {
-                let message = format!("the environment has no variable {variable:?} that holds one line of text");
-                table.object(&["api_key_env"], message, reader);
-                ApiKey::None
-            }
+            // No reason to keep the stories from who does not use this provider today.
+            _ => ApiKey::NoVariable(variable),
         };
     }
     if file.is_empty() { ApiKey::None } else { ApiKey::File(PathBuf::from(file)) }

@@ -4,12 +4,14 @@ use std::ops::RangeInclusive;
 
 use indexmap::IndexMap;
 
-use super::problem::{ConfigProblem, Place};
+use super::problem::{ConfigProblem, Given, Place};
 use super::source::{Entry, Tree, Value};
 
 /// What has been found wrong so far.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
+    /// How messages call the file.
+    pub file: String,
     pub problems: Vec<ConfigProblem>,
     /// Every key that was asked for, with its section: what there is to document.
     #[cfg(test)]
@@ -52,6 +54,12 @@ impl Table {
     /// Whether a key that was asked for was in the file or in the environment.
     pub fn was_given(&self, key: &str) -> bool {
         self.known.iter().any(|(known, place)| *known == key && place.is_some())
+    }
+
+    /// Where a key that was asked for was given.
+    pub fn given(&self, key: &str, reader: &Reader) -> Given {
+        let place = self.known.iter().find(|(known, _)| *known == key).and_then(|(_, place)| place.clone());
+        Given::at(&reader.file, place)
     }
 
     /// Takes an array of tables (`[[name]]`).
@@ -272,7 +280,7 @@ fn json_of(entry: Entry) -> Result<serde_json::Value, (Place, String)> {
 }
 
 /// The known key that `key` most probably was meant to be, if one is near enough.
-fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known.iter().map(|&name| (distance(key, name), name)).min()?;
     (near.0 <= 1 + near.1.chars().count() / 4).then_some(near.1)
 }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::problem::Given;
 use super::reader::{Reader, Table};
 
 /// `[server]`: where the server listens and for whom.
@@ -59,6 +60,8 @@ pub struct Plugins {
 pub struct Generation {
     /// The model of a session that names none: `provider/model`, `model` where that is unique, or `plugin:<id>`.
     pub model: String,
+    /// Where that was given: only who knows the plugins can tell whether there is such a model.
+    pub model_given: Given,
     /// How long a connection may take.
     pub connect_timeout: Duration,
     /// How long the first piece of a reply may take.
@@ -191,6 +194,7 @@ impl Generation {
     pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
         let generation = Self {
             model: table.parsed("model", "plugin:lantern-keep", reader, model),
+            model_given: table.given("model", reader),
             connect_timeout: seconds(table.number("connect_timeout_s", 10, 1..=300, "seconds", reader)),
             first_token_timeout: seconds(table.number("first_token_timeout_s", 120, 1..=3600, "seconds", reader)),
             idle_timeout: seconds(table.number("idle_timeout_s", 60, 1..=3600, "seconds", reader)),

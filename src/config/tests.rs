@@ -226,12 +226,35 @@ fn wrong_providers_are_refused() {
     check(&format!("id = \"plugin\"\n{base}"), "not \"plugin\"");
     check(&format!("id = \"a\"\n{base}kind = \"claude\""), "expected \"openai\"");
     check(&format!("id = \"a\"\n{base}api_key = \"k\"\napi_key_file = \"f\""), "expected only one of");
-    check(&format!("id = \"a\"\n{base}api_key_env = \"NOT_THERE\""), "no variable \"NOT_THERE\"");
     check(&format!("id = \"a\"\n{base}extra = {{x = nan}}"), "must be finite");
     check(&format!("id = \"a\"\n{base}[[providers]]\nid = \"a\"\n{base}"), "two providers are called \"a\"");
     for url in ["ftp://a", "a", "http://", "http://u:secret@a", "http://a?key=secret", "http://a#x"] {
         check(&format!("id = \"a\"\nbase_url = \"{url}\""), "base_url: expected an address such as");
     }
+}
+
+/// A key that is not there is no reason not to start: it is said when the key is asked for.
+#[test]
+fn a_missing_key_is_said_when_it_is_needed() {
+    let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key_env = \"NOT_THERE\"\n";
+    for env in [&[][..], &[("NOT_THERE", " ")], &[("NOT_THERE", "two\nlines")]] {
+        let error = load(text, env).unwrap().providers[0].key().unwrap_err().to_string();
+        assert!(error.contains("no variable \"NOT_THERE\""), "{error}");
+    }
+    assert!(load(text, &[("NOT_THERE", "key")]).unwrap().providers[0].key().is_ok());
+}
+
+/// Who finds out later that a setting is wrong still says where it stands.
+#[test]
+fn a_setting_can_be_refused_later() {
+    let refused = |text: &str, env: &[(&str, &str)]| {
+        load(text, env).unwrap().refuse_model("it is no model".into()).map(|error| error.to_string())
+    };
+    let file = refused("\n[generation]\n  model = \"a/b\"\n", &[]).unwrap();
+    assert_eq!(file, "config.toml:3:3: [generation] model: it is no model");
+    let variable = refused("[generation]\nmodel = \"a/b\"\n", &[("CLOTHO_GENERATION__MODEL", "c")]).unwrap();
+    assert_eq!(variable, "environment CLOTHO_GENERATION__MODEL: [generation] model: it is no model");
+    assert_eq!(refused("", &[]), None);
 }
 
 /// Security promise 6: keys never in logs.

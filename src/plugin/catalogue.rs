@@ -78,6 +78,12 @@ impl Catalogue {
         self.entries.get(id)?.state.as_ref().ok()
     }
 
+    /// `is broken: main.rhai:3:1: why`, for a plugin that is there and cannot run.
+    pub fn broken(&self, id: &str) -> Option<String> {
+        let error = self.entries.get(id)?.state.as_ref().err()?;
+        Some(format!("is broken: {}", error.in_short()))
+    }
+
     /// Every plugin by name, the broken ones included.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()

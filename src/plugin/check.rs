@@ -1,35 +1,68 @@
 //! What can be known to be wrong without running a hook: calls of functions that nobody defines, functions that hide
-//! those of `ctx`, patterns that do not compile. They are warnings: a plugin with a mistake in one rare branch still plays.
+//! those of `ctx`, functions that were to be hooks, files to import that are not there, patterns that do not compile. They
+//! are warnings: a plugin with a mistake in one rare branch still plays.
 
 use std::collections::BTreeSet;
 
-use rhai::{AST, ASTNode, Dynamic, Engine, Expr, FnCallExpr, Position, Stmt};
+use rhai::{AST, ASTNode, Dynamic, Engine, Expr, FnAccess, FnCallExpr, Position, Stmt};
 
-use super::engine;
+use super::call::Hook;
 use super::error::{ErrorKind, ScriptError};
-use super::loaded::Loaded;
+use super::explain::Explain;
+use super::kit::Kit;
+use super::known::{Known, known};
+use super::modules::{file_of, outside_words};
 use super::regexes::Lookup;
-use super::standard;
+use super::script;
+use super::source::is_inside;
 use super::suggest::did_you_mean;
 
 /// The most warnings of one plugin.
 const MOST: usize = 50;
 
 /// Looks through every script file.
-pub(super) fn look(loaded: &Loaded, engine: &Engine) -> Vec<ScriptError> {
+pub(super) fn look(kit: &Kit, explain: &Explain<'_>, engine: &Engine) -> Vec<ScriptError> {
     let mut warnings = Vec::new();
-    for (path, script) in loaded.scripts() {
-        if let Ok(ast) = engine::compile(engine, path, script) {
-            File { loaded, path, ast: &ast }.look(&mut warnings);
+    for (path, script) in &kit.scripts {
+        if let Ok(ast) = script::compile(engine, path, script) {
+            File { kit, explain, path, ast: &ast }.look(&mut warnings);
         }
     }
     warnings.truncate(MOST);
     warnings
 }
 
+/// Whether the files that the entry imports before anything else are there. Without them no hook runs, so that it is an
+/// error.
+pub(super) fn imports_at_the_top(ast: &AST, explain: &Explain<'_>) -> Result<(), Box<ScriptError>> {
+    let path = &explain.manifest.entry;
+    let missing = ast.statements().iter().filter_map(imported).find_map(|(name, position)| {
+        let message = no_import(explain, name)?;
+        Some(explain.at_place(ErrorKind::Parse, path, position, message))
+    });
+    missing.map_or(Ok(()), |error| Err(Box::new(error)))
+}
+
+/// What a statement imports, where it says so outright.
+fn imported(statement: &Stmt) -> Option<(&str, Position)> {
+    let Stmt::Import(what, _) = statement else { return None };
+    let Expr::StringConstant(name, position) = &what.0 else { return None };
+    Some((name.as_str(), *position))
+}
+
+/// Why something cannot be imported.
+fn no_import(explain: &Explain<'_>, name: &str) -> Option<String> {
+    let file = file_of(name);
+    if !is_inside(&file) {
+        return Some(outside_words(name));
+    }
+    (!explain.scripts.contains_key(&file)).then(|| explain.missing_file(name))
+}
+
 /// One script file.
 struct File<'a> {
-    loaded: &'a Loaded,
+    kit: &'a Kit,
+    explain: &'a Explain<'a>,
     path: &'a str,
     ast: &'a AST,
 }
@@ -37,7 +70,7 @@ struct File<'a> {
 impl File<'_> {
     fn look(&self, warnings: &mut Vec<ScriptError>) {
         let own: BTreeSet<String> = self.ast.iter_functions().map(|function| function.name.to_owned()).collect();
-        let mut seen = Seen { patterns: Vec::new(), unknown: Vec::new(), methods: Vec::new(), own };
+        let mut seen = Seen { own, ..Seen::default() };
         self.ast.walk(&mut |path: &[ASTNode<'_>]| {
             match path.last() {
                 Some(ASTNode::Expr(Expr::FnCall(call, position))) => seen.call(call, *position),
@@ -46,24 +79,57 @@ impl File<'_> {
                     seen.call(call, *position);
                 }
                 Some(ASTNode::Stmt(Stmt::FnCall(call, position))) => seen.call(call, *position),
+                Some(ASTNode::Stmt(statement)) => {
+                    seen.imports.extend(imported(statement).map(|(name, position)| (name.to_owned(), position)));
+                }
                 _ => {}
             }
             true
         });
+        warnings.extend(self.imports(&seen));
+        warnings.extend(self.near_hooks(&seen));
         warnings.extend(self.hiding(&seen));
         warnings.extend(self.unknown(&seen));
         warnings.extend(self.patterns(&seen));
     }
 
     fn warn(&self, position: Position, message: String) -> ScriptError {
-        self.loaded.explain().at_place(ErrorKind::Parse, self.path, position, message)
+        self.explain.at_place(ErrorKind::Parse, self.path, position, message)
+    }
+
+    fn imports(&self, seen: &Seen) -> Vec<ScriptError> {
+        let say = |(name, position): &(String, Position)| {
+            no_import(self.explain, name).map(|message| self.warn(*position, message))
+        };
+        seen.imports.iter().filter_map(say).collect()
+    }
+
+    /// Functions of the entry that look like hooks, are none, and that nobody calls: they would never run.
+    fn near_hooks(&self, seen: &Seen) -> Vec<ScriptError> {
+        if self.path != self.kit.manifest.entry {
+            return Vec::new();
+        }
+        let hooks = || Hook::ALL.into_iter().map(Hook::name);
+        let say = |function: rhai::ScriptFnMetadata<'_>| {
+            let name = function.name;
+            let is_free = function.access == FnAccess::Public && !seen.called.contains(name);
+            if !is_free || Hook::from_name(name).is_some() {
+                return None;
+            }
+            let hint = did_you_mean(name, hooks());
+            let is_meant = name.starts_with("on_") || (!hint.is_empty() && function.params.len() == 1);
+            let all = hooks().collect::<Vec<_>>().join(", ");
+            let message = format!("\"{name}\" is no hook, and nothing calls it{hint}; the hooks are {all}");
+            is_meant.then(|| *self.explain.at_function(self.path, name, message))
+        };
+        self.ast.iter_functions().filter_map(say).collect()
     }
 
     /// The language lets a script's own function be called as a method: `fn add(path, n)` is what `ctx.add(path, n)` calls.
     fn hiding(&self, seen: &Seen) -> Vec<ScriptError> {
         let of_ctx = |name: &str, args: usize| {
-            let same = |known: &standard::Known| known.name == name && known.params == args + 1;
-            standard::known().iter().any(|known| same(known) && !known.signature.is_empty())
+            let same = |known: &Known| known.name == name && known.params == args + 1;
+            known().iter().any(|known| same(known) && !known.signature.is_empty())
         };
         let own = |name: &str, args: usize| {
             self.ast.iter_functions().any(|function| function.name == name && function.params.len() == args)
@@ -80,8 +146,8 @@ impl File<'_> {
 
     fn unknown(&self, seen: &Seen) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
-            let known = standard::known().iter().map(|known| known.name.as_str());
-            let hint = did_you_mean(name, known.chain(seen.own.iter().map(String::as_str)));
+            let names = known().iter().map(|known| known.name.as_str());
+            let hint = did_you_mean(name, names.chain(seen.own.iter().map(String::as_str)));
             self.warn(*position, format!("there is no function \"{name}\"{hint}"))
         };
         seen.unknown.iter().map(say).collect()
@@ -100,9 +166,9 @@ impl File<'_> {
         };
         let say = |(pattern, position): &(Pattern, Position)| {
             let text = text(pattern)?;
-            let compiled = match self.loaded.regexes().get(&text) {
+            let compiled = match self.kit.regexes.get(&text) {
                 Lookup::Known(known) => known,
-                Lookup::New(compile) => compile.run(&self.loaded.manifest().limits),
+                Lookup::New(compile) => compile.run(&self.kit.manifest.limits),
             };
             compiled.err().map(|error| self.warn(*position, error.message))
         };
@@ -111,7 +177,12 @@ impl File<'_> {
 }
 
 /// What one file calls.
+#[derive(Default)]
 struct Seen {
+    /// What it imports, where it says so outright.
+    imports: Vec<(String, Position)>,
+    /// Every name that is called.
+    called: BTreeSet<String>,
     /// Names of functions that neither the file nor the host defines.
     unknown: Vec<(String, Position)>,
     /// Methods with the number of their arguments.
@@ -132,9 +203,10 @@ impl Seen {
         if call.is_qualified() || call.op_token.is_some() {
             return;
         }
-        let known = standard::known().iter().any(|known| known.name == name) || self.own.contains(name);
+        self.called.insert(name.to_owned());
+        let is_known = known().iter().any(|known| known.name == name) || self.own.contains(name);
         let word = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        if !known && word {
+        if !is_known && word {
             self.unknown.push((name.to_owned(), position));
         }
         if matches!(name, "find" | "find_all") {

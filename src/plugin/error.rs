@@ -119,6 +119,13 @@ impl ScriptError {
         }
     }
 
+    /// `main.rhai:38:35: what is wrong`: one line, for those who only need to know that and where.
+    pub fn in_short(&self) -> String {
+        let Some(file) = &self.file else { return self.message.clone() };
+        let places = [self.line, self.column].into_iter().flatten().map(|n| format!(":{n}"));
+        format!("{file}{}: {}", places.collect::<String>(), self.message)
+    }
+
     /// The same error at a place, with the source around it.
     #[must_use]
     pub fn at(mut self, file: &str, line: Option<u32>, column: Option<u32>, source: Option<&str>) -> Self {
@@ -210,6 +217,7 @@ mod tests {
              \x20     2 | fn on_reply(ctx) {\n      3 |     let h = 1;\n  >   4 |     ctx.get(\"hp\")\n  \
              ops so far: 2 (dropped)"
         );
+        assert_eq!(error.in_short(), "main.rhai:4:9: state has no \"hp\"");
         let json = serde_json::to_value(&error).unwrap();
         assert_eq!(json["kind"], "runtime");
         assert_eq!(json["opsDropped"], 2);

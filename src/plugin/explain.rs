@@ -5,12 +5,13 @@ use rhai::{Dynamic, EvalAltResult, LexError, ParseError, ParseErrorType, Positio
 
 use super::call::Call;
 use super::convert;
-use super::engine::Scripts;
 use super::error::{ErrorKind, Frame, ScriptError};
 use super::fault::Fault;
+use super::kit::Kit;
+use super::known::known;
 use super::limits::{Limit, Limits, Stop};
 use super::manifest::Manifest;
-use super::standard;
+use super::script::Scripts;
 use super::suggest::did_you_mean;
 
 /// What is needed to explain an error of one plugin.
@@ -24,6 +25,13 @@ struct Cause {
     kind: ErrorKind,
     limit: Option<Limit>,
     message: String,
+}
+
+impl<'a> Explain<'a> {
+    /// For the errors of a plugin.
+    pub(super) fn of(kit: &'a Kit) -> Self {
+        Self { manifest: &kit.manifest, scripts: &kit.scripts }
+    }
 }
 
 impl Explain<'_> {
@@ -166,12 +174,16 @@ impl Explain<'_> {
             }
             EvalAltResult::ErrorIndexNotFound(..) => runtime("there is no such index".to_owned()),
             EvalAltResult::ErrorDotExpr(text, _) => runtime(dot(text)),
-            EvalAltResult::ErrorModuleNotFound(path, _) => {
-                let files = self.scripts.keys().map(|file| file.trim_end_matches(".rhai"));
-                runtime(format!("the plugin has no file \"{path}.rhai\"{}", did_you_mean(path, files)))
-            }
+            EvalAltResult::ErrorModuleNotFound(path, _) => runtime(self.missing_file(path)),
             other => runtime(without_place(other)),
         }
+    }
+
+    /// `import` names a file that the plugin does not have.
+    pub(super) fn missing_file(&self, path: &str) -> String {
+        let path = path.trim_end_matches(".rhai");
+        let files = self.scripts.keys().map(|file| file.trim_end_matches(".rhai"));
+        format!("the plugin has no file \"{path}.rhai\"{}", did_you_mean(path, files))
     }
 
     /// `Ctx`, `string` and the like instead of the engine's own names; the nearest known name.
@@ -179,7 +191,7 @@ impl Explain<'_> {
         let name = signature.split([' ', '(']).next().unwrap_or(signature);
         let own: Vec<&str> = self.functions();
         let given = signature.strip_prefix(name).unwrap_or_default().trim();
-        let same: Vec<&str> = standard::known()
+        let same: Vec<&str> = known()
             .iter()
             .filter(|known| known.name == name && !known.signature.is_empty())
             .map(|known| known.signature.as_str())
@@ -187,11 +199,11 @@ impl Explain<'_> {
         if !same.is_empty() {
             return format!("\"{name}\" cannot be called with {given}; there is {}", same.join(", "));
         }
-        if standard::known().iter().any(|known| known.name == name) || own.contains(&name) {
+        if known().iter().any(|known| known.name == name) || own.contains(&name) {
             return format!("\"{name}\" cannot be called with {given}");
         }
-        let known = standard::known().iter().map(|known| known.name.as_str()).chain(own);
-        format!("there is no function \"{name}\"{}", did_you_mean(name, known))
+        let names = known().iter().map(|known| known.name.as_str()).chain(own);
+        format!("there is no function \"{name}\"{}", did_you_mean(name, names))
     }
 
     /// The functions that the plugin's files seem to define.

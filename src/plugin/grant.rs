@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::words::Words;
 use crate::world::Pointer;
 
 /// One thing that a plugin may do beyond reading and writing below its own root.
@@ -85,22 +86,24 @@ impl fmt::Display for Permission {
 }
 
 impl Permission {
-    /// What it allows, for the person who is asked: "the plugin may …".
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::StateWrite(root) => return format!("change the values below \"{root}\""),
-            Self::PromptInject(slot) => return format!("add text to the prompt ({slot})"),
-            Self::StateRead => "read the values of all plugins",
-            Self::TreeSummarise => "propose summaries of earlier messages",
-            Self::LoreSelect => "switch lore entries on and off",
-            Self::InputRewrite => "change what you write before it is sent",
-            Self::InputStop => "answer instead of the model, or stop a message",
-            Self::DisplayRewrite => "change how messages are shown",
-            Self::Tools => "offer tools to the model",
-            Self::ModelCall => "ask the model for more texts",
-            Self::Notes => "show lines under a message",
-        }
-        .to_owned()
+    /// What it allows, for people: what they are shown before they switch a plugin on.
+    pub fn in_words(&self) -> Words {
+        let about = |en: &str, zh: &str, what: &str| [("en", format!("{en}{what}")), ("zh", format!("{zh}{what}"))];
+        Words::in_languages(match self {
+            Self::StateWrite(root) => about("change values of others: ", "更改其他部分的数值：", &root.to_string()),
+            Self::PromptInject(slot) => {
+                about("add text to what the model is told: ", "在给模型的内容中加入文字：", slot)
+            }
+            Self::StateRead => about("read the values of all plugins", "读取所有插件的数值", ""),
+            Self::TreeSummarise => about("propose summaries of earlier messages", "为较早的消息提出摘要", ""),
+            Self::LoreSelect => about("switch lore entries on and off", "开启或关闭设定条目", ""),
+            Self::InputRewrite => about("change what you write before it is sent", "在发送前改写你写的内容", ""),
+            Self::InputStop => about("answer instead of the model, or stop a message", "代替模型回答，或拦下消息", ""),
+            Self::DisplayRewrite => about("change how messages are shown", "改变消息的显示方式", ""),
+            Self::Tools => about("offer tools to the model", "向模型提供工具", ""),
+            Self::ModelCall => about("ask the model for more texts", "让模型另外生成文字", ""),
+            Self::Notes => about("show lines under a message", "在消息下方显示说明", ""),
+        })
     }
 }
 
@@ -134,7 +137,8 @@ mod tests {
         ] {
             let permission: Permission = word.parse().unwrap();
             assert_eq!(permission.to_string(), word);
-            assert!(permission.in_words().contains(' '), "{word}");
+            let words = permission.in_words();
+            assert!(words.get("en").is_ascii() && !words.get("zh-CN").is_ascii(), "{words:?}");
         }
         for bad in ["", "network", "state.write:", "state.write:/", "state.read:hp", "prompt.inject:", "notes:x"] {
             assert!(bad.parse::<Permission>().is_err(), "{bad}");

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::call::{Call, Outcome};
 use super::loaded::Loaded;
 use super::run;
+use super::thread::STACK;
 
 /// A call under way. It begins when it is first awaited; dropped before that, nothing runs.
 pub type Pending = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -24,9 +25,6 @@ pub trait ScriptHost: Send + Sync {
     /// script does not define is answered at once.
     fn call(&self, plugin: Arc<Loaded>, call: Call) -> Pending;
 }
-
-/// The stack of a script's thread: what nested values may need, measured on hostile scripts.
-pub const STACK: usize = 16 << 20;
 
 /// How many calls may wait inside the pool; more wait outside, in order, and lose nothing.
 const QUEUE: usize = 64;
@@ -101,16 +99,4 @@ impl ScriptHost for Pool {
             }
         })
     }
-}
-
-/// Runs something that calls scripts directly on a thread with a script's stack, and waits for it: for tests and the
-/// command line, where nothing else has to go on meanwhile.
-///
-/// # Errors
-/// The system gives no thread, or what ran panicked.
-pub(super) fn on_script_thread<R: Send>(job: impl FnOnce() -> R + Send) -> io::Result<R> {
-    thread::scope(|scope| {
-        let thread = thread::Builder::new().name("script".to_owned()).stack_size(STACK).spawn_scoped(scope, job)?;
-        thread.join().map_err(|_| io::Error::other("the thread of the script panicked"))
-    })
 }

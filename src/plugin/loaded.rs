@@ -1,41 +1,41 @@
 //! A plugin that is ready to run: everything that can be checked without running a hook has been.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rhai::{AST, Engine};
 
 use super::call::Hook;
 use super::check;
-use super::engine::{self, Script, Scripts};
+use super::engine;
 use super::error::{ErrorKind, ScriptError};
-use super::explain;
-use super::host::on_script_thread;
+use super::explain::Explain;
+use super::kit::Kit;
 use super::limits::Limits;
 use super::manifest::{self, Manifest};
 use super::modules::Modules;
 use super::regexes::Regexes;
+use super::script::{self, Body, Script, Scripts};
 use super::source::{Origin, Source};
+use super::thread::on_script_thread;
 use crate::world::Schema;
 
 /// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
 pub struct Loaded {
-    manifest: Manifest,
+    kit: Arc<Kit>,
     origin: Origin,
     code_hash: String,
     schema: Option<Arc<Schema>>,
-    hooks: BTreeSet<Hook>,
+    hooks: BTreeMap<Hook, Body>,
     ast: AST,
     modules: Modules,
-    scripts: Scripts,
     source: Source,
-    regexes: Regexes,
     warnings: Vec<ScriptError>,
 }
 
 impl std::fmt::Debug for Loaded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Loaded({} {} {})", self.manifest.id, self.manifest.version, self.code_hash)
+        write!(f, "Loaded({} {} {})", self.id(), self.manifest().version, self.code_hash)
     }
 }
 
@@ -43,7 +43,7 @@ impl Loaded {
     /// Bytes of the longest message that it is asked to narrate an answer to: half of a text, so that a script has as much
     /// again for what it makes of it.
     pub fn longest_message(&self) -> usize {
-        self.manifest.limits.string / 2
+        self.kit.manifest.limits.string / 2
     }
 
     /// Reads, compiles and checks a plugin; `server` are the limits that its manifest may lower.
@@ -70,37 +70,27 @@ impl Loaded {
         let schema = schema(&source, &manifest)?;
         let modules = Modules::new(&scripts);
         let engine = loading_engine(&manifest.limits, &modules);
-        let explain = explain::Explain { manifest: &manifest, scripts: &scripts };
-        modules.load_all(&engine, &manifest.entry).map_err(|(path, error)| explain.load_error(&path, &error))?;
-        let entry = scripts.get(&manifest.entry).ok_or_else(|| missing(&manifest))?;
-        let ast = engine::compile(&engine, &manifest.entry, entry)
-            .map_err(|error| explain.parse_error(&manifest.entry, &error))?;
+        let kit = Kit { manifest, scripts, regexes: Regexes::default() };
+        let explain = Explain::of(&kit);
+        let entry = kit.manifest.entry.as_str();
+        modules.load_all(&engine, entry).map_err(|(path, error)| explain.load_error(&path, &error))?;
+        let script = kit.scripts.get(entry).ok_or_else(|| missing(&kit.manifest))?;
+        let ast = script::compile(&engine, entry, script).map_err(|error| explain.parse_error(entry, &error))?;
+        check::imports_at_the_top(&ast, &explain)?;
         let hooks = hooks(&ast, &explain)?;
-        let mut loaded = Self {
-            code_hash: code_hash(&source),
-            origin: source.origin,
-            regexes: Regexes::default(),
-            warnings: Vec::new(),
-            schema,
-            hooks,
-            ast,
-            modules,
-            scripts,
-            source,
-            manifest,
-        };
-        loaded.warnings = check::look(&loaded, &engine);
-        Ok(loaded)
+        let warnings = check::look(&kit, &explain, &engine);
+        let (code_hash, origin) = (code_hash(&source), source.origin);
+        Ok(Self { kit: Arc::new(kit), origin, code_hash, schema, hooks, ast, modules, source, warnings })
     }
 
     /// The id.
     pub fn id(&self) -> &str {
-        &self.manifest.id
+        &self.kit.manifest.id
     }
 
     /// The manifest.
     pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+        &self.kit.manifest
     }
 
     /// Where it was found.
@@ -120,12 +110,12 @@ impl Loaded {
 
     /// Whether the script defines a hook. If not, calling it costs nothing.
     pub fn has(&self, hook: Hook) -> bool {
-        self.hooks.contains(&hook)
+        self.hooks.contains_key(&hook)
     }
 
     /// The hooks that the script defines.
     pub fn hooks(&self) -> impl Iterator<Item = Hook> + '_ {
-        self.hooks.iter().copied()
+        self.hooks.keys().copied()
     }
 
     /// What does not keep it from running but is probably a mistake: calls of functions that nobody defines, patterns
@@ -139,6 +129,11 @@ impl Loaded {
         &self.source
     }
 
+    /// What a hook does, if the script defines it.
+    pub(super) fn body(&self, hook: Hook) -> Option<&Body> {
+        self.hooks.get(&hook)
+    }
+
     pub(super) fn ast(&self) -> &AST {
         &self.ast
     }
@@ -147,16 +142,12 @@ impl Loaded {
         self.modules.clone()
     }
 
-    pub(super) fn regexes(&self) -> &Regexes {
-        &self.regexes
+    pub(super) fn kit(&self) -> &Arc<Kit> {
+        &self.kit
     }
 
-    pub(super) fn scripts(&self) -> &Scripts {
-        &self.scripts
-    }
-
-    pub(super) fn explain(&self) -> explain::Explain<'_> {
-        explain::Explain { manifest: &self.manifest, scripts: &self.scripts }
+    pub(super) fn explain(&self) -> Explain<'_> {
+        Explain::of(&self.kit)
     }
 }
 
@@ -228,17 +219,17 @@ fn loading_engine(limits: &Limits, modules: &Modules) -> Engine {
 }
 
 /// The hooks that a script defines, each with exactly its parameters.
-fn hooks(ast: &AST, explain: &explain::Explain<'_>) -> Result<BTreeSet<Hook>, Box<ScriptError>> {
-    let mut found = BTreeSet::new();
+fn hooks(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<Hook, Body>, Box<ScriptError>> {
+    let mut found = BTreeMap::new();
     for function in ast.iter_functions() {
         let Some(hook) = Hook::from_name(function.name) else { continue };
-        if function.params.len() != 1 {
+        let [parameter] = function.params.as_slice() else {
             let (name, given) = (function.name, function.params.join(", "));
             let message =
                 format!("the hook is called with one value: write \"fn {name}(ctx)\", not \"fn {name}({given})\"");
             return Err(explain.at_function(&explain.manifest.entry, name, message));
-        }
-        found.insert(hook);
+        };
+        found.insert(hook, Body::of(ast, function.name, parameter));
     }
     Ok(found)
 }

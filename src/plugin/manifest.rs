@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
+
 use super::error::{ErrorKind, ScriptError};
 use super::grant::Permission;
 use super::limits::Limits;
-use super::settings::Setting;
+use super::settings::{BadSetting, Setting};
 use super::version::{Requirement, Version};
 use super::words::Words;
 use crate::world::Pointer;
@@ -83,7 +85,7 @@ pub struct Tool {
     /// What it does, for the model.
     pub description: String,
     /// The JSON Schema of its arguments.
-    pub parameters: serde_json::Value,
+    pub parameters: Value,
 }
 
 /// A slash command.
@@ -120,6 +122,26 @@ impl Manifest {
         let means = |command: &&Command| command.name == word || command.aliases.iter().any(|alias| alias == word);
         self.commands.iter().find(means)
     }
+
+    /// Checks what a user set and fills in the defaults: what a script finds in `ctx.config`.
+    ///
+    /// # Errors
+    /// A name that is no setting of this plugin, or a value that it does not take.
+    pub fn settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, BadSetting> {
+        if let Some(name) = given.keys().find(|name| !self.config.iter().any(|(known, _)| known == *name)) {
+            let known: Vec<&str> = self.config.iter().map(|(name, _)| name.as_str()).collect();
+            let expected = format!("the plugin has no such setting; it has: {}", known.join(", "));
+            return Err(BadSetting { name: name.clone(), expected });
+        }
+        let value = |(name, setting): &(String, Setting)| match given.get(name) {
+            None => Ok((name.clone(), setting.default.clone())),
+            Some(value) => match setting.kind.expected(value) {
+                None => Ok((name.clone(), value.clone())),
+                Some(expected) => Err(BadSetting { name: name.clone(), expected }),
+            },
+        };
+        self.config.iter().map(value).collect()
+    }
 }
 
 /// Line and column, from 1, of a byte offset.
@@ -137,6 +159,8 @@ fn tidy(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const GOOD: &str = r#"
@@ -237,5 +261,29 @@ operations = 50000
         let error = parse("id = \"a\"\ntitle = \n").unwrap_err();
         assert_eq!(error.line, Some(2));
         assert!(parse("").unwrap_err().message.contains("missing field \"id\""));
+    }
+
+    #[test]
+    fn what_is_set_is_checked_and_the_rest_filled_in() {
+        let manifest = "id = \"a\"\ntitle = \"A\"\nversion = \"1.0.0\"\napi = \"1\"\n\
+            [config.hp]\ntype = \"integer\"\ndefault = 40\nmin = 1\nmax = 99\n\
+            [config.rate]\ntype = \"number\"\ndefault = 0.5\nmax = 1\n\
+            [config.hard]\ntype = \"boolean\"\n\
+            [config.tone]\ntype = \"text\"\nchoices = [\"grim\", \"light\"]\n\
+            [config.likes]\ntype = \"list\"\ndefault = [\"tea\"]\n";
+        let manifest = Manifest::parse(manifest, "a", &Limits::default()).unwrap();
+        let settings = |given: Value| manifest.settings(given.as_object().unwrap());
+        let full = settings(json!({"hp": 7})).unwrap();
+        let expected = json!({"hp": 7, "rate": 0.5, "hard": false, "tone": "grim", "likes": ["tea"]});
+        assert_eq!(Value::Object(full), expected);
+        let check = |given: Value, message: &str| assert_eq!(settings(given).unwrap_err().to_string(), message);
+        check(json!({"mp": 1}), "\"mp\": the plugin has no such setting; it has: hp, rate, hard, tone, likes");
+        check(json!({"hp": 0}), "\"hp\": at least 1 is expected");
+        check(json!({"hp": 1.5}), "\"hp\": a whole number is expected");
+        check(json!({"hp": "7"}), "\"hp\": a whole number is expected");
+        check(json!({"rate": 2}), "\"rate\": at most 1 is expected");
+        check(json!({"hard": 1}), "\"hard\": true or false is expected");
+        check(json!({"tone": "odd"}), "\"tone\": one of grim, light is expected");
+        check(json!({"likes": [1]}), "\"likes\": a list of at most 100 texts is expected");
     }
 }

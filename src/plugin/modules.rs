@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rhai::{Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
 
-use super::engine::{self, Script, Scripts};
 use super::error::ErrorKind;
 use super::fault::{Throw, throw};
+use super::script::{self, Script, Scripts};
 use super::source::is_inside;
 
 /// The modules of one plugin by path.
@@ -66,7 +66,7 @@ impl Modules {
 }
 
 fn make(engine: &Engine, path: &str, script: &Script) -> Result<Shared<Module>, Throw> {
-    let ast = engine::compile(engine, path, script)?;
+    let ast = script::compile(engine, path, script)?;
     Module::eval_ast_as_new(Scope::new(), &ast, engine).map(Shared::from)
 }
 
@@ -78,7 +78,7 @@ impl ModuleResolver for Modules {
         path: &str,
         position: Position,
     ) -> Result<Shared<Module>, Throw> {
-        let file = if path.ends_with(".rhai") { path.to_owned() } else { format!("{path}.rhai") };
+        let file = file_of(path);
         let inside = is_inside(&file);
         let found = if inside { self.find(engine, &file) } else { Err(outside(path)) };
         found.map_err(|error| match *error {
@@ -90,10 +90,20 @@ impl ModuleResolver for Modules {
     }
 }
 
+/// The file that `import` means.
+pub(super) fn file_of(path: &str) -> String {
+    if path.ends_with(".rhai") { path.to_owned() } else { format!("{path}.rhai") }
+}
+
 fn circle(path: &str) -> Throw {
     throw(ErrorKind::Runtime, format!("import \"{path}\": the files import each other in a circle"))
 }
 
 fn outside(path: &str) -> Throw {
-    throw(ErrorKind::Permission, format!("import \"{path}\": only files of the plugin's own folder can be imported"))
+    throw(ErrorKind::Permission, outside_words(path))
+}
+
+/// `import` names something that is no file of a plugin's folder.
+pub(super) fn outside_words(path: &str) -> String {
+    format!("import \"{path}\": only files of the plugin's own folder can be imported")
 }

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rhai::{Dynamic, Scope};
+use rhai::{Caches, Dynamic, Engine, GlobalRuntimeState, Scope, Stmt};
 
 use super::answer;
 use super::call::{Answer, Call, Outcome, Usage};
@@ -36,7 +36,7 @@ pub(super) fn failed(plugin: &Loaded, call: Call, why: &str) -> Outcome {
 }
 
 fn execute(plugin: &Arc<Loaded>, call: Call) -> Outcome {
-    let running = Arc::new(Running::new(Arc::clone(plugin), call));
+    let running = Arc::new(Running::new(Arc::clone(plugin.kit()), call));
     let returned = evaluate(plugin, &running);
     let (mut outcome, refused) = running.take();
     let ended = match (&refused, returned) {
@@ -57,12 +57,52 @@ fn execute(plugin: &Arc<Loaded>, call: Call) -> Outcome {
     outcome
 }
 
-fn evaluate(plugin: &Loaded, running: &Arc<Running>) -> Result<Dynamic, Throw> {
-    let engine = engine::for_call(running, plugin.modules());
-    let mut scope = Scope::new();
-    let ctx = Ctx(Arc::clone(running));
-    let value = engine.call_fn::<Dynamic>(&mut scope, plugin.ast(), running.call.hook.name(), (ctx,))?;
+/// Runs the file's own statements, which bring its imports and constants, and then those of the hook. The hook is not
+/// called: of an error that nothing may catch the engine would only say where the call was, and this one comes from nowhere.
+fn evaluate(plugin: &Arc<Loaded>, running: &Arc<Running>) -> Result<Dynamic, Throw> {
+    let Some(body) = plugin.body(running.call.hook) else { return Ok(Dynamic::UNIT) };
+    let (engine, ast) = (engine_for(plugin, running), plugin.ast());
+    let (mut global, mut caches, mut scope) = (engine.new_global_runtime_state(), Caches::new(), Scope::new());
+    global.source = Some(plugin.manifest().entry.as_str().into());
+    global.lib.push(ast.shared_lib().clone());
+    drop(run_all(&engine, &mut global, &mut caches, &mut scope, ast.statements())?);
+    scope.rewind(0);
+    scope.push(body.parameter.clone(), Ctx(Arc::clone(running)));
+    // Inside a function: what is declared there is no constant of the file, and a call from there is one level deeper.
+    (global.level, global.scope_level) = (1, 1);
+    let value = run_all(&engine, &mut global, &mut caches, &mut scope, &body.statements)?;
     running.watch.tripped().map_or(Ok(value), |limit| Err(stop(Stop::Limit(limit))))
+}
+
+#[expect(
+    deprecated,
+    reason = "the only door to statements with a state of their own; the version of the engine is pinned"
+)]
+fn run_all(
+    engine: &Engine,
+    global: &mut GlobalRuntimeState,
+    caches: &mut Caches,
+    scope: &mut Scope<'_>,
+    statements: &[Stmt],
+) -> Result<Dynamic, Throw> {
+    engine.eval_statements_raw(global, caches, scope, statements)
+}
+
+/// An engine for one call: with its watch, its log, and the plugin's own modules.
+fn engine_for(plugin: &Arc<Loaded>, running: &Arc<Running>) -> Engine {
+    let mut engine = engine::base(running.limits());
+    engine.set_module_resolver(plugin.modules());
+    let watched = Arc::clone(running);
+    engine.on_progress(move |operations| watched.watch.progress(operations).map(Dynamic::from));
+    let printing = Arc::clone(running);
+    engine.on_print(move |line| printing.log(line));
+    let (debugging, plugin) = (Arc::clone(running), Arc::clone(plugin));
+    engine.on_debug(move |line, file, position| {
+        let file = file.unwrap_or(&plugin.manifest().entry);
+        let (at, _) = plugin.explain().author_place(file, position);
+        debugging.log(&format!("{file}:{} {line}", at.unwrap_or_default()));
+    });
+    engine
 }
 
 /// A call that failed or refused proposes nothing. Rolls stay: what has been rolled has been rolled.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use serde::Deserialize;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 use toml::Spanned;
 
-use super::manifest::Manifest;
 use super::words::Words;
 
 /// One setting.
@@ -63,31 +62,9 @@ pub struct BadSetting {
 const MAX_TEXT: usize = 4_096;
 const MAX_LIST: usize = 100;
 
-impl Manifest {
-    /// Checks what a user set and fills in the defaults: what a script finds in `ctx.config`.
-    ///
-    /// # Errors
-    /// A name that is no setting of this plugin, or a value that it does not take.
-    pub fn settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, BadSetting> {
-        if let Some(name) = given.keys().find(|name| !self.config.iter().any(|(known, _)| known == *name)) {
-            let known: Vec<&str> = self.config.iter().map(|(name, _)| name.as_str()).collect();
-            let expected = format!("the plugin has no such setting; it has: {}", known.join(", "));
-            return Err(BadSetting { name: name.clone(), expected });
-        }
-        let value = |(name, setting): &(String, Setting)| match given.get(name) {
-            None => Ok((name.clone(), setting.default.clone())),
-            Some(value) => match setting.kind.expected(value) {
-                None => Ok((name.clone(), value.clone())),
-                Some(expected) => Err(BadSetting { name: name.clone(), expected }),
-            },
-        };
-        self.config.iter().map(value).collect()
-    }
-}
-
 impl SettingKind {
     /// What was expected, when the value does not fit.
-    fn expected(&self, value: &Value) -> Option<String> {
+    pub(super) fn expected(&self, value: &Value) -> Option<String> {
         match (self, value) {
             (Self::Integer { min, max }, Value::Number(number)) => match number.as_i64() {
                 None => Some("a whole number is expected".to_owned()),
@@ -212,36 +189,4 @@ fn whole(bound: &Spanned<f64>) -> Result<i64, Fault> {
 
 fn json(value: toml::Value) -> Option<Value> {
     serde_json::to_value(value).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::plugin::Limits;
-
-    #[test]
-    fn what_is_set_is_checked_and_the_rest_filled_in() {
-        let manifest = "id = \"a\"\ntitle = \"A\"\nversion = \"1.0.0\"\napi = \"1\"\n\
-            [config.hp]\ntype = \"integer\"\ndefault = 40\nmin = 1\nmax = 99\n\
-            [config.rate]\ntype = \"number\"\ndefault = 0.5\nmax = 1\n\
-            [config.hard]\ntype = \"boolean\"\n\
-            [config.tone]\ntype = \"text\"\nchoices = [\"grim\", \"light\"]\n\
-            [config.likes]\ntype = \"list\"\ndefault = [\"tea\"]\n";
-        let manifest = Manifest::parse(manifest, "a", &Limits::default()).unwrap();
-        let settings = |given: Value| manifest.settings(given.as_object().unwrap());
-        let full = settings(json!({"hp": 7})).unwrap();
-        let expected = json!({"hp": 7, "rate": 0.5, "hard": false, "tone": "grim", "likes": ["tea"]});
-        assert_eq!(Value::Object(full), expected);
-        let check = |given: Value, message: &str| assert_eq!(settings(given).unwrap_err().to_string(), message);
-        check(json!({"mp": 1}), "\"mp\": the plugin has no such setting; it has: hp, rate, hard, tone, likes");
-        check(json!({"hp": 0}), "\"hp\": at least 1 is expected");
-        check(json!({"hp": 1.5}), "\"hp\": a whole number is expected");
-        check(json!({"hp": "7"}), "\"hp\": a whole number is expected");
-        check(json!({"rate": 2}), "\"rate\": at most 1 is expected");
-        check(json!({"hard": 1}), "\"hard\": true or false is expected");
-        check(json!({"tone": "odd"}), "\"tone\": one of grim, light is expected");
-        check(json!({"likes": [1]}), "\"likes\": a list of at most 100 texts is expected");
-    }
 }

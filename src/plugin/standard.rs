@@ -28,37 +28,6 @@ pub(super) fn modules() -> [Shared<Module>; 3] {
     ALL.clone()
 }
 
-/// A function that scripts can call.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Known {
-    pub(super) name: String,
-    /// How many arguments it takes, the one before the dot included.
-    pub(super) params: usize,
-    /// How it is written, where the registration says so.
-    pub(super) signature: String,
-}
-
-/// Every function that scripts can call, for "did you mean" and for `check`.
-pub(super) fn known() -> &'static [Known] {
-    static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
-        let describe = |info: rhai::FuncInfo<'_>| {
-            let (name, params) = (info.metadata.name.to_string(), info.metadata.num_params);
-            let described = info.metadata.params_info.first().is_some_and(|first| first.starts_with("ctx:"));
-            let inner = info.metadata.params_info.iter().skip(1).map(|p| p.as_str()).collect::<Vec<_>>().join(", ");
-            let signature = if described { format!("ctx.{name}({inner})") } else { String::new() };
-            Some(Known { name, params, signature })
-        };
-        let mut known = super::engine::base(&Limits::default()).collect_fn_metadata(None, describe, true);
-        for (name, params) in [("print", 1), ("debug", 1), ("type_of", 1), ("call", 1), ("Fn", 1), ("is_def_fn", 2)] {
-            known.push(Known { name: name.to_owned(), params, signature: String::new() });
-        }
-        known.sort();
-        known.dedup();
-        known
-    });
-    &KNOWN
-}
-
 fn bounded() -> Module {
     let mut module = Module::new();
     waiting(&mut module);

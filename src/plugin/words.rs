@@ -18,6 +18,13 @@ impl Words {
         Self { first: text.into(), by_language: Vec::new() }
     }
 
+    /// A text in several languages, as pairs of tag and text.
+    pub fn in_languages<'a>(texts: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        let by_language: Vec<_> = texts.into_iter().map(|(tag, text)| (tag.to_owned(), text)).collect();
+        let first = by_language.first().map(|(_, text)| text.clone()).unwrap_or_default();
+        Self { first, by_language }
+    }
+
     /// The text in `language` (a tag like `zh-CN`): the exact tag, else its language, else English, else the first.
     pub fn get(&self, language: &str) -> &str {
         match best(self.by_language.iter().map(|(tag, _)| tag.as_str()), language) {

@@ -71,6 +71,6 @@ pub struct PluginSetting {
     pub enabled: bool,
     /// Its settings, as given.
     pub config: Map<String, Value>,
-    /// Permissions granted, as words of the manifest.
+    /// Permissions granted, as words of the manifest; empty = none.
     pub grants: Vec<String>,
 }

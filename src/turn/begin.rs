@@ -13,7 +13,7 @@ use crate::tree::edit::Refusal;
 use crate::tree::{CardRef, Kind, PersonaRef, PluginSetting, Role, Session};
 
 use super::hooks::{Proposal, Stage};
-use super::{NewSession, Parts, TurnError, cast, force};
+use super::{NewSession, Parts, PluginChoice, TurnError, cast, force};
 
 /// Begins a session.
 pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
@@ -87,7 +87,7 @@ async fn cards(
 /// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs.
 struct Suggested {
     model: Option<String>,
-    plugins: Vec<PluginSetting>,
+    plugins: Vec<PluginChoice>,
 }
 
 impl Suggested {
@@ -100,27 +100,25 @@ impl Suggested {
             let loaded = parts.catalogue.get(plugin.get("id")?.as_str()?)?;
             let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
             let config = loaded.manifest().settings(&config).map(|_| config).unwrap_or_default();
-            Some(PluginSetting { id: loaded.id().to_owned(), enabled: true, config, grants: Vec::new() })
+            Some(PluginChoice::on(loaded.id(), config))
         });
         Self { model, plugins: plugins.collect() }
     }
 }
 
-/// Checked plugin settings: each plugin is installed, its settings and grants fit, and they get on with each other; a
-/// narrator plays in its own session. Switching a plugin on without naming grants gives it what its manifest asks for,
-/// which is what the owner was shown.
-pub fn settings(parts: &Parts, mut plugins: Vec<PluginSetting>, model: &str) -> Result<Vec<PluginSetting>, TurnError> {
+/// Checked plugin settings: each plugin can run, its settings and grants fit, and they get on with each other; a narrator
+/// plays in its own session.
+pub fn settings(parts: &Parts, mut plugins: Vec<PluginChoice>, model: &str) -> Result<Vec<PluginSetting>, TurnError> {
     let narrator = model.strip_prefix("plugin:").filter(|id| parts.catalogue.get(id).is_some());
     if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
-        let (config, grants) = (Map::new(), Vec::new());
-        plugins.insert(0, PluginSetting { id: id.to_owned(), enabled: true, config, grants });
+        plugins.insert(0, PluginChoice::on(id, Map::new()));
     }
     for (i, plugin) in plugins.iter().enumerate() {
         if plugins.iter().take(i).any(|other| other.id == plugin.id) {
             return Err(invalid(format!("\"{}\" is named twice", plugin.id)));
         }
     }
-    plugins.iter_mut().try_for_each(|plugin| fits(parts, plugin))?;
+    let plugins = plugins.into_iter().map(|plugin| fitting(parts, plugin)).collect::<Result<Vec<_>, _>>()?;
     get_on(parts, &plugins)?;
     Ok(plugins)
 }
@@ -129,19 +127,20 @@ fn invalid(message: String) -> TurnError {
     TurnError::Invalid { field: "plugins", message }
 }
 
-/// Whether a plugin is there and takes its settings and grants.
-fn fits(parts: &Parts, plugin: &mut PluginSetting) -> Result<(), TurnError> {
-    let missing = || invalid(format!("no plugin \"{}\" is installed", plugin.id));
-    let manifest = parts.catalogue.get(&plugin.id).ok_or_else(missing)?.manifest();
-    manifest.settings(&plugin.config).map_err(|error| invalid(format!("{}: {error}", plugin.id)))?;
+/// What comes of a choice, if the plugin can run and takes its settings and grants.
+fn fitting(parts: &Parts, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
+    let PluginChoice { id, enabled, config, grants } = choice;
+    let absent = || match parts.catalogue.broken(&id) {
+        Some(broken) => invalid(format!("the plugin \"{id}\" {broken}")),
+        None => invalid(format!("no plugin \"{id}\" is installed")),
+    };
+    let manifest = parts.catalogue.get(&id).ok_or_else(absent)?.manifest();
+    manifest.settings(&config).map_err(|error| invalid(format!("{id}: {error}")))?;
     let asked_for: Vec<String> = manifest.permissions.iter().map(ToString::to_string).collect();
-    if let Some(grant) = plugin.grants.iter().find(|grant| !asked_for.contains(grant)) {
-        return Err(invalid(format!("{}: it does not ask for the permission \"{grant}\"", plugin.id)));
+    if let Some(grant) = grants.iter().flatten().find(|grant| !asked_for.contains(grant)) {
+        return Err(invalid(format!("{id}: it does not ask for the permission \"{grant}\"")));
     }
-    if plugin.grants.is_empty() {
-        plugin.grants = asked_for;
-    }
-    Ok(())
+    Ok(PluginSetting { id, enabled, config, grants: grants.unwrap_or(asked_for) })
 }
 
 /// Whether those that are switched on can play together.

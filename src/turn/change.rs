@@ -19,7 +19,7 @@ use crate::world::{Operation, ProblemKind, Section, fold};
 use super::force::{self, Wanted};
 use super::hooks::Proposal;
 use super::scene::{self, Look, Scene};
-use super::{Parts, Started, TurnError, begin};
+use super::{Parts, PluginChoice, Started, TurnError, begin};
 
 /// Changes the world by hand.
 pub async fn change(
@@ -74,7 +74,7 @@ pub async fn set_plugins(
     parts: &Arc<Parts>,
     caller: UserId,
     session: SessionId,
-    plugins: Vec<PluginSetting>,
+    plugins: Vec<PluginChoice>,
 ) -> Result<i64, TurnError> {
     let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
     let held = held.ok_or(Refusal::NotFound("the session"))?;

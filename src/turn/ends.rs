@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::ids::{NodeId, SessionId};
-use crate::store::{Ending, WriteError};
+use crate::store::{Ending, Trace, WriteError};
 use crate::tree::{Delta, Status};
 
 use super::Parts;
@@ -17,9 +17,21 @@ pub fn interrupted() -> Fault {
     Fault::new("interrupted", message, "try again: what had arrived is kept")
 }
 
-/// The ending of a reply that failed outside the machine.
-pub fn failed(mut metadata: Map<String, Value>, fault: &Fault, content: String, reasoning: String) -> Ending {
+/// The ending of a reply that failed outside the machine. `trace` is what is known of its prompt, which may be nothing: what it
+/// was to be asked with and why it ended stands there all the same.
+pub fn failed(
+    mut metadata: Map<String, Value>,
+    mut trace: Trace,
+    fault: &Fault,
+    content: String,
+    reasoning: String,
+) -> Ending {
     metadata.insert("error".into(), json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
+    for key in ["model", "params", "error"] {
+        if let Some(known) = metadata.get(key).filter(|_| !trace.head.contains_key(key)) {
+            trace.head.insert(key.to_owned(), known.clone());
+        }
+    }
     Ending {
         status: Status::Error,
         content,
@@ -27,7 +39,7 @@ pub fn failed(mut metadata: Map<String, Value>, fault: &Fault, content: String, 
         name: None,
         metadata,
         delta: Delta::default(),
-        trace: None,
+        trace: Some(trace),
         asked: None,
     }
 }

@@ -33,7 +33,10 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
             },
             // A plugin that is gone for now stays in force: its values keep their schema.
             (None, Some(known)) => plugins.push(known.clone()),
-            (None, None) => problems.push(trouble("plugin_missing", "it is not installed".into(), &setting.id)),
+            (None, None) => {
+                let message = catalogue.broken(&setting.id).unwrap_or_else(|| "is not installed".into());
+                problems.push(trouble("plugin_missing", format!("it {message}"), &setting.id));
+            }
         }
     }
     if plugins == before.plugins {
@@ -86,7 +89,10 @@ pub fn players(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Player>
 /// The plugins in force that are not loaded, or with other code than the one recorded, as problems.
 pub fn unlike(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Trouble> {
     let problem = |plugin: &PluginInForce| match catalogue.get(&plugin.id) {
-        None => Some(trouble("plugin_missing", "it is in force here but not installed now".into(), &plugin.id)),
+        None => {
+            let now = catalogue.broken(&plugin.id).unwrap_or_else(|| "is not installed now".into());
+            Some(trouble("plugin_missing", format!("it is in force here but {now}"), &plugin.id))
+        }
         Some(loaded) if loaded.code_hash() != plugin.code_hash => {
             let now = &loaded.manifest().version;
             let message = format!("version {} is in force here, but other code ran: version {now}", plugin.version);

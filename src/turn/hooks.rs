@@ -1,15 +1,15 @@
 //! Running one hook of every plugin in force, in order: each sees the world with the earlier ones' operations folded in;
 //! one plugin's failure drops only its own (`docs/modders.md`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
 use crate::ids::SessionId;
 use crate::plugin::{
-    Answer, Call, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError, ScriptHost, Seeds, Strikes,
-    order,
+    Answer, Call, ErrorKind, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError, ScriptHost,
+    Seeds, Strikes, order,
 };
 use crate::store::PluginInForce;
 use crate::tree::{Delta, Note, Trouble};
@@ -68,12 +68,14 @@ pub struct Proposal {
 pub struct Hooks {
     host: Arc<dyn ScriptHost>,
     strikes: Mutex<HashMap<(SessionId, String), (Strikes, bool)>>,
+    /// Failures of `quick_replies` that the log has already.
+    told: Mutex<HashSet<(String, ErrorKind)>>,
 }
 
 impl Hooks {
     /// Hooks run by a host.
     pub fn new(host: Arc<dyn ScriptHost>) -> Self {
-        Self { host, strikes: Mutex::new(HashMap::new()) }
+        Self { host, strikes: Mutex::default(), told: Mutex::default() }
     }
 
     /// Runs `hook` of every plugin on the stage, after what `so_far` holds already.
@@ -99,7 +101,9 @@ impl Hooks {
         let call = call(hook, stage, player, Arc::clone(&proposal.world));
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
         self.record(stage.session, &id, outcome.hit_limit());
-        if let Some(error) = &outcome.error {
+        if let Some(error) = &outcome.error
+            && (hook != Hook::QuickReplies || self.is_news(&id, error.kind))
+        {
             tell(stage, error);
         }
         take(hook, stage, player, outcome, proposal);
@@ -118,6 +122,11 @@ impl Hooks {
             let (counter, out) = strikes.entry(key).or_default();
             *out = counter.record(hit_limit) || *out;
         }
+    }
+
+    /// Whether the log does not have a failure yet: one of `quick_replies` comes again with every look.
+    fn is_news(&self, plugin: &str, kind: ErrorKind) -> bool {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert((plugin.to_owned(), kind))
     }
 
     /// Forgets the strikes of a session: its plugins were set anew.

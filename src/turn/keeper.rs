@@ -6,28 +6,46 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::ids::NodeId;
-use crate::store::{Ending, Orphan, Tx};
+use crate::store::{Ending, Orphan, Trace, Tx};
 
 use super::{Parts, TurnError, ends};
 
-/// Partial texts are saved this often.
-const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// Every so many saves the sweeper looks for replies that nobody holds.
-const SWEEP_EVERY: u32 = 30;
+/// How often what runs is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Rhythm {
+    /// Partial texts are saved this often (`docs/domain.md` 5.3).
+    pub save: Duration,
+    /// What a reply was asked with is saved so long after it was asked: those that end before cost nothing.
+    pub soon: Duration,
+    /// Every so many saves the sweeper looks for replies that nobody holds.
+    pub sweep: u32,
+}
+
+impl Default for Rhythm {
+    fn default() -> Self {
+        Self { save: Duration::from_secs(1), soon: Duration::from_millis(100), sweep: 30 }
+    }
+}
 
 /// Saves and sweeps for ever.
 pub async fn keep(parts: &Arc<Parts>) {
-    let mut ticks = tokio::time::interval(SAVE_EVERY);
+    let rhythm = parts.rhythm;
+    let mut ticks = tokio::time::interval(rhythm.save);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    for tick in (0..SWEEP_EVERY).cycle() {
-        ticks.tick().await;
+    let mut ticked = 0;
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => ticked += 1,
+            () = parts.requests.until_new() => tokio::time::sleep(rhythm.soon).await,
+        }
         if let Err(error) = save(parts).await {
             tracing::error!("partial replies could not be saved: {error}");
         }
-        if tick == SWEEP_EVERY - 1
-            && let Err(error) = end_orphans(parts).await
-        {
-            tracing::error!("the sweeper failed: {error}");
+        if ticked >= rhythm.sweep {
+            ticked = 0;
+            if let Err(error) = end_orphans(parts).await {
+                tracing::error!("the sweeper failed: {error}");
+            }
         }
     }
 }
@@ -69,12 +87,15 @@ pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
         if parts.live.running(orphan.node).is_some() {
             continue;
         }
-        let name = name(parts, &orphan).await?;
+        let (name, trace) = known(parts, &orphan).await?;
         let (session, node) = (orphan.session, orphan.node);
-        let ending = ends::failed(orphan.metadata, &ends::interrupted(), orphan.content, orphan.reasoning);
+        let ending = ends::failed(orphan.metadata, trace, &ends::interrupted(), orphan.content, orphan.reasoning);
         // It may have ended by itself between the look and now; then there is nothing to do.
         match ends::commit(parts, session, node, 0, Ending { name, ..ending }).await {
-            Ok(()) => ended += 1,
+            Ok(()) => {
+                tracing::info!(%session, %node, code = "interrupted", "a reply that nobody held was ended");
+                ended += 1;
+            }
             Err(crate::store::WriteError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -82,14 +103,16 @@ pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
     Ok(ended)
 }
 
-/// The name under which a placeholder stands.
-async fn name(parts: &Arc<Parts>, orphan: &Orphan) -> Result<Option<String>, TurnError> {
+/// The name under which a placeholder stands, and what was saved of its prompt.
+async fn known(parts: &Arc<Parts>, orphan: &Orphan) -> Result<(Option<String>, Trace), TurnError> {
     let (session, node) = (orphan.session, orphan.node);
     parts
         .store
         .read(move |reader| {
-            let Some(held) = reader.any_session(session)? else { return Ok(None) };
-            Ok(reader.node(&held, node)?.and_then(|placed| placed.node.name))
+            let Some(held) = reader.any_session(session)? else { return Ok(Default::default()) };
+            let Some(placed) = reader.node(&held, node)? else { return Ok(Default::default()) };
+            let trace = reader.trace(&placed)?.unwrap_or_default();
+            Ok((placed.node.name, trace))
         })
         .await
 }

@@ -45,11 +45,12 @@ use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
 use crate::provider::OpenAi;
 use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
+use crate::tree::Role;
 use crate::tree::edit::Refusal;
-use crate::tree::{PluginSetting, Role};
 
+pub use keeper::Rhythm;
 pub use models::{Models, UnknownModel, Writer};
-pub use scene::{QuickReply, Tip};
+pub use scene::{Offered, QuickReply, Tip};
 pub use trace::{Rebuilt, read_trace};
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
@@ -112,13 +113,33 @@ pub struct NewSession {
     /// Its title; the first character's name by default.
     pub title: Option<String>,
     /// The plugins; what the first character suggests by default.
-    pub plugins: Option<Vec<PluginSetting>>,
+    pub plugins: Option<Vec<PluginChoice>>,
     /// The model; what the first character suggests, else the server's default.
     pub model: Option<String>,
     /// `tree` or `linear`.
     pub mode: Option<String>,
     /// Parameters passed on to the model.
     pub params: Map<String, Value>,
+}
+
+/// What somebody chooses for one plugin of a session. [`crate::tree::PluginSetting`] is what comes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginChoice {
+    /// The plugin.
+    pub id: String,
+    /// Whether it plays.
+    pub enabled: bool,
+    /// Its settings, as given.
+    pub config: Map<String, Value>,
+    /// Permissions granted; `None` = what its manifest asks for, which is what people are shown.
+    pub grants: Option<Vec<String>>,
+}
+
+impl PluginChoice {
+    /// A plugin switched on, with what its manifest asks for.
+    pub fn on(id: &str, config: Map<String, Value>) -> Self {
+        Self { id: id.to_owned(), enabled: true, config, grants: None }
+    }
 }
 
 /// Replies to generate.
@@ -203,6 +224,8 @@ pub(crate) struct Parts {
     pub catalogue: Arc<Catalogue>,
     pub models: Arc<Models>,
     pub hooks: hooks::Hooks,
+    /// How often what runs is kept.
+    pub rhythm: Rhythm,
     /// What running replies were asked with.
     pub requests: requests::Requests,
     pub clock: Arc<dyn Clock>,
@@ -246,6 +269,8 @@ pub struct Needs {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<Ids>,
+    /// How often what runs is kept.
+    pub rhythm: Rhythm,
 }
 
 impl Turns {
@@ -258,6 +283,7 @@ impl Turns {
             catalogue: needs.catalogue,
             models: needs.models,
             hooks: hooks::Hooks::new(needs.host),
+            rhythm: needs.rhythm,
             requests: requests::Requests::default(),
             clock: needs.clock,
             ids: needs.ids,
@@ -341,7 +367,7 @@ impl Turns {
         &self,
         caller: UserId,
         session: SessionId,
-        plugins: Vec<PluginSetting>,
+        plugins: Vec<PluginChoice>,
     ) -> Result<i64, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.own(async move { change::set_plugins(&parts, caller, session, plugins).await }).await
@@ -369,8 +395,8 @@ impl Turns {
         scene::tip(reader, &scene::Look::at(&self.parts, caller, session, leaf))
     }
 
-    /// The replies that plugins offer at a tip.
-    pub async fn offered(&self, tip: Tip) -> Vec<QuickReply> {
+    /// What plugins offer at a tip.
+    pub async fn offered(&self, tip: Tip) -> Offered {
         scene::offered(&self.parts, tip).await
     }
 

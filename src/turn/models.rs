@@ -27,6 +27,8 @@ struct Entry {
     id: String,
     models: Vec<String>,
     client: OpenAi,
+    /// Why it cannot be asked: its key is not there.
+    unusable: Option<String>,
     told: Mutex<Told>,
 }
 
@@ -41,6 +43,13 @@ struct Told {
 impl Entry {
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writer(&self, model: &str) -> Result<Writer, UnknownModel> {
+        match &self.unusable {
+            Some(reason) => Err(UnknownModel::Unusable { provider: self.id.clone(), reason: reason.clone() }),
+            None => Ok(Writer::Model { client: self.client.clone(), model: model.to_owned() }),
+        }
     }
 
     /// Whether it offers a model of that name: as the settings say, or where they say nothing, as it told itself.
@@ -78,10 +87,26 @@ pub enum UnknownModel {
     /// The plugin is not there or does not narrate.
     #[error("no plugin \"{0}\" is loaded that can narrate")]
     Narrator(String),
+    /// The plugin is there and cannot run.
+    #[error("the plugin \"{id}\" {broken}")]
+    Broken {
+        /// The plugin.
+        id: String,
+        /// `is broken: main.rhai:3:1: why`.
+        broken: String,
+    },
+    /// The provider cannot be asked.
+    #[error("the provider \"{provider}\" cannot be used: {reason}")]
+    Unusable {
+        /// The provider.
+        provider: String,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Models {
-    /// The models of a configuration. A key that cannot be read is a log line now and an honest error when it is used.
+    /// The models of a configuration. A key that is not there is a log line now and an honest error when it is used.
     pub fn new(config: &Config, catalogue: Arc<Catalogue>) -> Self {
         let providers = config.providers.iter().map(|provider| entry(provider, config)).collect();
         Self { providers, catalogue, default: config.generation.model.clone() }
@@ -93,22 +118,61 @@ impl Models {
     /// Nobody or more than one has that name.
     pub fn find(&self, name: &str) -> Result<Writer, UnknownModel> {
         if let Some(id) = name.strip_prefix("plugin:") {
-            let narrator = self.catalogue.get(id).filter(|plugin| plugin.has(Hook::Narrate));
-            return narrator
-                .map(|plugin| Writer::Narrator(Arc::clone(plugin)))
-                .ok_or_else(|| UnknownModel::Narrator(id.to_owned()));
+            return self.narrator(id);
         }
         if let Some((provider, model)) = name.split_once('/')
             && let Some(entry) = self.providers.iter().find(|entry| entry.id == provider)
         {
-            return Ok(Writer::Model { client: entry.client.clone(), model: model.to_owned() });
+            return entry.writer(model);
         }
         let mut offering = self.providers.iter().filter(|entry| entry.offers(name));
         match (offering.next(), offering.next()) {
-            (Some(entry), None) => Ok(Writer::Model { client: entry.client.clone(), model: name.to_owned() }),
+            (Some(entry), None) => entry.writer(name),
             (Some(_), Some(_)) => Err(UnknownModel::Ambiguous(name.to_owned())),
             (None, _) => Err(UnknownModel::None(name.to_owned())),
         }
+    }
+
+    fn narrator(&self, id: &str) -> Result<Writer, UnknownModel> {
+        match self.catalogue.get(id).filter(|plugin| plugin.has(Hook::Narrate)) {
+            Some(plugin) => Ok(Writer::Narrator(Arc::clone(plugin))),
+            None => Err(match self.catalogue.broken(id) {
+                Some(broken) => UnknownModel::Broken { id: id.to_owned(), broken },
+                None => UnknownModel::Narrator(id.to_owned()),
+            }),
+        }
+    }
+
+    /// Looks whether the default model can be anything at all, for the one who starts the server: `Err` is a mistake in
+    /// the settings. What may still come right (a plugin is mended, a provider tells its models) is a line in the log.
+    ///
+    /// # Errors
+    /// Says why no such model can be.
+    pub fn check_default(&self, config: &Config) -> Result<(), String> {
+        let error = match self.find(&self.default) {
+            Ok(_) => return Ok(()),
+            Err(error) => error,
+        };
+        let asks_its_server = self.providers.iter().any(|entry| entry.models.is_empty());
+        let meant = match self.default.split_once('/') {
+            Some((word, model)) => config.nearest_provider(word).map(|id| format!("; did you mean \"{id}/{model}\"?")),
+            None => None,
+        };
+        match error {
+            UnknownModel::Broken { .. } | UnknownModel::Unusable { .. } => {}
+            UnknownModel::None(_) if meant.is_none() && asks_its_server => {}
+            UnknownModel::None(_) => return Err(format!("{error}{}", meant.unwrap_or_else(|| self.choice()))),
+            UnknownModel::Ambiguous(_) | UnknownModel::Narrator(_) => return Err(format!("{error}{}", self.choice())),
+        }
+        tracing::warn!(model = self.default, "sessions that name no model cannot be answered as it stands: {error}");
+        Ok(())
+    }
+
+    /// What could stand there instead.
+    fn choice(&self) -> String {
+        let narrators = self.narrators().map(|plugin| format!("\"plugin:{}\"", plugin.id()));
+        let ids = self.providers.iter().map(|entry| format!("\"{}/…\"", entry.id));
+        format!("; there are {}", narrators.chain(ids).collect::<Vec<_>>().join(", "))
     }
 
     /// Tokens that a model's prompt and reply may have together, if its provider has told.
@@ -149,9 +213,16 @@ impl Models {
         }
     }
 
-    /// The providers: id, client, and the models that the configuration names.
+    /// The providers that can be asked: id, client, and the models that the configuration names.
     pub fn providers(&self) -> impl Iterator<Item = (&str, &OpenAi, &[String])> {
-        self.providers.iter().map(|entry| (entry.id.as_str(), &entry.client, entry.models.as_slice()))
+        let usable = self.providers.iter().filter(|entry| entry.unusable.is_none());
+        usable.map(|entry| (entry.id.as_str(), &entry.client, entry.models.as_slice()))
+    }
+
+    /// The providers that cannot: id, why, and the models that the configuration names.
+    pub fn unusable(&self) -> impl Iterator<Item = (&str, &str, &[String])> {
+        let why = self.providers.iter().filter_map(|entry| Some((entry, entry.unusable.as_deref()?)));
+        why.map(|(entry, why)| (entry.id.as_str(), why, entry.models.as_slice()))
     }
 
     /// The plugins that narrate.
@@ -161,11 +232,11 @@ impl Models {
 }
 
 fn entry(provider: &Provider, config: &Config) -> Entry {
-    let key = match provider.key() {
-        Ok(key) => key,
+    let (key, unusable) = match provider.key() {
+        Ok(key) => (key, None),
         Err(error) => {
-            tracing::warn!(provider = %provider.id, "the key cannot be read: {error}");
-            None
+            tracing::warn!(provider = %provider.id, "none of its models can be used: {error}");
+            (None, Some(error.to_string()))
         }
     };
     let generation = &config.generation;
@@ -187,6 +258,7 @@ fn entry(provider: &Provider, config: &Config) -> Entry {
         id: provider.id.clone(),
         models: provider.models.clone(),
         client: OpenAi::new(endpoint),
+        unusable,
         told: Mutex::default(),
     }
 }

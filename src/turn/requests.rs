@@ -1,10 +1,11 @@
-//! What running replies were asked with: parameters, seed and prompt. Kept in memory until the reply ends, and on disk as soon
-//! as it has run for a while, so that also a reply which is cut off can say why it exists.
+//! What running replies were asked with: parameters, seed and prompt. Kept in memory until the reply ends, and put on disk
+//! when it does not end at once, so that also a reply which is cut off can say why it exists.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
+use tokio::sync::Notify;
 
 use crate::ids::NodeId;
 use crate::store::Trace;
@@ -20,12 +21,21 @@ pub struct Request {
 
 /// Those of all running replies.
 #[derive(Debug, Default)]
-pub struct Requests(Mutex<HashMap<NodeId, (Arc<Request>, bool)>>);
+pub struct Requests {
+    known: Mutex<HashMap<NodeId, (Arc<Request>, bool)>>,
+    new: Notify,
+}
 
 impl Requests {
     /// Keeps a request until its reply ends.
     pub fn keep(&self, node: NodeId, request: Request) {
         self.lock().insert(node, (Arc::new(request), false));
+        self.new.notify_one();
+    }
+
+    /// Waits until there is one that was kept since the last time.
+    pub async fn until_new(&self) {
+        self.new.notified().await;
     }
 
     /// Those that are not on disk.
@@ -49,6 +59,6 @@ impl Requests {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, (Arc<Request>, bool)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -70,8 +70,9 @@ pub async fn run(parts: Arc<Parts>, job: Job) {
         let written = running.written();
         running.close();
         let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
-        let trace = sent.map(|sent| sent.trace.clone());
-        let ending = Ending { name, trace, ..ends::failed(metadata, &fault, written.content, written.reasoning) };
+        let trace = sent.map(|sent| sent.trace.clone()).unwrap_or_default();
+        let ending = ends::failed(metadata, trace, &fault, written.content, written.reasoning);
+        let ending = Ending { name, ..ending };
         if let Err(error) = ends::commit(&parts, session, node, step, ending).await {
             tracing::error!(%session, %node, "nor could its failure: {error}; the sweeper will try again");
         }

@@ -7,7 +7,7 @@ use crate::plugin::{Answer, Hook, NodeFacts, Recent, Seeds};
 use crate::prompt::{Cast, tags};
 use crate::store::{Held, Page, Placed, Reader, RulesInForce, Show};
 use crate::tree::edit::Refusal;
-use crate::tree::{Kind, Node, Role, Session};
+use crate::tree::{Kind, Node, Role, Session, Trouble};
 use crate::world::World;
 
 use super::cast::{self, Voice};
@@ -146,6 +146,15 @@ pub struct QuickReply {
     pub send: String,
 }
 
+/// What plugins offer at a leaf.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// The replies.
+    pub replies: Vec<QuickReply>,
+    /// Why some plugin offers none.
+    pub problems: Vec<Trouble>,
+}
+
 /// The end of a line, where plugins are asked what they offer.
 pub struct Tip {
     scene: Scene,
@@ -163,8 +172,8 @@ pub(super) fn tip(reader: &mut Reader<'_>, look: &Look) -> Result<Tip, TurnError
     Ok(Tip { scene, before })
 }
 
-/// The replies that plugins offer at a tip.
-pub(super) async fn offered(parts: &Parts, tip: Tip) -> Vec<QuickReply> {
+/// What plugins offer at a tip. Nothing is written: what goes wrong here stands in no node.
+pub(super) async fn offered(parts: &Parts, tip: Tip) -> Offered {
     let Tip { scene, before } = tip;
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
@@ -177,16 +186,16 @@ pub(super) async fn offered(parts: &Parts, tip: Tip) -> Vec<QuickReply> {
     stage.recent = scene.recent.iter().take(earlier).cloned().collect();
     let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
     let proposal = parts.hooks.run(Hook::QuickReplies, &stage, so_far).await;
-    let mut offered = Vec::new();
+    let mut replies = Vec::new();
     for (plugin, answer) in proposal.answers {
-        if let Answer::QuickReplies(replies) = answer {
+        if let Answer::QuickReplies(offered) = answer {
             let own = |reply: crate::plugin::QuickReply| QuickReply {
                 plugin: plugin.clone(),
                 label: reply.label,
                 send: reply.send,
             };
-            offered.extend(replies.into_iter().map(own));
+            replies.extend(offered.into_iter().map(own));
         }
     }
-    offered
+    Offered { replies, problems: proposal.delta.problems }
 }

@@ -4,10 +4,12 @@ import { runKeys } from "./actions/commands.js";
 import { readHosts, readLibrary } from "./actions/library.js";
 import { arrive } from "./actions/travel.js";
 import { here, readWorld } from "./actions/world.js";
+import { messageOf } from "./lib/focus.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
 import { recall } from "./lib/storage.js";
+import { age } from "./model/deltas.js";
 import { route, setTheme, theme } from "./model/page.js";
-import { line, peekNode, session } from "./model/story.js";
+import { byHand, line, peekNode, session } from "./model/story.js";
 import { me } from "./net/api.js";
 import { App, loadAhead } from "./views/app.js";
 
@@ -15,9 +17,7 @@ setTheme(theme.peek());
 await setLocale(chooseLocale([recall("language") ?? "", ...navigator.languages]));
 
 addEventListener("keydown", (event) => {
-  const article = event.target instanceof Element ? event.target.closest("[data-node]") : null;
-  const id = article instanceof HTMLElement ? (article.dataset["node"] ?? null) : null;
-  runKeys(event, peekNode(id));
+  runKeys(event, peekNode(messageOf(event.target)));
 });
 
 // A failed first question is told by the reading of the library or the story that follows it.
@@ -34,8 +34,10 @@ effect(() => {
 
 effect(() => {
   const nid = here();
-  // A line that changed may carry another world to the same place.
+  // A line that changed has messages whose doings nobody knows yet, or carries another world to the same place.
   void line.value;
+  void byHand.value;
+  void age.value;
   untracked(() => void readWorld(nid));
 });
 

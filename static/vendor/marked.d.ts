@@ -1,2 +1,2 @@
 export { Marked } from "marked";
-export type { Token, Tokens, TokensList } from "marked";
+export type { Token, TokenizerAndRendererExtension, Tokens, TokensList } from "marked";

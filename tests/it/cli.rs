@@ -55,7 +55,11 @@ struct Serving {
 
 impl Serving {
     fn start(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::start_with(command, Stdio::null())
+    }
+
+    fn start_with(command: &mut Command, log: Stdio) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
@@ -228,6 +232,56 @@ fn a_quota_is_no_full_disk() {
     let said = refused(clotho(folder.path()).env("CLOTHO_STORAGE__MAX_DATABASE_MB", "1"));
     says(&said, &["quota", "storage.max_database_mb"]);
     assert!(!said.contains("disk"), "{said}");
+}
+
+/// A default model that can be none is refused with its place, before anything is touched; what would have been right is
+/// said.
+#[test]
+fn a_model_that_cannot_be_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("config.toml");
+    let provider =
+        |more: &str| format!("[[providers]]\nid = \"local\"\nbase_url = \"http://127.0.0.1:9/v1\"\n{more}\n");
+    let check = |text: String, words: &[&str]| {
+        std::fs::write(&file, text).unwrap();
+        says(&refused(&mut clotho(folder.path())), words);
+    };
+    let place = "config.toml:2:1: [generation] model: ";
+    let model = |name: &str| format!("[generation]\nmodel = \"{name}\"\n");
+    check(model("gpt"), &[place, "no model is named \"gpt\"", "\"plugin:lantern-keep\""]);
+    check(model("plugin:nobody"), &[place, "no plugin \"nobody\"", "\"plugin:lantern-keep\""]);
+    check(model("plugin:combat"), &[place, "no plugin \"combat\" is loaded that can narrate"]);
+    check(model("loocal/tiny") + &provider(""), &[place, "did you mean \"local/tiny\"?"]);
+    check(model("tiny") + &provider("models = [\"small\"]"), &[place, "\"tiny\"", "\"local/…\""]);
+    std::fs::remove_file(&file).unwrap();
+    let said = refused(clotho(folder.path()).env("CLOTHO_GENERATION__MODEL", "gpt"));
+    says(&said, &["environment CLOTHO_GENERATION__MODEL: [generation] model: "]);
+    assert!(!folder.path().join("data").exists(), "nothing was begun");
+}
+
+/// What may still come right keeps nobody from the server: a key that is missing, a model that its server has not told yet,
+/// a plugin that is broken. The log says each.
+#[test]
+fn what_may_come_right_is_only_said() {
+    let folder = TempDir::new().unwrap();
+    let provider = "[[providers]]\nid = \"local\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+    std::fs::create_dir_all(folder.path().join("plugins/sick")).unwrap();
+    std::fs::write(folder.path().join("plugins/sick/plugin.toml"), "id = 7\n").unwrap();
+    for (text, words) in [
+        (format!("{provider}api_key_env = \"CLOTHOS_KEY\"\n"), ["local", "no variable \"CLOTHOS_KEY\""]),
+        (format!("[generation]\nmodel = \"tiny\"\n{provider}"), ["cannot be answered", "\"tiny\""]),
+        (
+            "[plugins]\ndir = \"plugins\"\n[generation]\nmodel = \"plugin:sick\"\n".to_owned(),
+            ["is broken", "plugin.toml:1:6"],
+        ),
+    ] {
+        std::fs::write(folder.path().join("config.toml"), text).unwrap();
+        let log = std::fs::File::create(folder.path().join("log")).unwrap();
+        let serving = Serving::start_with(&mut clotho(folder.path()), log.into());
+        assert!(serving.get("/healthz").starts_with("HTTP/1.1 200"));
+        drop(serving);
+        says(&std::fs::read_to_string(folder.path().join("log")).unwrap(), &words);
+    }
 }
 
 /// A data directory that cannot be written or used is named, with what to do about it.

@@ -107,7 +107,7 @@ describe("the adventure", () => {
     await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("button", { name: "中文" }).click();
-    await page.getByRole("list", { name: "指令" }).getByRole("button", { name: /\/look.*看/ }).waitFor();
+    await page.getByRole("list", { name: "指令" }).getByRole("button", { name: /\/看.*看看四周/ }).waitFor();
     await close();
   });
 
@@ -242,7 +242,7 @@ describe("a story with a model", () => {
     assert.equal(await fact("Model"), "mock/m");
     const { params } = (await clotho.api("GET", `${chat(path)}/node/${reply.id}`)).metadata;
     assert.deepEqual([params.temperature, params.seed], [model.requests[0].temperature, model.requests[0].seed]);
-    assert.equal(await fact("Parameters"), `Temperature: 0.4, Seed: ${params.seed}`);
+    assert.equal(await fact("Parameters"), `Temperature: 0.4, Seed: ${params.seed}, Max tokens: ${model.requests[0].max_tokens}`);
     await why.locator("summary", { hasText: "messages" }).click();
     assert.deepEqual(await why.locator(".sent pre").allInnerTexts(), model.requests[0].messages.map((message) => message.content));
     assert.match((await why.locator(".sent pre").allInnerTexts()).join(), /I lower my guard\./);

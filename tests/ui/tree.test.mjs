@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, bleed, browser, chat, clotho, composer, last, line, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import { REFUSED, bleed, browser, chat, clotho, composer, focused, last, line, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 
 describe("the tree", () => {
   /** You -> reply -> You -> reply, by the server alone. */
@@ -19,6 +19,16 @@ describe("the tree", () => {
     return { path, ids };
   }
 
+  /** Two tabs of one reader that show the same story. @param {string} path */
+  async function twoTabs(path) {
+    const { page, close } = await reader(browser);
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    for (const tab of [page, other]) await tab.goto(clotho.base + path);
+    for (const tab of [page, other]) await until(async () => (await texts(tab)).length === 5, "both tabs show the story");
+    return { page, other, close };
+  }
+
   test("S1-15 S1-14: a deep link shows the line of its node and moves nothing", async () => {
     const { page, close } = await reader(browser);
     const { path, ids } = await grown();
@@ -30,7 +40,7 @@ describe("the tree", () => {
     await page.getByRole("button", { name: "Back to the story" }).click();
     await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is shown");
     await page.goto(`${clotho.base}${path}/${ids[0]}`);
-    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === ids[0], "the linked message has the focus");
+    await until(async () => (await focused(page)) === ids[0], "the linked message has the focus");
     await page.goto(`${clotho.base}${path}/${ids[3]}`);
     await page.getByRole("button", { name: "Go on from here" }).click();
     await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD has moved");
@@ -59,14 +69,9 @@ describe("the tree", () => {
   });
 
   test("S4-48 S4-21: a message left out in one tab is grey in the other, with words and a sign, and no model reads it", async () => {
-    const { page, close } = await reader(browser);
     const { path, ids } = await grown();
-    const other = await page.context().newPage();
-    other.setDefaultTimeout(20_000);
-    await page.goto(clotho.base + path);
-    await other.goto(clotho.base + path);
+    const { page, other, close } = await twoTabs(path);
     const snow = (tab) => tab.locator(`.message:has([data-node="${ids[1]}"])`);
-    await snow(other).waitFor();
     const colour = () => snow(other).locator(".prose").evaluate((prose) => getComputedStyle(prose).color);
     const before = await colour();
     await use(snow(page), "Leave out of what the model reads");
@@ -86,13 +91,8 @@ describe("the tree", () => {
   });
 
   test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply by itself", async () => {
-    const { page, close } = await reader(browser);
     const { path, ids } = await grown();
-    const other = await page.context().newPage();
-    other.setDefaultTimeout(20_000);
-    await page.goto(clotho.base + path);
-    await other.goto(clotho.base + path);
-    await until(async () => (await texts(other)).length === 5, "both tabs show the story");
+    const { page, other, close } = await twoTabs(path);
     await use(page.locator(".message").nth(2), "Go back here");
     await until(async () => (await texts(other)).at(-1) === "Snow.", "the second tab went back too");
     const held = model.hold(["Seen ", "by both."]);
@@ -108,20 +108,52 @@ describe("the tree", () => {
     await close();
   });
 
-  test("search finds what was left behind, marks it, and opens its branch there", async () => {
+  test("search finds what was left behind, marks it, opens its branch there, and goes on from it or comes back", async () => {
     const { page, close } = await reader(browser);
     const { path, ids } = await grown("Masts, heliotrope in the dusk.");
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
     await until(async () => (await clotho.api("GET", "/api/search?q=heliotrope")).items.some((hit) => hit.nodeId === ids[3]), "the index has it");
+    const found = async () => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("heliotrope");
+      const hit = page.getByRole("option").filter({ hasText: "another timeline" }).first();
+      await hit.waitFor();
+      assert.equal(await hit.locator("mark").first().innerText(), "heliotrope");
+      await hit.click();
+      await until(async () => (await focused(page)) === ids[3], "the found message has the focus");
+      assert.equal((await texts(page)).at(-1), "Masts, heliotrope in the dusk.");
+      assert.equal((await session(path)).activeLeafId, ids[1], "the story itself has not moved");
+    };
     await page.goto(clotho.base);
+    await found();
+    await page.getByRole("button", { name: "Back to the story" }).click();
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is shown");
+    await found();
+    await page.getByRole("button", { name: "Go on from here" }).click();
+    await until(async () => (await session(path)).activeLeafId === ids[3], "the story stands there now");
+    model.say(["A lamp."]);
+    await say(page, "What else?");
+    await until(async () => (await texts(page)).at(-1) === "A lamp.", "and goes on");
+    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is elsewhere");
+    await found();
+    await page.getByRole("button", { name: "Go on from here" }).click();
+    await page.getByRole("button", { name: "Back to there" }).click();
+    await until(async () => (await session(path)).activeLeafId === ids[1], "one press leads back");
+    await close();
+  });
+
+  test("a hit in the story as it stands is only brought into view", async () => {
+    const { page, close } = await reader(browser);
+    const { path, ids } = await grown("Masts, jacaranda in the dusk.");
+    await until(async () => (await clotho.api("GET", "/api/search?q=jacaranda")).items.some((hit) => hit.nodeId === ids[3]), "the index has it");
+    await page.goto(clotho.base + path);
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill("heliotrope");
-    const hit = page.getByRole("option").filter({ hasText: "another timeline" }).first();
-    await hit.waitFor();
-    assert.equal(await hit.locator("mark").first().innerText(), "heliotrope");
-    await hit.click();
-    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === (await session(path)).activeLeafId, "the found message has the focus");
-    assert.equal((await texts(page)).at(-1), "Masts, heliotrope in the dusk.");
+    await page.getByRole("combobox").fill("jacaranda");
+    await page.getByRole("option").first().click();
+    await until(async () => (await focused(page)) === ids[3], "the found message has the focus");
+    assert.equal(await page.getByText("You are looking at another timeline.").count(), 0);
+    await composer(page).waitFor();
     await close();
   });
 
@@ -221,7 +253,7 @@ describe("the tree", () => {
     await page.getByText("Line 259,").waitFor();
     const early = (await clotho.api("GET", `${chat(path)}/projection?limit=500`)).items[20];
     await page.goto(`${clotho.base}${path}/${early.id}`);
-    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("data-node"))) === early.id, "a link far up the line leads there");
+    await until(async () => (await focused(page)) === early.id, "a link far up the line leads there");
     assert.equal(await page.getByText("You are looking at another timeline.").count(), 0, "it is no other timeline");
     await page.getByRole("button", { name: "To the newest message" }).click();
     await page.getByText("Line 259,").waitFor();
@@ -254,12 +286,41 @@ describe("the library", () => {
     await close();
   });
 
-  test("a story that is not there says so", async () => {
+  test("stories of one name can be told apart: by how their newest message begins, by when, by how much there is", async () => {
+    const { page, close } = await reader(browser);
+    const titled = { title: "Three of a name" };
+    for (const words of ["To the east.", "To the west.", "**Nowhere** at all."]) {
+      const path = await newStory(titled);
+      await clotho.api("POST", `${chat(path)}/message`, { parentId: (await session(path)).activeLeafId, content: words });
+    }
+    // The server may or may not say how much there is: both are shown as they come.
+    await page.route("**/api/sessions", async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const [first, second, ...others] = body.items;
+      first.counts = { nodes: 9, branches: 2, turns: 3 };
+      delete second.counts;
+      await route.fulfill({ response, json: { ...body, items: [first, second, ...others] } });
+    });
+    await page.goto(clotho.base);
+    const rows = page.locator(".session", { hasText: "Three of a name" });
+    await until(async () => (await rows.count()) === 3, "they are there");
+    assert.deepEqual(await rows.locator(".preview").allInnerTexts(), ["Nowhere at all.", "To the west.", "To the east."]);
+    assert.match(await rows.first().innerText(), /Rin · 3 turns · 2 timelines · this minute/);
+    assert.match(await rows.nth(1).innerText(), /Rin · this minute/);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close();
+  });
+
+  test("a story that is not there says so, and nothing else waits for it", async () => {
     const { page, close } = await reader(browser, { expected: REFUSED });
-    await page.goto(`${clotho.base}/s/00000000-0000-4000-8000-000000000000`);
-    await page.getByText("There is no such story here.").waitFor();
-    await page.locator(".blank").getByRole("button", { name: "Stories" }).click();
-    await page.getByRole("heading", { name: /Begin something new|Or begin with a character/ }).waitFor();
+    for (const address of ["00000000-0000-4000-8000-000000000000", "nonsense"]) {
+      await page.goto(`${clotho.base}/s/${address}`);
+      await page.getByText("There is no such story here.").waitFor();
+      assert.equal(await page.locator(".waiting, .world").count(), 0, "nothing is still loading");
+      await page.locator(".blank").getByRole("button", { name: "Stories" }).click();
+      await page.getByRole("heading", { name: /Begin something new|Or begin with a character/ }).waitFor();
+    }
     await close();
   });
 });

@@ -11,11 +11,11 @@ use crate::http::query::{Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::limit;
 use crate::http::wire::messages::{Checkout, Head, seen};
-use crate::http::wire::node::ChatMessageNode;
+use crate::http::wire::node::{ChatMessageNode, Trouble};
 use crate::http::wire::tree::{LineQuery, Projection, QuickReply};
 use crate::ids::NodeId;
 use crate::store::{Actor, Held, Reader, Show};
-use crate::turn::{self, Tip, Turns};
+use crate::turn::{Offered, Tip, Turns};
 
 struct Line {
     items: Vec<ChatMessageNode>,
@@ -54,12 +54,14 @@ pub async fn projection(
     };
     let mut sight = sight(&app, &request, caller, sid, read).await?;
     let tip = sight.seen.as_mut().and_then(|line| line.tip.take());
-    let quick_replies = match tip {
-        Some(tip) => app.turns.offered(tip).await.into_iter().map(QuickReply::from).collect(),
-        None => Vec::new(),
+    let Offered { replies, problems } = match tip {
+        Some(tip) => app.turns.offered(tip).await,
+        None => Offered::default(),
     };
+    let quick_replies = replies.into_iter().map(QuickReply::from).collect();
+    let problems = problems.into_iter().map(Trouble::from).collect();
     sight.shown(|Line { items, next, leaf, op, tip: _ }| {
-        Reply::ok(&Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies })
+        Reply::ok(&Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies, problems })
     })
 }
 
@@ -67,12 +69,6 @@ pub async fn projection(
 fn tip(turns: &Turns, reader: &mut Reader<'_>, caller: Caller, sid: Sid, leaf: NodeId) -> Option<Tip> {
     let read = turns.tip(reader, caller.0, sid.0, leaf);
     read.inspect_err(|error| tracing::warn!(session = %sid.0, "no quick replies: {error}")).ok()
-}
-
-impl From<turn::QuickReply> for QuickReply {
-    fn from(one: turn::QuickReply) -> Self {
-        Self { plugin: one.plugin, label: one.label, send: one.send }
-    }
 }
 
 /// Moves HEAD: to the leaf last visited below a node, or exactly there.

@@ -37,6 +37,13 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
         items.extend(missing.map(|name| model(format!("{id}/{name}"), id, name, None)));
         items.extend(told.iter().map(|info| model(format!("{id}/{}", info.id), id, &info.id, Some(info))));
     }
+    for (id, why, named) in app.models.unusable() {
+        let (code, message) = ("provider_misconfigured".to_owned(), why.to_owned());
+        problems.push(ProviderProblem { provider: id.to_owned(), code, message });
+        let unusable =
+            |name: &String| Model { unusable: Some(why.to_owned()), ..model(format!("{id}/{name}"), id, name, None) };
+        items.extend(named.iter().map(unusable));
+    }
     let default = &app.models.default;
     for item in &mut items {
         item.is_default = item.id == *default || (item.name == *default && item.provider != "plugin");
@@ -65,5 +72,6 @@ fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> Mo
         prompt_price: info.and_then(|info| info.prompt_price),
         completion_price: info.and_then(|info| info.completion_price),
         is_default: false,
+        unusable: None,
     }
 }

@@ -55,16 +55,17 @@ pub struct PluginInfo {
     pub hooks: Vec<&'static str>,
     /// Whether it can be a model: `plugin:<id>`.
     pub narrates: bool,
-    /// What it asks to be allowed, for the person who switches it on.
-    pub asks: Vec<Asked>,
+    /// What it asks for, to be shown before it is switched on.
+    pub permissions: Vec<PermissionInfo>,
 }
 
-/// A permission that a plugin asks for.
+/// One thing that a plugin asks for.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Asked {
-    /// The word in `grants`.
-    pub grant: String,
-    /// What it allows, in plain words: "the plugin may …".
+#[schema(as = Permission)]
+pub struct PermissionInfo {
+    /// The word for it, as in `grants`.
+    pub name: String,
+    /// What it allows, in the reader's language.
     pub words: String,
 }
 
@@ -150,6 +151,8 @@ pub struct Model {
     pub completion_price: Option<f64>,
     /// Whether sessions that name no model use it.
     pub is_default: bool,
+    /// Why it cannot be used; null = it can.
+    pub unusable: Option<String>,
 }
 
 /// The models that can be asked.
@@ -211,14 +214,8 @@ impl PluginInfo {
             warnings: warnings.iter().filter_map(|warning| serde_json::to_value(warning).ok()).collect(),
             hooks: loaded.map(|loaded| loaded.hooks().map(crate::plugin::Hook::name).collect()).unwrap_or_default(),
             narrates: loaded.is_some_and(|loaded| loaded.has(crate::plugin::Hook::Narrate)),
-            asks: manifest.map(|manifest| manifest.permissions.iter().map(Asked::new).collect()).unwrap_or_default(),
+            permissions: manifest.map(|manifest| permissions(manifest, language)).unwrap_or_default(),
         }
-    }
-}
-
-impl Asked {
-    fn new(permission: &Permission) -> Self {
-        Self { grant: permission.to_string(), words: permission.in_words() }
     }
 }
 
@@ -237,6 +234,12 @@ impl PluginDetail {
             files: loaded.map(|loaded| loaded.source().files.keys().cloned().collect()).unwrap_or_default(),
         }
     }
+}
+
+fn permissions(manifest: &Manifest, language: &str) -> Vec<PermissionInfo> {
+    let info =
+        |one: &Permission| PermissionInfo { name: one.to_string(), words: one.in_words().get(language).to_owned() };
+    manifest.permissions.iter().map(info).collect()
 }
 
 fn manifest_json(manifest: &Manifest, language: &str) -> Value {

@@ -10,6 +10,7 @@ use super::{given, some_objects};
 use crate::http::error::ApiError;
 use crate::store::Held;
 use crate::tree;
+use crate::turn::PluginChoice;
 
 /// The most characters that play in one session.
 const CHARACTERS: usize = 16;
@@ -85,9 +86,9 @@ pub struct PluginSetting {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub config: Map<String, Value>,
-    /// Permissions; none given = what its manifest asks for.
+    /// Permissions; `[]` = none. Left out = what its manifest asks for.
     #[serde(default)]
-    pub grants: Vec<String>,
+    pub grants: Option<Vec<String>>,
 }
 
 const fn yes() -> bool {
@@ -245,12 +246,12 @@ impl From<&tree::PluginSetting> for PluginSetting {
             id: plugin.id.clone(),
             enabled: plugin.enabled,
             config: plugin.config.clone(),
-            grants: plugin.grants.clone(),
+            grants: Some(plugin.grants.clone()),
         }
     }
 }
 
-impl From<PluginSetting> for tree::PluginSetting {
+impl From<PluginSetting> for PluginChoice {
     fn from(plugin: PluginSetting) -> Self {
         Self { id: plugin.id, enabled: plugin.enabled, config: plugin.config, grants: plugin.grants }
     }

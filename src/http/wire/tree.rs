@@ -8,7 +8,7 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::ids::{Id, NodeRef, SessionRef, UserRef};
-use super::node::ChatMessageNode;
+use super::node::{ChatMessageNode, Trouble};
 use crate::oplog::{Effect, Operation};
 use crate::store::Sketch;
 use crate::tree::{Kind, Role, Status};
@@ -206,6 +206,8 @@ pub struct Projection {
     pub op: i64,
     /// Replies that plugins offer at the end of the line.
     pub quick_replies: Vec<QuickReply>,
+    /// Why a plugin offers none; what went wrong while a message was made stands on the message.
+    pub problems: Vec<Trouble>,
 }
 
 /// A reply that a plugin offers.
@@ -217,6 +219,12 @@ pub struct QuickReply {
     pub label: String,
     /// What is sent.
     pub send: String,
+}
+
+impl From<crate::turn::QuickReply> for QuickReply {
+    fn from(reply: crate::turn::QuickReply) -> Self {
+        Self { plugin: reply.plugin, label: reply.label, send: reply.send }
+    }
 }
 
 /// Which line, and which part of it.

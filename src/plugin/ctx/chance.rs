@@ -85,7 +85,7 @@ impl Running {
             ));
         }
         let n = u32::try_from(done.rolls.len()).unwrap_or(u32::MAX);
-        let plugin = self.plugin.id();
+        let plugin = self.plugin.manifest.id.as_str();
         let same = |old: &&Roll| old.plugin == plugin && old.hook == hook.name() && old.n == n && old.spec == spec;
         let fall = match self.call.recorded.iter().find(same) {
             Some(old) => Fall { dice: old.dice.clone(), total: old.total },

@@ -15,8 +15,8 @@ use super::dice::Roll;
 use super::error::ErrorKind;
 use super::fault::{Throw, throw};
 use super::grant::Permission;
+use super::kit::Kit;
 use super::limits::{Limits, Watch};
-use super::loaded::Loaded;
 use crate::world::pointer::MAX_DEPTH;
 use crate::world::{Operation, Pointer, Problem, World};
 
@@ -32,7 +32,7 @@ pub(super) struct Ctx(pub(super) Arc<Running>);
 
 /// One running call: what it was given, and what it has done so far.
 pub(super) struct Running {
-    pub(super) plugin: Arc<Loaded>,
+    pub(super) plugin: Arc<Kit>,
     pub(super) call: Call,
     pub(super) watch: Watch,
     done: Mutex<Done>,
@@ -54,8 +54,8 @@ pub(super) struct Done {
 }
 
 impl Running {
-    pub(super) fn new(plugin: Arc<Loaded>, call: Call) -> Self {
-        let limits = &plugin.manifest().limits;
+    pub(super) fn new(plugin: Arc<Kit>, call: Call) -> Self {
+        let limits = &plugin.manifest.limits;
         let done = Done {
             world: Arc::clone(&call.world),
             operations: Vec::new(),
@@ -73,7 +73,7 @@ impl Running {
     }
 
     pub(super) fn limits(&self) -> &Limits {
-        &self.plugin.manifest().limits
+        &self.plugin.manifest.limits
     }
 
     pub(super) fn done(&self) -> MutexGuard<'_, Done> {
@@ -112,7 +112,7 @@ impl Running {
 
     /// The place that a script's path names: relative to the plugin's root, or with a leading slash from the top.
     fn resolve(&self, function: &str, path: &str) -> Result<Pointer, Throw> {
-        let root = &self.plugin.manifest().state.root;
+        let root = &self.plugin.manifest.state.root;
         let malformed = |why: String| throw(ErrorKind::Runtime, format!("{function}(\"{path}\"): {why}"));
         if path.starts_with('/') {
             return path.parse().map_err(|error| malformed(format!("{error}")));
@@ -129,12 +129,12 @@ impl Running {
 
     fn may_read(&self, place: &Pointer) -> bool {
         let reads_all = || self.call.grants.contains(&Permission::StateRead);
-        place.below(&self.plugin.manifest().state.root).is_some() || reads_all() || self.may_write(place)
+        place.below(&self.plugin.manifest.state.root).is_some() || reads_all() || self.may_write(place)
     }
 
     fn may_write(&self, place: &Pointer) -> bool {
         let covers = |grant: &Permission| matches!(grant, Permission::StateWrite(root) if place.below(root).is_some());
-        place.below(&self.plugin.manifest().state.root).is_some() || self.call.grants.iter().any(covers)
+        place.below(&self.plugin.manifest.state.root).is_some() || self.call.grants.iter().any(covers)
     }
 
     /// A place that this plugin may read.

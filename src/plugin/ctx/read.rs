@@ -202,7 +202,7 @@ impl Running {
     fn command(&self) -> Dynamic {
         match self.typed() {
             None => Dynamic::UNIT,
-            Some(typed) => match self.plugin.manifest().command(typed.word) {
+            Some(typed) => match self.plugin.manifest.command(typed.word) {
                 Some(command) => command.name.as_str().into(),
                 None => typed.word.into(),
             },
@@ -281,7 +281,7 @@ fn end(text: &str, room: usize) -> &str {
 }
 
 fn language(running: &Running) -> ImmutableString {
-    let written = &running.plugin.manifest().languages;
+    let written = &running.plugin.manifest.languages;
     let wanted = running.call.language.as_str();
     match words::best(written.iter().map(String::as_str), wanted).and_then(|at| written.get(at)) {
         Some(tag) => tag.as_str().into(),

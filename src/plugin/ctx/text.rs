@@ -96,7 +96,7 @@ impl Running {
     /// A compiled pattern that may be run over this text.
     fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<regex::Regex, Throw> {
         self.in_time()?;
-        let compiled = match self.plugin.regexes().get(pattern) {
+        let compiled = match self.plugin.regexes.get(pattern) {
             Lookup::Known(known) => known,
             Lookup::New(compile) => {
                 self.count_fresh(function)?;

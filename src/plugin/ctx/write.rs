@@ -185,7 +185,7 @@ impl Running {
                 format!("{}: one call may change {most} things at most", named(name, path)),
             ));
         }
-        let operation = Operation::new(place, change, why, self.plugin.id());
+        let operation = Operation::new(place, change, why, self.plugin.manifest.id.as_str());
         let problems = fold(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
         done.problems.extend(problems.into_iter().map(|problem| crate::world::Problem { operation: at, ..problem }));
         done.operations.push(operation);

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 
 use super::call::{Call, Outcome};
 use super::error::{ErrorKind, ScriptError};
-use super::host::on_script_thread;
 use super::loaded::Loaded;
 use super::run;
+use super::thread::on_script_thread;
 use crate::world::{Change, Operation, Pointer, Rules, World, fold};
 use case::Case;
 

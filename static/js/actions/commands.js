@@ -1,5 +1,8 @@
 // Every command of the page, registered once: what it is called, which keys run it, when it can run.
+import { drawn, focusedMessage, isFocusLost } from "../lib/focus.js";
 import { isTyping, pressed } from "../lib/keys.js";
+import { focusOn } from "../model/story.js";
+import { shown } from "../tree/line.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { ChatNode } from "../lib/wire.d.ts" */
@@ -15,6 +18,7 @@ import { isTyping, pressed } from "../lib/keys.js";
  * @property {string[]} [keys]
  * @property {"page" | "message"} scope keys of message commands work while a message is focused
  * @property {(context: Context) => boolean} [enabled]
+ * @property {(context: Context) => boolean} [waits] it cannot run, but soon can again: its button stays, dimmed
  * @property {(context: Context) => unknown} run
  */
 
@@ -41,9 +45,23 @@ export function canRun(id, node = null) {
   return command(id).enabled?.({ node }) ?? true;
 }
 
+/** Whether a command that cannot run now only waits for something. @param {string} id @param {ChatNode | null} [node] */
+export function isWaiting(id, node = null) {
+  return command(id).waits?.({ node }) ?? false;
+}
+
 /** @param {string} id @param {ChatNode | null} [node] */
 export function run(id, node = null) {
-  if (canRun(id, node)) command(id).run({ node });
+  if (canRun(id, node)) void perform(command(id), node);
+}
+
+/** Runs a command. Who used a button of a message that is no longer there finds the message itself. @param {Command} what @param {ChatNode | null} node */
+async function perform(what, node) {
+  const held = focusedMessage();
+  await what.run({ node });
+  if (held === null) return;
+  await drawn();
+  if (isFocusLost() && shown.peek().includes(held)) focusOn(held);
 }
 
 /**
@@ -52,14 +70,13 @@ export function run(id, node = null) {
  * @param {ChatNode | null} node the focused message
  */
 export function runKeys(event, node) {
-  if (event.isComposing) return;
+  if (event.isComposing || event.defaultPrevented) return;
   for (const { id, keys = [], scope } of commands.values()) {
     const hit = keys.find((shortcut) => pressed(event, shortcut));
     if (!hit || (scope === "message" && !node)) continue;
-    if (isTyping(event.target) && !hit.startsWith("mod+")) continue;
+    if (isTyping(event.target) && !hit.startsWith("mod+") && hit !== "Escape") continue;
     if (!canRun(id, node)) continue;
     event.preventDefault();
-    command(id).run({ node });
-    return;
+    return run(id, node);
   }
 }

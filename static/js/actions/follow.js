@@ -2,6 +2,7 @@
 import { t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
 import { speak, tell } from "../model/page.js";
+import { doubtDeltas } from "../model/deltas.js";
 import * as library from "../model/library.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
@@ -87,6 +88,7 @@ function heard(frame) {
   const wish = story.applyFrame(frame);
   if (wish.resume) resume(wish.resume);
   if (frame.type === "session.updated" && story.session.peek()) library.putSession(/** @type {any} */ (story.session.peek()));
+  if (frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects)) doubtDeltas();
   if (wish.refresh) void refresh().then(() => wish.finished && announce(wish.finished));
 }
 

@@ -1,12 +1,12 @@
 // Commands of the page itself: search, language, looks.
 import { locale, setLocale } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
-import { openDialog, setTheme, theme } from "../model/page.js";
+import { dialog, dismiss, notices, openDialog, setTheme, theme } from "../model/page.js";
 import * as api from "../net/api.js";
 import { register } from "./commands.js";
 
 /** @import { Locale } from "../lib/i18n.js" */
-/** @import { Trace } from "../lib/wire.d.ts" */
+/** @import { Id, Trace } from "../lib/wire.d.ts" */
 
 /** @param {Locale} next */
 export async function speakIn(next) {
@@ -52,6 +52,19 @@ register({
 });
 
 register({
+  id: "page.dismiss",
+  label: "command.dismiss",
+  icon: "close",
+  scope: "page",
+  keys: ["Escape"],
+  enabled: () => notices.value.length > 0 && dialog.value === null,
+  run: () => {
+    const newest = notices.peek().at(-1);
+    if (newest) dismiss(newest.id);
+  },
+});
+
+register({
   id: "message.why",
   label: "command.why",
   icon: "why",
@@ -61,13 +74,20 @@ register({
   run: ({ node }) => node && openDialog({ kind: "why", nid: node.id }),
 });
 
-/** Everything the server recorded about how a node came to be. @param {string} sid @param {string} nid */
-export async function readWhy(sid, nid) {
-  const [trace, delta] = await Promise.all([api.trace(sid, nid).catch(noTrace), api.delta(sid, nid)]);
-  return { trace, delta };
+/**
+ * Everything the server recorded about how a node came to be, and about others beside it. Only what a model wrote has a trace.
+ * @param {Id} sid @param {Id} nid @param {boolean} isWritten whether a model wrote it @param {(Id | null)[]} others
+ */
+export async function readWhy(sid, nid, isWritten, others) {
+  const [trace, delta, ...deltas] = await Promise.all([
+    isWritten ? api.trace(sid, nid).catch(noTrace) : {},
+    api.delta(sid, nid),
+    ...others.map((id) => (id ? api.delta(sid, id) : null)),
+  ]);
+  return { trace, delta, others: deltas };
 }
 
-/** A message that nobody generated has no trace. @param {unknown} error @returns {Trace} */
+/** An imported message may name its model and have no trace. @param {unknown} error @returns {Trace} */
 function noTrace(error) {
   if (error instanceof api.ApiError && error.status === 404) return {};
   throw error;

@@ -8,7 +8,7 @@ import { register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
 import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.js";
 
-/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Hit, Id } from "../lib/wire.d.ts" */
 /** @import { Route } from "../model/page.js" */
 
 /** @param {string} path @param {boolean} [replace] */
@@ -65,13 +65,19 @@ async function leaveLook() {
   await refresh();
 }
 
-/** Opens the branch of a node, as a search hit does, and marks the node there. @param {Id} sessionId @param {Id} nid */
-export async function jump(sessionId, nid) {
+/**
+ * Goes where a message was found. In the story as it stands the message is brought into view; on another timeline it is
+ * looked at, and the story stays where it is until the reader goes on from there.
+ * @param {Hit} hit
+ */
+export async function jump({ sessionId, nodeId, onTrunk }) {
+  if (onTrunk === false) return navigate(`/s/${sessionId}/${nodeId}`);
   navigate(`/s/${sessionId}`);
   if (story.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;
-  if (!(await visit(nid))) return;
-  await loadUpTo(nid);
-  story.pointAt(nid);
+  if (story.peek.peek() !== null) await leaveLook();
+  await loadUpTo(nodeId);
+  if (story.line.peek().includes(nodeId)) story.pointAt(nodeId);
+  else navigate(`/s/${sessionId}/${nodeId}`);
 }
 
 /** Learns of the versions of a message that were not on screen yet; without an answer they are simply not told apart. @param {ChatNode} node */
@@ -102,10 +108,13 @@ export async function toSibling(node, which) {
   story.focusOn(id);
 }
 
-/** Steps out of a look at another line, by going to live there. */
-export async function settleHere() {
+/** Steps out of a look at another line, by going to live there. The way back is offered. */
+async function settleHere() {
   const nid = story.peek.peek();
-  if (nid && (await visit(nid))) navigate(`/s/${sid()}`, true);
+  const before = story.head.peek();
+  if (!nid || !(await visit(nid, true))) return;
+  navigate(`/s/${sid()}`, true);
+  if (before && before !== nid) tell({ tone: "quiet", text: t("notice.settled"), act: { label: "notice.return", run: () => void visit(before, true) } });
 }
 
 /** @param {ChatNode | null} node */
@@ -152,6 +161,24 @@ register({
   scope: "message",
   enabled: ({ node }) => inLine(node) && story.head.value === node?.id && (node?.childrenIds?.length ?? 0) > 0,
   run: ({ node }) => node && visit(node.id),
+});
+
+register({
+  id: "peek.back",
+  label: "peek.back",
+  icon: "left",
+  scope: "page",
+  enabled: () => story.peek.value !== null,
+  run: () => navigate(`/s/${sid()}`),
+});
+
+register({
+  id: "peek.settle",
+  label: "peek.settle",
+  icon: "branch",
+  scope: "page",
+  enabled: () => story.peek.value !== null,
+  run: settleHere,
 });
 
 register({

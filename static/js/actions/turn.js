@@ -1,6 +1,7 @@
 // A turn: send, stop, roll again, retry, edit.
 import { locale, t } from "../lib/i18n.js";
 import { copyText } from "../lib/clipboard.js";
+import { focusedMessage } from "../lib/focus.js";
 import { recall, remember } from "../lib/storage.js";
 import { hint, hintSeen, offerHint, passHint, tell } from "../model/page.js";
 import * as story from "../model/story.js";
@@ -101,13 +102,28 @@ function showTimelines() {
 
 /** Another reply beside this one, or a reply to this message. @param {ChatNode} node */
 async function reroll(node) {
-  if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return;
+  // One at a time: what is clicked before the first is on screen would ask again for the same.
+  if (story.asking.peek()) return;
+  story.setAsking(true);
+  try {
+    if (await askAgain(node)) await refresh();
+  } finally {
+    story.setAsking(false);
+  }
+}
+
+/** @param {ChatNode} node */
+async function askAgain(node) {
+  const isFocused = focusedMessage() === node.id;
+  if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return false;
   passHint();
   const started = await attempt(() => api.reroll(sid(), node.id));
-  if (!started) return;
-  story.applyStarted({ generations: started.generations ?? [], op: started.op ?? 0 });
+  if (!started) return false;
+  const generations = started.generations ?? [];
+  story.applyStarted({ generations, op: started.op ?? 0 });
+  if (isFocused) story.focusOn(generations[0]?.id ?? node.id);
   showTimelines();
-  await refresh();
+  return true;
 }
 
 /** @param {ChatNode} node @param {string} content @param {boolean} carry what follows moves below the new text */
@@ -122,6 +138,9 @@ export async function edit(node, content, carry) {
   return true;
 }
 
+/** The text as a reader sees it: what others wrote without its machine parts, one's own as it was typed. @param {ChatNode | null} node */
+const textOf = (node) => (node?.role === "user" ? node.content : (node?.display ?? node?.content ?? ""));
+
 /** Whether a model reads the story; a plugin that narrates does not read what was said. */
 const isRead = () => !story.session.value?.model?.startsWith("plugin:");
 
@@ -132,7 +151,13 @@ async function setEnabled(node, isEnabled) {
 }
 
 /** @param {ChatNode | null} node */
-const free = (node) => node !== null && story.peek.peek() === null && !writing.value;
+const free = (node) => node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
+
+/** Another reply is asked for, and is not yet on screen. */
+const isAsking = () => story.asking.value && !writing.value;
+
+/** @param {ChatNode | null} node */
+const isReply = (node) => node?.role === "assistant" && node.kind !== "greeting";
 
 register({
   id: "message.reroll",
@@ -140,7 +165,8 @@ register({
   icon: "reroll",
   scope: "message",
   keys: ["r"],
-  enabled: ({ node }) => free(node) && node?.role === "assistant" && node.kind !== "greeting",
+  enabled: ({ node }) => free(node) && isReply(node),
+  waits: ({ node }) => isAsking() && isReply(node),
   run: ({ node }) => node && reroll(node),
 });
 
@@ -150,6 +176,7 @@ register({
   icon: "play",
   scope: "message",
   enabled: ({ node }) => free(node) && node?.role === "user" && tail.value?.id === node.id,
+  waits: ({ node }) => isAsking() && node?.role === "user" && tail.value?.id === node.id,
   run: ({ node }) => node && reroll(node),
 });
 
@@ -171,7 +198,7 @@ register({
   keys: ["c"],
   enabled: ({ node }) => Boolean(node?.content),
   run: async ({ node }) => {
-    if (await copyText(node?.display ?? node?.content ?? "")) tell({ tone: "quiet", text: t("notice.copied") });
+    if (await copyText(textOf(node))) tell({ tone: "quiet", text: t("notice.copied") });
   },
 });
 

@@ -1,5 +1,8 @@
 // Reads the world where the reader stands, and changes it by hand.
+import { t } from "../lib/i18n.js";
+import { sentence } from "../lib/text.js";
 import { offerHint } from "../model/page.js";
+import * as deltas from "../model/deltas.js";
 import * as page from "../model/page.js";
 import * as story from "../model/story.js";
 import * as model from "../model/world.js";
@@ -11,29 +14,64 @@ import { refresh, sid } from "./follow.js";
 
 /** @import { Id, Json } from "../lib/wire.d.ts" */
 
-/**
- * The world after a node, with what its turn changed: its own operations and those of the message it answers.
- * @param {Id | null} nid
- */
+/** The most nodes that one question can be about. */
+const MOST = 500;
+
+/** The nodes of the turn that led to a node: itself, and the message it answers. @param {Id} nid */
+function turnTo(nid) {
+  const node = story.peekNode(nid);
+  if (node?.role !== "assistant" || node.kind === "change") return [nid];
+  const line = story.line.peek();
+  const asked = story.peekNode(line[line.indexOf(nid) - 1] ?? null);
+  return asked?.role === "user" ? [asked.id, nid] : [nid];
+}
+
+/** The world after a node, with what its turn changed. @param {Id | null} nid */
 export async function readWorld(nid) {
   const session = story.session.peek();
-  if (!session || !nid) return model.putWorld(null);
-  if (model.known.peek()?.nid === nid) return;
-  const node = story.peekNode(nid);
-  const asked = story.peekNode(node?.parentId ?? null);
-  const turn = node?.role === "assistant" && asked?.role === "user" ? [asked.id, nid] : [nid];
+  if (!session || !nid) {
+    deltas.dropDeltas();
+    return model.putWorld(null);
+  }
+  const age = deltas.age.peek();
+  const known = model.known.peek();
+  if (known?.nid === nid && known.age === age) return void readDeltas();
   try {
-    const [at, ...deltas] = await Promise.all([
-      api.world(session.id, nid),
-      ...turn.map((id) => api.delta(session.id, id)),
-    ]);
+    const [at] = await Promise.all([api.world(session.id, nid), readDeltas()]);
     if (here() !== nid) return;
-    model.putWorld({ nid, at, deltas });
-    if (node?.role === "assistant" && model.lostSomething()) offerHint("hint.goBack");
+    model.putWorld({ nid, at, turn: turnTo(nid), age });
+    if (story.peekNode(nid)?.role === "assistant" && model.lostDearly()) offerHint("hint.goBack");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (here() === nid) model.worldFailed(error);
   }
+}
+
+/** @type {Promise<void> | null} */
+let telling = null;
+
+/** Learns what the messages on screen did, those of the whole line at once; without an answer they simply do not say it. */
+function readDeltas() {
+  return (telling ??= readUntold().catch(quietly).finally(() => (telling = null)));
+}
+
+async function readUntold() {
+  for (;;) {
+    const session = story.session.peek()?.id;
+    const depth = (/** @type {Id} */ id) => story.peekNode(id)?.depth ?? 0;
+    const ids = deltas.untold([...story.line.peek(), ...story.byHand.peek()]).sort((one, two) => depth(one) - depth(two));
+    const leaf = ids.at(-1);
+    if (!session || !leaf) return;
+    const age = deltas.age.peek();
+    const asked = ids.filter((id) => depth(leaf) - depth(id) < MOST);
+    const items = await api.deltas(session, { leaf, limit: depth(leaf) - depth(asked[0] ?? leaf) + 1 });
+    if (story.session.peek()?.id === session) deltas.putDeltas(asked, items, age);
+  }
+}
+
+/** @param {unknown} error */
+function quietly(error) {
+  if (!(error instanceof ApiError)) throw error;
 }
 
 /** The node whose world is shown. */
@@ -43,13 +81,12 @@ export const here = () => story.peek.value ?? story.head.value;
 export async function setValue(path, value) {
   const nid = story.head.peek();
   if (!nid) return false;
-  const done = await attempt(async () => {
-    await api.changeWorld(sid(), nid, [{ op: "set", path, value }]);
-    return true;
-  });
-  if (!done) return false;
+  const changed = await attempt(() => api.changeWorld(sid(), nid, [{ op: "set", path, value }]));
+  if (!changed) return false;
   await refresh();
-  return true;
+  const [refused] = changed.node?.problems ?? [];
+  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(refused.message) });
+  return !refused;
 }
 
 register({

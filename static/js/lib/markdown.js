@@ -3,7 +3,7 @@
 import { Marked } from "../../vendor/marked.js";
 import DOMPurify from "../../vendor/purify.js";
 
-/** @import { Tokens } from "../../vendor/marked.js" */
+/** @import { TokenizerAndRendererExtension, Tokens } from "../../vendor/marked.js" */
 
 const TAGS =
   "p br hr em strong del s sub sup q blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd table thead tbody tr th td a ruby rt rp";
@@ -19,33 +19,44 @@ const RULES = {
 // Spoken words, so that the style sheet can tint them: "…", “…”, 「…」, 『…』 within one line.
 const SPEECH = /^(?:"([^"\n]+)"|“([^“”\n]+)”|「([^「」\n]+)」|『([^『』\n]+)』)/;
 
-const marked = new Marked({ gfm: true, breaks: true, async: false });
-marked.use({
-  renderer: {
-    image: ({ text }) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`),
+/** @param {string} text */
+const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+/** @type {TokenizerAndRendererExtension} */
+const speech = {
+  name: "speech",
+  level: "inline",
+  start: (src) => {
+    const at = src.search(/["“「『]/);
+    return at < 0 ? undefined : at;
   },
-  extensions: [
-    {
-      name: "speech",
-      level: "inline",
-      start: (src) => {
-        const at = src.search(/["“「『]/);
-        return at < 0 ? undefined : at;
-      },
-      tokenizer(src) {
-        const match = SPEECH.exec(src);
-        if (!match) return undefined;
-        const raw = match[0];
-        const tokens = this.lexer.inlineTokens(raw.slice(1, -1));
-        return { type: "speech", raw, open: raw.charAt(0), close: raw.slice(-1), tokens };
-      },
-      renderer(token) {
-        const speech = /** @type {Tokens.Generic} */ (token);
-        const escape = (/** @type {string} */ mark) => (mark === '"' ? "&quot;" : mark);
-        return `<q>${escape(speech.open)}${this.parser.parseInline(speech.tokens ?? [])}${escape(speech.close)}</q>`;
-      },
+  tokenizer(src) {
+    const match = SPEECH.exec(src);
+    if (!match) return undefined;
+    const raw = match[0];
+    const tokens = this.lexer.inlineTokens(raw.slice(1, -1));
+    return { type: "speech", raw, open: raw.charAt(0), close: raw.slice(-1), tokens };
+  },
+  renderer(token) {
+    const speech = /** @type {Tokens.Generic} */ (token);
+    const escape = (/** @type {string} */ mark) => (mark === '"' ? "&quot;" : mark);
+    return `<q>${escape(speech.open)}${this.parser.parseInline(speech.tokens ?? [])}${escape(speech.close)}</q>`;
+  },
+};
+
+const marked = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
+marked.use({ renderer: { image: ({ text }) => escaped(text) } });
+
+// For what a reader typed: Markdown as elsewhere, but nothing of it is taken for markup, and nothing of it vanishes.
+const literal = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
+literal.use({
+  tokenizer: { html: () => undefined, tag: () => undefined, def: () => undefined },
+  renderer: {
+    image: ({ raw }) => escaped(raw),
+    text(token) {
+      return "tokens" in token && token.tokens ? this.parser.parseInline(token.tokens) : escaped(token.text);
     },
-  ],
+  },
 });
 
 DOMPurify.addHook("afterSanitizeAttributes", (element) => {
@@ -64,11 +75,18 @@ function sanitise(html) {
   return /** @type {DocumentFragment} */ (/** @type {unknown} */ (DOMPurify.sanitize(html, RULES)));
 }
 
-/** @param {string} text Markdown @returns {DocumentFragment} fresh elements, safe to put into the page */
-export function prose(text) {
-  const known = recent.get(text) ?? sanitise(/** @type {string} */ (marked.parse(text)));
-  recent.delete(text);
-  recent.set(text, known);
+/** @param {string} text Markdown that another wrote @returns {DocumentFragment} fresh elements, safe to put into the page */
+export const prose = (text) => rendered(marked, "other", text);
+
+/** @param {string} text Markdown that the reader typed @returns {DocumentFragment} fresh elements that show every character of it */
+export const typed = (text) => rendered(literal, "own", text);
+
+/** @param {Marked} by @param {string} kind @param {string} text */
+function rendered(by, kind, text) {
+  const key = `${kind} ${text}`;
+  const known = recent.get(key) ?? sanitise(/** @type {string} */ (by.parse(text)));
+  recent.delete(key);
+  recent.set(key, known);
   if (recent.size > RECENT) recent.delete(/** @type {string} */ (recent.keys().next().value));
   return /** @type {DocumentFragment} */ (known.cloneNode(true));
 }

@@ -88,7 +88,7 @@ export function valueName(schema, value, locale) {
 }
 
 /** @param {Schema} schema @param {Json | undefined} value @returns {Kind} */
-function kindOf(schema, value) {
+export function kindOf(schema, value) {
   const type = Array.isArray(schema.type) ? schema.type.find((t) => t !== "null") : schema.type;
   const hint = hintOf(schema).as;
   if (hint === "list") return Array.isArray(value) || type === "array" ? "list" : "map";
@@ -103,6 +103,49 @@ function kindOf(schema, value) {
   return "text";
 }
 
+/** What a new value of a schema begins as. @param {Schema} schema @returns {Json} */
+export function startValue(schema) {
+  if (schema.default !== undefined) return schema.default;
+  if (schema.enum?.length) return schema.enum[0] ?? null;
+  switch (kindOf(schema, undefined)) {
+    case "bar":
+    case "number":
+      return Math.min(schema.maximum ?? 1, Math.max(schema.minimum ?? 1, 1));
+    case "flag":
+      return false;
+    case "list":
+      return [];
+    case "map":
+    case "group":
+      return {};
+    default:
+      return "";
+  }
+}
+
+/** What was expected of a value, as the end of a key of the page's words, with what fills them. @typedef {{key: string, vars?: Record<string, string | number>}} Fault */
+
+/** What is wrong with a value that was put in by hand, as far as a field can let it happen. @param {Schema} schema @param {Json | Error} value @returns {Fault | null} */
+export function fault(schema, value) {
+  if (value instanceof Error) return { key: value.message };
+  if (Array.isArray(value)) return value.length > (schema.maxItems ?? Infinity) ? { key: "items", vars: { n: schema.maxItems ?? 0 } } : firstFault(schema.items, value);
+  if (value !== null && typeof value === "object") return firstFault(schema.additionalProperties, Object.values(value));
+  if (typeof value === "string") return value.length > (schema.maxLength ?? Infinity) ? { key: "length", vars: { n: schema.maxLength ?? 0 } } : null;
+  return typeof value === "number" && !fits(schema, value) ? numberFault(schema) : null;
+}
+
+/** @param {Schema | boolean | undefined} schema @param {Json[]} values */
+const firstFault = (schema, values) => values.map((value) => fault(typeof schema === "object" ? schema : {}, value)).find((found) => found !== null) ?? null;
+
+/** @param {Schema} schema @param {number} value */
+const fits = ({ type, minimum = -Infinity, maximum = Infinity }, value) => value >= minimum && value <= maximum && (type !== "integer" || Number.isInteger(value));
+
+/** @param {Schema} schema @returns {Fault} */
+function numberFault({ type, minimum, maximum }) {
+  const bounds = minimum !== undefined && maximum !== undefined ? "Between" : minimum !== undefined ? "Least" : maximum !== undefined ? "Most" : "";
+  return { key: `${type === "integer" ? "integer" : "number"}${bounds}`, vars: { min: minimum ?? "", max: maximum ?? "" } };
+}
+
 /** @param {Schema} schema */
 const isRange = (schema) => schema.minimum !== undefined && schema.maximum !== undefined && schema.maximum > schema.minimum;
 
@@ -110,6 +153,24 @@ const isRange = (schema) => schema.minimum !== undefined && schema.maximum !== u
 export function fullness(row) {
   const { minimum = 0, maximum = 1 } = row.schema;
   return Math.min(1, Math.max(0, (Number(row.value ?? minimum) - minimum) / (maximum - minimum)));
+}
+
+/** A loss of this part of a bar's range is felt; what ticks down by itself loses less at a time. */
+const FELT = 0.1;
+
+/** Whether a change is a loss that hurts: much of a bar whose schema says where danger begins. @param {Row | undefined} row @param {Turn} change */
+export function isGrave(row, { before, after }) {
+  if (row?.kind !== "bar" || hintOf(row.schema).danger === undefined || typeof before !== "number" || typeof after !== "number") return false;
+  const { minimum = 0, maximum = 1 } = row.schema;
+  return before - after >= FELT * (maximum - minimum);
+}
+
+/** Every row, those inside groups too, by its path. @param {Group[]} groups @returns {Map<string, Row>} */
+export function rowsByPath(groups) {
+  const all = groups.flatMap((group) => group.rows);
+  // What is pushed while the loop runs is visited too.
+  for (const row of all) all.push(...row.rows);
+  return new Map(all.map((row) => [row.path, row]));
 }
 
 /** Whether a bar stands where its schema says that it is dangerous. @param {Row} row */

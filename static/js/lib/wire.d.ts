@@ -22,8 +22,9 @@ export interface ChatNode {
   status: "generating" | "complete" | "error";
   isEnabled?: boolean;
   notes?: { plugin: string; text: string }[];
-  problems?: { code: string; message: string; plugin?: string }[];
+  problems?: Problem[];
   timestamp: string;
+  depth?: number;
   metadata?: NodeMetadata;
   siblings?: Siblings;
 }
@@ -57,6 +58,8 @@ export interface Projection {
   leafId: Id;
   op: number;
   quickReplies?: QuickReply[];
+  /** What went wrong while this answer was made. */
+  problems?: Problem[];
 }
 
 export interface Session {
@@ -68,6 +71,8 @@ export interface Session {
   op: number;
   model?: string | null;
   counts?: { nodes: number; branches: number; turns: number };
+  /** How the newest message begins; only in the list. */
+  preview?: string;
   createdAt: string;
   updatedAt: string;
 }
@@ -100,6 +105,8 @@ export interface ModelInfo {
   provider?: string;
   name?: string | null;
   contextLength?: number | null;
+  /** Why it cannot be used. */
+  unusable?: string | null;
 }
 
 export interface Models {
@@ -115,6 +122,8 @@ export interface PluginInfo {
   isOk?: boolean;
   /** It writes the replies itself: a story of its own, not rules for another. */
   narrates?: boolean;
+  /** What it asks for, in the reader's words. */
+  permissions?: { name: string; words: string }[];
 }
 
 export interface Page<T> {
@@ -163,8 +172,31 @@ export interface Change {
 export interface Delta {
   operations?: Operation[];
   rolls?: Roll[];
-  problems?: { code: string; message: string }[];
+  problems?: Problem[];
+  rules?: RuleRun[];
   changes?: Change[];
+}
+
+/** Something that went wrong while a node or an answer was made. */
+export interface Problem {
+  code: string;
+  message: string;
+  plugin?: string;
+}
+
+/** One call of a plugin. */
+export interface RuleRun {
+  plugin: string;
+  hook: string;
+  ops?: Json;
+  warnings?: Json[];
+  micros?: number;
+  error?: { message: string; file?: string | null; line?: number | null } | null;
+}
+
+/** What one message of a line did. */
+export interface NodeDelta extends Delta {
+  nodeId: Id;
 }
 
 /** The part of JSON Schema that the world panel draws. */
@@ -173,8 +205,11 @@ export interface Schema {
   title?: string;
   description?: string;
   enum?: Json[];
+  default?: Json;
   minimum?: number;
   maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
   properties?: { [key: string]: Schema };
   additionalProperties?: Schema | boolean;
   items?: Schema;
@@ -222,7 +257,7 @@ export interface Trace {
   messages?: { role: string; name?: string; content: string }[];
   params?: { [key: string]: Json };
   model?: string | null;
-  rules?: { plugin: string; hook: string; ops?: Json; warnings?: Json[]; micros?: number; error?: { message: string } | null }[];
+  rules?: RuleRun[];
   historyCut?: { why: string; through: Id } | null;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };
   usage?: { [key: string]: Json } | null;
@@ -265,7 +300,7 @@ export type Frame =
     }
   | { type: "node.progress"; id: Id; phase: NodeMetadata["phase"]; queuePosition?: number }
   | { type: "node.completed"; op?: number; node: ChatNode }
-  | { type: "node.state.updated"; op?: number; id?: Id; ids?: Id[]; isEnabled?: boolean; nodes?: { id: Id; isEnabled: boolean }[] }
+  | { type: "node.state.updated"; op?: number; id?: Id; ids?: Id[]; isEnabled?: boolean; effects?: string; nodes?: { id: Id; isEnabled: boolean }[] }
   | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
   | { type: "tree.changed"; op?: number }
   | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }

@@ -14,7 +14,7 @@ export const characters = signal(/** @type {Character[]} */ ([]));
 /** null: not known yet. */
 export const models = signal(/** @type {Models | null} */ (null));
 /** The models that can play a character: no plugin that only tells its own story. */
-export const spokenModels = computed(() => (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:")));
+export const spokenModels = computed(() => (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:") && !model.unusable));
 export const plugins = signal(/** @type {PluginInfo[]} */ ([]));
 
 /** @param {Loading} next */

@@ -2,7 +2,7 @@
 import { batch, signal } from "../../vendor/preact.js";
 import { addPiece, endAllStreams, endStream, streamOf } from "./stream.js";
 
-/** @import { ChatNode, Frame, Id, Projection, QuickReply, Session, SlashCommand, Started } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame, Id, Problem, Projection, QuickReply, Session, SlashCommand, Started } from "../lib/wire.d.ts" */
 /** @import { Signal } from "../../vendor/preact.js" */
 /** @import { Loading } from "./library.js" */
 /** @import { ApiError } from "../net/api.js" */
@@ -13,6 +13,8 @@ export const online = signal(true);
 
 /** Node ids of the loaded part of the line, oldest first. */
 export const line = signal(/** @type {Id[]} */ ([]));
+/** Ids of the changes by hand between the messages of the line, oldest first. */
+export const byHand = signal(/** @type {Id[]} */ ([]));
 /** Cursor to the page before the line; null at the beginning of the story. */
 export const older = signal(/** @type {string | null} */ (null));
 export const loadingOlder = signal(false);
@@ -29,10 +31,16 @@ export const editing = signal(/** @type {Id | null} */ (null));
 /** The message that takes the keyboard focus when it is on screen. */
 export const focusNext = signal(/** @type {Id | null} */ (null));
 export const quickReplies = signal(/** @type {QuickReply[]} */ ([]));
+/** What went wrong while the end of the line was read: a rule that failed to make suggestions. */
+export const problems = signal(/** @type {Problem[]} */ ([]));
 /** What can be written after a "/", and the language its help was asked for in; null: not asked for yet. */
 export const slashCommands = signal(/** @type {{language: string, list: SlashCommand[]} | null} */ (null));
 export const draft = signal("");
 export const sending = signal(false);
+/** Whether another reply is being asked for. */
+export const asking = signal(false);
+/** Grows when the field should take the keyboard focus. */
+export const fieldWanted = signal(0);
 
 /** The last operation the page knows of: where a new socket starts. */
 export let op = 0;
@@ -67,11 +75,11 @@ export function beginStory(opening) {
     op = 0;
     session.value = null;
     loading.value = { state: opening ? "loading" : "idle" };
-    line.value = [];
+    line.value = byHand.value = [];
     older.value = head.value = peek.value = watched.value = null;
     target.value = editing.value = focusNext.value = null;
-    loadingOlder.value = sending.value = false;
-    quickReplies.value = [];
+    loadingOlder.value = sending.value = asking.value = false;
+    quickReplies.value = problems.value = [];
     slashCommands.value = null;
     online.value = true;
   });
@@ -128,6 +136,15 @@ export function setSending(is) {
   sending.value = is;
 }
 
+/** @param {boolean} is */
+export function setAsking(is) {
+  asking.value = is;
+}
+
+export function focusField() {
+  fieldWanted.value += 1;
+}
+
 // Nodes
 
 /** @param {ChatNode} node */
@@ -154,12 +171,15 @@ export function putNode(node) {
 export function applyProjection(page) {
   if (page.op < op) return false;
   batch(() => {
-    const ids = page.items.map((node) => node.id);
     page.items.forEach(putNode);
+    const [ids, changes] = parted(page.items);
     const join = line.peek().indexOf(ids[0] ?? "");
     if (join < 0) older.value = page.next;
-    setLine(join < 0 ? ids : [...line.peek().slice(0, join), ...ids]);
+    const kept = new Set(join < 0 ? [] : line.peek().slice(0, join));
+    setLine([...kept, ...ids]);
+    byHand.value = [...byHand.peek().filter((id) => kept.has(ownerOf(id) ?? "")), ...changes];
     quickReplies.value = page.quickReplies ?? [];
+    problems.value = page.problems ?? [];
     if (peek.peek() === null) head.value = page.leafId;
     op = page.op;
     dropWatched();
@@ -172,10 +192,29 @@ export function applyProjection(page) {
 export function prependPage(page) {
   batch(() => {
     page.items.forEach(putNode);
-    const known = new Set(line.peek());
-    setLine([...page.items.map((n) => n.id).filter((id) => !known.has(id)), ...line.peek()]);
+    const known = new Set([...line.peek(), ...byHand.peek()]);
+    const [ids, changes] = parted(page.items.filter(({ id }) => !known.has(id)));
+    setLine([...ids, ...line.peek()]);
+    byHand.value = [...changes, ...byHand.peek()];
     older.value = page.next;
   });
+}
+
+/** Messages, and changes by hand. @param {ChatNode[]} items @returns {[Id[], Id[]]} */
+function parted(items) {
+  const ids = (/** @type {boolean} */ change) => items.filter(({ kind }) => (kind === "change") === change).map(({ id }) => id);
+  return [ids(false), ids(true)];
+}
+
+/** The message that a change by hand follows. @param {Id} id @returns {Id | null} */
+export function ownerOf(id) {
+  let node = peekNode(id);
+  while (node?.kind === "change") {
+    const above = node.parentId;
+    node = peekNode(above);
+    if (!node) return above;
+  }
+  return node?.id ?? null;
 }
 
 /** @param {boolean} is */
@@ -189,7 +228,7 @@ export function enterPeek(leaf, page) {
     peek.value = leaf;
     line.value = [];
     applyProjection({ ...page, op: Math.max(op, page.op) });
-    quickReplies.value = [];
+    quickReplies.value = problems.value = [];
   });
 }
 
@@ -245,7 +284,7 @@ export function applyStarted({ node, generations = [], op: at = 0 }) {
       setLine([...(at < 0 ? line.peek() : line.peek().slice(0, at)), node.id]);
       head.value = node.id;
     }
-    quickReplies.value = [];
+    quickReplies.value = problems.value = [];
     const first = generations[0];
     if (first && peekNode(first.id)?.status !== "complete") watched.value = first.id;
   });

@@ -120,12 +120,12 @@ export const deleteSession = (sid) => call("DELETE", `/api/sessions/${sid}`);
 // The tree
 
 /**
- * The messages of a line, also those that are left out of prompts: a reader sees them, dimmed.
+ * The messages of a line, also those that are left out of prompts, which a reader sees dimmed, and changes by hand.
  * @param {Wire.Id} sid @param {{leaf?: Wire.Id, before?: string, limit?: number}} [range] @returns {Promise<Wire.Projection>}
  */
 export async function projection(sid, range = {}) {
   const page = await call("GET", `${chat(sid)}/projection${query({ ...range, all: "true" })}`);
-  return { ...page, items: page.items.filter((/** @type {Wire.ChatNode} */ { kind }) => kind !== "root" && kind !== "change") };
+  return { ...page, items: page.items.filter((/** @type {Wire.ChatNode} */ { kind }) => kind !== "root") };
 }
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.ChatNode>} */
@@ -171,10 +171,13 @@ export const world = (sid, nid) => call("GET", `${node(sid, nid)}/world`);
 /** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Delta>} */
 export const delta = (sid, nid) => call("GET", `${node(sid, nid)}/delta`);
 
+/** What the nodes of a line did, those left out that did nothing. @param {Wire.Id} sid @param {{leaf: Wire.Id, limit: number}} range @returns {Promise<Wire.NodeDelta[]>} */
+export const deltas = async (sid, range) => items(await call("GET", `${chat(sid)}/deltas${query({ ...range, all: "true" })}`));
+
 /** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Trace>} */
 export const trace = (sid, nid) => call("GET", `${node(sid, nid)}/trace`);
 
-/** @param {Wire.Id} sid @param {Wire.Id} nid @param {Wire.Operation[]} operations */
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {Wire.Operation[]} operations @returns {Promise<Wire.Started>} */
 export const changeWorld = (sid, nid, operations) => call("POST", `${node(sid, nid)}/world`, { operations });
 
 // Search

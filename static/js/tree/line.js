@@ -1,6 +1,6 @@
 // Readings of the tree that the views need: what is on screen, who stands beside whom. Nothing here changes anything.
 import { computed } from "../../vendor/preact.js";
-import { familyOf, head, line, nodeOf, peek, peekNode, watched } from "../model/story.js";
+import { byHand, familyOf, head, line, nodeOf, ownerOf, peek, peekNode, watched } from "../model/story.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -48,3 +48,23 @@ export const wentOnFrom = (node) => familyOf(node).value.map((id) => (nodeOf(id)
 
 /** Whether something follows this message on screen. @param {Id} id */
 export const isTail = (id) => shown.value.at(-1) === id;
+
+/** The message that a reply answers, as it stands above it on screen. @param {Id} id @returns {Id | null} */
+export function askedFor(id) {
+  if (nodeOf(id)?.role !== "assistant") return null;
+  const above = nodeOf(shown.value[shown.value.indexOf(id) - 1] ?? null);
+  return above?.role === "user" ? above.id : null;
+}
+
+/** Whether the reply to this message stands below it on screen. @param {Id} id */
+export const isAnswered = (id) => askedFor(shown.value[shown.value.indexOf(id) + 1] ?? "") === id;
+
+const handsByOwner = computed(() => {
+  /** @type {Map<Id | null, Id[]>} */
+  const owners = new Map();
+  for (const id of byHand.value) owners.set(ownerOf(id), [...(owners.get(ownerOf(id)) ?? []), id]);
+  return owners;
+});
+
+/** The changes by hand that follow a message. @param {Id} id @returns {Id[]} */
+export const handsAfter = (id) => handsByOwner.value.get(id) ?? [];

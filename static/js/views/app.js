@@ -4,10 +4,10 @@ import { run } from "../actions/commands.js";
 import { speakIn } from "../actions/page.js";
 import { navigate } from "../actions/travel.js";
 import { LOCALES, locale, t } from "../lib/i18n.js";
-import { dismiss, dialog, notices, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
+import { dialog, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
 import { Library } from "./library.js";
-import { CommandButton, Menu, icon, later } from "./parts.js";
+import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
 
 /** @import { Key, Locale } from "../lib/i18n.js" */
 /** @import { Theme } from "../model/page.js" */
@@ -23,11 +23,13 @@ export const loadAhead = () => Promise.all([story(), dialogs()]);
 
 export function App() {
   const inStory = route.value.page === "story";
-  const look = `app ${inStory ? "in-story" : "in-library"} ${worldBeside.value ? "world-beside" : ""} pane-${pane.value}`;
+  const isWhole = inStory && loading.value.state !== "failed";
+  const look = `app ${inStory ? "in-story" : "in-library"} ${worldBeside.value && isWhole ? "world-beside" : ""} pane-${isWhole ? pane.value : "chat"}`;
   return html`<div class=${look}>${h(Header, {})}
     ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
+    ${dialog.value === null && h(Notices, {})}
     <main>${inStory ? h(Story, {}) : h(Library, {})}</main>
-    ${h(BottomBar, {})}${h(Notices, {})}${dialog.value && h(OpenDialog, { open: dialog.value })}
+    ${h(BottomBar, {})}${dialog.value && h(OpenDialog, { open: dialog.value })}
     <p class="hidden" aria-live="polite">${spoken.value}</p></div>`;
 }
 
@@ -38,7 +40,7 @@ function Header() {
     <a class="brand" href="/" onClick=${home} aria-label=${`Clotho, ${t("command.library")}`}><span class="thread" aria-hidden="true"></span><span>Clotho</span></a>
     ${inStory && session.value ? html`<p class="title">${session.value.title}</p>` : html`<span class="title"></span>`}
     <button type="button" class="search-button" onClick=${() => run("page.search")} aria-label=${t("command.search")}>${icon("search")}<span>${t("search.short")}</span><kbd>/</kbd></button>
-    ${inStory && html`<span class="wide-only">${h(CommandButton, { id: "page.world" })}</span>`}
+    ${inStory && session.value && html`<span class="wide-only">${h(CommandButton, { id: "page.world" })}</span>`}
     ${h(Menu, { label: t("menu") }, h(MenuItems, {}))}</header>`;
 }
 
@@ -54,21 +56,12 @@ function MenuItems() {
 
 /** Narrow screens show one pane at a time; swiping belongs to siblings. */
 function BottomBar() {
-  const inStory = route.value.page === "story";
+  const inStory = route.value.page === "story" && loading.value.state !== "failed";
   const tab = (/** @type {boolean} */ on, /** @type {string} */ symbol, /** @type {string} */ label, /** @type {() => unknown} */ act) =>
     html`<button type="button" aria-current=${on ? "page" : null} onClick=${act}>${icon(symbol)}<span>${label}</span></button>`;
   return html`<nav class="bottom" aria-label=${t("panes")}>
-    ${tab(!inStory, "book", t("command.library"), () => navigate("/"))}
+    ${tab(route.value.page === "library", "book", t("command.library"), () => navigate("/"))}
     ${inStory && tab(pane.value === "chat", "chat", t("pane.chat"), () => showPane("chat"))}
     ${inStory && tab(pane.value === "world", "world", t("world.title"), () => showPane("world"))}
     ${tab(dialog.value?.kind === "search", "search", t("search.short"), () => run("page.search"))}</nav>`;
-}
-
-function Notices() {
-  return html`<div class="notices" role="log" aria-label=${t("notices")}>${notices.value.map(
-    ({ id, tone, text, hint, act }) => html`<div key=${id} class=${`notice ${tone}`} role=${tone === "error" ? "alert" : "status"} onAnimationEnd=${() => tone === "quiet" && dismiss(id)}>
-      <div><p>${text}</p>${hint && html`<p class="hint">${hint}</p>`}</div>
-      ${act && html`<button type="button" onClick=${() => (act.run(), dismiss(id))}>${t(act.label)}</button>`}
-      <button type="button" class="round" aria-label=${t("close")} onClick=${() => dismiss(id)}>${icon("close")}</button></div>`,
-  )}</div>`;
 }

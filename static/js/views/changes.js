@@ -1,34 +1,23 @@
 // What a turn changed, as chips: "Hit points −12 the rat bites", and the dice it threw.
-import { computed, h, html } from "../../vendor/preact.js";
-import { locale, t } from "../lib/i18n.js";
-import { valueName } from "../lib/schema.js";
+import { h, html } from "../../vendor/preact.js";
+import { run } from "../actions/commands.js";
+import { clock, locale, t } from "../lib/i18n.js";
 import { brief, escapeStep, humanise, signed, steps } from "../lib/text.js";
-import { head, peek } from "../model/story.js";
-import { groups, known, rolls, turn } from "../model/world.js";
+import { changesOf, valueName } from "../lib/schema.js";
+import { deltaOf } from "../model/deltas.js";
+import { nodeOf } from "../model/story.js";
+import { rows } from "../model/world.js";
+import { askedFor, handsAfter, isAnswered } from "../tree/line.js";
 import { icon } from "./parts.js";
 
 /** @import { Row, Turn } from "../lib/schema.js" */
-/** @import { Id, Json, Roll } from "../lib/wire.d.ts" */
-
-const drawn = computed(() => {
-  /** @type {Map<string, Row>} */
-  const map = new Map();
-  /** @param {Row[]} rows */
-  const walk = (rows) => {
-    for (const row of rows) {
-      map.set(row.path, row);
-      walk(row.rows);
-    }
-  };
-  groups.value.forEach((group) => walk(group.rows));
-  return map;
-});
+/** @import { Delta, Id, Json, Roll } from "../lib/wire.d.ts" */
 
 /** The name a reader knows a path by; null where the schema hides it. @param {string} path */
 export function labelOf(path) {
   const parts = steps(path);
   for (let n = parts.length; n > 0; n -= 1) {
-    const row = drawn.value.get(`/${parts.slice(0, n).map(escapeStep).join("/")}`);
+    const row = rows.value.get(`/${parts.slice(0, n).map(escapeStep).join("/")}`);
     if (row) return [row.label, ...parts.slice(n).map(humanise)].join(" · ");
   }
   return null;
@@ -43,7 +32,7 @@ export function nameOf(row, value) {
 
 /** "−12" for numbers, else the new value; the old one in front where it is short. @param {Turn} change */
 export function differenceOf({ path, before, after }) {
-  const row = drawn.value.get(path);
+  const row = rows.value.get(path);
   if (typeof before === "number" && typeof after === "number") return signed(after - before);
   if (Array.isArray(before) && Array.isArray(after)) return listDifference(before, after);
   if (after === undefined || after === null) return t("change.gone");
@@ -74,15 +63,43 @@ export const RollChip = ({ roll }) =>
   html`<li class="chip" title=${`${roll.plugin} · ${roll.hook}`}>${icon("dice")}<span>${roll.spec}</span><b>${roll.total}</b>
     ${roll.dice.length > 1 && html`<small>${roll.dice.join(" + ")}</small>`}</li>`;
 
-/** @param {{nid: Id}} props the last message of the line */
+/** What a reader can see of some deltas. @param {Delta[]} deltas */
+function visible(deltas) {
+  const all = [...changesOf(deltas).values()].map((change) => ({ change, label: labelOf(change.path) }));
+  return { rolls: deltas.flatMap((delta) => delta.rolls ?? []), changes: all.filter(({ label }) => label !== null) };
+}
+
+/** @param {{change: Turn, label: string | null}} props */
+function ChangeChip({ change, label }) {
+  const difference = differenceOf(change);
+  // A reason that says the same once more is none.
+  const why = difference.toLowerCase().includes(change.why.toLowerCase()) ? "" : change.why;
+  return html`<li class=${`chip ${toneOf(change)}`}><span>${label}</span><b>${difference}</b>${why && html`<small>${why}</small>`}</li>`;
+}
+
+/** What the turn that ends with this message changed, and what was changed by hand after it. @param {{nid: Id}} props */
 export function TurnChanges({ nid }) {
   void locale.value;
-  const here = known.value?.nid;
-  if (!here || here !== (peek.value ?? head.value)) return null;
-  const rows = [...turn.value.values()].map((change) => ({ change, label: labelOf(change.path) })).filter(({ label }) => label !== null);
-  if (rows.length + rolls.value.length === 0) return null;
-  return html`<ul class="changes" aria-label=${t("turn.changes")} data-for=${nid}>
-    ${rolls.value.map((roll, i) => h(RollChip, { key: i, roll }))}
-    ${rows.map(({ change, label }) => html`<li key=${change.path} class=${`chip ${toneOf(change)}`}><span>${label}</span><b>${differenceOf(change)}</b>
-      ${change.why && html`<small>${change.why}</small>`}</li>`)}</ul>`;
+  const asked = askedFor(nid);
+  const turn = isAnswered(nid) ? [] : [asked, nid].map((id) => (id ? deltaOf(id) : null));
+  const { rolls, changes } = visible(turn.filter((delta) => delta !== null));
+  return html`${rolls.length + changes.length > 0 && html`<ul class="changes" aria-label=${t("turn.changes")}>
+      ${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}
+      ${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}</ul>`}
+    ${handsAfter(nid).map((id) => h(ByHand, { key: id, id }))}`;
+}
+
+/** Whether a reader made a change; the others come with new rules. @param {Delta} delta */
+export const isByHand = (delta) => (delta.operations ?? []).some(({ by }) => by === "user");
+
+/** A change by hand: no message, but a step of the story like one. @param {{id: Id}} props */
+function ByHand({ id }) {
+  const node = nodeOf(id);
+  const delta = deltaOf(id);
+  if (!node || !delta) return null;
+  const { changes } = visible([delta]);
+  if (changes.length === 0) return null;
+  return html`<div class="by-hand">${icon("edit")}<span>${t(isByHand(delta) ? "change.byHand" : "change.rules")}</span><time datetime=${node.timestamp}>${clock(node.timestamp)}</time>
+    <ul>${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}</ul>
+    <button type="button" class="round" aria-label=${t("change.why")} title=${t("change.why")} onClick=${() => run("message.why", node)}>${icon("why")}</button></div>`;
 }

@@ -4,10 +4,10 @@ import { canRun, run } from "../actions/commands.js";
 import { loadOlder } from "../actions/follow.js";
 import { openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
-import { arrive, navigate, settleHere } from "../actions/travel.js";
+import { arrive, navigate } from "../actions/travel.js";
 import { t } from "../lib/i18n.js";
 import { hint, hintSeen, route } from "../model/page.js";
-import { focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
+import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
 import { beforeTurn, shown, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
@@ -32,11 +32,12 @@ export function Chat() {
 
 /** @param {{error: import("../net/api.js").ApiError}} props */
 function Unreadable({ error }) {
-  const words = error.status === 404 ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : wordsFor(error);
+  const isGone = error.status === 404;
+  const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : wordsFor(error);
   const retry = () => route.value.page === "story" && void openStory(route.value.sid).then(() => arrive(route.value));
   return html`<section class="chat">${h(Blank, { symbol: "warning", title: words.text, hint: words.hint }, html`<div class="actions">
-    <button type="button" onClick=${() => navigate("/")}>${t("command.library")}</button>
-    <button type="button" class="primary" onClick=${retry}>${t("retry")}</button></div>`)}</section>`;
+    <button type="button" class=${isGone ? "primary" : ""} onClick=${() => navigate("/")}>${icon("book")}<span>${t("command.library")}</span></button>
+    ${!isGone && html`<button type="button" class="primary" onClick=${retry}>${t("retry")}</button>`}</div>`)}</section>`;
 }
 
 /** The part of the line that is in the page begins here; null: it ends with the line. @param {Id[]} ids @param {Id | null} first */
@@ -185,8 +186,7 @@ function Onward() {
 
 function PeekBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("branch")}<p>${t("peek.text")}</p>
-    <button type="button" onClick=${() => session.value && navigate(`/s/${session.value.id}`)}>${t("peek.back")}</button>
-    <button type="button" class="primary" onClick=${settleHere}>${t("peek.settle")}</button></div></div>`;
+    ${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
 }
 
 function HintLine() {
@@ -194,8 +194,8 @@ function HintLine() {
   if (which === null || writing.value || peek.value !== null) return null;
   const last = tail.value;
   const before = which === "hint.goBack" ? nodeOf(beforeTurn.value) : null;
-  const back = html`<button type="button" onClick=${() => run("message.goBack", before)}>${icon("rewind")}<span>${t("hint.goBack.back")}</span></button>`;
+  const back = html`<button type="button" onClick=${() => (run("message.goBack", before), focusField())}>${icon("rewind")}<span>${t("hint.goBack.back")}</span></button>`;
   return html`<div class="hint-line" role="note">${icon(which === "hint.goBack" ? "rewind" : "branch")}<div><p>${t(which)}</p>
     ${which === "hint.goBack" && html`<div class="actions">${before && back}${h(CommandButton, { id: "message.reroll", node: last, wide: true })}</div>`}</div>
-    <button type="button" class="round" aria-label=${t("close")} onClick=${hintSeen}>${icon("close")}</button></div>`;
+    <button type="button" class="round" aria-label=${t("close")} onClick=${() => (hintSeen(), focusField())}>${icon("close")}</button></div>`;
 }

@@ -3,9 +3,11 @@ import { html, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact
 import { run } from "../actions/commands.js";
 import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
 import { locale, t } from "../lib/i18n.js";
-import { draft, online, quickReplies, sending, session, slashCommands } from "../model/story.js";
+import { draft, fieldWanted, focusField, online, problems, quickReplies, sending, session, slashCommands } from "../model/story.js";
 import { writing } from "../tree/line.js";
-import { icon } from "./parts.js";
+import { ProblemLine, icon } from "./parts.js";
+
+/** @import { SlashCommand } from "../lib/wire.d.ts" */
 
 /** On touch screens Enter is a new line, because there is no Shift beside it. */
 const TOUCH = matchMedia("(pointer: coarse)");
@@ -17,6 +19,13 @@ export function Composer() {
     recallDraft(sid);
     if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
   }, [sid]);
+  const wanted = fieldWanted.value;
+  const heard = useRef(wanted);
+  useEffect(() => {
+    // On a touch screen the focus would bring up the keyboard.
+    if (heard.current !== wanted && !TOUCH.matches) field.current?.focus({ preventScroll: true });
+    heard.current = wanted;
+  }, [wanted]);
   useLayoutEffect(() => {
     const box = field.current;
     if (!box || CSS.supports("field-sizing", "content")) return;
@@ -35,7 +44,7 @@ export function Composer() {
     const first = offered()[0];
     if (event.key === "Tab" && !event.shiftKey && first) {
       event.preventDefault();
-      return complete(first.name);
+      return complete(wordOf(first));
     }
     // 229: the Enter that only confirms an input method's choice
     if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
@@ -43,7 +52,7 @@ export function Composer() {
     submit(event);
   };
   const busy = writing.value !== null;
-  return html`<div class="dock">${draft.value.startsWith("/") ? h(Completions, { complete }) : h(QuickReplies, {})}
+  return html`<div class="dock">${draft.value.startsWith("/") ? h(Completions, { complete }) : html`${h(Hindered, {})}${h(QuickReplies, {})}`}
     <form class="composer" onSubmit=${submit}>
       <textarea ref=${field} rows="1" aria-label=${t("composer.label")} placeholder=${t("composer.placeholder")} value=${draft.value}
         onInput=${(/** @type {Event} */ event) => writeDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)} onKeyDown=${keys}></textarea>
@@ -60,20 +69,32 @@ function offered() {
   return (slashCommands.value?.list ?? []).filter(({ name, aliases }) => [name, ...aliases].some((word) => word.startsWith(begun)));
 }
 
+const HAN = /\p{Script=Han}/u;
+
+/** What a command is called in the reader's language: its name, or the first of its other words that is written as one writes there. @param {Pick<SlashCommand, "name" | "aliases">} command */
+const wordOf = ({ name, aliases }) => [name, ...aliases].find((word) => HAN.test(word) === (locale.value === "zh")) ?? name;
+
 /** @param {{complete: (name: string) => void}} props */
 function Completions({ complete }) {
   useEffect(() => void readSlashCommands(), [locale.value]);
   const list = offered();
   if (list.length === 0) return null;
   return html`<ul class="completions" aria-label=${t("composer.commands")}>${list.map(
-    ({ plugin, name, args, help }, i) => html`<li key=${`${plugin} ${name}`}><button type="button" onClick=${() => complete(name)}><b>/${name}</b>${args && html` <i>${args}</i>`}<span>${help}</span>${i === 0 && html`<kbd>Tab</kbd>`}</button></li>`,
+    ({ plugin, name, aliases, args, help }, i) => html`<li key=${`${plugin} ${name}`}><button type="button" onClick=${() => complete(wordOf({ name, aliases }))}><b>/${wordOf({ name, aliases })}</b>${args && html` <i>${args}</i>`}<span>${help}</span>${i === 0 && html`<kbd>Tab</kbd>`}</button></li>`,
   )}</ul>`;
+}
+
+/** A rule that could not make its suggestions says so where they would stand. */
+function Hindered() {
+  if (writing.value || problems.value.length === 0) return null;
+  return html`<details class="aside problems hindered"><summary>${t("composer.hindered", { n: problems.value.length })}</summary>${problems.value.map((problem, i) => h(ProblemLine, { key: i, problem }))}</details>`;
 }
 
 function QuickReplies() {
   if (writing.value || sending.value || quickReplies.value.length === 0) return null;
   const choose = (/** @type {string} */ text) => {
     writeDraft(text);
+    focusField();
     void send(text);
   };
   return html`<ul class="replies" aria-label=${t("composer.replies")}>${quickReplies.value.map(

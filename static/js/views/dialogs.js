@@ -73,6 +73,10 @@ function OtherModel({ open }) {
     <p class="aside">${t("start.otherModel")}</p>${h(Actions, { label: t("save") })}</form>`);
 }
 
+/** What a plugin may do once it is switched on. @param {Wire.PluginInfo} plugin */
+const asks = ({ permissions = [] }) =>
+  permissions.length > 0 && html`<small>${t("start.asks", { what: permissions.map((one) => one.words).join(t("start.and")) })}</small>`;
+
 /** @param {{characterId: string}} props */
 function Start({ characterId }) {
   const character = characterById(characterId);
@@ -93,7 +97,7 @@ function Start({ characterId }) {
   return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
     <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id}>${model.id}</option>`)}</select></label>
     ${rules.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${rules.map(
-      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title || plugin.id}<small>${plugin.description}</small></span></label>`,
+      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title || plugin.id}<small>${plugin.description}</small>${asks(plugin)}</span></label>`,
     )}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);
 }
 

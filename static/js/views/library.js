@@ -4,7 +4,8 @@ import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions 
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
-import { ago, t } from "../lib/i18n.js";
+import { ago, moment, t } from "../lib/i18n.js";
+import { plain } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { openDialog, tell } from "../model/page.js";
 import { Avatar, Blank, Menu, Waiting, icon } from "./parts.js";
@@ -64,12 +65,11 @@ function SessionRow({ session, now }) {
   };
   const counts = session.counts;
   return html`<li class="session"><a href=${path} onClick=${open}>${h(Avatar, { name: character?.name ?? session.title, src: character?.avatar })}
-      <span class="session-text"><strong>${session.title}</strong><small>${[
+      <span class="session-text"><strong>${session.title}</strong>${session.preview && html`<span class="preview">${plain(session.preview)}</span>`}<small>${[
         character && character.name !== session.title ? character.name : "",
         counts && t("library.turns", { n: counts.turns }),
         counts && counts.branches > 1 ? t("library.branches", { n: counts.branches }) : "",
-        ago(session.updatedAt, now),
-      ].filter(Boolean).join(" · ")}</small></span></a>
+      ].filter(Boolean).map((part) => `${part} · `)}<time datetime=${session.updatedAt} title=${moment(session.updatedAt)}>${ago(session.updatedAt, now)}</time></small></span></a>
     ${h(Menu, { label: t("library.manage", { name: session.title }) }, html`<button type="button" onClick=${() => ask(session, "rename")}>${icon("edit")}${t("command.rename")}</button>
       <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;
 }

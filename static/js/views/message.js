@@ -4,14 +4,14 @@ import { run } from "../actions/commands.js";
 import { edit } from "../actions/turn.js";
 import { readVersions, toSibling } from "../actions/travel.js";
 import { clock, moment, t, wordFor } from "../lib/i18n.js";
-import { LiveProse, prose } from "../lib/markdown.js";
+import { LiveProse, prose, typed } from "../lib/markdown.js";
 import { sentence } from "../lib/text.js";
 import { characterById } from "../model/library.js";
-import { editInPlace, editing, nodeOf } from "../model/story.js";
+import { editInPlace, editing, focusOn, nodeOf } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { TurnChanges } from "./changes.js";
-import { Avatar, CommandButton, icon } from "./parts.js";
+import { Avatar, CommandButton, ProblemLine, icon } from "./parts.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -29,7 +29,7 @@ export function Message({ id, last }) {
       <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
         ${node.isEnabled === false && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
-      ${last && node.status === "complete" && h(TurnChanges, { nid: id })}
+      ${node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
         ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}</div></footer>
     </article></li>`;
@@ -48,9 +48,11 @@ const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : nod
 /** @param {{node: ChatNode}} props */
 function Body({ node }) {
   if (node.status === "generating") return h(LiveBody, { key: node.id, node });
-  const text = node.display ?? node.content;
+  // What others wrote is shown without its machine parts; one's own words just as they were typed.
+  const isOwn = node.role === "user";
+  const text = isOwn ? node.content : (node.display ?? node.content);
   return html`${node.reasoning && h(Thinking, { text: node.reasoning, live: false })}
-    ${text && h(Prose, { text })}
+    ${text && h(Prose, { text, isOwn })}
     ${node.status === "error" && h(Failure, { node })}
     ${node.metadata?.isTruncated && node.status === "complete" && html`<p class="aside">${t("message.cut")}</p>`}
     ${node.notes?.map((note, i) => html`<p key=${i} class="aside note" title=${note.plugin}>${note.text}</p>`)}
@@ -75,10 +77,10 @@ function LiveBody({ node }) {
     ${!begun.value && html`<p class="aside phase">${phaseOf(node)}</p>`}`;
 }
 
-/** Rendered Markdown. @param {{text: string}} props */
-function Prose({ text }) {
+/** Rendered Markdown. @param {{text: string, isOwn: boolean}} props */
+function Prose({ text, isOwn }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
-  useLayoutEffect(() => ref.current?.replaceChildren(prose(text)), [text]);
+  useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn]);
   return html`<div class="prose" ref=${ref}></div>`;
 }
 
@@ -121,8 +123,7 @@ function Problems({ node }) {
   const all = node.problems ?? [];
   const harmless = all.filter(({ code }) => HARMLESS.has(code));
   const broken = all.filter(({ code }) => !HARMLESS.has(code));
-  const list = (/** @type {typeof all} */ some) =>
-    html`<ul>${some.map((p, i) => html`<li key=${i}>${p.plugin && html`<b>${p.plugin}</b> `}${sentence(p.message)}</li>`)}</ul>`;
+  const list = (/** @type {typeof all} */ some) => some.map((problem, i) => h(ProblemLine, { key: i, problem }));
   return html`${broken.length > 0 && html`<details class="aside problems broken" open><summary>${t("message.broken", { n: broken.length })}</summary>${list(broken)}</details>`}
     ${harmless.length > 0 && html`<details class="aside problems"><summary>${t("message.adjusted", { n: harmless.length })}</summary>${list(harmless)}</details>`}`;
 }
@@ -181,15 +182,21 @@ function EditForm({ node, last }) {
     await edit(node, text, carry.peek());
     busy.value = false;
   };
+  const leave = () => {
+    editInPlace(null);
+    focusOn(node.id);
+  };
   const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === "Escape") editInPlace(null);
-    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void save();
+    if (event.key === "Escape") {
+      event.preventDefault();
+      leave();
+    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void save();
   };
   const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
   return html`<form class="edit" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void save())}>
     <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} defaultValue=${node.content}></textarea>
     ${!last && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
       <span>${t("edit.carry")}<small>${t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small></span></label>`}
-    <div class="actions"><button type="button" onClick=${() => editInPlace(null)}>${t("cancel")}</button>
+    <div class="actions"><button type="button" onClick=${leave}>${t("cancel")}</button>
       <button class="primary" disabled=${busy.value}>${t(saves)}</button></div></form>`;
 }

@@ -1,13 +1,15 @@
 // Small pieces that every view uses: icons, buttons of commands, avatars, menus, dialogs.
 import { h, html, signal, useEffect, useRef } from "../../vendor/preact.js";
-import { canRun, command, run } from "../actions/commands.js";
-import { t } from "../lib/i18n.js";
+import { canRun, command, isWaiting, run } from "../actions/commands.js";
+import { t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
-import { initial } from "../lib/text.js";
-import { dialog, openDialog } from "../model/page.js";
+import { initial, sentence } from "../lib/text.js";
+import { dialog, dismiss, notices, openDialog } from "../model/page.js";
+import { focusField } from "../model/story.js";
 
 /** @import { ComponentChildren, ComponentType, VNode } from "../../vendor/preact.js" */
-/** @import { ChatNode } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Problem } from "../lib/wire.d.ts" */
+/** @import { Notice } from "../model/page.js" */
 
 const SPRITE = new URL("../../icons.svg", import.meta.url).pathname;
 
@@ -24,12 +26,13 @@ export const icon = (name) => h(Icon, { name });
  * @param {{id: string, node?: ChatNode | null, wide?: boolean, class?: string}} props
  */
 export function CommandButton({ id, node = null, wide = false, class: look = "" }) {
-  if (!canRun(id, node)) return null;
+  const isOff = !canRun(id, node);
+  if (isOff && !isWaiting(id, node)) return null;
   const { label, icon: symbol, keys } = command(id);
   const name = t(label);
   const title = keys?.[0] ? `${name} (${spelled(keys[0])})` : name;
   return html`<button type="button" class=${`${wide ? "" : "round"} ${look}`} title=${title} aria-label=${wide ? null : name}
-    data-command=${id} onClick=${() => run(id, node)}>${icon(symbol)}${wide && html`<span>${name}</span>`}</button>`;
+    data-command=${id} aria-disabled=${isOff ? "true" : null} onClick=${() => run(id, node)}>${icon(symbol)}${wide && html`<span>${name}</span>`}</button>`;
 }
 
 /** A picture of our own origin, or the first letter. @param {{name: string | null | undefined, src?: string | null | undefined}} props */
@@ -69,7 +72,47 @@ export function Modal({ title, class: look = "", children }) {
   return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside}>
     <div class="sheet"><header><h2>${title}</h2>
       <button type="button" class="round" aria-label=${t("close")} onClick=${close}>${icon("close")}</button></header>
-      ${children}</div></dialog>`;
+      ${h(Notices, {})}${children}</div></dialog>`;
+}
+
+// What the page has to say
+
+/**
+ * Errors stand in a row of their own, above the page and inside an open dialog, where they cover nothing. What only passes
+ * stands over the header.
+ */
+export function Notices() {
+  const said = (/** @type {Notice["tone"]} */ tone) => notices.value.filter((notice) => notice.tone === tone);
+  const box = (/** @type {Notice} */ notice) => h(NoticeBox, { key: notice.id, notice });
+  return html`<div class="notices" role="log" aria-label=${t("notices")}>${said("error").map(box)}</div>
+    <div class="notices passing">${said("quiet").slice(-1).map(box)}</div>`;
+}
+
+/** So long a notice stays, in milliseconds; longer while it is looked at. */
+const STAYS = { quiet: 7_000, error: 20_000 };
+
+/** @param {{notice: Notice}} props */
+function NoticeBox({ notice: { id, tone, text, hint, act } }) {
+  const ref = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    const isRead = () => document.hidden || ref.current?.matches(":hover, :focus-within");
+    const timer = setInterval(() => isRead() || dismiss(id), STAYS[tone] * (act ? 2 : 1));
+    return () => clearInterval(timer);
+  }, []);
+  const close = () => {
+    dismiss(id);
+    focusField();
+  };
+  return html`<div ref=${ref} class=${`notice ${tone}`} role=${tone === "error" ? "alert" : "status"}>
+    ${tone === "error" && icon("warning")}<div><p>${text}</p>${hint && html`<p class="hint">${hint}</p>`}</div>
+    ${act && html`<button type="button" onClick=${() => (act.run(), close())}>${t(act.label)}</button>`}
+    <button type="button" class="round" aria-label=${t("close")} title=${`${t("close")} (Esc)`} onClick=${close}>${icon("close")}</button></div>`;
+}
+
+/** One thing that a rule did not do, in the reader's words where the page has some. @param {{problem: Problem}} props */
+export function ProblemLine({ problem: { plugin, code, message } }) {
+  const own = wordFor(`problem.${code}`);
+  return html`<p class="aside problem-line">${plugin && html`<b>${plugin}</b> `}${own && html`${own} `}${sentence(message)}</p>`;
 }
 
 /** The designed answer to nothing-there, waiting and failing. @param {{symbol: string, title: string, hint?: string, children?: ComponentChildren}} props */

@@ -2,47 +2,75 @@
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.js";
 import { readWhy } from "../actions/page.js";
-import { t, wordFor } from "../lib/i18n.js";
+import { clock, t, wordFor } from "../lib/i18n.js";
 import { changesOf } from "../lib/schema.js";
-import { brief } from "../lib/text.js";
-import { session } from "../model/story.js";
+import { brief, sentence } from "../lib/text.js";
+import { nodeOf, session } from "../model/story.js";
 import { ApiError } from "../net/api.js";
-import { RollChip, differenceOf, labelOf, toneOf } from "./changes.js";
-import { Blank, Modal, Waiting } from "./parts.js";
+import { askedFor, handsAfter } from "../tree/line.js";
+import { RollChip, differenceOf, isByHand, labelOf, toneOf } from "./changes.js";
+import { Blank, Modal, ProblemLine, Waiting } from "./parts.js";
 
-/** @import { Block, Delta, Operation, Trace } from "../lib/wire.d.ts" */
-/** @typedef {{trace: Trace, delta: Delta} | ApiError | null} Answer */
+/** @import { Block, ChatNode, Delta, Id, Operation, RuleRun, Trace } from "../lib/wire.d.ts" */
+/** @typedef {{trace: Trace, delta: Delta, others: (Delta | null)[]} | ApiError | null} Answer */
 
-/** @param {{nid: string}} props */
+/** @param {{nid: Id}} props */
 export function Why({ nid }) {
   const answer = useSignal(/** @type {Answer} */ (null));
+  const asked = askedFor(nid);
+  const hands = handsAfter(nid);
   useEffect(() => {
-    readWhy(session.peek()?.id ?? "", nid).then((a) => (answer.value = a), (error) => (answer.value = error));
+    readWhy(session.peek()?.id ?? "", nid, Boolean(nodeOf(nid)?.metadata?.model), [asked, ...hands]).then((a) => (answer.value = a), (error) => (answer.value = error));
   }, [nid]);
   const known = answer.value;
   return h(Modal, { title: t("command.why"), class: "wide" }, html`<div class="why-view">${
-    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Contents, known)
+    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Contents, { nid, ...known, hands })
   }</div>`);
 }
 
-/** @param {{trace: Trace, delta: Delta}} props */
-function Contents({ trace, delta }) {
-  const rows = [...changesOf([delta]).values()];
-  const operations = delta.operations ?? [];
-  const rolls = delta.rolls ?? [];
-  const rules = trace.rules ?? [];
-  const empty = rows.length + operations.length + rolls.length === 0;
-  return html`<section><h3>${t("why.changes")}</h3>${empty && html`<p class="aside">${t("why.noChanges")}</p>`}
-      ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span>${labelOf(row.path) ?? row.path}</span><b>${differenceOf(row)}</b>
-        <small>${brief(row.before)} → ${brief(row.after)}</small></li>`)}</ul>`}
-      ${rolls.length > 0 && html`<ul class="changes">${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}</ul>`}
-      ${operations.length > 0 && h(Operations, { operations })}
-      ${delta.problems?.map((problem, i) => html`<p key=${i} class="aside problems">${problem.message}</p>`)}</section>
-    ${rules.length > 0 && html`<section><h3>${t("why.rules")}</h3><table><thead><tr><th>${t("why.rule")}</th><th>${t("why.operations")}</th><th>${t("why.time")}</th></tr></thead><tbody>
-      ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin} · <code>${rule.hook}</code>${rule.error && html`<p class="aside">${rule.error.message}</p>`}${rule.warnings?.map((w, j) => html`<p key=${j} class="aside">${brief(w)}</p>`)}</td>
-        <td>${count(rule.ops)}</td><td>${rule.micros === undefined ? "–" : `${(rule.micros / 1000).toFixed(1)} ms`}</td></tr>`)}</tbody></table></section>`}
+/** @param {{nid: Id, trace: Trace, delta: Delta, others: (Delta | null)[], hands: Id[]}} props */
+function Contents({ nid, trace, delta, others: [asked = null, ...after], hands }) {
+  const node = nodeOf(nid);
+  const title = node?.kind === "change" ? handTitle(node, delta) : t("why.changes");
+  return html`<section><h3>${title}</h3>${h(Changes, { delta })}</section>
+    ${h(Rules, { rules: trace.rules?.length ? trace.rules : (delta.rules ?? []) })}
+    ${asked && !isNothing(asked) && html`<section><h3>${t("why.asked")}</h3>${h(Changes, { delta: asked })}${h(Rules, { rules: asked.rules ?? [] })}</section>`}
+    ${hands.map((id, i) => after[i] && html`<section key=${id}><h3>${handTitle(nodeOf(id), after[i])}</h3>${h(Changes, { delta: after[i] })}</section>`)}
     ${h(Prompt, { trace })}`;
 }
+
+/** @param {ChatNode | null} node @param {Delta} delta */
+function handTitle(node, delta) {
+  const title = t(isByHand(delta) ? "why.byHand" : "change.rules");
+  return node ? `${title}, ${clock(node.timestamp)}` : title;
+}
+
+/** Whether nothing can be told of a message. @param {Delta} delta */
+const isNothing = ({ operations = [], rolls = [], problems = [], rules = [] }) =>
+  operations.length + rolls.length + problems.length === 0 && !rules.some((rule) => rule.error || rule.warnings?.length);
+
+/** What a delta came to, by which operations, and what went wrong. @param {{delta: Delta}} props */
+function Changes({ delta }) {
+  const rows = [...changesOf([delta]).values()];
+  const { operations = [], rolls = [], problems = [] } = delta;
+  return html`${rows.length + operations.length + rolls.length === 0 && html`<p class="aside">${t("why.noChanges")}</p>`}
+    ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span>${labelOf(row.path) ?? row.path}</span><b>${differenceOf(row)}</b>
+      <small>${brief(row.before)} → ${brief(row.after)}</small></li>`)}</ul>`}
+    ${rolls.length > 0 && html`<ul class="changes">${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}</ul>`}
+    ${operations.length > 0 && h(Operations, { operations })}
+    ${problems.map((problem, i) => h(ProblemLine, { key: i, problem }))}`;
+}
+
+/** @param {{rules: RuleRun[]}} props */
+function Rules({ rules }) {
+  if (rules.length === 0) return null;
+  return html`<section><h3>${t("why.rules")}</h3><table><thead><tr><th>${t("why.rule")}</th><th>${t("why.operations")}</th><th>${t("why.time")}</th></tr></thead><tbody>
+    ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin} · <code>${rule.hook}</code>${rule.error && html`<p class="aside bad">${sentence(rule.error.message)} ${placeOf(rule.error)}</p>`}${rule.warnings?.map((w, j) => html`<p key=${j} class="aside">${brief(w)}</p>`)}</td>
+      <td>${count(rule.ops)}</td><td>${rule.micros === undefined ? "–" : `${(rule.micros / 1000).toFixed(1)} ms`}</td></tr>`)}</tbody></table></section>`;
+}
+
+/** "main.rhai:4" @param {NonNullable<RuleRun["error"]>} error */
+const placeOf = ({ file, line }) => (file ? html`<code>${line ? `${file}:${line}` : file}</code>` : "");
 
 /** @param {unknown} ops a list, or how many */
 const count = (ops) => (Array.isArray(ops) ? ops.length : typeof ops === "number" ? ops : "–");
@@ -50,7 +78,7 @@ const count = (ops) => (Array.isArray(ops) ? ops.length : typeof ops === "number
 /** @param {{operations: Operation[]}} props */
 const Operations = ({ operations }) =>
   html`<table><thead><tr><th>${t("why.operation")}</th><th>${t("why.value")}</th><th>${t("why.reason")}</th><th>${t("why.by")}</th></tr></thead><tbody>${operations.map(
-    (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code></td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by}</td></tr>`,
+    (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code></td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by}</td></tr>`,
   )}</tbody></table>`;
 
 /** @param {{trace: Trace}} props */

@@ -1,6 +1,5 @@
 // The world panel: every variable drawn from its schema, this turn's changes marked, each value editable by hand.
-import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { setValue } from "../actions/world.js";
+import { h, html, useRef, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.js";
 import { t } from "../lib/i18n.js";
 import { changeAt, fullness, isDanger } from "../lib/schema.js";
@@ -9,6 +8,7 @@ import { peek } from "../model/story.js";
 import { failed, groups, known, rolls, turn } from "../model/world.js";
 import { writing } from "../tree/line.js";
 import { RollChip, differenceOf, nameOf, toneOf } from "./changes.js";
+import { EditValue } from "./edit-value.js";
 import { Blank, Waiting, icon } from "./parts.js";
 
 /** @import { Row, Turn } from "../lib/schema.js" */
@@ -32,6 +32,11 @@ function Contents() {
 /** @param {{row: Row}} props */
 function Variable({ row }) {
   const editing = useSignal(false);
+  const button = useRef(/** @type {HTMLElement | null} */ (null));
+  const close = () => {
+    editing.value = false;
+    button.current?.focus();
+  };
   const change = changeAt(turn.value, row.path);
   if (row.kind === "group") {
     if (row.rows.length === 0) return null;
@@ -40,9 +45,9 @@ function Variable({ row }) {
   const edit = t("world.edit", { name: row.label });
   return html`<li class=${`variable ${change ? "changed" : ""}`} data-path=${row.path}>
     <div class="variable-head"><span class="label" title=${row.about}>${row.label}</span>
-      ${peek.value === null && !writing.value && html`<button type="button" class="round small" aria-label=${edit} title=${edit} aria-expanded=${editing.value} onClick=${() => (editing.value = !editing.value)}>${icon("edit")}</button>`}
+      ${peek.value === null && !writing.value && html`<button ref=${button} type="button" class="round small" aria-label=${edit} title=${edit} aria-expanded=${editing.value} onClick=${() => (editing.value = !editing.value)}>${icon("edit")}</button>`}
       <span class="now">${change && h(Mark, { row, change })}${!editing.value && h(Short, { row })}</span></div>
-    ${editing.value ? h(EditValue, { row, close: () => (editing.value = false) }) : h(Long, { row, change })}
+    ${editing.value ? h(EditValue, { row, close }) : h(Long, { row, change })}
     ${change?.why && html`<p class="why">${change.why}</p>`}</li>`;
 }
 
@@ -102,53 +107,4 @@ function Bar({ row, change }) {
 function Items({ items }) {
   if (items.length === 0) return html`<p class="nothing">${t("world.nothing")}</p>`;
   return html`<ul class="items">${items.map((item, i) => html`<li key=${i}>${item}</li>`)}</ul>`;
-}
-
-// Editing
-
-/** @param {{row: Row, close: () => void}} props */
-function EditValue({ row, close }) {
-  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  const wrong = useSignal("");
-  const { kind, value, schema } = row;
-  useEffect(() => /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea"))?.focus(), []);
-  const save = async (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const field = /** @type {HTMLInputElement} */ (form.current?.elements.namedItem("value"));
-    try {
-      if (await setValue(row.path, read(kind, field))) close();
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      wrong.value = t("world.notJson");
-    }
-  };
-  return html`<form ref=${form} class="edit-value" onSubmit=${save} onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && close()}>
-    ${fieldFor(row, value, schema)}
-    ${wrong.value && html`<p class="hint" role="alert">${wrong.value}</p>`}
-    <div class="actions"><button type="button" onClick=${close}>${t("cancel")}</button><button class="primary">${t("world.set")}</button></div></form>`;
-}
-
-/** @param {Row} row @param {Json | undefined} value @param {import("../lib/wire.d.ts").Schema} schema */
-function fieldFor(row, value, schema) {
-  const name = row.label;
-  switch (row.kind) {
-    case "bar":
-    case "number":
-      return html`<input name="value" type="number" step=${schema.type === "integer" ? 1 : "any"} required min=${schema.minimum} max=${schema.maximum} defaultValue=${String(value ?? 0)} aria-label=${name} />`;
-    case "choice":
-      return html`<select name="value" aria-label=${name}>${schema.enum?.map((choice, i) => html`<option key=${i} value=${JSON.stringify(choice)} selected=${choice === value}>${nameOf(row, choice)}</option>`)}</select>`;
-    case "flag":
-      return html`<label class="check"><input name="value" type="checkbox" defaultChecked=${value === true} /><span>${name}</span></label>`;
-    case "text":
-      return html`<input name="value" type="text" defaultValue=${typeof value === "string" ? value : ""} aria-label=${name} />`;
-    default:
-      return html`<textarea name="value" rows="5" class="code" aria-label=${name} defaultValue=${JSON.stringify(value ?? null, null, 1)}></textarea>`;
-  }
-}
-
-/** @param {Row["kind"]} kind @param {HTMLInputElement} field @returns {Json} */
-function read(kind, field) {
-  if (kind === "bar" || kind === "number") return field.valueAsNumber;
-  if (kind === "flag") return field.checked;
-  return kind === "text" ? field.value : JSON.parse(field.value);
 }

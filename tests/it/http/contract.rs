@@ -196,7 +196,7 @@ fn promised_names_stay() {
           postHistoryInstructions creatorNotes tags avatar lorebookId metadata",
         ),
         ("ChatHistoryTree", "sessionId title rootNodeId activeLeafId op nodes stash labels createdAt updatedAt"),
-        ("Projection", "items next leafId op quickReplies"),
+        ("Projection", "items next leafId op quickReplies problems"),
         ("QuickReply", "plugin label send"),
         ("Siblings", "index count ids"),
         ("Turn", "contextNodeId parentId userContent selectedRecordId records isKeyframe createdAt"),

@@ -88,22 +88,6 @@ async fn a_story_over_http() {
     assert_eq!(mended_hit["items"][0]["nodeId"], json!(mended));
 }
 
-/// Whoever switches a plugin on reads what it asks for, in words, and sees what the session has granted.
-#[tokio::test]
-async fn what_a_plugin_asks_for_is_said() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
-    let detail = play.app.get("/api/plugins/combat").await;
-    let asks = detail["asks"].as_array().unwrap();
-    let grants: Vec<&Value> = asks.iter().map(|one| &one["grant"]).collect();
-    assert!(!grants.is_empty());
-    assert_eq!(json!(grants), detail["manifest"]["permissions"]);
-    assert!(asks.iter().all(|one| one["words"].as_str().is_some_and(|words| words.contains(' '))), "{detail}");
-    let listed = play.app.get("/api/plugins").await;
-    let listed = listed["items"].as_array().unwrap().iter().find(|one| one["id"] == "combat").unwrap();
-    assert_eq!(listed["asks"], detail["asks"]);
-    assert_eq!(play.session().await["plugins"][0]["grants"], json!(grants), "granted is what was asked for");
-}
-
 /// What plugins offer: commands, quick replies, notes, a refusal of their own; and switching them off from here on.
 #[tokio::test]
 async fn what_plugins_offer() {

@@ -43,3 +43,20 @@ fn a_plugin_that_does_not_parse_is_shown() {
         assert!(wrong.contains("broken/plugin.toml:1:6"), "{wrong}");
     }
 }
+
+/// A hook with a wrong name is found by `check` and by `test`, though every test passes.
+#[test]
+fn a_hook_with_a_wrong_name_is_found() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("purse");
+    std::fs::create_dir_all(folder.join("tests")).unwrap();
+    let manifest = "id = \"purse\"\ntitle = \"Purse\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+    std::fs::write(folder.join("plugin.toml"), manifest).unwrap();
+    std::fs::write(folder.join("main.rhai"), "fn init(ctx) {}\nfn on_replay(ctx) { ctx.add(\"n\", 1); }\n").unwrap();
+    std::fs::write(folder.join("tests/a.toml"), "hook = \"init\"\n[expect]\nops = []\n").unwrap();
+    for (command, end) in [("check", "purse 1.0.0: 1 warnings\n"), ("test", "1 passed, 0 failed, 1 warnings\n")] {
+        let (code, said, wrong) = clotho(temp.path(), &["plugin", command, "purse"]);
+        assert!(code == 1 && said.ends_with(end), "{said}");
+        assert!(wrong.contains("purse/main.rhai:2") && wrong.contains("did you mean \"on_reply\"?"), "{wrong}");
+    }
+}

@@ -419,6 +419,44 @@ fn an_error_says_where_and_what() {
     );
 }
 
+/// What nothing may catch says where the hook was: at the line itself, or where it called what ran into the limit.
+#[test]
+fn a_limit_says_where_it_was_met() {
+    let check = |script: &str, line: u32| {
+        let outcome = Bench::new().reply(&plugin(script), json!({}), "text");
+        let error = outcome.error.expect("an error");
+        assert_eq!(
+            (error.kind, error.line, error.file.as_deref()),
+            (ErrorKind::Limit, Some(line), Some("main.rhai")),
+            "{error}"
+        );
+        assert_eq!(error.excerpt.last().map(|one| one.line), Some(line), "{error}");
+    };
+    check("fn on_reply(ctx) {\n    let n = 0;\n    loop {\n        n += 1;\n    }\n}", 4);
+    check("fn on_reply(ctx) {\n    let s = \"x\";\n    loop {\n        s += s;\n    }\n}", 4);
+    check("fn f(n) {\n    f(n + 1)\n}\nfn on_reply(ctx) {\n    let a = 1;\n    f(a);\n}", 6);
+    let heap = "let i = 0;\n    loop { let s = `${i}`; s.pad(60000, \"x\");\n        m[`k${i}`] = s; i += 1; }";
+    let outcome =
+        Bench::new().reply(&plugin(&format!("fn on_reply(ctx) {{\n    let m = #{{}};\n    {heap}\n}}")), json!({}), "");
+    let error = outcome.error.unwrap();
+    assert_eq!(error.limit, Some(Limit::Heap));
+    assert!(matches!(error.line, Some(4 | 5)), "{error}");
+}
+
+/// A hook is run in its file's own light: constants and imports of the file are there, constants of the hook are not the
+/// file's, and it may return from anywhere.
+#[test]
+fn a_hook_has_its_file_around_it() {
+    let script = "import \"lib\" as lib;\nconst A = 1;\nlet seen = 5;\n\
+        fn two() { global::A + 1 }\n\
+        fn on_reply(it) {\n    const B = 10;\n    let list = [];\n    for n in 0..3 {\n        if n == 2 { it.set(\"n\", n + global::A + two() + lib::three() + B); return; }\n    }\n    it.set(\"n\", 0);\n}";
+    let loaded = try_plugin(MANIFEST, &[("main.rhai", script), ("lib.rhai", "fn three() { 3 }")]).unwrap();
+    let outcome = Bench::new().reply(&loaded, json!({}), "");
+    assert_eq!((outcome.error, &outcome.world.vars["mine"]["n"]), (None, &json!(18)));
+    let leaking = plugin("fn b() { global::B }\nfn on_reply(ctx) { const B = 10; ctx.set(\"n\", b()); }");
+    assert!(Bench::new().reply(&leaking, json!({}), "").error.is_some(), "a constant of a hook is its own");
+}
+
 #[test]
 fn an_error_says_what_to_do() {
     let check = |body: &str, message: &str| {

@@ -147,6 +147,48 @@ fn probable_mistakes_are_warnings() {
     );
 }
 
+/// A hook with a wrong name never runs, and nothing else says so. What is called by its name, private or far from every
+/// hook is the author's own.
+#[test]
+fn what_was_to_be_a_hook_is_a_warning() {
+    let warnings = |script: &str| -> Vec<String> {
+        plugin(script).warnings().iter().map(|w| format!("{}: {}", w.line.unwrap(), w.message)).collect()
+    };
+    let hooks = "the hooks are init, on_input, on_reply, narrate, quick_replies";
+    let check = |script: &str, name: &str, hint: &str| {
+        assert_eq!(warnings(script), [format!("2: \"{name}\" is no hook, and nothing calls it{hint}; {hooks}")]);
+    };
+    check("\nfn on_replay(ctx) { ctx.add(\"n\", 1); }", "on_replay", " (did you mean \"on_reply\"?)");
+    check("\nfn quickreplies(ctx) { [] }", "quickreplies", " (did you mean \"quick_replies\"?)");
+    check("\nfn inti(ctx) {}", "inti", " (did you mean \"init\"?)");
+    check("\nfn on_every_moon(a, b) {}", "on_every_moon", "");
+    let own = "fn on_fire(ctx) { 1 }\nfn on_reply(ctx) { on_fire(ctx) }\nprivate fn on_replays(ctx) {}\nfn sing(ctx) {}\n\
+               fn unit(a, b) {}";
+    assert_eq!(warnings(own), [""; 0]);
+    let files = [("main.rhai", "import \"lib\" as lib;"), ("lib.rhai", "fn on_replay(ctx) {}")];
+    assert_eq!(try_plugin(MANIFEST, &files).unwrap().warnings(), [], "only the entry has hooks");
+}
+
+/// A file that is not there is found before anything runs: every hook needs what the entry imports first, so that this is
+/// an error; elsewhere it is a warning.
+#[test]
+fn imports_are_looked_for() {
+    let first = "// Mine\nimport \"lib/dise\" as dice;\nfn on_reply(ctx) {}";
+    let missing = |path: &str, hint: &str| format!("the plugin has no file \"{path}.rhai\"{hint}");
+    let (kind, message) = fault(MANIFEST, &[("main.rhai", first), ("lib/dice.rhai", "")]);
+    assert_eq!(
+        (kind, message),
+        (ErrorKind::Parse, format!("main.rhai:2 {}", missing("lib/dise", " (did you mean \"lib/dice\"?)")))
+    );
+    let (_, message) = fault(MANIFEST, &[("main.rhai", "import \"../b/main\" as b;")]);
+    assert!(message.contains("only files of the plugin's own folder"), "{message}");
+
+    let inside = "fn on_reply(ctx) {\n    if ctx.text == \"never\" {\n        import \"say\" as say;\n        say::f();\n    }\n}";
+    let loaded = try_plugin(MANIFEST, &[("main.rhai", inside)]).unwrap();
+    let [warning] = loaded.warnings() else { panic!("{:?}", loaded.warnings()) };
+    assert_eq!((warning.line, &warning.message), (Some(3), &missing("say", "")));
+}
+
 #[test]
 fn a_broken_plugin_is_listed_and_harms_nobody() {
     let temp = tempfile::tempdir().unwrap();

@@ -8,9 +8,9 @@ use clotho::ids::{NodeId, SessionId, UserId};
 use clotho::live::{Running, Written};
 use clotho::oplog::Operation;
 use clotho::store::{Actor, Page, Reader, Show, StateUpdate, StoreError};
-use clotho::tree::{Delta, Node, PluginSetting, Role, Session, Status};
+use clotho::tree::{Delta, Node, Role, Session, Status};
 use clotho::turn::{
-    Edit, Generate, NewMessage, NewSession, OnStale, QuickReply, Rebuilt, Started, TurnError, read_trace,
+    Edit, Generate, NewMessage, NewSession, Offered, OnStale, PluginChoice, Rebuilt, Started, TurnError, read_trace,
 };
 use clotho::world::{Pointer, World};
 use serde_json::{Value, json};
@@ -66,8 +66,8 @@ pub fn edit(content: &str) -> Edit {
 }
 
 /// A plugin switched on with its defaults.
-pub fn on(id: &str) -> PluginSetting {
-    PluginSetting { id: id.to_owned(), enabled: true, config: serde_json::Map::new(), grants: Vec::new() }
+pub fn on(id: &str) -> PluginChoice {
+    PluginChoice::on(id, serde_json::Map::new())
 }
 
 /// The card most stories are played with.
@@ -214,8 +214,8 @@ impl<'a> Story<'a> {
         self.app.store.read(read).await.unwrap()
     }
 
-    /// The replies that plugins offer at a node.
-    pub async fn offered(&self, node: NodeId) -> Vec<QuickReply> {
+    /// What plugins offer at a node.
+    pub async fn offered(&self, node: NodeId) -> Offered {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
         let tip = self.app.store.read(move |reader| turns.tip(reader, user, session, node)).await.unwrap();
         self.app.turns.offered(tip).await

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use clotho::ids::SessionId;
-use clotho::oplog::Effect;
-use clotho::store::{Ending, Trace, Tx, WriteError};
+use clotho::oplog::{Act, Effect};
+use clotho::store::{Draft, Ending, Message, Trace, Tx, WriteError};
 use clotho::tree::Delta;
 use clotho::tree::edit::Asked;
 use clotho::world::Operation;
@@ -60,11 +60,33 @@ async fn killed_in_mid_stream() {
     clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
 }
 
+/// S3-21: killed inside the first commit, a message was never sent: no node, no reply, HEAD and log as they were, and it can be
+/// sent again.
+#[tokio::test]
+async fn killed_inside_the_first_commit() {
+    let home = tempfile::tempdir().unwrap();
+    let mock = MockModel::start().await;
+    let mut program = Program::start(home.path(), &mock, "beginning");
+    let (session, reply) = program.ready().await;
+    program.kill();
+
+    let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
+    let story = Story { app: &app, user: app.owner, id: session };
+    let (head, log) = (story.head().await, story.log().await);
+    assert_eq!((story.node(head).await.kind, log.len()), (clotho::tree::Kind::Greeting, 1));
+    assert!(story.children(head).await.is_empty() && app.turns.trace(story.user, session, reply).await.is_err());
+    let turn = story.say("I swing.").await;
+    assert_eq!((turn.reply.status, story.head().await), (Status::Complete, turn.reply.id));
+    let log = story.log().await;
+    assert_eq!(log.iter().map(|operation| operation.op).collect::<Vec<_>>(), [1, 2, 3]);
+    clotho::tree::mirror::Mirror::replay(&log).unwrap();
+}
+
 /// S3-21: killed before the first chunk, after the last one, and inside the last commit, a reply has done nothing at all; killed
 /// after that commit, it is there with text, world, trace and HEAD.
 #[tokio::test]
 async fn killed_at_each_step() {
-    for step in ["waiting", "written", "committing", "committed"] {
+    for step in ["waiting", "asked", "written", "committing", "committed"] {
         let home = tempfile::tempdir().unwrap();
         let mock = MockModel::start().await;
         let gate = Gate::new();
@@ -90,6 +112,15 @@ async fn killed_at_each_step() {
             assert_eq!((node.status, node.content.as_str(), story.head().await), (Status::Error, "", user), "{step}");
             assert_eq!((&node.metadata["error"]["code"], hp), (&json!("interrupted"), json!(100)), "{step}");
             assert!(story.delta(reply).await.is_empty(), "{step}");
+            // S3-03, S0-16: why it exists can be said of every reply, however early it died.
+            let trace = story.trace(reply).await;
+            assert_eq!(
+                (&trace.head["error"]["code"], &trace.head["model"]),
+                (&json!("interrupted"), &json!("mock/mock"))
+            );
+            assert!(trace.is_exact && trace.head["params"].is_object(), "{step}: {trace:?}");
+            let says = trace.messages.iter().any(|sent| sent.text == "I swing.");
+            assert!(says || step != "asked", "what was sent had been saved");
         }
         let completed = Effect::Completed { node: reply };
         let log = story.log().await;
@@ -137,6 +168,14 @@ impl Program {
     }
 }
 
+/// A test that fails leaves nobody behind.
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
 /// The program that is killed. Run by the tests above, in a process of its own.
 #[tokio::test]
 #[ignore = "it is meant to be killed"]
@@ -147,10 +186,18 @@ async fn the_one_that_is_killed() {
     };
     let app = hurt(TestApp::in_folder(folder.into()), HURT).set("providers.0.base_url", &model).start().await;
     let story = Story::begin(&app, &["hurt"]).await;
+    if step == "beginning" {
+        begin_for_ever(&story).await;
+    }
     let started = story.start("I swing.").await;
     let reply = started.generations[0];
     match step.as_str() {
         "waiting" => ready(story.id, reply),
+        "asked" => {
+            let is_saved = async || app.turns.trace(story.user, story.id, reply).await.unwrap().is_some();
+            until("what the model was asked is saved", is_saved).await;
+            ready(story.id, reply);
+        }
         "written" => {
             // Nobody writes any more: commit 2 has to wait.
             hold_the_writer(&story, |_| ()).await;
@@ -183,17 +230,53 @@ async fn the_one_that_is_killed() {
         _ => {
             story.reads(reply, "The ogre hits. [HP -10] And").await;
             // The program saves what arrived every second; the database says when it has.
-            loop {
+            let is_saved = async || {
                 let saved = app.store.write(|tx| tx.generating()).await.unwrap();
-                if saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And") {
-                    break;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            }
+                saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And")
+            };
+            until("what arrived is saved", is_saved).await;
             ready(story.id, reply);
         }
     }
     std::future::pending::<()>().await;
+}
+
+/// Waits until something is so; only a failing test waits for a minute.
+async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+    let wait = async {
+        while !is_so().await {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(60), wait).await;
+    assert!(waited.is_ok(), "the program waited in vain: {what}");
+}
+
+/// Writes a message with its placeholder and never lets it be committed.
+async fn begin_for_ever(story: &Story<'_>) -> ! {
+    let (now, parent, session) = (story.app.clock.now(), story.head().await, story.id);
+    let draft = |role| {
+        let id = NodeId::new(story.app.ids.next(now));
+        Draft::new(id, role, clotho::tree::Kind::Message, 0, now)
+    };
+    let mut said = draft(Role::User);
+    said.content = "I swing.".into();
+    let mut reply = draft(Role::Assistant);
+    reply.status = Status::Generating;
+    let (actor, id) = (story.actor(), reply.id);
+    let message = Message {
+        session,
+        parent,
+        bridge: None,
+        draft: Some(said),
+        carry_from: None,
+        replies: vec![reply],
+        move_head: true,
+        act: Act::Message,
+    };
+    hold_the_writer(story, move |tx| _ = tx.message(&actor, &message).unwrap()).await;
+    ready(session, id);
+    std::future::pending().await
 }
 
 /// Does a piece of writing and never lets it be committed.

@@ -156,6 +156,11 @@ async fn a_panic_is_an_error_on_the_node() {
         "causes go to the log"
     );
     assert_eq!(story.head().await, started.node.unwrap());
+    // S3-03: what it was asked with was in memory, and is kept.
+    let trace = story.trace(done.id).await;
+    assert_eq!((&trace.head["error"]["code"], &trace.head["model"]), (&json!("internal"), &json!("mock/mock")));
+    assert!(trace.is_exact && trace.messages.iter().any(|sent| sent.text == "Hi."), "{trace:?}");
+    assert_eq!(trace.head["params"], done.metadata["params"]);
     assert_eq!(story.another(done.id).await.status, Status::Complete);
     within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
 }
@@ -253,6 +258,46 @@ async fn the_sweeper_ends_what_nobody_holds() {
     assert_eq!(ended.name.as_deref(), Some("Rin"));
     assert_eq!(story.node(held).await.status, Status::Generating);
     assert_eq!(app.turns.end_interrupted().await.unwrap(), 0);
+    story.cancel(held).await.unwrap();
+    assert_eq!(story.done(held).await.content, "Half");
+}
+
+/// `domain.md` 5.1, 5.3: partial texts are saved and the sweeper looks again and again by itself, by its own rhythm, whatever
+/// the clock on the wall says.
+#[tokio::test]
+async fn the_keeper_saves_and_sweeps_by_itself() {
+    use clotho::plugin::Pool;
+    use clotho::turn::{Needs, Rhythm, Turns};
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::ok(["Half"]).then_stall());
+    let held = story.start("Hi.").await.generations[0];
+    story.reads(held, "Half").await;
+    app.mock.script(Reply::ok(["Lost"]).then_stall());
+    let lost = story.reroll(held, Generate::default()).await.unwrap().generations[0];
+    story.reads(lost, "Lost").await;
+    let step = std::time::Duration::from_millis(1);
+    let needs = Needs {
+        config: Arc::clone(&app.config),
+        store: Arc::clone(&app.store),
+        live: Arc::clone(&app.live),
+        catalogue: Arc::clone(&app.catalogue),
+        models: Arc::clone(&app.models),
+        host: Arc::new(Pool::for_this_machine().unwrap()),
+        clock: Arc::clone(&app.clock),
+        ids: Arc::clone(&app.ids),
+        rhythm: Rhythm { save: step, soon: step, sweep: 2 },
+    };
+    Turns::new(needs, tokio::runtime::Handle::current()).keep();
+    let saved = async || app.store.write(|tx| tx.generating()).await.unwrap();
+    within(async { while !saved().await.iter().any(|one| one.node == held && one.content == "Half") {} }).await;
+    assert_eq!(story.node(lost).await.status, Status::Generating, "somebody holds it");
+    app.live.end(lost);
+    within(async { while saved().await.iter().any(|one| one.node == lost) {} }).await;
+    let ended = story.node(lost).await;
+    assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!(story.trace(lost).await.head["error"]["code"], "interrupted");
+    assert_eq!(story.node(held).await.status, Status::Generating);
     story.cancel(held).await.unwrap();
     assert_eq!(story.done(held).await.content, "Half");
 }

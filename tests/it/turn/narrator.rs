@@ -202,7 +202,7 @@ async fn hooks_are_told_whose_text_it_is() {
     let again = story.another(change.node.unwrap()).await;
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
     let offered = story.offered(reply.id).await;
-    assert_eq!(offered[0].label, "assistant");
+    assert_eq!(offered.replies[0].label, "assistant");
 }
 
 /// A message that is too long for a narrator is refused before anything is written, and is no strike against it; one that it

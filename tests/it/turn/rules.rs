@@ -2,7 +2,8 @@
 
 use clotho::oplog::Act;
 use clotho::store::Show;
-use clotho::tree::{Kind, PluginSetting};
+use clotho::tree::{Kind, Session};
+use clotho::turn::PluginChoice;
 
 use super::*;
 
@@ -120,7 +121,7 @@ async fn other_settings_are_other_rules() {
     let story = Story::begin(&app, &["counter"]).await;
     let one = story.say("One.").await.reply;
     let config = json!({"by": 10}).as_object().unwrap().clone();
-    let ten = PluginSetting { config, ..on("counter") };
+    let ten = PluginChoice { config, ..on("counter") };
     app.turns.set_plugins(story.user, story.id, vec![ten]).await.unwrap();
     let two = story.say("Two.").await.reply;
     assert_eq!((n(&story, one.id).await, n(&story, two.id).await), (json!(1), json!(11)));
@@ -161,8 +162,8 @@ async fn settings_that_do_not_fit_are_refused() {
     let app = twin(twin(setup, "twin-a"), "twin-b").start().await;
     let story = Story::begin(&app, &[]).await;
     let op = story.session().await.op;
-    let with_grant = |grant: &str| PluginSetting { grants: vec![grant.to_owned()], ..on("counter") };
-    let strange = PluginSetting { config: json!({"size": 3}).as_object().unwrap().clone(), ..on("counter") };
+    let with_grant = |grant: &str| PluginChoice { grants: Some(vec![grant.to_owned()]), ..on("counter") };
+    let strange = PluginChoice { config: json!({"size": 3}).as_object().unwrap().clone(), ..on("counter") };
     for (plugins, words) in [
         (vec![on("nobody")], "no plugin \"nobody\" is installed"),
         (vec![on("counter"), on("counter")], "named twice"),
@@ -180,9 +181,54 @@ async fn settings_that_do_not_fit_are_refused() {
         }
     }
     assert_eq!(story.session().await.op, op);
-    let off = PluginSetting { enabled: false, ..on("grumpy") };
+    let off = PluginChoice { enabled: false, ..on("grumpy") };
     app.turns.set_plugins(story.user, story.id, vec![on("counter"), off]).await.unwrap();
     assert_eq!(story.in_force(story.head().await).await, ["counter"]);
+}
+
+/// Without a word about grants a plugin has what its manifest asks for; with an empty list it has nothing, and is told so
+/// where it tries.
+#[tokio::test]
+async fn no_grants_are_no_grants() {
+    let app = TestApp::with().script("crier", "fn on_reply(ctx) { ctx.note(\"Hear!\"); }").start().await;
+    let story = Story::begin(&app, &["crier"]).await;
+    let granted = |session: &Session| session.plugins[0].grants.clone();
+    assert_eq!(granted(&story.session().await), ["notes", "input.rewrite", "input.stop"]);
+    let free = story.delta(story.say("One.").await.reply.id).await;
+    assert_eq!((free.notes[0].text.as_str(), free.problems.len()), ("Hear!", 0));
+
+    for (grants, problem) in [(vec![], Some("note: needs the permission \"notes\"")), (vec!["notes".to_owned()], None)]
+    {
+        let choice = PluginChoice { grants: Some(grants.clone()), ..on("crier") };
+        app.turns.set_plugins(story.user, story.id, vec![choice]).await.unwrap();
+        assert_eq!(granted(&story.session().await), grants);
+        let delta = story.delta(story.say("More.").await.reply.id).await;
+        assert_eq!(
+            delta.problems.first().map(|one| (one.code.as_str(), one.message.as_str())),
+            problem.map(|words| ("plugin_permission", words))
+        );
+        assert_eq!(delta.notes.len(), usize::from(problem.is_none()));
+    }
+}
+
+/// A plugin that is there and cannot run is called broken, with the place, and not missing.
+#[tokio::test]
+async fn a_broken_plugin_is_called_broken() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let (user, id) = (story.user, story.id);
+    let app = app.stop().await.script("hurt", "fn on_reply(ctx) {\n    ctx.add(\"hp\", 1\n}").start().await;
+    let story = Story { app: &app, user, id };
+    let delta = story.delta(story.say("Hi.").await.reply.id).await;
+    let place = "is broken: main.rhai:3:1: ";
+    assert_eq!(delta.problems[0].code, "plugin_missing");
+    assert!(delta.problems[0].message.starts_with(&format!("hurt: it is in force here but {place}")), "{delta:?}");
+    match app.turns.set_plugins(story.user, story.id, vec![on("hurt")]).await {
+        Err(TurnError::Invalid { message, .. }) => {
+            assert!(message.starts_with(&format!("the plugin \"hurt\" {place}")))
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A plugin that is gone from the server stays in force on its paths: its values keep their schema, and the reply says so.

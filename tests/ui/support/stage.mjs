@@ -54,6 +54,9 @@ export const texts = (page) => page.locator(".message .prose").allInnerTexts();
 export const composer = (page) => page.getByRole("textbox", { name: "Your message" });
 export const tool = (message, name) => message.getByRole("button", { name, exact: true });
 
+/** The message that has the keyboard focus. @param {import("playwright-core").Page} page */
+export const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute("data-node") ?? null);
+
 /** Sends a message, and sees that it was taken: the field is empty. @param {import("playwright-core").Page} page */
 export async function say(page, text) {
   await composer(page).fill(text);

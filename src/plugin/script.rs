@@ -1,0 +1,57 @@
+//! Script files: as their authors wrote them and as they are compiled.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rhai::{AST, ASTNode, Engine, ParseError, ParseErrorType, Position, Stmt};
+
+use super::interpolate::{self, Widened};
+
+/// The script files of a plugin by path.
+pub(super) type Scripts = BTreeMap<String, Arc<Script>>;
+
+/// One script file: as its author wrote it and as it is compiled.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) text: String,
+    pub(super) widened: Widened,
+}
+
+impl Script {
+    pub(super) fn new(engine: &Engine, text: &str) -> Self {
+        Self { text: text.to_owned(), widened: interpolate::widen(engine, text) }
+    }
+}
+
+/// Compiles one file of a plugin.
+pub(super) fn compile(engine: &Engine, path: &str, script: &Script) -> Result<AST, ParseError> {
+    let mut ast = engine.compile(&script.widened.text)?;
+    ast.set_source(path);
+    let taken = ast.iter_functions().any(|function| function.name == interpolate::FUNCTION);
+    if taken {
+        return Err(ParseError(ParseErrorType::Reserved(interpolate::FUNCTION.to_owned()).into(), Position::NONE));
+    }
+    Ok(ast)
+}
+
+/// A hook as it is run: the name of its parameter, and its statements.
+pub(super) struct Body {
+    pub(super) parameter: String,
+    pub(super) statements: Vec<Stmt>,
+}
+
+impl Body {
+    /// The body of a function with one parameter.
+    pub(super) fn of(ast: &AST, function: &str, parameter: &str) -> Self {
+        let mut alone = ast.clone_functions_only();
+        alone.retain_functions(|_, _, name, params| name == function && params == 1);
+        let mut statements = Vec::new();
+        alone.walk(&mut |path: &[ASTNode<'_>]| {
+            if let [ASTNode::Stmt(statement)] = path {
+                statements.push((*statement).clone());
+            }
+            true
+        });
+        Self { parameter: parameter.to_owned(), statements }
+    }
+}

@@ -1,0 +1,16 @@
+// Where the keyboard is.
+
+/** The id of the message that an element belongs to. @param {EventTarget | null} element @returns {string | null} */
+export function messageOf(element) {
+  const article = element instanceof Element ? element.closest("[data-node]") : null;
+  return article instanceof HTMLElement ? (article.dataset["node"] ?? null) : null;
+}
+
+/** The message that has the focus, itself or in one of its buttons. */
+export const focusedMessage = () => messageOf(document.activeElement);
+
+/** Whether what had the focus is gone. */
+export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
+
+/** Waits until what changed is on screen. */
+export const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

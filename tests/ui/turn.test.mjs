@@ -1,0 +1,385 @@
+// The page against the real server: what a turn changed and why, asking again, and the keyboard, in Chromium.
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { startClotho } from "./support/server.mjs";
+import { HP, REFUSED, bar, bleed, browser, chat, clotho, composer, focused, last, line, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
+
+const sibling = (page) => last(page).locator(".siblings span").first().innerText();
+const deltaRequests = (page) => {
+  const asked = [];
+  page.on("request", (request) => /^\/api\/.*\/deltas?$/.test(new URL(request.url()).pathname) && asked.push(request.url()));
+  return asked;
+};
+
+describe("what a turn changed", () => {
+  test("stands under every reply that changed something, and all of it is asked for at once", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory({ plugins: [{ id: "combat" }] });
+    for (const [words, reply] of [["One?", "It bites. [HP -7]"], ["Two?", "Nothing stirs."], ["Three?", "It scratches. [HP -2]"]]) {
+      model.say([reply]);
+      const { activeLeafId } = await session(path);
+      const { generations } = await clotho.api("POST", `${chat(path)}/message`, { parentId: activeLeafId, content: words, generate: true });
+      await until(async () => (await session(path)).activeLeafId === generations[0].id, "the reply is there");
+    }
+    const asked = deltaRequests(page);
+    await page.goto(clotho.base + path);
+    const changes = (n) => page.locator(".message.assistant").nth(n).locator(".changes .chip", { hasText: "Hit points" });
+    await changes(1).getByText("−7").waitFor();
+    await changes(3).getByText("−2").waitFor();
+    assert.equal(await changes(2).count(), 0, "nothing happened there");
+    assert.equal(asked.length, 1, asked.join());
+    model.say(["A deep wound. [HP -9]"]);
+    await say(page, "Four?");
+    await changes(4).getByText("−9").waitFor();
+    await changes(1).getByText("−7").waitFor();
+    // The message and its reply come one after the other.
+    assert.ok(asked.length <= 3, asked.join());
+    await close();
+  });
+
+  test("a change by hand stands where it was made and says why; the step after it is another one", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory({ plugins: [{ id: "combat" }] });
+    model.say(["It bites. [HP -7]"]);
+    await page.goto(clotho.base + path);
+    await say(page, "One?");
+    await replyIsThere(page);
+    await until(async () => (await bar(page, "/combat/hp")) === 33, "the bite is felt");
+    const { activeLeafId } = await session(path);
+    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: "/combat/hp", value: 12 }] });
+    const hand = last(page).locator(".by-hand");
+    await hand.getByText("−21").waitFor();
+    await last(page).locator(".changes").getByText("−7").waitFor();
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await hand.getByRole("button", { name: "Why this change?" }).click();
+    await why.getByRole("heading", { name: /^You changed this by hand, \d\d:\d\d$/ }).waitFor();
+    await why.getByText("33 → 12").waitFor();
+    await why.getByText("set /combat/hp").waitFor();
+    assert.equal(await why.getByText("40 → 33").count(), 0, "of the reply nothing is said there");
+    await page.keyboard.press("Escape");
+    await use(last(page), "Why?");
+    await why.getByText("40 → 33").waitFor();
+    await why.getByText("33 → 12").waitFor();
+    await page.keyboard.press("Escape");
+    model.say(["It limps away."]);
+    await say(page, "Two?");
+    await replyIsThere(page);
+    await page.locator(".message.assistant").nth(1).locator(".by-hand").getByText("−21").waitFor();
+    assert.equal(await last(page).locator(".by-hand, .changes").count(), 0);
+    await close();
+  });
+
+  test("the way back is shown after dice that hurt, not after a turn that went well", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
+    await replyIsThere(page);
+    const path = new URL(page.url()).pathname;
+    // The real turns of the adventure, until one was dry and one was not: what is shown follows what it cost.
+    const seen = { dry: false, hurt: false };
+    await page.locator(".replies button").first().click();
+    await page.locator(".message.user").waitFor();
+    for (let rolls = 0; rolls < 60 && !(seen.dry && seen.hurt); rolls += 1) {
+      await replyIsThere(page);
+      const reply = (await line(path)).at(-1).id;
+      await last(page).locator(".changes .chip", { hasText: "1d20" }).waitFor();
+      const { changes } = await clotho.api("GET", `${chat(path)}/node/${reply}/delta`);
+      const isHurt = changes.some((change) => change.path === HP);
+      await until(async () => (await bar(page, HP)) === (isHurt ? changes.find((change) => change.path === HP).after : 20), "the panel follows");
+      const hint = page.getByRole("note").filter({ hasText: "what this turn cost you" });
+      if (isHurt) await hint.waitFor();
+      else assert.equal(await hint.count(), 0, "nothing was lost");
+      seen[isHurt ? "hurt" : "dry"] = true;
+      await use(last(page), "Roll again");
+      await page.locator(`.message.last.complete article:not([data-node="${reply}"])`).waitFor();
+    }
+    assert.deepEqual(seen, { dry: true, hurt: true });
+    await close();
+  });
+});
+
+describe("rules that do not work", () => {
+  /** A server with one plugin whose hooks all fail. */
+  async function brokenRules() {
+    const plugins = await mkdtemp(join(tmpdir(), "clotho-ui-rules-"));
+    folders.push(plugins);
+    await mkdir(join(plugins, "grumpy"));
+    await writeFile(join(plugins, "grumpy", "plugin.toml"), 'id = "grumpy"\ntitle = "Grumpy"\nversion = "1.0.0"\napi = "1"\n\n[permissions]\nrequest = ["input.rewrite"]\n');
+    await writeFile(join(plugins, "grumpy", "main.rhai"), 'fn on_input(ctx) {\n  throw "the ear is shut";\n}\n\nfn quick_replies(ctx) {\n  throw "out of ideas";\n}\n');
+    const server = await startClotho(`[plugins]\ndir = "${plugins}"\n\n[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
+    own.push(server);
+    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
+    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [{ id: "grumpy" }] });
+    return `${server.base}/s/${made.id}`;
+  }
+  const folders = [];
+  after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
+
+  test("an error before the reply is told under the message and in its Why?, with the place in the script", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(await brokenRules());
+    model.say(["Never mind."]);
+    await say(page, "Do you hear me?");
+    await replyIsThere(page);
+    const message = page.locator(".message.user");
+    await message.getByText("A rule did not work here; the text stays").waitFor();
+    const why = page.getByRole("dialog", { name: "Why?" });
+    for (const of of [message, last(page)]) {
+      await use(of, "Why?");
+      await why.getByRole("cell", { name: /grumpy · on_input.*The ear is shut/i }).waitFor();
+      await why.getByText("main.rhai:2").first().waitFor();
+      await page.keyboard.press("Escape");
+      await why.waitFor({ state: "detached" });
+    }
+    await close();
+  });
+
+  test("a rule that has no suggestions says so calmly where they would stand", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    await page.route("**/projection*", async (route) => {
+      const response = await route.fetch();
+      const problems = [{ code: "runtime", message: "out of ideas", plugin: "grumpy" }];
+      await route.fulfill({ response, json: { ...(await response.json()), problems } });
+    });
+    await page.goto(clotho.base + path);
+    const told = page.locator(".dock details", { hasText: "A rule could not make its suggestions" });
+    await told.waitFor();
+    assert.equal(await told.getAttribute("open"), null);
+    await told.locator("summary").click();
+    await told.getByText("Out of ideas.").waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close();
+  });
+});
+
+describe("asking again", () => {
+  test("eight clicks in a row are eight replies, a burst of them is one: none is lost, none is doubled", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    model.say(["Answer 0."]);
+    await page.goto(clotho.base + path);
+    await say(page, "Again and again?");
+    await replyIsThere(page);
+    for (let i = 1; i <= 8; i += 1) {
+      model.say([`Answer ${i}.`]);
+      await tool(last(page), "Roll again").click();
+      await last(page).getByText(`${i + 1}/${i + 1}`).waitFor();
+    }
+    await until(async () => (await texts(page)).at(-1) === "Answer 8.", "the last one is shown");
+    await replyIsThere(page);
+    assert.equal(model.requests.length, 9);
+    const held = model.hold(["Once."]);
+    const again = tool(last(page), "Roll again");
+    await again.waitFor();
+    // The same button eight times before anything can have happened: the first is heard, the others find it dimmed.
+    const after = await again.evaluate((button) => {
+      for (let i = 0; i < 8; i += 1) button.click();
+      return new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(button.isConnected && button.getAttribute("aria-disabled")))));
+    });
+    assert.ok(after === "true" || after === false, "while one runs the button is dimmed, or gone with its message");
+    await last(page).getByText("10/10").waitFor();
+    held.open();
+    await until(async () => (await texts(page)).at(-1) === "Once.", "the tenth is shown");
+    await replyIsThere(page);
+    assert.equal((await line(path)).at(-1).siblings.count, 10);
+    assert.equal(model.requests.length, 10);
+    await close();
+  });
+});
+
+describe("the keyboard", () => {
+  test("the focus stays with the message: after another reply, an edit given up, one left out, and a step back", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    model.say(["First."]);
+    await page.goto(clotho.base + path);
+    await say(page, "Who is first?");
+    await replyIsThere(page);
+    const newest = () => last(page).locator("article").getAttribute("data-node");
+    const has = (id, what) => until(async () => (await focused(page)) === id, what);
+    await last(page).locator("article").focus();
+    const before = await newest();
+    const held = model.hold(["Second."]);
+    await page.keyboard.press("r");
+    await page.locator(`.message.last article:not([data-node="${before}"])`).waitFor();
+    await has(await newest(), "the new reply has the focus while it is written");
+    held.open();
+    await replyIsThere(page);
+    await has(await newest(), "and afterwards");
+    await page.keyboard.press("e");
+    await page.getByRole("textbox", { name: "Edit" }).fill("Never.");
+    await page.keyboard.press("Escape");
+    await has(await newest(), "the edit was given up");
+    assert.equal((await texts(page)).at(-1), "Second.");
+    model.say(["Third."]);
+    await tool(last(page), "Roll again").focus();
+    await page.keyboard.press("Enter");
+    await last(page).getByText("3/3").waitFor();
+    await has(await newest(), "a button of the message was used");
+    await replyIsThere(page);
+    await tool(last(page), "Leave out of what the model reads").focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".message.last.disabled").waitFor();
+    await has(await newest(), "its button is another one now");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("b");
+    await page.locator(".message.last.user").waitFor();
+    await has(await newest(), "the step back ends at the message");
+    await close();
+  });
+
+  test("what the page says leaves by itself, stays while it is looked at, covers nothing, and Escape closes it", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    const path = await newStory();
+    await page.clock.install();
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await page.route("**/message", (route) => route.fulfill({ status: 413, json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } } }));
+    const error = page.getByRole("alert");
+    const fail = async () => {
+      await composer(page).fill("Far too long.");
+      await composer(page).press("Enter");
+      await error.getByText("The text is too long.").waitFor();
+    };
+    await fail();
+    const [notice, field, message] = await Promise.all([error, composer(page), last(page).locator("article")].map((part) => part.boundingBox()));
+    assert.ok(notice.y + notice.height <= Math.min(field.y, message.y), "it lies above all it could be about");
+    await page.clock.runFor(30_000);
+    await error.waitFor({ state: "detached" });
+    await fail();
+    await error.getByRole("button", { name: "Close" }).focus();
+    await page.clock.runFor(120_000);
+    await error.waitFor();
+    await composer(page).focus();
+    await page.clock.runFor(30_000);
+    await error.waitFor({ state: "detached" });
+    await fail();
+    await composer(page).press("Escape");
+    await error.waitFor({ state: "detached" });
+    assert.equal(await composer(page).inputValue(), "Far too long.");
+    await last(page).locator("article").focus();
+    await page.keyboard.press("c");
+    const quiet = page.getByRole("status").filter({ hasText: "Copied." });
+    await quiet.waitFor();
+    await page.clock.runFor(30_000);
+    await quiet.waitFor({ state: "detached" });
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close();
+  });
+
+  test("what goes wrong in a dialog is told inside it", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    const path = await newStory();
+    await page.goto(clotho.base + path);
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("button", { name: "Rename this story" }).click();
+    await page.route("**/api/sessions/*", (route) => route.fulfill({ status: 503, json: { error: { code: "unavailable", message: "the server is busy", hint: "try again" } } }));
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Title").fill("Another");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("alert").getByText("The server is busy.").waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close();
+  });
+});
+
+describe("changing the world by hand", () => {
+  /** Opens the form of a row. @param {import("playwright-core").Page} page */
+  async function open(page, path, name) {
+    const row = page.locator(`[data-path="${path}"]`);
+    await row.hover();
+    await row.getByRole("button", { name: `Change ${name}`, exact: true }).click();
+    return row;
+  }
+  const value = async (path, of) => {
+    const { activeLeafId } = await session(path);
+    return of.split("/").slice(1).reduce((at, step) => at[step], (await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`)).world.vars);
+  };
+
+  test("a number has its bounds and steps, and a wrong one is told what is expected", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const path = new URL(page.url()).pathname;
+    const row = await open(page, HP, "Hit points");
+    await row.getByRole("spinbutton").fill("99");
+    await row.getByRole("button", { name: "Set" }).click();
+    await row.getByRole("alert").getByText("A whole number from 0 to 20 is expected.").waitFor();
+    await row.getByRole("spinbutton").fill("19");
+    await row.getByRole("button", { name: "More: Hit points" }).click();
+    await row.getByRole("button", { name: "More: Hit points" }).click();
+    assert.equal(await row.getByRole("spinbutton").inputValue(), "20", "no further than the schema");
+    await row.getByRole("button", { name: "Less: Hit points" }).click();
+    await row.getByRole("button", { name: "Set" }).click();
+    await until(async () => (await bar(page, HP)) === 19, "the bar shows it");
+    assert.equal(await value(path, HP), 19);
+    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Change Hit points", "the focus is back where it was");
+    await page.keyboard.press("Enter");
+    await row.getByRole("spinbutton").fill("1");
+    await page.keyboard.press("Escape");
+    await row.getByRole("spinbutton").waitFor({ state: "detached" });
+    assert.equal(await bar(page, HP), 19);
+    await close();
+  });
+
+  test("what one carries is a list: to add to, to rename in, to take from", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const path = new URL(page.url()).pathname;
+    const pack = "/keep/pack";
+    assert.deepEqual(await value(path, pack), { bread: 1 });
+    let row = await open(page, pack, "You carry");
+    assert.equal(await row.locator("textarea").count(), 0, "nobody has to write JSON");
+    await row.getByRole("button", { name: "Add one" }).click();
+    await row.getByRole("button", { name: "Set" }).click();
+    await row.getByRole("alert").getByText("Each line needs a name.").waitFor();
+    const names = row.getByPlaceholder("Name");
+    await names.nth(1).fill("bread");
+    await row.getByRole("button", { name: "Set" }).click();
+    await row.getByRole("alert").getByText("Each name can stand here only once.").waitFor();
+    await names.nth(1).fill("rope");
+    await row.getByRole("spinbutton").nth(1).fill("10");
+    await row.getByRole("button", { name: "Set" }).click();
+    await row.getByRole("alert").getByText("A whole number from 0 to 9 is expected.").waitFor();
+    await row.getByRole("spinbutton").nth(1).fill("2");
+    await names.nth(0).fill("stale bread");
+    await row.getByRole("button", { name: "Set" }).click();
+    await row.locator(".items").getByText("Rope × 2").waitFor();
+    assert.deepEqual(await value(path, pack), { "stale bread": 1, rope: 2 });
+    row = await open(page, pack, "You carry");
+    await row.getByRole("button", { name: "Remove rope" }).click();
+    await row.getByRole("button", { name: "Set" }).click();
+    await row.locator(".items").getByText("Rope").waitFor({ state: "detached" });
+    assert.deepEqual(await value(path, pack), { "stale bread": 1 });
+    row = await open(page, "/keep/tamsin/remembers", "She remembers");
+    await row.getByRole("button", { name: "Add one" }).click();
+    await row.getByRole("textbox", { name: "Item 1" }).fill("A promise");
+    await page.keyboard.press("Enter");
+    await row.locator(".items").getByText("A promise").waitFor();
+    assert.ok((await value(path, "/keep/tamsin/remembers")).includes("A promise"));
+    await close();
+  });
+});
+
+describe("what one writes oneself", () => {
+  test("is shown just as it was typed: markup, machine tags and all, and nothing of it is ever parsed", async () => {
+    // No error is expected: a browser that parsed any of this would report what its policy blocked.
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    const typed = '<b>Bold</b> & <img src=x onerror="window.hacked=1"> &lt;i&gt;\n<think>hidden?</think>\n<style>*{color:red}</style>\n\n[1]: https://example.org\n![map](https://evil.example/x.png) *leaning*';
+    model.say(["I see."]);
+    await page.goto(clotho.base + path);
+    await say(page, typed);
+    await replyIsThere(page);
+    const shown = page.locator(".message.user .prose");
+    assert.equal((await shown.innerText()).replace(/\n+/g, "\n"), typed.replace(/\n+/g, "\n").replace("*leaning*", "leaning"));
+    assert.equal(await shown.locator("em").innerText(), "leaning");
+    assert.equal(await shown.locator("b, img, style, i").count(), 0);
+    assert.equal(await page.evaluate(() => /** @type {any} */ (window).hacked), undefined);
+    await close();
+  });
+});
