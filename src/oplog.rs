@@ -5,7 +5,8 @@
 //! not repeated here. To add an effect: a variant of [`Effect`], its inverse, its JSON, and an arm wherever the compiler
 //! then asks for one (`tree/mirror.rs`, `store/effects.rs`, `follow.rs`).
 
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 
 use crate::clock::Time;
 use crate::ids::{NodeId, UserId};
@@ -168,25 +169,10 @@ impl Effect {
         })
     }
 
-    /// The wire and log form.
+    /// The wire and log form as a value.
     pub fn to_json(&self) -> Value {
-        let id = |node: &Option<NodeId>| node.map(|n| n.to_string());
-        match self {
-            Self::Added { node, parent } => json!({"added": node.to_string(), "parent": id(parent)}),
-            Self::Completed { node } => json!({"completed": node.to_string()}),
-            Self::Shown { node, to } => json!({"shown": node.to_string(), "to": to}),
-            Self::Moved { node, from, to } => {
-                json!({"moved": node.to_string(), "from": from.to_string(), "to": to.to_string()})
-            }
-            Self::Head { from, to } => json!({"head": to.to_string(), "from": id(from)}),
-            Self::Remembered { node, from, to } => {
-                json!({"remembered": node.to_string(), "from": id(from), "to": id(to)})
-            }
-            Self::Enabled { node, to } => json!({"enabled": node.to_string(), "to": to}),
-            Self::Muted { node, to } => json!({"muted": node.to_string(), "to": to}),
-            Self::Rated { node, from, to } => json!({"rated": node.to_string(), "from": from, "to": to}),
-            Self::Setting { name, from, to } => json!({"setting": name, "from": from, "to": to}),
-        }
+        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     /// Reads the log form; `None` if it is not one.
@@ -215,6 +201,57 @@ impl Effect {
     }
 }
 
+/// The wire and log form: the first key says which effect it is.
+impl Serialize for Effect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Added { node, parent } => {
+                map.serialize_entry("added", node)?;
+                map.serialize_entry("parent", parent)?;
+            }
+            Self::Completed { node } => map.serialize_entry("completed", node)?,
+            Self::Shown { node, to } => {
+                map.serialize_entry("shown", node)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Moved { node, from, to } => {
+                map.serialize_entry("moved", node)?;
+                map.serialize_entry("from", from)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Head { from, to } => {
+                map.serialize_entry("head", to)?;
+                map.serialize_entry("from", from)?;
+            }
+            Self::Remembered { node, from, to } => {
+                map.serialize_entry("remembered", node)?;
+                map.serialize_entry("from", from)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Enabled { node, to } => {
+                map.serialize_entry("enabled", node)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Muted { node, to } => {
+                map.serialize_entry("muted", node)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Rated { node, from, to } => {
+                map.serialize_entry("rated", node)?;
+                map.serialize_entry("from", from)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Setting { name, from, to } => {
+                map.serialize_entry("setting", name)?;
+                map.serialize_entry("from", from)?;
+                map.serialize_entry("to", to)?;
+            }
+        }
+        map.end()
+    }
+}
+
 fn stars(value: &Value) -> Option<u8> {
     value.as_u64().and_then(|n| u8::try_from(n).ok())
 }
@@ -222,6 +259,7 @@ fn stars(value: &Value) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn id(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
@@ -245,6 +283,7 @@ mod tests {
             Effect::Setting { name: "title".into(), from: json!("x"), to: json!(null) },
         ] {
             assert_eq!(Effect::from_json(&effect.to_json()).as_ref(), Some(&effect));
+            assert_eq!(serde_json::to_string(&effect).unwrap(), effect.to_json().to_string());
             if let Some(twice) = effect.inverse().and_then(|inverse| inverse.inverse())
                 && !matches!(effect, Effect::Added { .. })
             {

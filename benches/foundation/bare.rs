@@ -19,7 +19,11 @@ pub struct Bare {
     sessions: Vec<(i64, i64)>,
     delta: String,
     effects: String,
+    keyframe: Vec<u8>,
 }
+
+/// A keyframe is cut so often, as in `session.rs`.
+const KEYFRAME_EVERY: i64 = 16;
 
 diesel::table! { nodes (n) { n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>,
 ordinal -> Integer, role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
@@ -27,6 +31,7 @@ is_hidden -> Bool, begins_rules -> Bool, depth -> Integer, turn -> Integer, sinc
 revision -> Integer, created -> BigInt, remembered_n -> Nullable<BigInt>, } }
 diesel::table! { texts (n) { n -> BigInt, content -> Text, metadata -> Text, } }
 diesel::table! { deltas (n) { n -> BigInt, node_n -> BigInt, revision -> Integer, body -> Text, } }
+diesel::table! { keyframes (node_n) { node_n -> BigInt, edits -> BigInt, body -> Binary, } }
 diesel::table! { operations (n) { n -> BigInt, session_n -> BigInt, op -> BigInt, step -> BigInt, act -> Text,
 at -> BigInt, effects -> Text, } }
 diesel::table! { sessions (n) { n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, edits -> BigInt, updated -> BigInt, } }
@@ -56,6 +61,7 @@ impl Bare {
             sessions: vec![(0, 0); sessions],
             delta: super::session::delta().to_json().to_string(),
             effects: serde_json::Value::Array(effects).to_string(),
+            keyframe: keyframe(),
         }
     }
 
@@ -67,7 +73,8 @@ impl Bare {
         self.conn.batch_execute("COMMIT").unwrap();
     }
 
-    /// The rows of one message appended to a session: node, text, delta, remembered child, operation, session.
+    /// The rows of one message appended to a session: node, text, delta, a keyframe where one is due, remembered child,
+    /// operation, session.
     pub fn append(&mut self, session: usize, text: &str) {
         self.n += 1;
         let (n, (parent, op)) = (self.n, self.sessions[session]);
@@ -86,6 +93,10 @@ impl Bare {
         diesel::insert_into(texts::table).values(row).execute(&mut self.conn).unwrap();
         let row = (deltas::n.eq(n), deltas::node_n.eq(n), deltas::revision.eq(1), deltas::body.eq(&self.delta));
         diesel::insert_into(deltas::table).values(row).execute(&mut self.conn).unwrap();
+        if op % KEYFRAME_EVERY == 0 {
+            let row = (keyframes::node_n.eq(n), keyframes::edits.eq(0_i64), keyframes::body.eq(&self.keyframe));
+            diesel::insert_into(keyframes::table).values(row).execute(&mut self.conn).unwrap();
+        }
         let seen = Kept(vec![("UPDATE nodes SET remembered_n = ", n), (" WHERE n = ", parent)]);
         seen.execute(&mut self.conn).unwrap();
         let row = (
@@ -128,6 +139,12 @@ pub fn size(path: &Path) -> u64 {
     let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
     let query = "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size";
     diesel::sql_query(query).get_result::<Size>(&mut conn).unwrap().bytes.try_into().unwrap()
+}
+
+/// The bytes of a keyframe of such a session: a checksum, and the world packed.
+fn keyframe() -> Vec<u8> {
+    let world = r#"{"world":{"vars":{"combat":{"variable_1":-100}},"lore":{},"summary":"","events":[]}}"#;
+    [vec![0; 8], lz4_flex::compress_prepend_size(world.as_bytes())].concat()
 }
 
 fn id(n: i64) -> Vec<u8> {

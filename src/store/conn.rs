@@ -4,8 +4,12 @@
 use std::path::Path;
 
 use diesel::connection::SimpleConnection;
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::serialize::{self, Output, ToSql};
+use diesel::sql_types::{Binary, Text};
+use diesel::sqlite::{Sqlite, SqliteValue};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 use super::error::StoreError;
@@ -148,4 +152,34 @@ pub fn release(conn: &mut Conn) -> Result<(), StoreError> {
 /// Takes back what one request did.
 pub fn rollback_to_savepoint(conn: &mut Conn) -> Result<(), StoreError> {
     Ok(conn.batch_execute("ROLLBACK TO request; RELEASE request")?)
+}
+
+/// The sixteen bytes of an id as a row keeps them, without a place of their own in memory; or bytes that are no id, which
+/// whoever reads them as one finds out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Binary)]
+pub struct Key(Option<[u8; 16]>);
+
+impl Key {
+    /// The key of an id.
+    pub fn of(bytes: &[u8; 16]) -> Self {
+        Self(Some(*bytes))
+    }
+
+    /// Its bytes; none if they are no id.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], <[u8; 16]>::as_slice)
+    }
+}
+
+impl FromSql<Binary, Sqlite> for Key {
+    fn from_sql(mut value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(Self(value.read_blob().try_into().ok()))
+    }
+}
+
+impl ToSql<Binary, Sqlite> for Key {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        <[u8] as ToSql<Binary, Sqlite>>::to_sql(self.bytes(), out)
+    }
 }

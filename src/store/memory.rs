@@ -14,6 +14,7 @@ use super::error::StoreError;
 use super::read::Held;
 use super::rows::NodeRow;
 use super::rules::{self, RulesInForce};
+use crate::world::World;
 
 /// Nodes remembered at most.
 const NODES: usize = 4_096;
@@ -21,6 +22,10 @@ const NODES: usize = 4_096;
 const SESSIONS: usize = 256;
 /// Sets of rules remembered at most.
 const RULES: usize = 64;
+/// Worlds at the tips of lines remembered at most.
+const TIPS: usize = 256;
+/// The largest of them, in bytes of JSON: a larger one is folded again when its next keyframe is due.
+const TIP_BYTES: usize = 32 << 10;
 
 /// A table whose rows the writer numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,6 +51,24 @@ pub struct Memory {
     /// Neither half of a name ever changes.
     names: HashMap<(i64, NodeId), i64>,
     rules: HashMap<i64, Arc<RulesInForce>>,
+    /// By the node whose world it is, with the edit of the arrangement that it was folded under.
+    tips: HashMap<i64, (i64, Tip)>,
+}
+
+/// The world of the node that was written last on some line: the next node's is folded from it in place.
+#[derive(Default)]
+pub struct Tip {
+    /// The world.
+    pub world: Arc<World>,
+    /// Its bytes as JSON, when it was last cut as a keyframe.
+    pub bytes: usize,
+}
+
+impl Tip {
+    /// A world that was computed anew.
+    pub fn new(world: Arc<World>) -> Self {
+        Self { world, bytes: 0 }
+    }
 }
 
 struct Known {
@@ -130,7 +153,7 @@ impl Memory {
         if self.nodes.len() >= NODES {
             self.forget_nodes();
         }
-        if let Some(id) = NodeId::from_slice(&row.id) {
+        if let Some(id) = NodeId::from_slice(row.id.bytes()) {
             self.names.insert((row.session_n, id), row.n);
         }
         let children = self.nodes.get(&row.n).and_then(|known| known.children);
@@ -182,6 +205,23 @@ impl Memory {
         if let Some(known) = self.nodes.get_mut(&row.n) {
             known.children = Some(Children::default());
         }
+    }
+
+    /// The world of a node under an arrangement, if it is remembered. It is forgotten by that: it goes on to a child.
+    pub fn take_tip(&mut self, node_n: i64, edits: i64) -> Option<Tip> {
+        let (folded_under, tip) = self.tips.remove(&node_n)?;
+        (folded_under == edits).then_some(tip)
+    }
+
+    /// Remembers the world of a node under an arrangement.
+    pub fn keep_tip(&mut self, node_n: i64, edits: i64, tip: Tip) {
+        if tip.bytes > TIP_BYTES {
+            return;
+        }
+        if self.tips.len() >= TIPS {
+            self.tips.clear();
+        }
+        self.tips.insert(node_n, (edits, tip));
     }
 
     /// The rules of a row.

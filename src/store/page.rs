@@ -1,19 +1,22 @@
 //! A page of a path: the way up from a node with the rows and texts it passes, in one statement however deep the node is.
 
-use std::collections::HashMap;
-
+use diesel::connection::DefaultLoadingMode;
+use diesel::dsl::{AsSelect, SqlTypeOf};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
 use crate::ids::NodeId;
 
-use super::conn::Conn;
+use super::conn::{Conn, Key};
 use super::error::StoreError;
-use super::prepared::prepared;
+use super::prepared::{Dialect, prepared};
 use super::read::{Held, Placed, Reader, node_row, padded};
-use super::rows::{FullNode, NodeRow, TextRow};
-use super::tables::{nodes, texts};
+use super::rows::ShownRow;
+use super::tables::nodes;
+
+/// Room is made at once for a page of so many nodes.
+const AT_ONCE: i64 = 256;
 
 /// One page of a path, oldest first.
 #[derive(Debug, Clone, Default)]
@@ -35,9 +38,6 @@ pub enum Show {
     All,
 }
 
-/// A node and its texts.
-type Line = (NodeRow, TextRow);
-
 impl Reader<'_> {
     /// One page of the path to `leaf`: the newest `limit` nodes that come before `before`, oldest first.
     ///
@@ -56,33 +56,49 @@ impl Reader<'_> {
             None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
         };
         let Some(start) = start else { return Ok(Page::default()) };
-        let mut up: Vec<Line> = Up { start, limit: limit + 1, show }.load(self.conn)?;
-        let names = names(self.conn, &up)?;
+        let mut up: Vec<ShownRow> = Vec::with_capacity(usize::try_from(limit.clamp(0, AT_ONCE)).unwrap_or(0) + 1);
+        let query = Up { start, limit: limit + 1, show, columns: ShownRow::as_select() };
+        for row in query.load_iter::<ShownRow, DefaultLoadingMode>(self.conn)? {
+            up.push(row?);
+        }
+        let names = Names::of(self.conn, &up)?;
         let has_more = i64::try_from(up.len()).unwrap_or(i64::MAX) > limit;
         if has_more {
             up.pop();
         }
-        let name = |n: Option<i64>| n.and_then(|n| names.get(&n).cloned());
-        let placed = |(row, text): Line| {
-            let (n, parent, remembered) = (row.n, name(row.parent_n), name(row.remembered_n));
-            Ok(Placed { node: FullNode { row, text, parent, remembered }.into_node(held.session.id)?, n })
-        };
-        let nodes = up.into_iter().rev().map(placed).collect::<Result<Vec<_>, StoreError>>()?;
+        let mut nodes = Vec::with_capacity(up.len());
+        while let Some(row) = up.pop() {
+            let n = row.n;
+            let (parent, remembered) = (names.find(row.parent_n), names.find(row.remembered_n));
+            nodes.push(Placed { node: row.into_node(held.session.id, parent, remembered)?, n });
+        }
         let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
         Ok(Page { nodes, next })
     }
 }
 
-/// The ids of all rows that these rows name. Most stand on the same path; the others are asked for.
-fn names(conn: &mut Conn, lines: &[Line]) -> Result<HashMap<i64, Vec<u8>>, StoreError> {
-    let mut names: HashMap<i64, Vec<u8>> = lines.iter().map(|(row, _)| (row.n, row.id.clone())).collect();
-    let named = lines.iter().flat_map(|(row, _)| [row.parent_n, row.remembered_n]).flatten();
-    let missing: Vec<i64> = named.filter(|n| !names.contains_key(n)).collect();
-    for chunk in missing.chunks(512) {
-        let some = nodes::table.filter(nodes::n.eq_any(padded(chunk))).select((nodes::n, nodes::id));
-        names.extend(prepared(some).load::<(i64, Vec<u8>)>(conn)?);
+/// The ids of all rows that the rows of a page name, by their numbers. Most stand on the same path; the others are asked
+/// for.
+struct Names(Vec<(i64, Key)>);
+
+impl Names {
+    fn of(conn: &mut Conn, rows: &[ShownRow]) -> Result<Self, StoreError> {
+        let mut names = Self(rows.iter().map(|row| (row.n, row.id)).collect());
+        names.0.sort_unstable_by_key(|(n, _)| *n);
+        let named = rows.iter().flat_map(|row| [row.parent_n, row.remembered_n]);
+        let missing: Vec<i64> = named.filter(|n| names.find(*n).is_none()).flatten().collect();
+        for chunk in missing.chunks(512) {
+            let some = nodes::table.filter(nodes::n.eq_any(padded(chunk))).select((nodes::n, nodes::id));
+            names.0.extend(prepared(some).load::<(i64, Key)>(conn)?);
+        }
+        names.0.sort_unstable_by_key(|(n, _)| *n);
+        Ok(names)
     }
-    Ok(names)
+
+    fn find(&self, n: Option<i64>) -> Option<Key> {
+        let at = self.0.binary_search_by_key(&n?, |(n, _)| *n).ok()?;
+        self.0.get(at).map(|(_, key)| *key)
+    }
 }
 
 /// The lines on the way up from `start`, nearest first, at most `limit` of those wanted. The recursion is read lazily, so
@@ -91,17 +107,15 @@ struct Up {
     start: i64,
     limit: i64,
     show: Show,
+    columns: AsSelect<ShownRow, Dialect>,
 }
-
-type Dialect = <Conn as Connection>::Backend;
 
 impl QueryFragment<Dialect> for Up {
     fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Dialect>) -> QueryResult<()> {
-        let columns: &'static _ = &(nodes::all_columns, texts::all_columns);
         pass.push_sql("WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ");
         pass.push_bind_param::<BigInt, _>(&self.start)?;
         pass.push_sql(" UNION ALL SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) SELECT ");
-        columns.walk_ast(pass.reborrow())?;
+        self.columns.walk_ast(pass.reborrow())?;
         pass.push_sql(" FROM up JOIN nodes ON nodes.n = up.n JOIN texts ON texts.n = up.n WHERE status <> 0");
         // status 0: generating; kind 0: root, 3: change.
         pass.push_sql(match self.show {
@@ -121,7 +135,7 @@ impl QueryId for Up {
 }
 
 impl Query for Up {
-    type SqlType = (nodes::SqlType, texts::SqlType);
+    type SqlType = SqlTypeOf<AsSelect<ShownRow, Dialect>>;
 }
 
 impl RunQueryDsl<Conn> for Up {}

@@ -5,6 +5,8 @@
 //! number. So what is asked for all day ends in `LIMIT 0 + ?`, and one row is taken with `get_result`, since `first` adds
 //! such a limit.
 
+use std::marker::PhantomData;
+
 use diesel::backend::Backend;
 use diesel::connection::Connection;
 use diesel::expression::{AppearsOnTable, Expression};
@@ -48,14 +50,14 @@ impl<Q> RunQueryDsl<Conn> for Prepared<Q> {}
 
 /// Other values for the rows that fit a condition.
 #[must_use = "a statement does nothing until it is run"]
-pub struct Update<F, C, W> {
-    from: F,
-    changes: C,
+pub struct Update<T: QuerySource, C: AsChangeset, W> {
+    from: T::FromClause,
+    changes: C::Changeset,
     condition: W,
 }
 
 /// `UPDATE table SET changes WHERE condition`.
-pub fn update<T, C, W>(table: T, changes: C, condition: W) -> Update<T::FromClause, C::Changeset, W>
+pub fn update<T, C, W>(table: T, changes: C, condition: W) -> Update<T, C, W>
 where
     T: QuerySource,
     C: AsChangeset<Target = T>,
@@ -64,23 +66,23 @@ where
     Update { from: table.from_clause(), changes: changes.as_changeset(), condition }
 }
 
-impl<F, C, W> Update<F, C, W> {
+impl<T: QuerySource, C: AsChangeset, W> Update<T, C, W> {
     /// Runs it; answers with how many rows fitted.
     ///
     /// # Errors
     /// The database fails.
     pub fn execute(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Self: QueryFragment<<Conn as Connection>::Backend>,
+        Self: QueryFragment<Dialect> + QueryId,
     {
         conn.execute_returning_count(&self)
     }
 }
 
-impl<F, C, W, DB> QueryFragment<DB> for Update<F, C, W>
+impl<T, C, W, DB> QueryFragment<DB> for Update<T, C, W>
 where
-    F: QueryFragment<DB>,
-    C: QueryFragment<DB>,
+    T: QuerySource<FromClause: QueryFragment<DB>>,
+    C: AsChangeset<Changeset: QueryFragment<DB>>,
     W: QueryFragment<DB>,
     DB: Backend,
 {
@@ -94,7 +96,61 @@ where
     }
 }
 
-impl<F, C, W> QueryId for Update<F, C, W> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
+/// Which update it is: that of these columns where this holds.
+pub struct UpdateId<T, C, W>(PhantomData<(T, C, W)>);
+
+impl<T: QuerySource + QueryId, C: AsChangeset + QueryId, W: QueryId> QueryId for Update<T, C, W> {
+    type QueryId = UpdateId<T::QueryId, C::QueryId, W::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID && C::HAS_STATIC_QUERY_ID && W::HAS_STATIC_QUERY_ID;
 }
+
+/// The database that connections speak to.
+pub type Dialect = <Conn as Connection>::Backend;
+
+/// A row that is about to be written; [`insertable!`] says how.
+pub struct New<'a, R>(pub &'a R);
+
+/// Which insert it is: the one into this table.
+pub struct InsertId<T>(PhantomData<T>);
+
+/// Writes a row. Diesel's own `INSERT` comes to the same, after walking through its columns five times.
+///
+/// # Errors
+/// The database fails.
+pub fn insert<R>(conn: &mut Conn, row: &R) -> QueryResult<()>
+where
+    for<'a> New<'a, R>: QueryFragment<Dialect> + QueryId,
+{
+    conn.execute_returning_count(&New(row)).map(|_| ())
+}
+
+/// How a row is written: into which table, and its fields, each named like its column. One for each table.
+macro_rules! insertable {
+    ($row:ident $(<$life:lifetime>)?, $table:ident, $first:ident $(, $column:ident)* $(,)?) => {
+        impl $(<$life>)? diesel::query_builder::QueryFragment<$crate::store::prepared::Dialect>
+            for $crate::store::prepared::New<'_, $row $(<$life>)?>
+        {
+            fn walk_ast<'b>(
+                &'b self,
+                mut pass: diesel::query_builder::AstPass<'_, 'b, $crate::store::prepared::Dialect>,
+            ) -> diesel::QueryResult<()> {
+                pass.push_sql(concat!(
+                    "INSERT INTO ", stringify!($table), " (", stringify!($first) $(, ", ", stringify!($column))*, ") VALUES ("
+                ));
+                pass.push_bind_param::<diesel::dsl::SqlTypeOf<$table::$first>, _>(&self.0.$first)?;
+                $(
+                    pass.push_sql(", ");
+                    pass.push_bind_param::<diesel::dsl::SqlTypeOf<$table::$column>, _>(&self.0.$column)?;
+                )*
+                pass.push_sql(")");
+                Ok(())
+            }
+        }
+
+        impl $(<$life>)? diesel::query_builder::QueryId for $crate::store::prepared::New<'_, $row $(<$life>)?> {
+            type QueryId = $crate::store::prepared::InsertId<$table::table>;
+            const HAS_STATIC_QUERY_ID: bool = true;
+        }
+    };
+}
+pub(super) use insertable;

@@ -13,10 +13,10 @@ use crate::world::World;
 
 use super::caches::Caches;
 use super::climb;
-use super::conn::{self, Conn};
+use super::conn::{self, Conn, Key};
 use super::error::StoreError;
 use super::prepared::prepared;
-use super::rows::{FullNode, NodeRow, OperationRow, SessionRow, TextRow};
+use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
 use super::tables::{nodes, operations, sessions, texts, users};
 use super::traces::{self, Trace};
@@ -37,8 +37,7 @@ macro_rules! full_nodes {
             .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
             .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
             .select((
-                NodeRow::as_select(),
-                TextRow::as_select(),
+                ShownRow::as_select(),
                 PARENTS.field(nodes::id).nullable(),
                 REMEMBERED.field(nodes::id).nullable(),
             ))
@@ -388,7 +387,7 @@ pub(super) fn held(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, Store
 /// A session's row with the ids of its owner, root and HEAD.
 type SessionAndIds = (SessionRow, Vec<u8>, Vec<u8>, Vec<u8>);
 /// A node's rows with the ids of its parent and of the child it remembers.
-type NodeAndIds = (NodeRow, TextRow, Option<Vec<u8>>, Option<Vec<u8>>);
+type NodeAndIds = (ShownRow, Option<Key>, Option<Key>);
 
 /// A session with the rows behind it, in the trash or not.
 pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, StoreError> {
@@ -425,13 +424,17 @@ pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Resul
         .optional()?)
 }
 
-fn placed(session: SessionId, (row, text, parent, remembered): NodeAndIds) -> Result<Placed, StoreError> {
+fn placed(session: SessionId, (row, parent, remembered): NodeAndIds) -> Result<Placed, StoreError> {
     let n = row.n;
-    Ok(Placed { node: FullNode { row, text, parent, remembered }.into_node(session)?, n })
+    Ok(Placed { node: row.into_node(session, parent, remembered)?, n })
 }
 
 /// Full nodes in the order of `rows`; one that is named twice comes twice.
 pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
+    if let [n] = rows {
+        let one = full_nodes!().filter(nodes::n.eq(*n)).get_result(conn).optional()?;
+        return one.map(|one| placed(session, one)).into_iter().collect();
+    }
     let mut found: HashMap<i64, Placed> = HashMap::with_capacity(rows.len());
     for chunk in rows.chunks(512) {
         let some = prepared(full_nodes!().filter(nodes::n.eq_any(padded(chunk)))).load(conn)?;

@@ -17,7 +17,7 @@ use super::error::{StoreError, WriteError};
 use super::memory::{Memory, Numbered};
 use super::prepared::{prepared, update};
 use super::read::Held;
-use super::rows::NodeRow;
+use super::rows::{NodeRow, object_to_text};
 use super::tables::{nodes, segments, sessions, texts};
 use super::traces::{self, Trace};
 use super::tx::{Entry, Tx};
@@ -135,13 +135,11 @@ impl Tx<'_> {
             texts::content.eq(keepable(&ending.content)),
             texts::reasoning.eq(ending.reasoning.as_deref().map(keepable)),
             texts::name.eq(ending.name.as_deref().map(keepable)),
-            texts::metadata.eq(Value::Object(ending.metadata.clone()).to_string()),
+            texts::metadata.eq(object_to_text(&ending.metadata)),
         );
         self.set(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
         self.write_delta(row.n, row.revision, &ending.delta)?;
-        if is_due {
-            self.keyframe(edits, &row, &ending.delta)?;
-        }
+        self.go_on(edits, &row, &ending.delta)?;
         Ok(row)
     }
 
@@ -189,7 +187,7 @@ impl Tx<'_> {
         self.run_knowing(|conn, memory| {
             let Some(node_n) = running(conn, node)? else { return Ok(()) };
             segment(conn, memory, node_n, "", "")?;
-            let known = texts::metadata.eq(Value::Object(metadata.clone()).to_string());
+            let known = texts::metadata.eq(object_to_text(metadata));
             update(texts::table, known, texts::n.eq(node_n)).execute(conn)?;
             traces::forget(conn, node_n)?;
             traces::put(conn, node_n, trace)

@@ -9,15 +9,17 @@ use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::{Act, Effect, Operation};
 use crate::tree::{CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Role, Session, Status};
 
+use super::conn::Key;
 use super::error::StoreError;
-use super::tables::{nodes, operations, sessions, texts};
+use super::prepared::insertable;
+use super::tables::{deltas, keyframes, nodes, operations, sessions, texts};
 
 /// The narrow part of a node.
-#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
-#[diesel(table_name = nodes, treat_none_as_default_value = false)]
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = nodes)]
 pub struct NodeRow {
     pub n: i64,
-    pub id: Vec<u8>,
+    pub id: Key,
     pub session_n: i64,
     pub parent_n: Option<i64>,
     pub ordinal: i32,
@@ -27,9 +29,9 @@ pub struct NodeRow {
     pub is_enabled: bool,
     pub is_muted: bool,
     pub is_hidden: bool,
-    pub author: Option<Vec<u8>>,
-    pub persona: Option<Vec<u8>>,
-    pub speaker: Option<Vec<u8>>,
+    pub author: Option<Key>,
+    pub persona: Option<Key>,
+    pub speaker: Option<Key>,
     pub remembered_n: Option<i64>,
     pub rating: Option<i16>,
     pub depth: i32,
@@ -42,41 +44,123 @@ pub struct NodeRow {
     pub created: i64,
 }
 
-/// The texts of a node.
-#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
-#[diesel(table_name = texts, treat_none_as_default_value = false)]
-pub struct TextRow {
+insertable!(
+    NodeRow,
+    nodes,
+    n,
+    id,
+    session_n,
+    parent_n,
+    ordinal,
+    role,
+    kind,
+    status,
+    is_enabled,
+    is_muted,
+    is_hidden,
+    author,
+    persona,
+    speaker,
+    remembered_n,
+    rating,
+    depth,
+    turn,
+    since_keyframe,
+    rules_n,
+    begins_rules,
+    dice_seed,
+    revision,
+    created
+);
+
+/// The texts of a new node.
+pub struct NewText<'a> {
     pub n: i64,
+    pub name: Option<&'a str>,
+    pub content: &'a str,
+    pub reasoning: Option<&'a str>,
+    pub metadata: String,
+}
+
+insertable!(NewText<'a>, texts, n, name, content, reasoning, metadata);
+
+/// A new revision of a node's delta.
+pub struct NewDelta {
+    pub n: i64,
+    pub node_n: i64,
+    pub revision: i32,
+    pub body: String,
+}
+
+insertable!(NewDelta, deltas, n, node_n, revision, body);
+
+/// A keyframe that is the first of its node.
+pub struct NewKeyframe {
+    pub node_n: i64,
+    pub edits: i64,
+    pub body: Vec<u8>,
+}
+
+insertable!(NewKeyframe, keyframes, node_n, edits, body);
+
+/// What a reader wants to know of a node, with its texts.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = nodes)]
+pub struct ShownRow {
+    pub n: i64,
+    pub id: Key,
+    pub parent_n: Option<i64>,
+    pub ordinal: i32,
+    pub role: i16,
+    pub kind: i16,
+    pub status: i16,
+    pub is_enabled: bool,
+    pub is_muted: bool,
+    pub author: Option<Key>,
+    pub persona: Option<Key>,
+    pub speaker: Option<Key>,
+    pub remembered_n: Option<i64>,
+    pub rating: Option<i16>,
+    pub depth: i32,
+    pub turn: i32,
+    pub since_keyframe: i32,
+    pub dice_seed: i64,
+    pub created: i64,
+    #[diesel(embed)]
+    pub text: TextRow,
+}
+
+/// The texts of a node.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = texts)]
+pub struct TextRow {
     pub name: Option<String>,
     pub content: String,
     pub reasoning: Option<String>,
     pub metadata: String,
 }
 
-/// A node with its texts and the ids its integers stand for.
-pub struct FullNode {
-    pub row: NodeRow,
-    pub text: TextRow,
-    pub parent: Option<Vec<u8>>,
-    pub remembered: Option<Vec<u8>>,
-}
-
-impl FullNode {
-    /// The domain's node; `session` is the session that the row was found in.
-    pub fn into_node(self, session: SessionId) -> Result<Node, StoreError> {
-        let Self { row, text, parent, remembered } = self;
-        let n = row.n;
+impl ShownRow {
+    /// The domain's node; `session` is the session that the row was found in, `parent` and `remembered` are the ids that
+    /// its integers stand for.
+    pub fn into_node(
+        self,
+        session: SessionId,
+        parent: Option<Key>,
+        remembered: Option<Key>,
+    ) -> Result<Node, StoreError> {
+        let (n, text) = (self.n, self.text);
         let bad = |column| move || StoreError::Inconsistent { table: "nodes", column, row: n };
         Ok(Node {
-            id: NodeId::from_slice(&row.id).ok_or_else(bad("id"))?,
+            id: NodeId::from_slice(self.id.bytes()).ok_or_else(bad("id"))?,
             session,
-            parent: optional(parent.as_deref(), NodeId::from_slice).ok_or_else(bad("parent_n"))?,
-            role: Role::from_code(row.role).ok_or_else(bad("role"))?,
-            kind: Kind::from_code(row.kind).ok_or_else(bad("kind"))?,
-            status: Status::from_code(row.status).ok_or_else(bad("status"))?,
-            author: optional(row.author.as_deref(), UserId::from_slice).ok_or_else(bad("author"))?,
-            persona: optional(row.persona.as_deref(), PersonaId::from_slice).ok_or_else(bad("persona"))?,
-            character: optional(row.speaker.as_deref(), CharacterId::from_slice).ok_or_else(bad("speaker"))?,
+            parent: id(parent, NodeId::from_slice).ok_or_else(bad("parent_n"))?,
+            role: Role::from_code(self.role).ok_or_else(bad("role"))?,
+            kind: Kind::from_code(self.kind).ok_or_else(bad("kind"))?,
+            status: Status::from_code(self.status).ok_or_else(bad("status"))?,
+            author: id(self.author, UserId::from_slice).ok_or_else(bad("author"))?,
+            persona: id(self.persona, PersonaId::from_slice).ok_or_else(bad("persona"))?,
+            character: id(self.speaker, CharacterId::from_slice).ok_or_else(bad("speaker"))?,
             name: text.name,
             content: text.content,
             reasoning: text.reasoning,
@@ -85,18 +169,23 @@ impl FullNode {
                 column: "metadata",
                 row: n,
             })?,
-            is_enabled: row.is_enabled,
-            effects: if row.is_muted { Effects::Muted } else { Effects::On },
-            remembered: optional(remembered.as_deref(), NodeId::from_slice).ok_or_else(bad("remembered_n"))?,
-            rating: row.rating.map(u8::try_from).transpose().ok().ok_or_else(bad("rating"))?,
-            ordinal: row.ordinal,
-            depth: row.depth,
-            turn: row.turn,
-            is_keyframe: row.since_keyframe == 0,
-            dice_seed: row.dice_seed.cast_unsigned(),
-            created: Time(row.created),
+            is_enabled: self.is_enabled,
+            effects: if self.is_muted { Effects::Muted } else { Effects::On },
+            remembered: id(remembered, NodeId::from_slice).ok_or_else(bad("remembered_n"))?,
+            rating: self.rating.map(u8::try_from).transpose().ok().ok_or_else(bad("rating"))?,
+            ordinal: self.ordinal,
+            depth: self.depth,
+            turn: self.turn,
+            is_keyframe: self.since_keyframe == 0,
+            dice_seed: self.dice_seed.cast_unsigned(),
+            created: Time(self.created),
         })
     }
+}
+
+/// `Some(None)` for nothing, `Some(Some(id))` for what is an id, `None` for what is none.
+fn id<T>(key: Option<Key>, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<Option<T>> {
+    optional(key.as_ref().map(Key::bytes), read)
 }
 
 /// A session.
@@ -154,8 +243,8 @@ impl SessionRow {
 }
 
 /// An entry of the log.
-#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
-#[diesel(table_name = operations, treat_none_as_default_value = false)]
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = operations)]
 pub struct OperationRow {
     pub n: i64,
     pub session_n: i64,
@@ -167,10 +256,11 @@ pub struct OperationRow {
     pub effects: String,
 }
 
+insertable!(OperationRow, operations, n, session_n, op, step, act, actor, at, effects);
+
 impl OperationRow {
     /// The row of an operation.
     pub fn new(n: i64, session_n: i64, operation: &Operation) -> Self {
-        let effects: Vec<Value> = operation.effects.iter().map(Effect::to_json).collect();
         Self {
             n,
             session_n,
@@ -179,7 +269,7 @@ impl OperationRow {
             act: operation.kind.word().to_owned(),
             actor: operation.actor.map(|actor| actor.as_bytes().to_vec()),
             at: operation.at.0,
-            effects: Value::Array(effects).to_string(),
+            effects: serde_json::to_string(&operation.effects).unwrap_or_default(),
         }
     }
 
@@ -205,6 +295,12 @@ fn optional<T: ?Sized, U>(value: Option<&T>, read: impl FnOnce(&T) -> Option<U>)
         None => Some(None),
         Some(value) => read(value).map(Some),
     }
+}
+
+/// The text form of an object.
+pub fn object_to_text(object: &Map<String, Value>) -> String {
+    // Its keys are texts: it cannot be refused.
+    serde_json::to_string(object).unwrap_or_default()
 }
 
 fn object(text: &str) -> Option<Map<String, Value>> {

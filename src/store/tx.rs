@@ -10,18 +10,18 @@ use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::{Act, Effect, Operation};
 use crate::tree::edit::{Edge, Refusal};
 use crate::tree::{Delta, Kind, Role, Status};
-use crate::world::{World, fold};
+use crate::world::fold;
 
 use super::caches::{Caches, Recut};
 use super::climb::{self, Rung};
-use super::conn::Conn;
+use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
-use super::memory::{Children, Memory, Numbered};
-use super::prepared::{prepared, update};
+use super::memory::{Children, Memory, Numbered, Tip};
+use super::prepared::{insert, prepared, update};
 use super::read::{Counts, Held, any_node_row, held_anywhere};
-use super::rows::{NodeRow, OperationRow, TextRow};
+use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, edits, nodes, operations, sessions, texts};
+use super::tables::{deltas, edits, nodes, operations, sessions};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -252,22 +252,22 @@ impl<'a> Tx<'a> {
         if is_due {
             row.since_keyframe = 0;
         }
-        let text = TextRow {
+        let text = NewText {
             n: row.n,
-            name: draft.name.clone(),
-            content: draft.content.clone(),
-            reasoning: draft.reasoning.clone(),
-            metadata: serde_json::Value::Object(draft.metadata.clone()).to_string(),
+            name: draft.name.as_deref(),
+            content: &draft.content,
+            reasoning: draft.reasoning.as_deref(),
+            metadata: object_to_text(&draft.metadata),
         };
         self.run_knowing(|conn, memory| {
-            diesel::insert_into(nodes::table).values(&row).execute(conn)?;
-            diesel::insert_into(texts::table).values(&text).execute(conn)?;
+            insert::<NodeRow>(conn, &row)?;
+            insert::<NewText<'_>>(conn, &text)?;
             memory.keep_new_node(&row);
             Ok(())
         })?;
         self.write_delta(row.n, row.revision, &draft.delta)?;
-        if is_due {
-            self.keyframe(edits, &row, &draft.delta)?;
+        if draft.status == Status::Complete {
+            self.go_on(edits, &row, &draft.delta)?;
         }
         Ok(row)
     }
@@ -291,7 +291,7 @@ impl<'a> Tx<'a> {
         let speaks = draft.role != Role::Assistant && !matches!(draft.kind, Kind::Change | Kind::Root);
         Ok(NodeRow {
             n,
-            id: draft.id.as_bytes().to_vec(),
+            id: Key::of(draft.id.as_bytes()),
             session_n,
             parent_n: parent.map(|parent| parent.n),
             ordinal,
@@ -301,9 +301,9 @@ impl<'a> Tx<'a> {
             is_enabled: true,
             is_muted: false,
             is_hidden: false,
-            author: draft.author.map(|id| id.as_bytes().to_vec()),
-            persona: draft.persona.map(|id| id.as_bytes().to_vec()),
-            speaker: draft.character.map(|id| id.as_bytes().to_vec()),
+            author: draft.author.map(|id| Key::of(id.as_bytes())),
+            persona: draft.persona.map(|id| Key::of(id.as_bytes())),
+            speaker: draft.character.map(|id| Key::of(id.as_bytes())),
             remembered_n: None,
             rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
@@ -322,14 +322,11 @@ impl<'a> Tx<'a> {
         if revision == 0 {
             return Ok(());
         }
-        let body = delta.to_json().to_string();
+        let body = delta.to_text();
         self.run_knowing(|conn, memory| {
-            let n =
-                memory.next(Numbered::Deltas, || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn))?;
-            let row =
-                (deltas::n.eq(n), deltas::node_n.eq(node_n), deltas::revision.eq(revision), deltas::body.eq(body));
-            diesel::insert_into(deltas::table).values(row).execute(conn)?;
-            Ok(())
+            let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
+            let n = memory.next(Numbered::Deltas, newest)?;
+            Ok(insert::<NewDelta>(conn, &NewDelta { n, node_n, revision, body })?)
         })
     }
 
@@ -338,20 +335,30 @@ impl<'a> Tx<'a> {
         row.since_keyframe >= self.context.keyframe_every
     }
 
-    /// Cuts a node's keyframe.
-    pub(super) fn keyframe(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
+    /// A node is complete: its world is remembered where its parent's is, and cut as a keyframe where one is due.
+    pub(super) fn go_on(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
         let caches = Arc::clone(&self.context.caches);
-        let (parent_n, rules_n, n) = (row.parent_n, row.rules_n, row.n);
+        let is_due = row.since_keyframe == 0;
         self.run_knowing(|conn, memory| {
-            let mut view = View::Transaction(memory);
-            let mut world = match parent_n {
-                Some(parent) => worlds::at(conn, &caches, &mut view, parent, edits)?,
-                None => Arc::new(World::default()),
+            let tip = row.parent_n.and_then(|parent| memory.take_tip(parent, edits));
+            let mut tip = match (tip, row.parent_n) {
+                (Some(tip), _) => tip,
+                (None, _) if !is_due => return Ok(()),
+                (None, Some(parent)) => {
+                    Tip::new(worlds::at(conn, &caches, &mut View::Transaction(memory), parent, edits)?)
+                }
+                (None, None) => Tip::default(),
             };
-            let rules = worlds::in_force(conn, &caches, &mut view, rules_n)?;
-            fold(Arc::make_mut(&mut world), &delta.operations, &rules);
-            caches.count_folds(1);
-            worlds::cut(conn, n, edits, &world)
+            if !delta.operations.is_empty() {
+                let rules = worlds::in_force(conn, &caches, &mut View::Transaction(memory), row.rules_n)?;
+                fold(Arc::make_mut(&mut tip.world), &delta.operations, &rules);
+                caches.count_folds(1);
+            }
+            if is_due {
+                tip.bytes = worlds::cut_first(conn, row.n, edits, &tip.world)?;
+            }
+            memory.keep_tip(row.n, edits, tip);
+            Ok(())
         })
     }
 
@@ -413,7 +420,7 @@ impl<'a> Tx<'a> {
             let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
             let n = memory.next(Numbered::Operations, newest)?;
             let row = OperationRow::new(n, session_n, &operation);
-            diesel::insert_into(operations::table).values(&row).execute(conn)?;
+            insert::<OperationRow>(conn, &row)?;
             let places = (
                 sessions::op.eq(op),
                 sessions::head_n.eq(head_n),
@@ -473,5 +480,5 @@ pub(super) fn any_shown(conn: &mut Conn, parent_n: i64, besides: i64) -> QueryRe
 
 /// The id of a row.
 pub(super) fn row_id(row: &NodeRow) -> Result<NodeId, StoreError> {
-    NodeId::from_slice(&row.id).ok_or(StoreError::Inconsistent { table: "nodes", column: "id", row: row.n })
+    NodeId::from_slice(row.id.bytes()).ok_or(StoreError::Inconsistent { table: "nodes", column: "id", row: row.n })
 }

@@ -23,7 +23,8 @@ use super::conn::Conn;
 use super::error::StoreError;
 use super::memory::Memory;
 use super::pack;
-use super::prepared::{prepared, update};
+use super::prepared::{insert, prepared, update};
+use super::rows::NewKeyframe;
 use super::rules;
 use super::tables::{deltas, edits, keyframes, nodes, sessions};
 
@@ -310,34 +311,45 @@ fn edited_since(conn: &mut Conn, session_n: i64, edit: i64) -> Result<Vec<(i64, 
 /// # Errors
 /// The database fails.
 pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<(), StoreError> {
-    let body = pack_world(conn, world)?;
+    let (body, _) = pack_world(conn, world)?;
     let changes = (keyframes::edits.eq(edits), keyframes::body.eq(&body));
     if update(keyframes::table, changes, keyframes::node_n.eq(node_n)).execute(conn)? == 0 {
-        let row = (keyframes::node_n.eq(node_n), keyframes::edits.eq(edits), keyframes::body.eq(body));
-        diesel::insert_into(keyframes::table).values(row).execute(conn)?;
+        insert::<NewKeyframe>(conn, &NewKeyframe { node_n, edits, body })?;
     }
     Ok(())
 }
 
-fn pack_world(conn: &mut Conn, world: &World) -> Result<Vec<u8>, StoreError> {
+/// Keeps the first keyframe of a node; answers with the bytes of its world as JSON.
+///
+/// # Errors
+/// The database fails.
+pub fn cut_first(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<usize, StoreError> {
+    let (body, bytes) = pack_world(conn, world)?;
+    insert::<NewKeyframe>(conn, &NewKeyframe { node_n, edits, body })?;
+    Ok(bytes)
+}
+
+/// The body of a keyframe, and the bytes of the world as JSON.
+fn pack_world(conn: &mut Conn, world: &World) -> Result<(Vec<u8>, usize), StoreError> {
+    let text = world.to_text();
+    let bytes = text.len();
+    let frame = if bytes > LARGE_WORLD { with_sections_apart(conn, world)? } else { format!("{{\"world\":{text}}}") };
+    Ok((pack::pack(frame.as_bytes()), bytes))
+}
+
+fn with_sections_apart(conn: &mut Conn, world: &World) -> Result<String, StoreError> {
     let mut json = world.to_json();
-    let mut text = json.to_string();
-    if text.len() > LARGE_WORLD {
-        let mut apart = Map::new();
-        if let Some(vars) = json.get_mut("vars").and_then(Value::as_object_mut) {
-            for (key, value) in vars.iter_mut() {
-                let section = value.to_string();
-                if section.len() >= LARGE_SECTION {
-                    apart.insert(key.clone(), blobs::put(conn, section.as_bytes())?.1.into());
-                    *value = Value::Null;
-                }
+    let mut apart = Map::new();
+    if let Some(vars) = json.get_mut("vars").and_then(Value::as_object_mut) {
+        for (key, value) in vars.iter_mut() {
+            let section = value.to_string();
+            if section.len() >= LARGE_SECTION {
+                apart.insert(key.clone(), blobs::put(conn, section.as_bytes())?.1.into());
+                *value = Value::Null;
             }
         }
-        text = json!({"world": json, "apart": apart}).to_string();
-    } else {
-        text = json!({"world": json}).to_string();
     }
-    Ok(pack::pack(text.as_bytes()))
+    Ok(json!({"world": json, "apart": apart}).to_string())
 }
 
 fn unpack(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {

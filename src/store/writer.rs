@@ -1,11 +1,10 @@
 //! The writer: one thread owns the one writing connection and commits in groups, so that many requests share one fsync
-//! while each hears of its own result.
+//! while each hears of its own result. A group is written while it gathers: who comes before its commit is in it.
 //!
 //! A write closure is synchronous and may run more than once. If it refuses, its group is rolled back and run again with a
 //! savepoint for each request, so that only what the refused one did is taken back; if the database fails in the middle of
 //! a group, each request is run again alone, so that only the one that cannot succeed fails.
 
-use std::collections::VecDeque;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +19,9 @@ use super::tx::{Published, Tx, TxContext};
 
 /// How long the writer waits for those who shared the last commit.
 const LINGER: Duration = Duration::from_micros(200);
+
+/// For so long it stays awake for the next one: falling asleep and being woken costs as much.
+const AWAKE: Duration = Duration::from_micros(20);
 
 /// What the writer thread is asked to do.
 trait Job: Send {
@@ -160,55 +162,79 @@ struct Group {
     disk: Disk,
 }
 
+/// Who may still join a group.
+struct More<'a> {
+    queue: &'a mpsc::Receiver<Box<dyn Job>>,
+    /// So many shared the last commit and were answered just now: under load most of them come again at once.
+    expected: usize,
+    most: usize,
+    patience: Duration,
+}
+
+impl More<'_> {
+    /// One more for a group of `len`. Those who are expected are waited for, in all for much less time than the commit
+    /// takes that they would otherwise miss.
+    fn next(&mut self, len: usize) -> Option<Box<dyn Job>> {
+        if len >= self.most {
+            return None;
+        }
+        if let Ok(job) = self.queue.try_recv() {
+            return Some(job);
+        }
+        if len >= self.expected || self.patience.is_zero() {
+            return None;
+        }
+        let since = Instant::now();
+        let mut job = None;
+        while job.is_none() && since.elapsed() < self.patience.min(AWAKE) {
+            thread::yield_now();
+            job = self.queue.try_recv().ok();
+        }
+        let left = self.patience.saturating_sub(since.elapsed());
+        let job = job.or_else(|| self.queue.recv_timeout(left).ok());
+        self.patience = self.patience.saturating_sub(since.elapsed());
+        job
+    }
+}
+
 impl Group {
     fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn Job>>) {
-        let mut last = 1;
+        let mut expected = 1;
         while let Ok(first) = queue.recv() {
-            let jobs = self.gather(queue, first, last);
-            last = jobs.len();
-            self.together(jobs);
+            let mut more = More { queue, expected, most: self.group_max, patience: LINGER };
+            expected = self.together(vec![first], Some(&mut more));
         }
     }
 
-    /// Takes what waits. Those who shared the last commit were answered just now, and under load most of them come again
-    /// at once: as many are waited for, for much less time than the commit takes that they would otherwise miss.
-    fn gather(&self, queue: &mpsc::Receiver<Box<dyn Job>>, first: Box<dyn Job>, last: usize) -> VecDeque<Box<dyn Job>> {
-        let mut jobs = VecDeque::from([first]);
-        let until = Instant::now() + LINGER;
-        while jobs.len() < self.group_max {
-            let missed =
-                if jobs.len() < last { until.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
-            match queue.recv_timeout(missed) {
-                Ok(job) => jobs.push_back(job),
-                Err(_) => break,
+    /// One transaction for all, and for those who come while it is written. At the first database failure nothing of the
+    /// group may be trusted (on a full disk the database itself has rolled back, and a later statement would commit
+    /// alone): take all back, then one by one. Answers with how many they were.
+    fn together(&mut self, mut jobs: Vec<Box<dyn Job>>, mut more: Option<&mut More<'_>>) -> usize {
+        let mut outcome = self.transaction(&mut jobs, more.as_deref_mut(), Guard::Group);
+        if matches!(outcome, Ok(None)) {
+            outcome = self.transaction(&mut jobs, None, Guard::Each);
+        }
+        // Nothing was begun: whoever waits would wait as long for the same lock, and hear the same.
+        if let (Err(Failed { is_begun: false, .. }), Some(more)) = (&outcome, more) {
+            while jobs.len() < more.most
+                && let Ok(job) = more.queue.try_recv()
+            {
+                jobs.push(job);
             }
         }
-        jobs
-    }
-
-    /// One transaction for all. At the first database failure nothing of the group may be trusted (on a full disk the
-    /// database itself has rolled back, and a later statement would commit alone): take all back, then one by one.
-    fn together(&mut self, mut jobs: VecDeque<Box<dyn Job>>) {
-        let mut outcome = self.transaction(jobs.make_contiguous(), Guard::Group);
-        if matches!(outcome, Ok(None)) {
-            outcome = self.transaction(jobs.make_contiguous(), Guard::Each);
-        }
+        let count = jobs.len();
         match outcome {
             Ok(published) => self.finish(jobs, published.unwrap_or_default()),
-            // The group was not even begun: alone each would wait as long for the same lock.
-            Err(Failed { error, is_begun }) if jobs.len() == 1 || !is_begun => {
+            Err(Failed { error, is_begun }) if count == 1 || !is_begun => {
                 let error = self.disk.name(error);
                 jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
             }
-            Err(_) => {
-                for job in jobs {
-                    self.together(VecDeque::from([job]));
-                }
-            }
+            Err(_) => jobs.into_iter().for_each(|job| _ = self.together(vec![job], None)),
         }
+        count
     }
 
-    fn finish(&mut self, jobs: VecDeque<Box<dyn Job>>, published: Vec<Published>) {
+    fn finish(&mut self, jobs: Vec<Box<dyn Job>>, published: Vec<Published>) {
         for event in published {
             // Nobody follows during shutdown; the log still has it.
             let _ = self.published.send(event);
@@ -217,10 +243,15 @@ impl Group {
     }
 
     /// Runs all and commits; whatever does not end so is taken back. `None`: one was refused and nothing guarded the others.
-    fn transaction(&mut self, jobs: &mut [Box<dyn Job>], guard: Guard) -> Result<Option<Vec<Published>>, Failed> {
+    fn transaction(
+        &mut self,
+        jobs: &mut Vec<Box<dyn Job>>,
+        more: Option<&mut More<'_>>,
+        guard: Guard,
+    ) -> Result<Option<Vec<Published>>, Failed> {
         let begun = conn::begin_write(&mut self.conn);
         let is_begun = begun.is_ok();
-        let run = begun.and_then(|()| self.requests(jobs, guard));
+        let run = begun.and_then(|()| self.requests(jobs, more, guard));
         let result = run.and_then(|published| {
             if published.is_some() {
                 conn::commit(&mut self.conn)?;
@@ -238,29 +269,50 @@ impl Group {
         result.map_err(|error| Failed { error, is_begun })
     }
 
-    fn requests(&mut self, jobs: &mut [Box<dyn Job>], guard: Guard) -> Result<Option<Vec<Published>>, StoreError> {
+    fn requests(
+        &mut self,
+        jobs: &mut Vec<Box<dyn Job>>,
+        mut more: Option<&mut More<'_>>,
+        guard: Guard,
+    ) -> Result<Option<Vec<Published>>, StoreError> {
         let mut published = Vec::new();
-        for job in jobs {
-            if guard == Guard::Each {
-                conn::savepoint(&mut self.conn)?;
+        let mut at = 0;
+        loop {
+            let Some(job) = jobs.get_mut(at) else {
+                match more.as_mut().and_then(|more| more.next(at)) {
+                    Some(job) => jobs.push(job),
+                    None => return Ok(Some(published)),
+                }
+                continue;
+            };
+            if !self.request(job.as_mut(), guard, &mut published)? {
+                return Ok(None);
             }
-            let mut tx = Tx::new(&mut self.conn, &self.context, &mut self.memory);
-            let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(&mut tx)))
-                .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
-            let events = tx.finish()?;
-            match (verdict, guard) {
-                (Verdict::Keep, Guard::Group) => published.extend(events),
-                (Verdict::Keep, Guard::Each) => {
-                    conn::release(&mut self.conn)?;
-                    published.extend(events);
-                }
-                (Verdict::TakeBack, Guard::Group) => return Ok(None),
-                (Verdict::TakeBack, Guard::Each) => {
-                    conn::rollback_to_savepoint(&mut self.conn)?;
-                    self.memory.forget();
-                }
+            at += 1;
+        }
+    }
+
+    /// Runs one; `false`: it was refused, and nothing guards the others.
+    fn request(&mut self, job: &mut dyn Job, guard: Guard, published: &mut Vec<Published>) -> Result<bool, StoreError> {
+        if guard == Guard::Each {
+            conn::savepoint(&mut self.conn)?;
+        }
+        let mut tx = Tx::new(&mut self.conn, &self.context, &mut self.memory);
+        let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(&mut tx)))
+            .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
+        let events = tx.finish()?;
+        match (verdict, guard) {
+            (Verdict::Keep, Guard::Group) => published.extend(events),
+            (Verdict::Keep, Guard::Each) => {
+                conn::release(&mut self.conn)?;
+                published.extend(events);
+            }
+            (Verdict::TakeBack, Guard::Group) => return Ok(false),
+            (Verdict::TakeBack, Guard::Each) => {
+                conn::rollback_to_savepoint(&mut self.conn)?;
+                self.memory.forget();
             }
         }
-        Ok(Some(published))
+        Ok(true)
     }
 }

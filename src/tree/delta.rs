@@ -1,11 +1,12 @@
 //! A delta: what a node does to its parent's world, and the record of how that came about.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::world::{Operation, Problem, ProblemKind};
 
 /// The operations of one node with everything that was recorded while they were made. A fact.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Delta {
     /// What changes, in order.
     pub operations: Vec<Operation>,
@@ -16,11 +17,12 @@ pub struct Delta {
     /// Every draw of chance: `{plugin, hook, n, spec, dice, total}`.
     pub rolls: Vec<Value>,
     /// Every hook that ran: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`.
+    #[serde(rename = "rules")]
     pub runs: Vec<Value>,
 }
 
 /// A visible line under a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// The plugin that wrote it.
     pub plugin: String,
@@ -29,13 +31,14 @@ pub struct Note {
 }
 
 /// Something that went wrong while a node was made; the prose is never lost by it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trouble {
     /// A stable word: `nothing_there`, `refused`, or the kind of a script's error.
     pub code: String,
     /// One sentence.
     pub message: String,
     /// The plugin it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
 }
 
@@ -63,15 +66,15 @@ impl Delta {
         }
     }
 
-    /// The stored and served form.
+    /// The served form as a value.
     pub fn to_json(&self) -> Value {
-        json!({
-            "operations": self.operations.iter().map(Operation::to_json).collect::<Vec<_>>(),
-            "notes": self.notes.iter().map(Note::to_json).collect::<Vec<_>>(),
-            "problems": self.problems.iter().map(Trouble::to_json).collect::<Vec<_>>(),
-            "rolls": self.rolls,
-            "rules": self.runs,
-        })
+        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The stored form: the same as a text.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Reads the stored form; `None` if it is not one.
@@ -88,9 +91,9 @@ impl Delta {
 }
 
 impl Note {
-    /// The served form.
+    /// The served form as a value.
     pub fn to_json(&self) -> Value {
-        json!({"plugin": self.plugin, "text": self.text})
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn from_json(value: &Value) -> Option<Self> {
@@ -100,12 +103,9 @@ impl Note {
 }
 
 impl Trouble {
-    /// The served form.
+    /// The served form as a value.
     pub fn to_json(&self) -> Value {
-        match &self.plugin {
-            Some(plugin) => json!({"code": self.code, "message": self.message, "plugin": plugin}),
-            None => json!({"code": self.code, "message": self.message}),
-        }
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn from_json(value: &Value) -> Option<Self> {
@@ -122,6 +122,7 @@ fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::world::{Change, Pointer};
+    use serde_json::json;
 
     #[test]
     fn reads_back_as_written() {
@@ -133,7 +134,18 @@ mod tests {
             rolls: vec![json!({"spec": "2d6", "total": 7})],
             runs: vec![json!({"plugin": "combat", "hook": "on_reply"})],
         };
-        assert_eq!(Delta::from_json(&delta.to_json()), Some(delta));
+        let json = json!({
+            "operations": [
+                {"op": "add", "path": "/combat/hp", "value": -12, "why": "took 12 damage", "by": "combat"},
+            ],
+            "notes": [{"plugin": "combat", "text": "ouch"}],
+            "problems": [{"code": "refused", "message": "hp is a number"}],
+            "rolls": [{"spec": "2d6", "total": 7}],
+            "rules": [{"plugin": "combat", "hook": "on_reply"}],
+        });
+        assert_eq!(delta.to_json(), json);
+        assert_eq!(delta.to_text(), json.to_string(), "one form, whoever asks for it");
+        assert_eq!(Delta::from_json(&json), Some(delta));
         assert!(Delta::default().is_empty());
     }
 }

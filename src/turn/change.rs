@@ -19,7 +19,7 @@ use crate::world::{Operation, ProblemKind, Section, fold};
 use super::force::{self, Wanted};
 use super::hooks::Proposal;
 use super::scene::{self, Look, Scene};
-use super::{Parts, PluginChoice, Started, TurnError, begin};
+use super::{Parts, PluginChoice, Started, TurnError};
 
 /// Changes the world by hand.
 pub async fn change(
@@ -79,7 +79,7 @@ pub async fn set_plugins(
     let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
     let held = held.ok_or(Refusal::NotFound("the session"))?;
     let model = held.session.model.as_ref().unwrap_or(&parts.models.default);
-    let plugins = begin::settings(parts, plugins, model)?;
+    let plugins = super::begin::settings(parts, plugins, model)?;
     parts.hooks.forgive(session);
     let now = parts.clock.now();
     let look = Look::at(parts, caller, session, held.session.head);
@@ -143,10 +143,18 @@ pub async fn crossing(parts: &Arc<Parts>, caller: UserId, scene: &Scene, now: Ti
 }
 
 /// The record to be written below an edited message that is yet to be written itself: its place is beside the old version, so
-/// the rules begin between it and its reply.
-pub async fn below(parts: &Arc<Parts>, scene: &Scene, message: &Draft, now: Time) -> Option<Draft> {
+/// the rules begin between it and its reply. The scene is then as they make it, for the hooks that read the message.
+pub async fn below(parts: &Arc<Parts>, scene: &mut Scene, message: &Draft, now: Time) -> Option<Draft> {
     let wanted = force::wanted(&scene.session().plugins, &scene.rules, &parts.catalogue)?;
-    Some(record(parts, scene, wanted, Some(message), now).await)
+    let record = record(parts, scene, wanted, Some(message), now).await;
+    begin(scene, &record);
+    Some(record)
+}
+
+/// The scene after the rules of a record have begun.
+fn begin(scene: &mut Scene, record: &Draft) {
+    scene.rules = record.rules.clone().unwrap_or_default();
+    fold(Arc::make_mut(&mut scene.world), &record.delta.operations, &scene.rules.rules);
 }
 
 /// The record of rules that begin at a scene, or below a message that comes next there.
@@ -156,7 +164,6 @@ async fn record(parts: &Arc<Parts>, scene: &Scene, wanted: Wanted, below: Option
     let in_force = RulesInForce { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
     let mut stage = scene.stage(parts, &in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
     if let Some(message) = below {
-        fold(Arc::make_mut(&mut stage.world), &message.delta.operations, &scene.rules.rules);
         (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
         stage.node.depth += 1;
     }
@@ -179,9 +186,7 @@ pub async fn cross(
         Crossing::None => Ok((None, scene)),
         Crossing::There(there) => Ok((None, *there)),
         Crossing::New(draft) => {
-            let rules = draft.rules.clone().unwrap_or_default();
-            fold(Arc::make_mut(&mut scene.world), &draft.delta.operations, &rules.rules);
-            scene.rules = rules;
+            begin(&mut scene, &draft);
             // What comes next stands below the bridge, not below the place itself.
             scene.bridged = 1;
             Ok((Some(*draft), scene))

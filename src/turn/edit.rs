@@ -1,5 +1,6 @@
-//! An edited version of a message: a sibling with the new text, under the rules in force there. Its reply comes under those
-//! that the session wants now.
+//! An edited version of a message: a sibling with the new text. Where a reply is asked for, a new turn begins: plugins see the
+//! text under the rules that the session wants now, and the record of those stands between message and reply. A version that
+//! only takes the old one's place keeps the rules in force there.
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Act;
@@ -23,7 +24,7 @@ pub async fn edit(
 ) -> Result<Started, TurnError> {
     let parts = &turns.parts;
     let look = Look::at(parts, caller, session, node);
-    let (old, scene, before) = parts
+    let (old, mut scene, before) = parts
         .store
         .read(move |reader| {
             let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
@@ -46,12 +47,17 @@ pub async fn edit(
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
+    // Only who is asked for a reply begins a turn; what is carried on has been played under its own rules.
+    let mut bridge = if generate.is_some() { change::below(parts, &mut scene, &draft, now).await } else { None };
     let input = input::read(parts, &scene, &mut draft, &before).await?;
+    if let Some(bridge) = &mut bridge {
+        // They fold under the new rules, which begin below the message.
+        bridge.delta.operations.append(&mut draft.delta.operations);
+    }
     let wish =
         Wish { generate: generate.filter(|_| input.is_answered()), given: input.given, move_head: asked.move_head };
     draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     let replies = start::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
-    let bridge = if replies.is_empty() { None } else { change::below(parts, &scene, &draft, now).await };
     let message = Message {
         session,
         parent: scene.at.node.id,

@@ -15,7 +15,7 @@ use super::{Parts, TurnError, ends};
 pub struct Rhythm {
     /// Partial texts are saved this often (`docs/domain.md` 5.3).
     pub save: Duration,
-    /// What a reply was asked with is saved so long after it was asked: those that end before cost nothing.
+    /// What a reply was asked with is saved after this time, before it has passed twice: replies that end sooner cost nothing.
     pub soon: Duration,
     /// Every so many saves the sweeper looks for replies that nobody holds.
     pub sweep: u32,
@@ -23,7 +23,7 @@ pub struct Rhythm {
 
 impl Default for Rhythm {
     fn default() -> Self {
-        Self { save: Duration::from_secs(1), soon: Duration::from_millis(100), sweep: 30 }
+        Self { save: Duration::from_secs(1), soon: Duration::from_millis(250), sweep: 30 }
     }
 }
 
@@ -34,12 +34,20 @@ pub async fn keep(parts: &Arc<Parts>) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut ticked = 0;
     loop {
-        tokio::select! {
-            _ = ticks.tick() => ticked += 1,
-            () = parts.requests.until_new() => tokio::time::sleep(rhythm.soon).await,
-        }
-        if let Err(error) = save(parts).await {
-            tracing::error!("partial replies could not be saved: {error}");
+        let saved = tokio::select! {
+            _ = ticks.tick() => {
+                ticked += 1;
+                // One that fails does not keep the other from the disk.
+                let (texts, requests) = (save(parts).await, save_requests(parts).await);
+                texts.and(requests)
+            }
+            () = parts.requests.until_new() => {
+                tokio::time::sleep(rhythm.soon).await;
+                save_requests(parts).await
+            }
+        };
+        if let Err(error) = saved {
+            tracing::error!("what runs could not be saved: {error}");
         }
         if ticked >= rhythm.sweep {
             ticked = 0;
@@ -50,7 +58,22 @@ pub async fn keep(parts: &Arc<Parts>) {
     }
 }
 
-/// Saves what was asked and what arrived since the last time, all streams in one commit. What could not be saved is saved the next time.
+/// Saves what replies were asked with that have run for a while. What could not be saved is saved at the next tick.
+async fn save_requests(parts: &Arc<Parts>) -> Result<(), TurnError> {
+    let requests = parts.requests.ripe();
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let nodes: Vec<NodeId> = requests.iter().map(|(node, _)| *node).collect();
+    let write = move |tx: &mut Tx<'_>| {
+        requests.iter().try_for_each(|(node, sent)| tx.save_request(*node, &sent.metadata, &sent.trace))
+    };
+    parts.store.write(write).await?;
+    nodes.iter().for_each(|node| parts.requests.saved(*node));
+    Ok(())
+}
+
+/// Saves what arrived since the last time, all streams in one commit. What could not be saved is saved the next time.
 pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
     let arrived: Vec<_> = parts
         .live
@@ -58,22 +81,15 @@ pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
         .into_iter()
         .filter_map(|running| running.unsaved().map(|(content, reasoning)| (running, content, reasoning)))
         .collect();
-    let requests = parts.requests.unsaved();
-    if arrived.is_empty() && requests.is_empty() {
+    if arrived.is_empty() {
         return Ok(());
     }
-    let nodes: Vec<NodeId> = requests.iter().map(|(node, _)| *node).collect();
     let lengths: Vec<_> = arrived.iter().map(|(_, content, reasoning)| (content.len(), reasoning.len())).collect();
     let (running, segments): (Vec<_>, Vec<_>) = arrived
         .into_iter()
         .map(|(running, content, reasoning)| (running.clone(), (running.node, content, reasoning)))
         .unzip();
-    let write = move |tx: &mut Tx<'_>| {
-        requests.iter().try_for_each(|(node, sent)| tx.save_request(*node, &sent.metadata, &sent.trace))?;
-        tx.save_segments(&segments)
-    };
-    parts.store.write(write).await?;
-    nodes.iter().for_each(|node| parts.requests.saved(*node));
+    parts.store.write(move |tx| tx.save_segments(&segments)).await?;
     running.iter().zip(lengths).for_each(|(running, (content, reasoning))| running.saved(content, reasoning));
     Ok(())
 }

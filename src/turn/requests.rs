@@ -19,37 +19,54 @@ pub struct Request {
     pub trace: Trace,
 }
 
+/// How far one is on its way to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    New,
+    /// It was there when somebody looked.
+    Seen,
+    Saved,
+}
+
 /// Those of all running replies.
 #[derive(Debug, Default)]
 pub struct Requests {
-    known: Mutex<HashMap<NodeId, (Arc<Request>, bool)>>,
+    known: Mutex<HashMap<NodeId, (Arc<Request>, Stage)>>,
     new: Notify,
 }
 
 impl Requests {
     /// Keeps a request until its reply ends.
     pub fn keep(&self, node: NodeId, request: Request) {
-        self.lock().insert(node, (Arc::new(request), false));
+        self.lock().insert(node, (Arc::new(request), Stage::New));
         self.new.notify_one();
     }
 
-    /// Waits until there is one that was kept since the last time.
+    /// Waits until there is one that is not ripe.
     pub async fn until_new(&self) {
         self.new.notified().await;
     }
 
-    /// Those that are not on disk.
-    pub fn unsaved(&self) -> Vec<(NodeId, Arc<Request>)> {
-        let unsaved = |(node, (request, is_saved)): (&NodeId, &(Arc<Request>, bool))| {
-            (!is_saved).then(|| (*node, Arc::clone(request)))
-        };
-        self.lock().iter().filter_map(unsaved).collect()
+    /// Those that are not on disk and were there the last time too. The others are ripe the next time.
+    pub fn ripe(&self) -> Vec<(NodeId, Arc<Request>)> {
+        let mut ripe = Vec::new();
+        for (node, (request, stage)) in self.lock().iter_mut() {
+            match stage {
+                Stage::New => {
+                    *stage = Stage::Seen;
+                    self.new.notify_one();
+                }
+                Stage::Seen => ripe.push((*node, Arc::clone(request))),
+                Stage::Saved => {}
+            }
+        }
+        ripe
     }
 
     /// Notes that one is on disk.
     pub fn saved(&self, node: NodeId) {
-        if let Some((_, is_saved)) = self.lock().get_mut(&node) {
-            *is_saved = true;
+        if let Some((_, stage)) = self.lock().get_mut(&node) {
+            *stage = Stage::Saved;
         }
     }
 
@@ -58,7 +75,34 @@ impl Requests {
         self.lock().remove(&node).map(|(request, _)| request)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, (Arc<Request>, bool)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, (Arc<Request>, Stage)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reply that ends at once is never written twice; one that does not is ripe the second time, until it is saved.
+    #[test]
+    fn what_runs_for_a_while_is_ripe() {
+        let requests = Requests::default();
+        let node = |n: u128| NodeId::new(uuid::Uuid::from_u128(n));
+        let keep = |n| requests.keep(node(n), Request { metadata: Map::new(), trace: Trace::default() });
+        let ripe = || {
+            let mut ripe: Vec<NodeId> = requests.ripe().into_iter().map(|(node, _)| node).collect();
+            ripe.sort_unstable();
+            ripe
+        };
+        keep(1);
+        keep(2);
+        assert_eq!(ripe(), []);
+        assert!(requests.take(node(1)).is_some() && requests.take(node(1)).is_none());
+        keep(3);
+        assert_eq!(ripe(), [node(2)]);
+        assert_eq!(ripe(), [node(2), node(3)], "what could not be saved is saved the next time");
+        requests.saved(node(2));
+        assert_eq!(ripe(), [node(3)]);
     }
 }

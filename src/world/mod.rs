@@ -16,7 +16,8 @@ pub mod op;
 pub mod pointer;
 pub mod schema;
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 pub use diff::{PathChange, diff};
 pub use fold::{Problem, ProblemKind, fold};
@@ -26,7 +27,7 @@ pub use schema::{Node, Rules, Schema, SchemaError};
 
 /// The state at one node (`domain.md` 3): what plugins wrote (`vars`), which lore was active, the rolling summary and
 /// the confirmed events. Derived: always equal to the fold of the operations from the root.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct World {
     /// Free JSON, except below the roots that schemas govern.
     pub vars: Map<String, Value>,
@@ -41,7 +42,13 @@ pub struct World {
 impl World {
     /// The JSON form: `{vars, lore, summary, events}`.
     pub fn to_json(&self) -> Value {
-        json!({"vars": self.vars, "lore": self.lore, "summary": self.summary, "events": self.events})
+        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The JSON form as a text.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Reads the JSON form; `None` if it is not an object with sections of the right types. Missing sections are empty.
@@ -96,6 +103,7 @@ fn object(value: Option<Value>) -> Option<Map<String, Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     /// S3-07: any JSON value comes back byte-equal.
     #[test]

@@ -1,5 +1,6 @@
 //! Operations: one recorded change of a world, as it was *meant*. `add /combat/hp -12` stays true on another base.
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Number, Value};
 
 use super::pointer::{MalformedPointer, Pointer};
@@ -81,35 +82,10 @@ impl Operation {
         Self { section: Section::Vars, path, change, why: why.into(), by: by.into() }
     }
 
-    /// The wire form: `{in?, op, path, value?, key?, from?, why?, by?}`; what is empty or default is left out.
+    /// The wire form as a value.
     pub fn to_json(&self) -> Value {
-        let mut map = Map::new();
-        let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
-        match self.section {
-            Section::Vars => {}
-            Section::Lore => _ = put("in", "lore".into()),
-            Section::Summary => _ = put("in", "summary".into()),
-            Section::Events => _ = put("in", "events".into()),
-        }
-        put("op", self.change.word().into());
-        put("path", self.path.to_string().into());
-        match &self.change {
-            Change::Remove => {}
-            Change::Add(number) => _ = put("value", Value::Number(number.clone())),
-            Change::Set(value) | Change::Append(value) | Change::Take(value) => _ = put("value", value.clone()),
-            Change::Insert { key, value } => {
-                put("key", key.clone().into());
-                put("value", value.clone());
-            }
-            Change::Move { from } => _ = put("from", from.to_string().into()),
-        }
-        if !self.why.is_empty() {
-            put("why", self.why.clone().into());
-        }
-        if !self.by.is_empty() {
-            put("by", self.by.clone().into());
-        }
-        Value::Object(map)
+        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     /// Reads the wire form.
@@ -119,6 +95,38 @@ impl Operation {
     pub fn from_json(value: &Value) -> Result<Self, MalformedOperation> {
         let map = value.as_object().ok_or(MalformedOperation::NotAnObject)?;
         Reader { map }.operation()
+    }
+}
+
+/// The wire form: `{in?, op, path, value?, key?, from?, why?, by?}`; what is empty or default is left out.
+impl Serialize for Operation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.section {
+            Section::Vars => {}
+            Section::Lore => map.serialize_entry("in", "lore")?,
+            Section::Summary => map.serialize_entry("in", "summary")?,
+            Section::Events => map.serialize_entry("in", "events")?,
+        }
+        map.serialize_entry("op", self.change.word())?;
+        map.serialize_entry("path", &self.path)?;
+        match &self.change {
+            Change::Remove => {}
+            Change::Add(number) => map.serialize_entry("value", number)?,
+            Change::Set(value) | Change::Append(value) | Change::Take(value) => map.serialize_entry("value", value)?,
+            Change::Insert { key, value } => {
+                map.serialize_entry("key", key)?;
+                map.serialize_entry("value", value)?;
+            }
+            Change::Move { from } => map.serialize_entry("from", from)?,
+        }
+        if !self.why.is_empty() {
+            map.serialize_entry("why", &self.why)?;
+        }
+        if !self.by.is_empty() {
+            map.serialize_entry("by", &self.by)?;
+        }
+        map.end()
     }
 }
 
@@ -248,7 +256,10 @@ mod tests {
             json!({"op": "move", "path": "/b", "from": "/a"}),
             json!({"in": "summary", "op": "set", "path": "", "value": "so far"}),
         ] {
-            assert_eq!(Operation::from_json(&wire).unwrap().to_json(), wire);
+            let operation = Operation::from_json(&wire).unwrap();
+            assert_eq!(operation.to_json(), wire);
+            // The order of the keys too: what is kept and what is served are one text.
+            assert_eq!(serde_json::to_string(&operation).unwrap(), wire.to_string());
         }
     }
 

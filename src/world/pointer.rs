@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// The most tokens a pointer may have: a world is never deeper.
@@ -93,6 +94,12 @@ pub fn step_mut<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
 pub fn index(key: &str) -> Option<usize> {
     let canonical = key == "0" || (!key.starts_with('0') && !key.is_empty());
     (canonical && key.bytes().all(|b| b.is_ascii_digit())).then(|| key.parse().ok()).flatten()
+}
+
+impl Serialize for Pointer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl fmt::Display for Pointer {

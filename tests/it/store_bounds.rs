@@ -399,6 +399,38 @@ fn store_turn_asks_nothing_it_has_written() {
     assert!(first.iter().chain(&second).all(|ran| !ran.sql.contains("SELECT")), "{first:#?}\n{second:#?}");
 }
 
+/// A keyframe asks nothing either: the world of the node above is remembered and goes on to the next, and what is cut from it
+/// is what a look with nothing in memory folds.
+#[test]
+fn store_keyframe_asks_nothing_it_has_written() {
+    Spy::watch();
+    let store = TestStore::with(|settings| settings.keyframe_every = 3);
+    let begun = store.begin(delta([set("/turns", json!(0))]), None, &["Hello."]);
+    let writer = writer(&store);
+    let mut leaf = store.append(begun.session, begun.greetings[0], store.said("first"));
+    for n in 1..=7 {
+        let mut said = store.said("on");
+        said.delta = delta([add("/turns", 1)]);
+        let ran = writer.during(|| leaf = store.append(begun.session, leaf, said));
+        assert!(ran.iter().all(|ran| !ran.sql.contains("SELECT")), "{ran:#?}");
+        let cut = ran.iter().filter(|ran| ran.sql.contains("keyframes")).count();
+        assert_eq!(cut, usize::from(store.placed(begun.session, leaf).node.is_keyframe), "{ran:#?}");
+        assert!(folds(&store, &begun, leaf, n) < 3);
+    }
+    assert_eq!(store.count("SELECT count(*) AS n FROM keyframes"), 4, "the root's, and every third below it");
+    // On another branch, and after an edit of the arrangement, what is remembered says nothing.
+    let beside = store.append(begun.session, begun.greetings[0], store.said("beside"));
+    mute(&store, &begun, beside);
+    let mut other = beside;
+    for n in 1..=5 {
+        let mut said = store.said("on");
+        said.delta = delta([add("/turns", 1)]);
+        other = store.append(begun.session, other, said);
+        assert!(folds(&store, &begun, other, n) < 5);
+    }
+    assert_eq!((turns(&store, &begun, leaf), turns(&store, &begun, other)), (7, 5));
+}
+
 /// What the writer remembers is forgotten with what was taken back, whether the request was refused after it had written
 /// or the whole group failed: numbers, HEAD, the log and the nodes themselves are those of before.
 #[test]

@@ -143,6 +143,40 @@ describe("the adventure", () => {
     await close();
   });
 
+  test("in a Chinese page nothing is English but names, keys and code", async () => {
+    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    const check = async (where) => {
+      const found = await page.evaluate(() => {
+        const shown = [...document.querySelectorAll("body *")].filter((e) => e instanceof HTMLElement && e.offsetParent !== null && !e.closest("pre, code, kbd, .session"));
+        const own = (e) => [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.textContent);
+        const texts = shown.flatMap((e) => [...own(e), e.title, e.getAttribute("aria-label"), e.getAttribute("placeholder")]);
+        return texts.filter((text) => /[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|^[a-z]+ [|] /.test(text ?? "") && text !== "Switch to English");
+      });
+      assert.deepEqual(found, [], where);
+    };
+    await page.goto(clotho.base);
+    await page.locator("button.card, .hero button").filter({ hasText: /守灯堡|开始冒险/ }).first().waitFor();
+    await check("the first page");
+    await page.locator("button.card, .hero button").filter({ hasText: /守灯堡|开始冒险/ }).first().click();
+    await page.locator(".variable", { hasText: "体力" }).waitFor();
+    await page.locator(".replies button").first().click();
+    await page.locator(".message.last.assistant.complete .changes").waitFor();
+    await check("the story");
+    await page.getByRole("textbox", { name: "你的消息" }).fill("/");
+    await page.locator(".completions button").first().waitFor();
+    await check("commands");
+    await page.getByRole("textbox", { name: "你的消息" }).fill("");
+    await use(last(page), "为什么？");
+    await page.locator(".why-view table").first().waitFor();
+    await check("why");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill(">");
+    await page.getByRole("option").first().waitFor();
+    await check("all commands");
+    await close();
+  });
+
   test("Chinese: from the browser's languages, the Chinese story with it; the switch is live", async () => {
     const { page, close } = await reader(browser, { locale: "zh-CN" });
     await page.goto(clotho.base);

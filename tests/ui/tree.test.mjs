@@ -85,7 +85,7 @@ describe("the tree", () => {
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /Snow\./);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /To the north\./);
     await use(snow(other), "Let the model read it again");
-    await page.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
+    for (const tab of [page, other]) await tab.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
     assert.equal(await colour(), before);
     await close();
   });
@@ -351,6 +351,14 @@ describe("for everybody", () => {
       await check(page, "edit");
       await page.keyboard.press("Escape");
       await page.locator(".edit").waitFor({ state: "detached" });
+      for (const name of ["Hit points", "You carry"]) {
+        await page.getByRole("button", { name: `Change ${name}` }).focus();
+        await page.keyboard.press("Enter");
+      }
+      await page.getByRole("button", { name: "Add one" }).click();
+      await page.getByRole("button", { name: "Set" }).last().click();
+      await page.getByRole("alert").waitFor();
+      await check(page, "the world's forms");
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox").fill("lamp");
       await page.getByRole("dialog").getByRole("status").waitFor();

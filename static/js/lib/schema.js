@@ -26,7 +26,7 @@ export function groupsOf(at, locale) {
     const name = steps(path)[0] ?? root;
     governed.add(name);
     const row = rowOf(schema, schema, vars[name], path, name, locale);
-    return { plugin, title: title || worded(schema, locale) || humanise(plugin), rows: row ? row.rows : [] };
+    return { plugin, title: worded(schema, locale) || title || humanise(plugin), rows: row ? row.rows : [] };
   });
   const free = Object.entries(vars).filter(([name]) => !governed.has(name));
   const rows = free.map(([name, value]) => rowOf({}, {}, value, `/${escapeStep(name)}`, name, locale));
@@ -49,7 +49,7 @@ function rowOf(whole, part, value, path, key, locale) {
   const label = worded(schema, locale) || humanise(key);
   const kind = kindOf(schema, value);
   const rows = kind === "group" ? inner(whole, schema, value, path, locale) : [];
-  return { path, label, about: schema.description ?? "", kind, schema, value, rows };
+  return { path, label, about: hintOf(schema).description?.[locale] ?? schema.description ?? "", kind, schema, value, rows };
 }
 
 /** @param {Schema} whole @param {Schema} schema @param {Json | undefined} value @param {string} path @param {string} locale */

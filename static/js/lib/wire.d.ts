@@ -226,6 +226,8 @@ export interface UiHint {
   danger?: number;
   /** Locale to title. */
   title?: { [locale: string]: string };
+  /** Locale to description. */
+  description?: { [locale: string]: string };
   /** Locale to names of values. */
   values?: { [locale: string]: { [value: string]: string } };
 }

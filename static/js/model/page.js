@@ -56,24 +56,26 @@ export const dialog = signal(null);
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}} Dialog
  */
 
-/** @param {Dialog | null} next */
-export function openDialog(next) {
-  dialog.value = next;
-}
-
 /**
- * A word to the reader. `error` ones say what the server said.
- * @typedef {{id: number, tone: "quiet" | "error", text: string, hint: string, act?: {label: Key, run: () => void}}} Notice
+ * A word to the reader. `error` ones say what the server said. What was said while a dialog was open stands in it, and is
+ * done with when it closes.
+ * @typedef {{id: number, tone: "quiet" | "error", inDialog: boolean, text: string, hint: string, act?: {label: Key, run: () => void}}} Notice
  */
 export const notices = signal(/** @type {Notice[]} */ ([]));
 
+/** @param {Dialog | null} next */
+export function openDialog(next) {
+  dialog.value = next;
+  if (notices.peek().some((notice) => notice.inDialog)) notices.value = notices.peek().filter((notice) => !notice.inDialog);
+}
+
 let counted = 0;
 
-/** @param {Omit<Notice, "id" | "hint"> & {hint?: string}} notice */
+/** @param {Omit<Notice, "id" | "hint" | "inDialog"> & {hint?: string}} notice */
 export function tell(notice) {
   const id = ++counted;
   const others = notices.value.filter((n) => n.text !== notice.text);
-  notices.value = [...others.slice(-2), { hint: "", ...notice, id }];
+  notices.value = [...others.slice(-2), { hint: "", ...notice, id, inDialog: dialog.peek() !== null }];
 }
 
 /** @param {number} id */

@@ -27,7 +27,7 @@ export function App() {
   const look = `app ${inStory ? "in-story" : "in-library"} ${worldBeside.value && isWhole ? "world-beside" : ""} pane-${isWhole ? pane.value : "chat"}`;
   return html`<div class=${look}>${h(Header, {})}
     ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
-    ${dialog.value === null && h(Notices, {})}
+    ${h(Notices, { inDialog: false })}
     <main>${inStory ? h(Story, {}) : h(Library, {})}</main>
     ${h(BottomBar, {})}${dialog.value && h(OpenDialog, { open: dialog.value })}
     <p class="hidden" aria-live="polite">${spoken.value}</p></div>`;

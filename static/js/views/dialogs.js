@@ -8,6 +8,7 @@ import { Search } from "./search.js";
 import { Models } from "./library.js";
 import { Modal, Waiting, later } from "./parts.js";
 
+/** @import { PluginInfo } from "../lib/wire.d.ts" */
 /** @import { Dialog } from "../model/page.js" */
 
 /** @param {{open: Dialog}} props */
@@ -73,7 +74,7 @@ function OtherModel({ open }) {
     <p class="aside">${t("start.otherModel")}</p>${h(Actions, { label: t("save") })}</form>`);
 }
 
-/** What a plugin may do once it is switched on. @param {Wire.PluginInfo} plugin */
+/** What a plugin may do once it is switched on. @param {PluginInfo} plugin */
 const asks = ({ permissions = [] }) =>
   permissions.length > 0 && html`<small>${t("start.asks", { what: permissions.map((one) => one.words).join(t("start.and")) })}</small>`;
 

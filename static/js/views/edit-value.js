@@ -1,6 +1,7 @@
 // A value of the world, changed by hand: the field that its schema asks for, and what is expected when an input does not fit.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { setValue } from "../actions/world.js";
+import { drawn } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
 import { fault, kindOf, startValue } from "../lib/schema.js";
 import { nameOf } from "./changes.js";
@@ -100,7 +101,7 @@ function Entries({ row, kind, schema, value, name, put }) {
   const begun = useRef(/** @type {Entry[] | null} */ (null));
   const entries = useSignal((begun.current ??= entriesOf(value)));
   const tell = () => put(isMap ? mapOf(entries.peek()) : entries.peek().map((entry) => entry.value));
-  const focusLast = () => requestAnimationFrame(() => /** @type {HTMLElement | undefined} */ ([...(box.current?.querySelectorAll("li :is(input, select):first-of-type") ?? [])].at(-1))?.focus());
+  const focusLast = () => void drawn().then(() => /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector("li:last-child")?.querySelector("input, select"))?.focus());
   const add = () => {
     entries.value = [...entries.peek(), { id: ++counted, key: "", value: startValue(inner) }];
     tell();

@@ -5,7 +5,7 @@ import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
 import { ago, moment, t } from "../lib/i18n.js";
-import { plain } from "../lib/text.js";
+import { plain, sentence } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { openDialog, tell } from "../model/page.js";
 import { Avatar, Blank, Menu, Waiting, icon } from "./parts.js";
@@ -90,20 +90,20 @@ export function Models() {
       : list.length > 0
       ? html`<p>${t("models.have", { n: list.length })}</p><ul class="model-list">${list.slice(0, 12).map((model) => html`<li key=${model.id} class="chip">${model.id}</li>`)}</ul>`
       : html`<p>${t("models.none")}</p>`}
-    ${problems.map(({ provider, message }) => html`<p key=${provider} class="problem">${icon("warning")}<span><b>${provider}</b> ${message}</span></p>`)}
+    ${problems.map(({ provider, message }) => html`<p key=${provider} class="problem">${icon("warning")}<span><b>${provider}</b> ${t("models.problem")} ${sentence(message)}</span></p>`)}
     <details open=${models.value !== null && list.length === 0}><summary>${t("models.how")}</summary><p>${t("models.howText")}</p>
-      <ol class="how"><li>${t("models.howFirst")}<pre tabindex="0"><code>${EXAMPLE}</code></pre></li><li>${t("models.howRestart")}</li><li>${t("models.howThen")}</li></ol>
+      <ol class="how"><li>${t("models.howFirst")}<pre tabindex="0"><code>${example()}</code></pre></li><li>${t("models.howRestart")}</li><li>${t("models.howThen")}</li></ol>
       <div class="actions"><button type="button" onClick=${copyExample}>${icon("copy")}<span>${t("models.copy")}</span></button>
         <button type="button" onClick=${readHosts}>${icon("reroll")}<span>${t("models.again")}</span></button></div>
       <p>${t("models.howSmall")}</p></details></section>`;
 }
 
 async function copyExample() {
-  if (await copyText(EXAMPLE)) tell({ tone: "quiet", text: t("notice.copied") });
+  if (await copyText(example())) tell({ tone: "quiet", text: t("notice.copied") });
 }
 
-const EXAMPLE = `[[providers]]
+const example = () => `[[providers]]
 id = "home"
 base_url = "http://127.0.0.1:8080/v1"  # Ollama: http://127.0.0.1:11434/v1
-# api_key_env = "MY_KEY"  # the variable that holds the key, if one is needed
-models = []               # empty: all that the server has; or ["name", …]`;
+# api_key_env = "MY_KEY"  # ${t("models.keyComment")}
+models = []               # ${t("models.listComment")} ["name", …]`;

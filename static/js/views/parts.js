@@ -72,20 +72,21 @@ export function Modal({ title, class: look = "", children }) {
   return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside}>
     <div class="sheet"><header><h2>${title}</h2>
       <button type="button" class="round" aria-label=${t("close")} onClick=${close}>${icon("close")}</button></header>
-      ${h(Notices, {})}${children}</div></dialog>`;
+      ${h(Notices, { inDialog: true })}${children}</div></dialog>`;
 }
 
 // What the page has to say
 
 /**
- * Errors stand in a row of their own, above the page and inside an open dialog, where they cover nothing. What only passes
- * stands over the header.
+ * Errors stand in a row of their own, above the page or in the dialog they are about, where they cover nothing. What only
+ * passes stands over the header.
+ * @param {{inDialog: boolean}} props
  */
-export function Notices() {
-  const said = (/** @type {Notice["tone"]} */ tone) => notices.value.filter((notice) => notice.tone === tone);
+export function Notices({ inDialog }) {
+  const said = (/** @type {Notice["tone"]} */ tone) => notices.value.filter((notice) => notice.tone === tone && notice.inDialog === inDialog);
   const box = (/** @type {Notice} */ notice) => h(NoticeBox, { key: notice.id, notice });
-  return html`<div class="notices" role="log" aria-label=${t("notices")}>${said("error").map(box)}</div>
-    <div class="notices passing">${said("quiet").slice(-1).map(box)}</div>`;
+  return html`<div class="said"><div class="notices" role="log" aria-label=${t("notices")}>${said("error").map(box)}</div>
+    <div class="notices passing">${said("quiet").slice(-1).map(box)}</div></div>`;
 }
 
 /** So long a notice stays, in milliseconds; longer while it is looked at. */

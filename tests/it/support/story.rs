@@ -214,6 +214,16 @@ impl<'a> Story<'a> {
         self.app.store.read(read).await.unwrap()
     }
 
+    /// Whether the session has a node.
+    pub async fn knows(&self, node: NodeId) -> bool {
+        let (user, session) = (self.user, self.id);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = reader.session(user, session)?.unwrap();
+            Ok::<_, StoreError>(reader.node(&held, node)?.is_some())
+        };
+        self.app.store.read(read).await.unwrap()
+    }
+
     /// What plugins offer at a node.
     pub async fn offered(&self, node: NodeId) -> Offered {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());

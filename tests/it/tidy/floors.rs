@@ -239,17 +239,34 @@ fn the_map_shows_every_room() {
 /// S1-28: nodes, texts and the log have one door, at which rows are only ever added. Nothing takes one away.
 #[test]
 fn the_tree_is_written_through_one_door() {
-    let writes = Regex::new(r"diesel::(insert_into|delete)\(\s*(nodes|texts|operations)::table").unwrap();
+    let writes = Regex::new(
+        r"diesel::(insert_into|delete)\(\s*(nodes|texts|operations)::table|\b(insert)::<(NodeRow|NewText|OperationRow)\b|(insertable)!\(\s*\w+[^,]*,\s*(nodes|texts|operations)\b",
+    )
+    .unwrap();
+    // A call that does not say what it writes, and SQL by hand, would go round the door.
+    let unseen = Regex::new(r"(?:^|[^.\w])insert\(\s*conn|(?i:insert into|delete from)").unwrap();
     let mut found: Vec<String> = Vec::new();
     for file in files_of("src", ".rs") {
         let text = bare(&file.text);
-        found.extend(writes.captures_iter(&text).map(|write| format!("{} {} {}", file.path, &write[1], &write[2])));
+        for write in writes.captures_iter(&text) {
+            let words: Vec<&str> = write.iter().skip(1).flatten().map(|word| word.as_str()).collect();
+            found.push(format!("{} {}", file.path, words.join(" ")));
+        }
+        let may_hide = file.path.starts_with("src/store/") && file.path != "src/store/prepared.rs";
+        found.extend(
+            unseen
+                .find_iter(if may_hide { &file.text } else { "" })
+                .map(|write| format!("{}: {:?}", file.path, write.as_str())),
+        );
     }
     found.sort();
     let expected = [
-        "src/store/tx.rs insert_into nodes",
-        "src/store/tx.rs insert_into operations",
-        "src/store/tx.rs insert_into texts",
+        "src/store/rows.rs insertable nodes",
+        "src/store/rows.rs insertable operations",
+        "src/store/rows.rs insertable texts",
+        "src/store/tx.rs insert NewText",
+        "src/store/tx.rs insert NodeRow",
+        "src/store/tx.rs insert OperationRow",
     ];
     assert_eq!(found, expected);
 }

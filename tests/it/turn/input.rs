@@ -170,8 +170,8 @@ async fn quick_replies_that_fail_say_so() {
     logs::keep();
     let app = with_commands().script("sulky", "fn quick_replies(ctx) { throw \"not today\"; }").start().await;
     let story = Story::begin(&app, &["commands", "sulky"]).await;
-    app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
-    let offered = app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
+    story.offered(story.head().await).await;
+    let offered = story.offered(story.head().await).await;
     assert_eq!(offered.replies[0].label, "Shout");
     let problems: Vec<_> =
         offered.problems.iter().map(|one| (one.code.as_str(), one.message.as_str(), one.plugin.as_deref())).collect();

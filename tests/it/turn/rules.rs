@@ -3,7 +3,7 @@
 use clotho::oplog::Act;
 use clotho::store::Show;
 use clotho::tree::{Kind, Session};
-use clotho::turn::PluginChoice;
+use clotho::turn::{Edit, PluginChoice};
 
 use super::*;
 
@@ -346,4 +346,79 @@ async fn plugins_that_come_to_claim_the_same() {
     let problems = story.delta(record).await.problems;
     assert_eq!((problems[0].code.as_str(), problems[0].plugin.as_deref()), ("plugin_conflict", Some("two")));
     assert_eq!(story.node(story.say("On.").await.user).await.parent, Some(turn.reply.id));
+}
+
+const SHOUT: &str = r#"
+fn init(ctx) { ctx.set("n", 10); }
+fn on_input(ctx) {
+    ctx.add("n", 1);
+    ctx.set("rolled", ctx.roll("1d1000").total);
+    if ctx.text == "halt" { return #{ stop: true }; }
+    return ctx.text.to_upper();
+}
+"#;
+
+/// `domain.md` 3.2: an edited message begins a turn, so plugins read it under the rules that the session wants now; what they do
+/// to the world stands in the record, which has their schemas, and falls the same again in the next version.
+#[tokio::test]
+async fn an_edited_message_is_read_under_the_new_rules() {
+    let app = TestApp::with().script("shout", SHOUT).start().await;
+    let story = Story::begin(&app, &[]).await;
+    let old = story.say("One.").await;
+    story.plugins(&["shout"]).await.unwrap();
+    let started = story.edit(old.user, edit("One again.")).await.unwrap();
+    let reply = story.done(started.generations[0]).await;
+    let (edited, record) = (story.node(started.node.unwrap()).await, story.node(reply.parent.unwrap()).await);
+    assert_eq!((edited.content.as_str(), record.kind, record.parent), ("ONE AGAIN.", Kind::Change, Some(edited.id)));
+    assert_eq!(edited.metadata["originalContent"], "One again.");
+    assert_eq!(story.var(edited.id, "/shout/n").await, json!(null), "they begin below it");
+    assert_eq!((story.var(record.id, "/shout/n").await, story.var(reply.id, "/shout/n").await), (json!(11), json!(11)));
+    let (said, recorded) = (story.delta(edited.id).await, story.delta(record.id).await);
+    assert_eq!((said.operations.len(), &said.runs[0]["hook"], said.rolls.len()), (0, &json!("on_input"), 1));
+    assert_eq!(recorded.operations.len(), 3);
+
+    // The next version stands beside it, without the record above, and has its dice.
+    let again = story.edit(edited.id, edit("One once more.")).await.unwrap();
+    let again = story.done(again.generations[0]).await;
+    assert_eq!(story.var(again.id, "/shout/rolled").await, story.var(reply.id, "/shout/rolled").await);
+    assert_eq!(story.var(again.id, "/shout/n").await, json!(11));
+
+    // What is switched off reads no more, also where it was in force.
+    let loud = story.say("Two.").await;
+    assert_eq!(story.node(loud.user).await.content, "TWO.");
+    story.plugins(&[]).await.unwrap();
+    let quiet = story.edit(loud.user, edit("Two again.")).await.unwrap();
+    let answer = story.done(quiet.generations[0]).await;
+    assert_eq!(story.node(quiet.node.unwrap()).await.content, "Two again.");
+    assert!(story.in_force(answer.id).await.is_empty());
+    clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
+}
+
+/// The same where the plugin asks nobody: the record is there with what it did, and the story goes on below it. A version that
+/// carries on, or asks for no reply, keeps the rules of its place.
+#[tokio::test]
+async fn an_edited_message_without_a_reply() {
+    let app = TestApp::with().script("shout", SHOUT).start().await;
+    let story = Story::begin(&app, &[]).await;
+    let old = story.say("One.").await;
+    story.say("Two.").await;
+    story.plugins(&["shout"]).await.unwrap();
+    let halted = story.edit(old.user, edit("halt")).await.unwrap();
+    let (edited, head) = (halted.node.unwrap(), story.node(story.head().await).await);
+    assert!(halted.generations.is_empty() && app.live.count(story.user) == (0, 0));
+    assert_eq!((head.kind, head.parent, story.var(head.id, "/shout/n").await), (Kind::Change, Some(edited), json!(11)));
+    let next = story.say_to(edited, "On.").await;
+    assert_eq!(
+        (story.node(next.user).await.parent, story.var(next.user, "/shout/n").await),
+        (Some(head.id), json!(12))
+    );
+
+    for quiet in
+        [Edit { carry: true, ..edit("One, corrected.") }, Edit { generate: Some(None), ..edit("One, corrected.") }]
+    {
+        let kept = story.edit(old.user, quiet).await.unwrap().node.unwrap();
+        assert_eq!(story.node(kept).await.content, "One, corrected.");
+        assert!(story.in_force(kept).await.is_empty() && story.delta(kept).await.runs.is_empty());
+    }
+    clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
 }
