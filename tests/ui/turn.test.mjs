@@ -87,7 +87,9 @@ describe("what a turn changed", () => {
       await replyIsThere(page);
       const reply = (await line(path)).at(-1).id;
       await last(page).locator(".changes .chip", { hasText: "1d20" }).waitFor();
-      const { changes } = await clotho.api("GET", `${chat(path)}/node/${reply}/delta`);
+      const { changes, rolls: thrown } = await clotho.api("GET", `${chat(path)}/node/${reply}/delta`);
+      const dice = page.locator(".world .changes .chip b");
+      await until(async () => (await dice.allInnerTexts()).join() === thrown.map((roll) => roll.total).join(), "the panel shows these dice");
       const isHurt = changes.some((change) => change.path === HP);
       await until(async () => (await bar(page, HP)) === (isHurt ? changes.find((change) => change.path === HP).after : 20), "the panel follows");
       const hint = page.getByRole("note").filter({ hasText: "what this turn cost you" });
@@ -321,6 +323,7 @@ describe("changing the world by hand", () => {
     assert.equal(await value(path, HP), 19);
     await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Change Hit points", "the focus is back where it was");
     await page.keyboard.press("Enter");
+    await until(() => row.getByRole("spinbutton").evaluate((field) => field === document.activeElement), "the number can be typed at once");
     await row.getByRole("spinbutton").fill("1");
     await page.keyboard.press("Escape");
     await row.getByRole("spinbutton").waitFor({ state: "detached" });
@@ -364,6 +367,40 @@ describe("changing the world by hand", () => {
     await page.keyboard.press("Enter");
     await row.locator(".items").getByText("A promise").waitFor();
     assert.ok((await value(path, "/keep/tamsin/remembers")).includes("A promise"));
+    await close();
+  });
+});
+
+describe("what a schema expects", () => {
+  test("is found out before anything is sent", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    const table = [
+      [{ type: "integer", minimum: 0, maximum: 9 }, 9, null],
+      [{ type: "integer", minimum: 0, maximum: 9 }, 10, "integerBetween"],
+      [{ type: "integer", minimum: 0 }, 1.5, "integerLeast"],
+      [{ type: "integer", exclusiveMaximum: 5 }, 5, "integerMost"],
+      [{ type: "number" }, 1.5, null],
+      [{ type: "number", maximum: 1 }, 1.5, "numberMost"],
+      [{ type: "integer" }, 0.5, "integer"],
+      [{ type: "string", maxLength: 2 }, "灯塔", null],
+      [{ type: "string", maxLength: 2 }, "守灯堡", "length"],
+      [{ type: "string", minLength: 1 }, "", "lengthLeast"],
+      [{ type: "string", pattern: "^[a-z]+$" }, "Rope", "pattern"],
+      [{ type: "string", pattern: "(?P<what only the server reads>x)" }, "Rope", null],
+      [{ type: "array", maxItems: 1 }, ["a", "b"], "items"],
+      [{ type: "array", minItems: 1 }, [], "itemsLeast"],
+      [{ type: "array", uniqueItems: true }, ["a", "a"], "unique"],
+      [{ type: "array", items: { type: "string", maxLength: 1 } }, ["a", "bc"], "length"],
+      [{ type: "object", additionalProperties: { type: "integer", maximum: 9 } }, { rope: 10 }, "integerMost"],
+      [{}, { anything: [1] }, null],
+    ];
+    const found = await page.evaluate(async (rows) => {
+      const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
+      const { fault } = await import(new URL("lib/schema.js", main).href);
+      return rows.map(([schema, value]) => [schema, value, fault(schema, value)?.key ?? null]);
+    }, table);
+    assert.deepEqual(found, table);
     await close();
   });
 });

@@ -44,7 +44,7 @@ export function groupsOf(at, locale) {
  * @returns {Row | null} null where the schema hides it
  */
 function rowOf(whole, part, value, path, key, locale) {
-  const schema = resolved(whole, part);
+  const schema = withParts(whole, resolved(whole, part));
   if (schema["x-visible"] === false || hintOf(schema).as === "hidden") return null;
   const label = worded(schema, locale) || humanise(key);
   const kind = kindOf(schema, value);
@@ -68,6 +68,12 @@ function resolved(whole, part) {
   const name = /^#\/\$defs\/(.+)$/.exec(part.$ref ?? "")?.[1];
   const target = name ? whole.$defs?.[name] : undefined;
   return target ? { ...target, ...part } : part;
+}
+
+/** A schema whose own parts can be read without the whole. @param {Schema} whole @param {Schema} schema @returns {Schema} */
+function withParts(whole, schema) {
+  const { items, additionalProperties: others } = schema;
+  return { ...schema, ...(items && { items: resolved(whole, items) }), ...(typeof others === "object" && { additionalProperties: resolved(whole, others) }) };
 }
 
 /** @param {Schema} schema @returns {UiHint} */
@@ -128,22 +134,52 @@ export function startValue(schema) {
 /** What is wrong with a value that was put in by hand, as far as a field can let it happen. @param {Schema} schema @param {Json | Error} value @returns {Fault | null} */
 export function fault(schema, value) {
   if (value instanceof Error) return { key: value.message };
-  if (Array.isArray(value)) return value.length > (schema.maxItems ?? Infinity) ? { key: "items", vars: { n: schema.maxItems ?? 0 } } : firstFault(schema.items, value);
+  if (Array.isArray(value)) return listFault(schema, value) ?? firstFault(schema.items, value);
   if (value !== null && typeof value === "object") return firstFault(schema.additionalProperties, Object.values(value));
-  if (typeof value === "string") return value.length > (schema.maxLength ?? Infinity) ? { key: "length", vars: { n: schema.maxLength ?? 0 } } : null;
-  return typeof value === "number" && !fits(schema, value) ? numberFault(schema) : null;
+  if (typeof value === "string") return textFault(schema, value);
+  return typeof value === "number" ? numberFault(schema, value) : null;
 }
 
 /** @param {Schema | boolean | undefined} schema @param {Json[]} values */
 const firstFault = (schema, values) => values.map((value) => fault(typeof schema === "object" ? schema : {}, value)).find((found) => found !== null) ?? null;
 
-/** @param {Schema} schema @param {number} value */
-const fits = ({ type, minimum = -Infinity, maximum = Infinity }, value) => value >= minimum && value <= maximum && (type !== "integer" || Number.isInteger(value));
+/** @param {Schema} schema @param {Json[]} value @returns {Fault | null} */
+function listFault({ minItems = 0, maxItems = Infinity, uniqueItems = false }, value) {
+  if (value.length > maxItems) return { key: "items", vars: { n: maxItems } };
+  if (value.length < minItems) return { key: "itemsLeast", vars: { n: minItems } };
+  return uniqueItems && new Set(value.map((item) => JSON.stringify(item))).size < value.length ? { key: "unique" } : null;
+}
 
-/** @param {Schema} schema @returns {Fault} */
-function numberFault({ type, minimum, maximum }) {
-  const bounds = minimum !== undefined && maximum !== undefined ? "Between" : minimum !== undefined ? "Least" : maximum !== undefined ? "Most" : "";
-  return { key: `${type === "integer" ? "integer" : "number"}${bounds}`, vars: { min: minimum ?? "", max: maximum ?? "" } };
+/** @param {Schema} schema @param {string} value @returns {Fault | null} */
+function textFault({ minLength = 0, maxLength = Infinity, pattern }, value) {
+  const length = [...value].length;
+  if (length > maxLength) return { key: "length", vars: { n: maxLength } };
+  if (length < minLength) return { key: "lengthLeast", vars: { n: minLength } };
+  return pattern !== undefined && isOther(pattern, value) ? { key: "pattern", vars: { pattern } } : null;
+}
+
+/** Whether a text surely does not follow a pattern; the server reads some that a browser cannot. @param {string} pattern @param {string} value */
+function isOther(pattern, value) {
+  try {
+    return !new RegExp(pattern, "u").test(value);
+  } catch {
+    return false;
+  }
+}
+
+/** The bounds of a number as a field knows them: those that exclude their own value only for whole numbers. @param {Schema} schema */
+export function boundsOf({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum }) {
+  const one = type === "integer" ? 1 : 0;
+  return { min: minimum ?? (exclusiveMinimum === undefined ? undefined : exclusiveMinimum + one), max: maximum ?? (exclusiveMaximum === undefined ? undefined : exclusiveMaximum - one) };
+}
+
+/** @param {Schema} schema @param {number} value @returns {Fault | null} */
+function numberFault(schema, value) {
+  const { min, max } = boundsOf(schema);
+  const isWhole = schema.type === "integer";
+  if (value >= (min ?? -Infinity) && value <= (max ?? Infinity) && (!isWhole || Number.isInteger(value))) return null;
+  const bounds = min !== undefined && max !== undefined ? "Between" : min !== undefined ? "Least" : max !== undefined ? "Most" : "";
+  return { key: `${isWhole ? "integer" : "number"}${bounds}`, vars: { min: min ?? "", max: max ?? "" } };
 }
 
 /** @param {Schema} schema */

@@ -208,8 +208,15 @@ export interface Schema {
   default?: Json;
   minimum?: number;
   maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  minLength?: number;
   maxLength?: number;
+  pattern?: string;
+  minItems?: number;
   maxItems?: number;
+  uniqueItems?: boolean;
+  readOnly?: boolean;
   properties?: { [key: string]: Schema };
   additionalProperties?: Schema | boolean;
   items?: Schema;

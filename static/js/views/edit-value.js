@@ -3,7 +3,7 @@ import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { setValue } from "../actions/world.js";
 import { drawn } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
-import { fault, kindOf, startValue } from "../lib/schema.js";
+import { boundsOf, fault, kindOf, startValue } from "../lib/schema.js";
 import { nameOf } from "./changes.js";
 import { icon } from "./parts.js";
 
@@ -16,12 +16,13 @@ export function EditValue({ row, close }) {
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const value = useRef(/** @type {Json | Error} */ (row.value ?? startValue(row.schema)));
   const wrong = useSignal("");
-  useEffect(() => /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea, button"))?.focus(), []);
+  const begin = () => /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("input, select, textarea") ?? form.current?.querySelector("button"))?.focus();
+  useEffect(begin, []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const found = fault(row.schema, value.current);
     wrong.value = found ? t(/** @type {import("../lib/i18n.js").Key} */ (`expected.${found.key}`), found.vars) : "";
-    if (found) return /** @type {HTMLElement | null} */ (form.current?.querySelector("input, select, textarea"))?.focus();
+    if (found) return begin();
     if (JSON.stringify(value.current) === JSON.stringify(row.value) || (await setValue(row.path, /** @type {Json} */ (value.current)))) close();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
@@ -75,6 +76,7 @@ const textIn = (event) => /** @type {HTMLInputElement} */ (event.target).value;
 /** A number with a button for less and one for more. @param {FieldProps} props */
 function NumberField({ schema, value, name, put }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const { min, max } = boundsOf(schema);
   const step = (/** @type {1 | -1} */ way) => {
     const input = field.current;
     if (!input) return;
@@ -87,7 +89,7 @@ function NumberField({ schema, value, name, put }) {
     put(Number.isNaN(number) ? new Error("number") : number);
   };
   return html`<span class="stepper"><button type="button" class="round" aria-label=${t("world.less", { name })} onClick=${() => step(-1)}>−</button>
-    <input ref=${field} type="number" step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum} max=${schema.maximum} defaultValue=${String(value ?? 0)} aria-label=${name} onInput=${heard} />
+    <input ref=${field} type="number" step=${schema.type === "integer" ? 1 : "any"} min=${min} max=${max} defaultValue=${String(value ?? 0)} aria-label=${name} onInput=${heard} />
     <button type="button" class="round" aria-label=${t("world.more", { name })} onClick=${() => step(1)}>+</button></span>`;
 }
 

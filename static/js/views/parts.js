@@ -85,7 +85,7 @@ export function Modal({ title, class: look = "", children }) {
 export function Notices({ inDialog }) {
   const said = (/** @type {Notice["tone"]} */ tone) => notices.value.filter((notice) => notice.tone === tone && notice.inDialog === inDialog);
   const box = (/** @type {Notice} */ notice) => h(NoticeBox, { key: notice.id, notice });
-  return html`<div class="said"><div class="notices" role="log" aria-label=${t("notices")}>${said("error").map(box)}</div>
+  return html`<div class="said" role="log" aria-label=${t("notices")}><div class="notices">${said("error").map(box)}</div>
     <div class="notices passing">${said("quiet").slice(-1).map(box)}</div></div>`;
 }
 
