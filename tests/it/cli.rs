@@ -17,6 +17,7 @@ fn clotho(folder: &Path) -> Command {
 
 /// The program with a view of the file system of its own, in which `mounts` was run first; `None`, and said, where the
 /// machine lets nobody have one.
+#[expect(clippy::print_stderr, reason = "what a machine cannot test is said")]
 fn apart(folder: &Path, mounts: &str) -> Option<Command> {
     let view = || {
         let mut command = Command::new("unshare");

@@ -58,7 +58,7 @@ async fn what_is_hidden_is_not_found() {
     play.app.mock().script(Reply::ok([text]));
     let said = play.say("Where are we?").await;
     let found = search_until(&play.app, "harbour", 1).await;
-    assert_eq!(ids_of(&found), [said.reply.clone()]);
+    assert_eq!(ids_of(&found), [said.reply.as_str()]);
     assert_eq!(found["items"][0]["snippet"]["text"], "A harbour.");
     for hidden in ["zanzibar", "quagga"] {
         assert_eq!(play.app.get(&format!("/api/search?q={hidden}")).await["items"], json!([]), "{hidden}");
