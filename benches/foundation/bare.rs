@@ -1,6 +1,8 @@
 //! The limit: the same schema and the same bytes, written and read by bare statements on a connection of its own.
 
+use std::ffi::{CString, c_int};
 use std::path::Path;
+use std::ptr;
 
 use clotho::ids::NodeId;
 use clotho::oplog::Effect;
@@ -9,6 +11,7 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::Sqlite;
+use libsqlite3_sys as ffi;
 
 const SCHEMA: &str = include_str!("../../migrations/sqlite/2026-11-21-000001_foundation/up.sql");
 
@@ -126,6 +129,112 @@ impl Bare {
         .load(conn)
         .unwrap();
         rows.iter().map(|row| row.content.len()).sum()
+    }
+}
+
+/// The pragmas of a reading connection.
+pub const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -4096; PRAGMA mmap_size = 268435456;";
+
+/// The query of a page in plain C, no diesel in between: every column that a page's nodes are made of, each value taken and
+/// kept. Nobody who answers with these nodes can do less.
+pub struct Plain {
+    db: *mut ffi::sqlite3,
+    statement: *mut ffi::sqlite3_stmt,
+}
+
+/// So many columns make a node.
+const COLUMNS: usize = 23;
+
+/// A value that was taken from a row.
+pub enum Taken {
+    Null,
+    Integer(i64),
+    Bytes([u8; 16]),
+    Text(String),
+}
+
+impl Taken {
+    /// Its bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Null => 0,
+            Self::Integer(number) => usize::from(*number != 0),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Text(text) => text.len(),
+        }
+    }
+}
+
+#[allow(unsafe_code, reason = "the limit is what the C library itself takes")]
+impl Plain {
+    pub fn open(path: &Path) -> Self {
+        let path = CString::new(path.to_str().unwrap()).unwrap();
+        let pragmas = CString::new(READING).unwrap();
+        let sql = CString::new(
+            "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ?1 UNION ALL \
+             SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
+             SELECT nodes.n, id, nodes.parent_n, ordinal, role, kind, status, is_enabled, is_muted, author, persona, speaker, \
+             remembered_n, rating, depth, turn, since_keyframe, dice_seed, created, name, content, reasoning, metadata \
+             FROM up JOIN nodes ON nodes.n = up.n JOIN texts ON texts.n = up.n \
+             WHERE status <> 0 AND kind NOT IN (0, 3) AND is_enabled LIMIT 0 + ?2",
+        )
+        .unwrap();
+        let mut plain = Self { db: ptr::null_mut(), statement: ptr::null_mut() };
+        // SAFETY: the pointers are those that SQLite hands out, and both live as long as this does.
+        unsafe {
+            assert_eq!(ffi::sqlite3_open(path.as_ptr(), &mut plain.db), ffi::SQLITE_OK);
+            let none = ptr::null_mut();
+            assert_eq!(ffi::sqlite3_exec(plain.db, pragmas.as_ptr(), None, none, ptr::null_mut()), ffi::SQLITE_OK);
+            let rest = ptr::null_mut();
+            let prepared = ffi::sqlite3_prepare_v2(plain.db, sql.as_ptr(), -1, &mut plain.statement, rest);
+            assert_eq!(prepared, ffi::SQLITE_OK);
+        }
+        plain
+    }
+
+    pub fn page(&mut self, leaf: i64, limit: i64) -> Vec<[Taken; COLUMNS]> {
+        let mut rows = Vec::with_capacity(usize::try_from(limit).unwrap());
+        // SAFETY: the statement is prepared, and a column is looked at before the next step.
+        unsafe {
+            ffi::sqlite3_bind_int64(self.statement, 1, leaf);
+            ffi::sqlite3_bind_int64(self.statement, 2, limit);
+            while ffi::sqlite3_step(self.statement) == ffi::SQLITE_ROW {
+                rows.push(std::array::from_fn(|column| self.take(column.try_into().unwrap())));
+            }
+            ffi::sqlite3_reset(self.statement);
+        }
+        rows
+    }
+
+    fn take(&self, column: c_int) -> Taken {
+        // SAFETY: the row is the present one, and what is pointed at is copied at once.
+        unsafe {
+            match ffi::sqlite3_column_type(self.statement, column) {
+                ffi::SQLITE_INTEGER => Taken::Integer(ffi::sqlite3_column_int64(self.statement, column)),
+                ffi::SQLITE_TEXT => {
+                    let text = ffi::sqlite3_column_text(self.statement, column);
+                    let bytes = ffi::sqlite3_column_bytes(self.statement, column);
+                    let text = std::slice::from_raw_parts(text, usize::try_from(bytes).unwrap());
+                    Taken::Text(std::str::from_utf8(text).unwrap().to_owned())
+                }
+                ffi::SQLITE_BLOB => {
+                    let bytes = ffi::sqlite3_column_blob(self.statement, column).cast::<[u8; 16]>();
+                    Taken::Bytes(*bytes)
+                }
+                _ => Taken::Null,
+            }
+        }
+    }
+}
+
+impl Drop for Plain {
+    #[allow(unsafe_code, reason = "what was opened in C is closed in C")]
+    fn drop(&mut self) {
+        // SAFETY: nothing uses either any more.
+        unsafe {
+            ffi::sqlite3_finalize(self.statement);
+            ffi::sqlite3_close(self.db);
+        }
     }
 }
 

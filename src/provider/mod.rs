@@ -35,5 +35,5 @@ pub use failure::{Failure, Wait};
 pub use frame::{Finish, Frame, FrameStream, Usage};
 pub use models::ModelInfo;
 pub use openai::OpenAi;
-pub use request::{Message, Request, Role, wire_body};
+pub use request::{Message, Request, Role, wire_body, wire_params};
 pub use retry::Retries;

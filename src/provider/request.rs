@@ -57,7 +57,18 @@ const OWN: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
 /// `extra` may set `stream_options` (or take it out with `null`, for servers that refuse it) and may set `stream` to
 /// false for a server that cannot stream: its answer is read as one piece.
 pub fn wire_body(request: &Request, endpoint: &Endpoint) -> Value {
-    let messages: Vec<Value> = request.messages.iter().map(message).collect();
+    body_with(request, request.messages.iter().map(message).collect(), endpoint)
+}
+
+/// The parameters of a request, as they are sent: what stands in its body beside the model, the messages and how the
+/// answer comes.
+pub fn wire_params(request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
+    let Value::Object(mut body) = body_with(request, Vec::new(), endpoint) else { return Map::new() };
+    body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
+    body
+}
+
+fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     body.insert("messages".into(), messages.into());
@@ -97,8 +108,8 @@ mod tests {
     use crate::config::Secret;
     use crate::provider::{Retries, Timeouts};
 
-    fn body(extra: Value, params: Value) -> Value {
-        let endpoint = Endpoint {
+    fn endpoint(extra: &Value) -> Endpoint {
+        Endpoint {
             id: "test".into(),
             base_url: "http://127.0.0.1".into(),
             key: Some(Secret::new("sk-secret")),
@@ -106,7 +117,11 @@ mod tests {
             timeouts: Timeouts::default(),
             max_reply_bytes: 1024,
             retries: Retries::default(),
-        };
+        }
+    }
+
+    fn body(extra: Value, params: Value) -> Value {
+        let endpoint = endpoint(&extra);
         let message =
             |role, name: &str, content: &str| Message { role, name: Some(name.into()), content: content.into() };
         let request = Request {
@@ -127,6 +142,15 @@ mod tests {
                 .to_owned()
                 + r#""stream":true,"stream_options":{"include_usage":true},"temperature":0.7,"top_k":40,"stop":["\n"],"seed":7}"#
         );
+    }
+
+    #[test]
+    fn the_parameters_are_those_of_the_body() {
+        let endpoint = endpoint(&json!({"top_k": 40, "stream_options": null, "min_p": null}));
+        let params = json!({"seed": 7, "model": "dear", "stop": ["\n"]});
+        let request = Request { model: "m".into(), messages: Vec::new(), params: params.as_object().unwrap().clone() };
+        let sent = Value::Object(wire_params(&request, &endpoint)).to_string();
+        assert_eq!(sent, r#"{"top_k":40,"seed":7,"stop":["\n"]}"#);
     }
 
     #[test]

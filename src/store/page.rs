@@ -55,7 +55,21 @@ impl Reader<'_> {
             Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
             None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
         };
-        let Some(start) = start else { return Ok(Page::default()) };
+        match start {
+            Some(start) => self.page_from(held, start, limit, show),
+            None => Ok(Page::default()),
+        }
+    }
+
+    /// The newest page of the path to a node that was read in this snapshot.
+    ///
+    /// # Errors
+    /// As [`Reader::page`].
+    pub fn newest_page(&mut self, held: &Held, leaf: &Placed, limit: i64, show: Show) -> Result<Page, StoreError> {
+        self.page_from(held, leaf.n, limit, show)
+    }
+
+    fn page_from(&mut self, held: &Held, start: i64, limit: i64, show: Show) -> Result<Page, StoreError> {
         let mut up: Vec<ShownRow> = Vec::with_capacity(usize::try_from(limit.clamp(0, AT_ONCE)).unwrap_or(0) + 1);
         let query = Up { start, limit: limit + 1, show, columns: ShownRow::as_select() };
         for row in query.load_iter::<ShownRow, DefaultLoadingMode>(self.conn)? {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
@@ -329,11 +330,12 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn operations(&mut self, held: &Held, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
+        // They are numbered without gaps, so that no `LIMIT` is needed.
         let rows: Vec<OperationRow> = operations::table
             .filter(operations::session_n.eq(held.n))
             .filter(operations::op.gt(since))
+            .filter(operations::op.le(since.saturating_add(limit)))
             .order(operations::op)
-            .limit(limit)
             .select(OperationRow::as_select())
             .load(self.conn)?;
         rows.into_iter().map(OperationRow::into_operation).collect()
@@ -344,17 +346,16 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn log_after(&mut self, cursor: i64, limit: i64) -> Result<Vec<(i64, SessionId, Operation)>, StoreError> {
-        let rows: Vec<(OperationRow, Vec<u8>)> = operations::table
-            .inner_join(sessions::table.on(sessions::n.eq(operations::session_n)))
-            .filter(operations::n.gt(cursor))
-            .order(operations::n)
-            .limit(limit)
-            .select((OperationRow::as_select(), sessions::id))
-            .load(self.conn)?;
-        let read = |(row, id): (OperationRow, Vec<u8>)| {
-            let n = row.n;
+        let query = diesel::sql_query(
+            "SELECT o.n, o.session_n, o.op, o.step, o.act, o.actor, o.at, o.effects, s.id AS session FROM operations o \
+             JOIN sessions s ON s.n = o.session_n WHERE o.n > $1 ORDER BY o.n LIMIT 0 + $2",
+        );
+        let query = query.bind::<BigInt, _>(cursor).bind::<BigInt, _>(limit);
+        let rows: Vec<Logged> = prepared(query).load(self.conn)?;
+        let read = |Logged { entry, session }: Logged| {
+            let n = entry.n;
             let bad = StoreError::Inconsistent { table: "sessions", column: "id", row: n };
-            Ok((n, SessionId::from_slice(&id).ok_or(bad)?, row.into_operation()?))
+            Ok((n, SessionId::from_slice(&session).ok_or(bad)?, entry.into_operation()?))
         };
         rows.into_iter().map(read).collect()
     }
@@ -382,6 +383,15 @@ impl<'a> Reader<'a> {
 /// A session with the rows behind it, unless it lies in the trash.
 pub(super) fn held(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, StoreError> {
     Ok(held_anywhere(conn, id)?.filter(|held| !held.is_trashed))
+}
+
+/// An entry of the log with the id of its session.
+#[derive(QueryableByName)]
+struct Logged {
+    #[diesel(embed)]
+    entry: OperationRow,
+    #[diesel(sql_type = Binary)]
+    session: Vec<u8>,
 }
 
 /// A session's row with the ids of its owner, root and HEAD.

@@ -75,7 +75,8 @@ fn serve(mut conn: Conn, queue: &Mutex<mpsc::Receiver<Job>>, caches: &Arc<Caches
         let Ok(job) = job else { return };
         let mut reader = Reader::new(&mut conn, caches);
         // A panic in one read drops its reply, which the caller hears of; the thread and its connection live on.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(&mut reader)));
-        conn::end_read(&mut conn);
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(&mut reader))).is_err() {
+            conn::end_read(&mut conn);
+        }
     }
 }

@@ -243,7 +243,7 @@ impl SessionRow {
 }
 
 /// An entry of the log.
-#[derive(Debug, Clone, Queryable, Selectable)]
+#[derive(Debug, Clone, Queryable, QueryableByName, Selectable)]
 #[diesel(table_name = operations)]
 pub struct OperationRow {
     pub n: i64,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::ids::NodeId;
 use crate::prompt::{self, Block, Line, Sent};
-use crate::provider::{self, Endpoint, Request, wire_body};
+use crate::provider::{self, Endpoint, Request};
 use crate::store::{Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
@@ -136,13 +136,6 @@ pub fn request(
     Request { model, messages: messages.collect(), params }
 }
 
-/// The parameters as they are sent, those of the endpoint included.
-pub fn sent_params(request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-    let Value::Object(mut body) = wire_body(request, endpoint) else { return Map::new() };
-    body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
-    body
-}
-
 fn role(sent: &Sent) -> provider::Role {
     match sent.role {
         Role::System => provider::Role::System,
@@ -199,7 +192,7 @@ mod tests {
         ] {
             let endpoint = endpoint(&extra);
             let request = request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
-            let mut sent = sent_params(&request, &endpoint);
+            let mut sent = provider::wire_params(&request, &endpoint);
             assert!(sent.shift_remove("seed").is_some());
             assert_eq!(Value::Object(sent), expected, "{params} {extra}");
         }

@@ -160,7 +160,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
-            let mut scene = scene::read(reader, &Look { node: context, ..look })?;
+            let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
             let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds)).transpose()?;
             Ok((scene, made))
         })
@@ -206,7 +206,7 @@ async fn open(
                 return Err(does_not_fit(too_large));
             }
             let request = ask::request(&job.params, job.draft.dice_seed, model, &made, client.endpoint());
-            let params = ask::sent_params(&request, client.endpoint());
+            let params = provider::wire_params(&request, client.endpoint());
             known.metadata.insert("seed".into(), params.get("seed").cloned().unwrap_or_default());
             known.metadata.insert("params".into(), Value::Object(params.clone()));
             known.trace.head.insert("params".into(), Value::Object(params));

@@ -108,10 +108,18 @@ impl Look {
 /// The session or node is not there, or the database fails.
 pub fn read(reader: &mut Reader<'_>, look: &Look) -> Result<Scene, TurnError> {
     let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
+    read_in(reader, held, look)
+}
+
+/// Reads the scene at a node of a session that was read in this snapshot.
+///
+/// # Errors
+/// The node is not there, or the database fails.
+pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene, TurnError> {
     let at = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
     let world = reader.world(&held, &at)?;
     let rules = reader.rules(&at)?;
-    let page = reader.page(&held, look.node, None, RECENT, Show::Enabled)?;
+    let page = reader.newest_page(&held, &at, RECENT, Show::Enabled)?;
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
     let said = (Arc::from(last.node.content.as_str()), last.node.role.word());
     let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_sent());

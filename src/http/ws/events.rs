@@ -1,7 +1,8 @@
 //! Operations of the log as frames. A reader of the log may be behind the tree: a node that came as a placeholder and is
 //! complete by now is told as the placeholder it was, since its completion comes later in the log.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -16,8 +17,8 @@ use crate::http::wire::words::Status;
 use crate::ids::NodeId;
 use crate::live::Live;
 use crate::oplog::{Effect, Operation};
-use crate::store::{Held, Placed, Reader};
-use crate::tree::Node;
+use crate::store::{Dressed, Held, Placed, Reader};
+use crate::tree::{Kind, Node, Role};
 
 /// What a placeholder knows of itself; everything else came with its end.
 const KNOWN_AT_FIRST: [&str; 3] = ["model", "params", "editedFrom"];
@@ -59,7 +60,8 @@ impl Position {
         self.op
     }
 
-    /// The frames of the next operations, at most `batch` of them.
+    /// The frames of the next operations, at most `batch` of them. `told` are the next operations as they were published,
+    /// if they are known; otherwise the log is read.
     ///
     /// # Errors
     /// The database fails.
@@ -69,10 +71,16 @@ impl Position {
         held: &Held,
         look: &Look,
         batch: i64,
+        told: &[Arc<Operation>],
     ) -> Result<Vec<String>, ApiError> {
-        self.look_ahead(reader, held)?;
+        let is_next = told.first().is_some_and(|first| first.op == self.op + 1);
+        let next: Vec<Arc<Operation>> = match is_next {
+            true => told.iter().take(usize::try_from(batch).unwrap_or(usize::MAX)).cloned().collect(),
+            false => reader.operations(held, self.op, batch)?.into_iter().map(Arc::new).collect(),
+        };
+        self.look_ahead(reader, held, &next)?;
         let mut frames = Vec::new();
-        for operation in reader.operations(held, self.op, batch)? {
+        for operation in next {
             for event in self.events(reader, held, look, &operation)? {
                 frames.push(event.text()?);
             }
@@ -81,19 +89,28 @@ impl Position {
         Ok(frames)
     }
 
-    fn look_ahead(&mut self, reader: &mut Reader<'_>, held: &Held) -> Result<(), ApiError> {
+    /// Searches what the snapshot has of the log for completions, `next` first.
+    fn look_ahead(&mut self, reader: &mut Reader<'_>, held: &Held, next: &[Arc<Operation>]) -> Result<(), ApiError> {
+        self.note_completions(next.iter().map(AsRef::as_ref));
         while self.ahead < held.session.op {
             let operations = reader.operations(held, self.ahead, LOOK_AHEAD)?;
-            let Some(last) = operations.last() else { return Ok(()) };
-            self.ahead = last.op;
-            self.completing.extend(operations.iter().flat_map(|operation| &operation.effects).filter_map(|effect| {
-                match effect {
-                    Effect::Completed { node } => Some(*node),
-                    _ => None,
-                }
-            }));
+            if operations.is_empty() {
+                return Ok(());
+            }
+            self.note_completions(operations.iter());
         }
         Ok(())
+    }
+
+    fn note_completions<'a>(&mut self, operations: impl Iterator<Item = &'a Operation>) {
+        let known = self.ahead;
+        for operation in operations.skip_while(|operation| operation.op <= known) {
+            self.ahead = operation.op;
+            self.completing.extend(operation.effects.iter().filter_map(|effect| match effect {
+                Effect::Completed { node } => Some(*node),
+                _ => None,
+            }));
+        }
     }
 
     /// Nodes first, HEAD last: as they were written and published.
@@ -105,11 +122,24 @@ impl Position {
         operation: &Operation,
     ) -> Result<Vec<Event>, ApiError> {
         let op = operation.op;
+        let mut nodes = dressed(reader, held, operation)?;
         let mut events = Vec::new();
+        let mut spoken = None;
         for effect in &operation.effects {
             match effect {
-                Effect::Added { node, .. } => events.extend(self.created(reader, held, look, op, *node)?),
-                Effect::Completed { node } => events.extend(self.completed(reader, held, look, op, *node)?),
+                Effect::Added { node, .. } => {
+                    let Some(dressed) = nodes.remove(node) else { continue };
+                    let added = &dressed.placed.node;
+                    if added.role != Role::Assistant && added.kind != Kind::Change {
+                        spoken = Some(*node);
+                    }
+                    events.push(self.created(look, op, dressed));
+                }
+                Effect::Completed { node } => {
+                    self.completing.remove(node);
+                    let Some(dressed) = nodes.remove(node) else { continue };
+                    events.extend(self.completed(reader, held, look, op, dressed)?);
+                }
                 _ => {}
             }
         }
@@ -124,29 +154,26 @@ impl Position {
             _ => None,
         });
         if let Some(leaf) = head {
-            let context = reader.context_of(held, leaf)?.map(|placed| Id(placed.node.id));
+            // What was written just now and is no model's is its own context.
+            let context = match spoken.filter(|node| *node == leaf) {
+                Some(leaf) => Some(Id(leaf)),
+                None => reader.context_of(held, leaf)?.map(|placed| Id(placed.node.id)),
+            };
             events.push(Event::HeadMoved { op, leaf_id: Id(leaf), context_node_id: context });
         }
         Ok(events)
     }
 
-    fn created(
-        &mut self,
-        reader: &mut Reader<'_>,
-        held: &Held,
-        look: &Look,
-        op: i64,
-        node: NodeId,
-    ) -> Result<Option<Event>, ApiError> {
-        let Some(placed) = reader.node(held, node)? else { return Ok(None) };
-        let Some(mut shown) = shown(reader, look, placed)? else { return Ok(None) };
+    fn created(&mut self, look: &Look, op: i64, dressed: Dressed) -> Event {
+        let node = dressed.placed.node.id;
+        let mut shown = look.in_line(dressed);
         if self.completing.contains(&node) {
             shown = as_it_was(shown);
         }
         if shown.status == Status::Generating {
             self.streams.open(node);
         }
-        Ok(Some(Event::Created { op, node: Box::new(shown) }))
+        Event::Created { op, node: Box::new(shown) }
     }
 
     /// The last piece, from the final text, then the whole node: exactly once.
@@ -156,20 +183,29 @@ impl Position {
         held: &Held,
         look: &Look,
         op: i64,
-        node: NodeId,
+        dressed: Dressed,
     ) -> Result<Vec<Event>, ApiError> {
-        self.completing.remove(&node);
-        let Some(placed) = reader.node(held, node)? else { return Ok(Vec::new()) };
-        let world_delta = delta_of(reader, held, &placed)?;
-        let Some(shown) = shown(reader, look, placed)? else { return Ok(Vec::new()) };
+        let node = dressed.placed.node.id;
+        let world_delta = delta_of(reader, held, &dressed.placed)?;
+        let shown = look.in_line(dressed);
         let last = self.streams.close(node, &shown.content, shown.reasoning.as_deref().unwrap_or_default());
         let completed = Event::Completed { op, node: Box::new(shown), world_delta };
         Ok(last.into_iter().chain([completed]).collect())
     }
 }
 
-fn shown(reader: &mut Reader<'_>, look: &Look, placed: Placed) -> Result<Option<ChatMessageNode>, ApiError> {
-    Ok(reader.dress(vec![placed])?.pop().map(|dressed| look.in_line(dressed)))
+/// The nodes that came or ended with an operation, as they stand in the tree.
+fn dressed(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result<HashMap<NodeId, Dressed>, ApiError> {
+    let named = operation.effects.iter().filter_map(|effect| match effect {
+        Effect::Added { node, .. } | Effect::Completed { node } => Some(*node),
+        _ => None,
+    });
+    let placed = reader.nodes(held, &named.collect::<Vec<_>>())?;
+    if placed.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let dressed = reader.dress(placed)?;
+    Ok(dressed.into_iter().map(|one| (one.placed.node.id, one)).collect())
 }
 
 /// A complete reply as the placeholder that it was.

@@ -28,6 +28,7 @@ use super::shared::{Shared, SocketPlace};
 use super::wire::events::{ClientFrame, Event};
 use super::wire::node::Look;
 use crate::live::{Live, Watcher};
+use crate::oplog::Operation;
 use crate::store::{Reader, Store};
 
 /// How long one frame may take to be taken by the connection.
@@ -148,7 +149,7 @@ impl Socket {
         };
         let (position, hello) = self.store.read(read).await?;
         self.send(&hello).await?;
-        self.catch_up(position).await
+        self.catch_up(position, Vec::new()).await
     }
 
     /// Sends what is new, then waits for more, until someone ends it.
@@ -187,9 +188,9 @@ impl Socket {
         if watcher.is_gone() {
             self.may_watch().await?;
         }
-        let has_operations = watcher.operations_since(position.op()).is_none_or(|new| !new.is_empty());
-        if has_operations {
-            position = self.catch_up(position).await?;
+        match watcher.operations_since(position.op()) {
+            Some(told) if told.is_empty() => {}
+            told => position = self.catch_up(position, told.unwrap_or_default()).await?,
         }
         for event in position.streams.pull(&self.live) {
             self.send(&event).await?;
@@ -197,13 +198,15 @@ impl Socket {
         Ok(position)
     }
 
-    /// Sends everything that the log has after a position.
-    async fn catch_up(&mut self, mut position: Position) -> Result<Position, End> {
+    /// Sends everything that the log has after a position. `told` are the next operations, if they are known.
+    async fn catch_up(&mut self, mut position: Position, told: Vec<Arc<Operation>>) -> Result<Position, End> {
+        let told: Arc<[Arc<Operation>]> = told.into();
         loop {
+            let told = Arc::clone(&told);
             let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
             let read = move |reader: &mut Reader<'_>| {
                 let held = held(reader, caller, sid)?;
-                let frames = position.advance(reader, &held, &look, batch)?;
+                let frames = position.advance(reader, &held, &look, batch, &told)?;
                 Ok::<_, ApiError>((position, frames, held.session.op))
             };
             let (moved, frames, newest) = self.store.read(read).await?;
