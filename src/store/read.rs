@@ -50,9 +50,20 @@ macro_rules! full_nodes {
 pub struct Held {
     /// The session.
     pub session: Session,
+    /// How much there is in it.
+    pub counts: Counts,
     pub(super) n: i64,
     pub(super) head_n: i64,
     pub(super) is_trashed: bool,
+}
+
+/// How much there is in a session; kept with each operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Nodes, without the root.
+    pub nodes: i64,
+    /// Nodes below which there is nothing.
+    pub leaves: i64,
 }
 
 /// A node and its row number, which is opaque outside the store and only handed back to it.
@@ -117,6 +128,17 @@ impl<'a> Reader<'a> {
             .load(self.conn)?;
         let found = ids.iter().filter_map(|id| SessionId::from_slice(id)).map(|id| held(self.conn, id));
         found.filter_map(Result::transpose).collect()
+    }
+
+    /// How many turns lead to the HEAD of each of these sessions.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn turns(&mut self, held: &[Held]) -> Result<Vec<i32>, StoreError> {
+        let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
+        let some = nodes::table.filter(nodes::n.eq_any(padded(&heads))).select((nodes::n, nodes::turn));
+        let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
+        Ok(heads.iter().map(|n| turns.get(n).copied().unwrap_or(0)).collect())
     }
 
     /// A node of a session.
@@ -389,11 +411,12 @@ pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Hel
         .optional()?;
     let Some((row, owner, root, head)) = found else { return Ok(None) };
     let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
+    let counts = Counts { nodes: row.node_count, leaves: row.leaf_count };
     let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
     let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
     let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
     let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
-    Ok(Some(Held { session: row.into_session(owner, root, head)?, n, head_n, is_trashed }))
+    Ok(Some(Held { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
 }
 
 /// The row of a node of a session that stands in the tree.
