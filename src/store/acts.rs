@@ -13,8 +13,8 @@ use crate::tree::{Kind, Node, Role, Session, Status};
 
 use super::climb::{self, Rung};
 use super::error::{StoreError, WriteError};
+use super::held::{Counts, Held};
 use super::prepared::{prepared, update};
-use super::read::{Counts, Held};
 use super::rows::{NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text};
 use super::tables::{nodes, sessions};
 use super::tx::{Draft, Entry, Tx, row_id};

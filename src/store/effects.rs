@@ -10,8 +10,8 @@ use crate::oplog::Effect;
 use super::climb;
 use super::conn::Conn;
 use super::error::StoreError;
+use super::held::Held;
 use super::prepared::update;
-use super::read::Held;
 use super::tables::{nodes, sessions};
 use super::tx::{Tx, any_shown};
 

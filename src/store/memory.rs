@@ -11,7 +11,7 @@ use crate::oplog::Effect;
 
 use super::conn::Conn;
 use super::error::StoreError;
-use super::read::Held;
+use super::held::Held;
 use super::rows::NodeRow;
 use super::rules::{self, RulesInForce};
 use crate::world::World;

@@ -9,13 +9,14 @@ use diesel::sql_types::{BigInt, Binary};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
-use crate::tree::{Delta, Node, Role, Session, Siblings};
+use crate::tree::{Delta, Role, Siblings};
 use crate::world::World;
 
 use super::caches::Caches;
 use super::climb;
 use super::conn::{self, Conn, Key};
 use super::error::StoreError;
+use super::held::{Counts, Held, Placed};
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
@@ -43,36 +44,6 @@ macro_rules! full_nodes {
                 REMEMBERED.field(nodes::id).nullable(),
             ))
     };
-}
-
-/// A session as the store holds it: the domain's session and the rows behind it.
-#[derive(Debug, Clone)]
-pub struct Held {
-    /// The session.
-    pub session: Session,
-    /// How much there is in it.
-    pub counts: Counts,
-    pub(super) n: i64,
-    pub(super) head_n: i64,
-    pub(super) is_trashed: bool,
-}
-
-/// How much there is in a session; kept with each operation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Nodes, without the root.
-    pub nodes: i64,
-    /// Nodes below which there is nothing.
-    pub leaves: i64,
-}
-
-/// A node and its row number, which is opaque outside the store and only handed back to it.
-#[derive(Debug, Clone)]
-pub struct Placed {
-    /// The node.
-    pub node: Node,
-    /// The row number.
-    pub n: i64,
 }
 
 /// A read of one snapshot.

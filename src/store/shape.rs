@@ -11,9 +11,10 @@ use crate::tree::{Delta, Kind, Note, Siblings, Trouble};
 
 use super::conn::Conn;
 use super::error::StoreError;
+use super::held::{Held, Placed};
 use super::page::Page;
 use super::prepared::prepared;
-use super::read::{Held, Placed, Reader, load, node_row, padded};
+use super::read::{Reader, load, node_row, padded};
 use super::replies::is_generating;
 use super::tables::{deltas, nodes};
 

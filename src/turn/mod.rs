@@ -5,7 +5,7 @@
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one), `runner.rs` one reply up to
 //!   commit 2, fed by [`machine`], which is pure. `scene.rs` reads a position, `ask.rs` makes the prompt there.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
-//!   where they begin. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
+//!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
 //!
 //! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
@@ -27,6 +27,7 @@ mod requests;
 mod runner;
 mod scene;
 mod start;
+mod strikes;
 mod trace;
 
 use std::future::Future;
@@ -278,11 +279,11 @@ impl Turns {
     pub fn new(needs: Needs, runtime: Handle) -> Self {
         let parts = Parts {
             config: needs.config,
+            hooks: hooks::Hooks::new(needs.host, Arc::clone(&needs.store)),
             store: needs.store,
             live: needs.live,
             catalogue: needs.catalogue,
             models: needs.models,
-            hooks: hooks::Hooks::new(needs.host),
             rhythm: needs.rhythm,
             requests: requests::Requests::default(),
             clock: needs.clock,
