@@ -65,8 +65,12 @@ fn list(catalogue: &Catalogue) -> ExitCode {
 fn check(name: &str, config: &Config) -> Outcome {
     let plugin = find(name, config)?;
     let found = warn(&plugin);
-    write::line(&format!("{} {}: {found} warnings", plugin.id(), plugin.manifest().version));
+    write::line(&format!("{} {}: {}", plugin.id(), plugin.manifest().version, warnings(found)));
     Ok(ExitCode::from(u8::from(found > 0)))
+}
+
+fn warnings(count: usize) -> String {
+    if count == 1 { "1 warning".to_owned() } else { format!("{count} warnings") }
 }
 
 /// Says what is probably a mistake in a plugin; how many there are.
@@ -114,9 +118,9 @@ fn test_all(folder: &std::path::Path) -> Outcome {
 /// Runs the tests of plugins; ends with a line that counts them. No test at all is a failure: it proves nothing. So is a
 /// warning: a hook with a wrong name passes every test, because it never runs.
 fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
-    let (mut passed, mut failed, mut warnings) = (0, 0, 0);
+    let (mut passed, mut failed, mut warned) = (0, 0, 0);
     for plugin in plugins {
-        warnings += warn(plugin);
+        warned += warn(plugin);
         let report = test(plugin);
         if report.cases.is_empty() {
             write::error(&format!(
@@ -132,9 +136,9 @@ fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
         failed += bad;
         passed += report.cases.len() - bad;
     }
-    let and_warnings = if warnings > 0 { format!(", {warnings} warnings") } else { String::new() };
+    let and_warnings = if warned > 0 { format!(", {}", warnings(warned)) } else { String::new() };
     write::line(&format!("{passed} passed, {failed} failed{and_warnings}"));
-    ExitCode::from(u8::from(failed > 0 || passed == 0 || warnings > 0))
+    ExitCode::from(u8::from(failed > 0 || passed == 0 || warned > 0))
 }
 
 fn where_tests_are(plugin: &Loaded) -> &'static str {

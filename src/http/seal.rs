@@ -1,17 +1,20 @@
 //! What every request passes first and every answer last: an id, the gate, the form of refusals, the headers that keep a
 //! page safe, one line in the log.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
+use actix_web::web::Bytes;
 use actix_web::{Error, web};
 
 use super::caller;
 use super::error::{ApiError, code_of};
-use super::shared::Shared;
+use super::shared::{Serving, Shared};
 use crate::app::App;
 
 /// Carries the id of a request, in and out.
@@ -19,6 +22,9 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers below this size are not compressed: it would cost more than it saves.
 const WORTH_COMPRESSING: u64 = 1_400;
+
+/// Bytes of an answer that go at once.
+const PIECE: usize = 64 << 10;
 
 /// Only our own files run, nothing inline; texts become HTML through one sanitiser only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -44,12 +50,12 @@ pub async fn seal(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let begun = Instant::now();
     let (Some(app), Some(shared)) =
         (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<Shared>>().cloned())
     else {
         return Err(ApiError::internal("a server without the program").into());
     };
+    let (begun, serving) = (Instant::now(), shared.clone().into_inner().serve());
     let id = request_id(&app, request.headers());
     let (method, path) = (request.method().clone(), request.path().to_owned());
     plain_encodings(request.headers_mut());
@@ -63,7 +69,34 @@ pub async fn seal(
     shared.meters.answered(status);
     let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     tracing::info!(target: "clotho::http", request_id = id, %method, path, status, micros, "request");
-    Ok(answer)
+    Ok(answer.map_body(|_, body| BoxBody::new(Leaving { body, rest: Bytes::new(), _serving: serving })))
+}
+
+/// The body of an answer, which counts as being served until it has gone. It goes in pieces, because what the connection
+/// has taken it has not sent yet.
+struct Leaving {
+    body: BoxBody,
+    rest: Bytes,
+    _serving: Serving,
+}
+
+impl MessageBody for Leaving {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        if self.rest.is_empty() {
+            match self.body.as_pin_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(bytes))) => self.rest = bytes,
+                other => return other,
+            }
+        }
+        let piece = self.rest.len().min(PIECE);
+        Poll::Ready(Some(Ok(self.rest.split_to(piece))))
+    }
 }
 
 /// The id of a request: the client's, if it is a plain word, else a new one.
@@ -153,6 +186,10 @@ pub async fn spare_small(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[test]
@@ -172,5 +209,20 @@ mod tests {
         check("gzip;q=0.0", false);
         check("*", false);
         check("identity;q=0, *;q=0", false);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_served_until_it_has_gone() {
+        let shared = Arc::new(Shared::default());
+        let body = BoxBody::new(Bytes::from(vec![7; PIECE + 1]));
+        let mut leaving = Leaving { body, rest: Bytes::new(), _serving: shared.serve() };
+        let mut sizes = Vec::new();
+        while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut leaving).poll_next(cx)).await {
+            sizes.push(piece.unwrap().len());
+        }
+        assert_eq!(sizes, [PIECE, 1]);
+        assert!(shared.idle().now_or_never().is_none());
+        drop(leaving);
+        assert!(shared.idle().now_or_never().is_some());
     }
 }

@@ -5,9 +5,11 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::dev::Server;
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::web::Data;
 use actix_web::{App as Site, HttpServer, web};
+use tokio::time::timeout;
 
 use super::error::ApiError;
 use super::seal::{seal, spare_small};
@@ -21,8 +23,11 @@ const HEAD_WITHIN: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// How long a closed connection may take to go.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(3);
-/// How long requests that run may still take when the server stops, in seconds.
-const STOP_WITHIN_S: u64 = 10;
+/// How long requests that run may still take when the server stops.
+const STOP_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long the last pieces of answers, which the connections have taken, may take to leave when the server stops.
+const LAST_BYTES_WITHIN: Duration = Duration::from_millis(100);
 
 /// Serves until the process is told to stop (SIGTERM, Ctrl-C).
 ///
@@ -32,7 +37,8 @@ pub async fn serve(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
     serve_until(app, listener, told_to_stop()).await
 }
 
-/// Serves until `stop` is over. Then sockets are told and closed, running requests finish, and nothing new comes in.
+/// Serves until `stop` is over. Then nothing new comes in, sockets are told and closed, running requests finish, and as soon
+/// as the last has, the connections that are only kept for later are dropped: nobody waits for them.
 ///
 /// # Errors
 /// The listener cannot be used.
@@ -42,12 +48,14 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     let entries: Arc<[Entry]> = super::table().into();
     let workers = app.config.server.workers;
     let (program, common) = (Data::from(app), shared.clone());
+    let (alive, mut gone) = tokio::sync::mpsc::channel::<()>(1);
     let mut server = HttpServer::new(move || {
         let entries = Arc::clone(&entries);
         let nowhere = || std::future::ready(Err::<&str, ApiError>(ApiError::not_found("this address")));
         Site::new()
             .app_data(program.clone())
             .app_data(common.clone())
+            .app_data(Data::new(alive.clone()))
             .configure(move |config| configure(config, &entries))
             .default_service(web::to(nowhere))
             .wrap(from_fn(spare_small))
@@ -58,22 +66,33 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     .keep_alive(KEEP_ALIVE)
     .client_request_timeout(HEAD_WITHIN)
     .client_disconnect_timeout(GOODBYE_WITHIN)
-    .shutdown_timeout(STOP_WITHIN_S)
     .disable_signals();
     if workers > 0 {
         server = server.workers(workers);
     }
-    let server = server.listen(listener)?.run();
-    let handle = server.handle();
-    tokio::pin!(server, stop);
-    tokio::select! {
-        ended = &mut server => return ended,
-        () = &mut stop => {}
-    }
-    // A socket would keep its worker until the timeout: they go first.
-    shared.close();
-    let (ended, ()) = tokio::join!(server, handle.stop(true));
+    let ended = until(server.listen(listener)?.run(), stop, &shared).await;
+    // The threads of the workers end by themselves, and let go of the program when they do.
+    let _ = timeout(GOODBYE_WITHIN, gone.recv()).await;
     ended
+}
+
+async fn until(server: Server, stop: impl Future<Output = ()>, shared: &Shared) -> io::Result<()> {
+    let handle = server.handle();
+    let stopping = async {
+        stop.await;
+        handle.pause().await;
+        shared.close();
+        if timeout(STOP_WITHIN, shared.idle()).await.is_err() {
+            tracing::warn!("requests still ran after {} s and were cut off", STOP_WITHIN.as_secs());
+        }
+        tokio::time::sleep(LAST_BYTES_WITHIN).await;
+        handle.stop(false).await;
+    };
+    tokio::pin!(server, stopping);
+    tokio::select! {
+        ended = &mut server => ended,
+        () = &mut stopping => server.await,
+    }
 }
 
 /// Waits for SIGTERM or Ctrl-C.

@@ -18,6 +18,8 @@ pub struct Shared {
     sockets: Mutex<HashMap<UserId, usize>>,
     keys: Mutex<HashMap<(UserId, String), Turn>>,
     closing: watch::Sender<bool>,
+    /// Requests that are being answered, the last byte of the answer included; an open socket is one.
+    serving: watch::Sender<usize>,
 }
 
 /// Counters since the start.
@@ -38,6 +40,7 @@ impl Default for Shared {
             sockets: Mutex::default(),
             keys: Mutex::default(),
             closing: watch::Sender::new(false),
+            serving: watch::Sender::new(0),
         }
     }
 }
@@ -67,6 +70,18 @@ impl Shared {
         HeldKey { shared: Arc::clone(self), id, guard: Some(guard) }
     }
 
+    /// Counts a request until what is returned is dropped.
+    pub fn serve(self: &Arc<Self>) -> Serving {
+        self.serving.send_modify(|serving| *serving += 1);
+        Serving(Arc::clone(self))
+    }
+
+    /// Waits until no request is being answered.
+    pub async fn idle(&self) {
+        // The sender is here, so that this cannot fail.
+        let _ = self.serving.subscribe().wait_for(|serving| *serving == 0).await;
+    }
+
     /// Tells every socket to close.
     pub fn close(&self) {
         self.closing.send_replace(true);
@@ -75,6 +90,15 @@ impl Shared {
     /// Changes to true when the server stops.
     pub fn closing(&self) -> watch::Receiver<bool> {
         self.closing.subscribe()
+    }
+}
+
+/// A request that is being answered.
+pub struct Serving(Arc<Shared>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.serving.send_modify(|serving| *serving = serving.saturating_sub(1));
     }
 }
 
@@ -164,6 +188,22 @@ mod tests {
         drop(first);
         assert!(shared.open_socket(user(), 2).is_some());
         assert_eq!(shared.open_sockets(), 1);
+    }
+
+    #[tokio::test]
+    async fn idle_is_when_the_last_answer_has_gone() {
+        let shared = Arc::new(Shared::default());
+        shared.idle().await;
+        let (first, second) = (shared.serve(), shared.serve());
+        let waiting = tokio::spawn({
+            let shared = Arc::clone(&shared);
+            async move { shared.idle().await }
+        });
+        drop(first);
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(second);
+        waiting.await.unwrap();
     }
 
     #[tokio::test]

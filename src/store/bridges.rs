@@ -6,7 +6,8 @@ use crate::ids::{NodeId, SessionId, UserId};
 use crate::tree::{Kind, Status};
 
 use super::error::{StoreError, WriteError};
-use super::read::{Held, Placed, Reader, load};
+use super::held::{Held, Placed};
+use super::read::{Reader, load};
 use super::rules::{self, RulesInForce};
 use super::tables::nodes;
 use super::tx::Tx;

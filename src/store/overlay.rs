@@ -11,7 +11,7 @@ use crate::tree::{Effects, Kind, PersonaRef, Session, Status};
 
 use super::acts::{Actor, may_be_kept};
 use super::error::WriteError;
-use super::read::Held;
+use super::held::Held;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
 use super::tx::{Entry, Tx};
 

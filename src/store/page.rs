@@ -10,8 +10,9 @@ use crate::ids::NodeId;
 
 use super::conn::{Conn, Key};
 use super::error::StoreError;
+use super::held::{Held, Placed};
 use super::prepared::{Dialect, prepared};
-use super::read::{Held, Placed, Reader, node_row, padded};
+use super::read::{Reader, node_row, padded};
 use super::rows::ShownRow;
 use super::tables::nodes;
 

@@ -9,13 +9,14 @@ use diesel::sql_types::{BigInt, Binary};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
-use crate::tree::{Delta, Node, Role, Session, Siblings};
+use crate::tree::{Delta, Role, Siblings};
 use crate::world::World;
 
 use super::caches::Caches;
 use super::climb;
 use super::conn::{self, Conn, Key};
 use super::error::StoreError;
+use super::held::{Counts, Held, Placed};
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
@@ -43,25 +44,6 @@ macro_rules! full_nodes {
                 REMEMBERED.field(nodes::id).nullable(),
             ))
     };
-}
-
-/// A session as the store holds it: the domain's session and the rows behind it.
-#[derive(Debug, Clone)]
-pub struct Held {
-    /// The session.
-    pub session: Session,
-    pub(super) n: i64,
-    pub(super) head_n: i64,
-    pub(super) is_trashed: bool,
-}
-
-/// A node and its row number, which is opaque outside the store and only handed back to it.
-#[derive(Debug, Clone)]
-pub struct Placed {
-    /// The node.
-    pub node: Node,
-    /// The row number.
-    pub n: i64,
 }
 
 /// A read of one snapshot.
@@ -117,6 +99,17 @@ impl<'a> Reader<'a> {
             .load(self.conn)?;
         let found = ids.iter().filter_map(|id| SessionId::from_slice(id)).map(|id| held(self.conn, id));
         found.filter_map(Result::transpose).collect()
+    }
+
+    /// How many turns lead to the HEAD of each of these sessions.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn turns(&mut self, held: &[Held]) -> Result<Vec<i32>, StoreError> {
+        let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
+        let some = nodes::table.filter(nodes::n.eq_any(padded(&heads))).select((nodes::n, nodes::turn));
+        let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
+        Ok(heads.iter().map(|n| turns.get(n).copied().unwrap_or(0)).collect())
     }
 
     /// A node of a session.
@@ -389,11 +382,12 @@ pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Hel
         .optional()?;
     let Some((row, owner, root, head)) = found else { return Ok(None) };
     let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
+    let counts = Counts { nodes: row.node_count, leaves: row.leaf_count };
     let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
     let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
     let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
     let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
-    Ok(Some(Held { session: row.into_session(owner, root, head)?, n, head_n, is_trashed }))
+    Ok(Some(Held { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
 }
 
 /// The row of a node of a session that stands in the tree.

@@ -14,9 +14,9 @@ use crate::tree::{Delta, Status};
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
+use super::held::Held;
 use super::memory::{Memory, Numbered};
 use super::prepared::{prepared, update};
-use super::read::Held;
 use super::rows::{NodeRow, object_to_text};
 use super::tables::{nodes, segments, sessions, texts};
 use super::traces::{self, Trace};

@@ -1,7 +1,7 @@
 //! Running one hook of every plugin in force, in order: each sees the world with the earlier ones' operations folded in;
 //! one plugin's failure drops only its own (`docs/modders.md`).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 use crate::ids::SessionId;
 use crate::plugin::{
     Answer, Call, ErrorKind, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError, ScriptHost,
-    Seeds, Strikes, order,
+    Seeds, order,
 };
-use crate::store::PluginInForce;
+use crate::store::{PluginInForce, Store};
 use crate::tree::{Delta, Note, Trouble};
 use crate::world::{Operation, Problem, Rules, World, fold};
+
+use super::strikes::{self, Tally};
 
 /// A plugin that plays, with its settings and grants as they are in force.
 #[derive(Clone)]
@@ -67,15 +69,15 @@ pub struct Proposal {
 /// Runs hooks, and remembers which plugin ran into its limits too often in which session.
 pub struct Hooks {
     host: Arc<dyn ScriptHost>,
-    strikes: Mutex<HashMap<(SessionId, String), (Strikes, bool)>>,
+    tally: Tally,
     /// Failures of `quick_replies` that the log has already.
     told: Mutex<HashSet<(String, ErrorKind)>>,
 }
 
 impl Hooks {
-    /// Hooks run by a host.
-    pub fn new(host: Arc<dyn ScriptHost>) -> Self {
-        Self { host, strikes: Mutex::default(), told: Mutex::default() }
+    /// Hooks run by a host, for the sessions of a store.
+    pub fn new(host: Arc<dyn ScriptHost>, store: Arc<Store>) -> Self {
+        Self { host, tally: Tally::new(store), told: Mutex::default() }
     }
 
     /// Runs `hook` of every plugin on the stage, after what `so_far` holds already.
@@ -93,14 +95,14 @@ impl Hooks {
         if !player.plugin.has(hook) {
             return;
         }
-        if self.is_out(stage.session, &id) {
+        if self.is_out(stage.session, &id).await {
             let message = "switched off in this session: it ran into its limits too often".to_owned();
-            proposal.delta.problems.push(Trouble { code: "plugin_off".into(), message, plugin: Some(id) });
+            proposal.delta.problems.push(Trouble { code: strikes::OFF.into(), message, plugin: Some(id) });
             return;
         }
         let call = call(hook, stage, player, Arc::clone(&proposal.world));
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
-        self.record(stage.session, &id, outcome.hit_limit());
+        self.tally.record(stage.session, &id, hook, outcome.hit_limit());
         if let Some(error) = &outcome.error
             && (hook != Hook::QuickReplies || self.is_news(&id, error.kind))
         {
@@ -109,19 +111,11 @@ impl Hooks {
         take(hook, stage, player, outcome, proposal);
     }
 
-    fn is_out(&self, session: SessionId, plugin: &str) -> bool {
-        let strikes = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
-        strikes.get(&(session, plugin.to_owned())).is_some_and(|(_, out)| *out)
-    }
-
-    fn record(&self, session: SessionId, plugin: &str, hit_limit: bool) {
-        let mut strikes = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (session, plugin.to_owned());
-        // A plugin that has never hit a limit needs no entry: sessions come and go.
-        if hit_limit || strikes.contains_key(&key) {
-            let (counter, out) = strikes.entry(key).or_default();
-            *out = counter.record(hit_limit) || *out;
-        }
+    async fn is_out(&self, session: SessionId, plugin: &str) -> bool {
+        self.tally.is_out(session, plugin).await.unwrap_or_else(|error| {
+            tracing::error!(%session, plugin, "what was recorded of a plugin cannot be read: {error}");
+            false
+        })
     }
 
     /// Whether the log does not have a failure yet: one of `quick_replies` comes again with every look.
@@ -131,7 +125,7 @@ impl Hooks {
 
     /// Forgets the strikes of a session: its plugins were set anew.
     pub fn forgive(&self, session: SessionId) {
-        self.strikes.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| *of != session);
+        self.tally.forgive(session);
     }
 }
 

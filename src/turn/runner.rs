@@ -345,6 +345,20 @@ fn tell(job: &Job, ending: &Ending) {
     }
 }
 
+/// What a node's metadata say that its trace says too.
+const TRACED: [&str; 10] = [
+    "model",
+    "params",
+    "latencyMs",
+    "firstTokenMs",
+    "tokenCount",
+    "cachedTokens",
+    "cost",
+    "costFrom",
+    "finishReason",
+    "error",
+];
+
 fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
     let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked } = known;
     metadata.extend(machine.facts());
@@ -355,8 +369,7 @@ fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Kno
         metadata.insert("cost".into(), Value::Number(cost));
         metadata.insert("costFrom".into(), "prices".into());
     }
-    for key in ["latencyMs", "firstTokenMs", "tokenCount", "cachedTokens", "cost", "costFrom", "finishReason", "error"]
-    {
+    for key in TRACED {
         if let Some(value) = metadata.get(key) {
             trace.head.insert(key.into(), value.clone());
         }

@@ -14,15 +14,17 @@ pub mod fold;
 pub mod number;
 pub mod op;
 pub mod pointer;
+mod problem;
 pub mod schema;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use diff::{PathChange, diff};
-pub use fold::{Problem, ProblemKind, fold};
+pub use fold::fold;
 pub use op::{Change, MalformedOperation, Operation, Section};
 pub use pointer::Pointer;
+pub use problem::{Problem, ProblemKind};
 pub use schema::{Node, Rules, Schema, SchemaError};
 
 /// The state at one node (`domain.md` 3): what plugins wrote (`vars`), which lore was active, the rolling summary and

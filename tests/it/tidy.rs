@@ -2,6 +2,7 @@
 //! documents tell the truth about names, keys and files.
 //!
 //! - `code.rs`: source text without comments and strings, and the files of the repository
+//! - `circles.rs`: the files of a room know each other in one direction
 //! - `dialect.rs`: what only one database understands, and where it may stand
 //! - `examples.rs`: what the documents show is tried
 //! - `floors.rs`: who may import whom, and which crate belongs to which room
@@ -12,6 +13,7 @@
 //! Every rule is a function from text to complaints, tried here on a planted fault and then on the repository. To add a
 //! rule: such a function with both tests. A complaint names the file and says what to do.
 
+mod circles;
 mod code;
 mod dialect;
 mod examples;

@@ -225,6 +225,28 @@ describe("the keyboard", () => {
     await page.keyboard.press("b");
     await page.locator(".message.last.user").waitFor();
     await has(await newest(), "the step back ends at the message");
+    await page.getByRole("button", { name: "Follow it again" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".message.last.assistant").waitFor();
+    await has(await page.locator(".message.user article").getAttribute("data-node"), "the way on began at the message");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("w");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.getByRole("button", { name: "Close" }).press("Enter");
+    await why.waitFor({ state: "detached" });
+    await has(await newest(), "the dialog is closed");
+    const field = () => composer(page).evaluate((box) => box === document.activeElement);
+    const slow = model.hold(["Slow ", "words."]);
+    await composer(page).fill("Slowly?");
+    await page.keyboard.press("Enter");
+    await page.locator(".message.last.generating").waitFor();
+    slow.next();
+    await page.locator(".live", { hasText: "Slow" }).waitFor();
+    await page.getByRole("button", { name: "Stop writing" }).focus();
+    await page.keyboard.press("Enter");
+    await replyIsThere(page);
+    await until(field, "the button to stop is gone, the field is there");
+    slow.open();
     await close();
   });
 

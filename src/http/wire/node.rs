@@ -59,7 +59,7 @@ pub struct ChatMessageNode {
     /// The number of the turn.
     pub turn: i32,
     /// Everything else known: `model, params, seed, phase, queuePosition, finishReason, isTruncated, error, latencyMs,
-    /// firstTokenMs, tokenCount, cost, rating, editedFrom, …`.
+    /// firstTokenMs, tokenCount, cost, costFrom, rating, editedFrom, …`.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
     /// Its place among its siblings, in views that show one line.

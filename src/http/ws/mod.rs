@@ -171,7 +171,7 @@ impl Socket {
                 biased;
                 _ = closing.wait_for(|closing| *closing) => {
                     let error = ApiError::new(Code::Unavailable, "the server is shutting down");
-                    Err(End::Close(CloseCode::Restart, error))
+                    Err(End::Close(CloseCode::Away, error))
                 }
                 message = messages.recv() => self.take(message, &mut position).await,
                 () = watcher.changed() => Ok(()),

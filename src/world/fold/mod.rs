@@ -19,34 +19,8 @@ use serde_json::Value;
 
 use super::number::same;
 use super::schema::{Finding, Name};
-use super::{Change, Operation, Pointer, Rules, Section, World};
+use super::{Change, Operation, Pointer, Problem, ProblemKind, Rules, Section, World};
 use edit::Edit;
-
-/// What the fold had to bend or leave out. The prose of the reply is never lost by it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
-    /// What kind.
-    pub kind: ProblemKind,
-    /// The position of the operation in its delta.
-    pub operation: usize,
-    /// Where in the section; below the path of the operation where only a part of its value is meant.
-    pub path: Pointer,
-    /// One sentence for people, without a final period: "hp: -5 is below 0, kept at 0".
-    pub message: String,
-}
-
-/// Kinds of what the fold had to bend or leave out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProblemKind {
-    /// A note: a number was brought into its range.
-    Clamped,
-    /// A note: a fraction was rounded for an integer.
-    Rounded,
-    /// There was nothing to remove or take.
-    NothingThere,
-    /// The operation breaks the schema or does not fit the value there; it was skipped.
-    Refused,
-}
 
 /// Applies operations in order under the rules in force (`domain.md` 3.3, 3.4).
 ///

@@ -1,7 +1,7 @@
 // Every command of the page, registered once: what it is called, which keys run it, when it can run.
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.js";
 import { isTyping, pressed } from "../lib/keys.js";
-import { focusOn } from "../model/story.js";
+import { focusField, focusOn } from "../model/story.js";
 import { shown } from "../tree/line.js";
 
 /** @import { Key } from "../lib/i18n.js" */
@@ -55,13 +55,15 @@ export function run(id, node = null) {
   if (canRun(id, node)) void perform(command(id), node);
 }
 
-/** Runs a command. Who used a button of a message that is no longer there finds the message itself. @param {Command} what @param {ChatNode | null} node */
+/** Runs a command. Who used a button that is no longer there finds the message it belonged to, or the field. @param {Command} what @param {ChatNode | null} node */
 async function perform(what, node) {
-  const held = focusedMessage();
+  const place = focusedMessage() ?? node?.id;
+  const hadFocus = !isFocusLost();
   await what.run({ node });
-  if (held === null) return;
   await drawn();
-  if (isFocusLost() && shown.peek().includes(held)) focusOn(held);
+  if (!hadFocus || !isFocusLost()) return;
+  if (place && shown.peek().includes(place)) focusOn(place);
+  else focusField();
 }
 
 /**

@@ -232,5 +232,7 @@ register({
   run: () => {
     const node = writing.peek();
     if (node) void attempt(() => api.cancel(sid(), node.id));
+    // The button to stop goes when the reply has ended.
+    if (focusedMessage() === null) story.focusField();
   },
 });

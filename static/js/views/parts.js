@@ -1,6 +1,7 @@
 // Small pieces that every view uses: icons, buttons of commands, avatars, menus, dialogs.
 import { h, html, signal, useEffect, useRef } from "../../vendor/preact.js";
 import { canRun, command, isWaiting, run } from "../actions/commands.js";
+import { isFocusLost } from "../lib/focus.js";
 import { t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
 import { initial, sentence } from "../lib/text.js";
@@ -65,8 +66,14 @@ export function Modal({ title, class: look = "", children }) {
   const mine = useRef(dialog.peek()).current;
   const close = () => dialog.peek() === mine && openDialog(null);
   useEffect(() => {
-    ref.current?.showModal();
-    return () => ref.current?.close();
+    const box = ref.current;
+    const from = document.activeElement;
+    box?.showModal();
+    return () => {
+      box?.close();
+      // The browser gives the focus back to what had it only when it closes the dialog itself.
+      if (from instanceof HTMLElement && (isFocusLost() || box?.contains(document.activeElement))) from.focus({ preventScroll: true });
+    };
   }, []);
   const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && close();
   return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside}>

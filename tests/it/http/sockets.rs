@@ -396,6 +396,7 @@ async fn a_server_that_stops_says_so() {
         let frames = socket.until_type("error").await;
         assert_eq!(frames.last().unwrap()["error"]["code"], "unavailable");
         assert_eq!(socket.next().await, None);
+        assert_eq!(socket.closed_with, Some(1001), "it goes away");
     };
     let (play, ()) = tokio::join!(play.restart(), watch);
     let node = play.get(&format!("node/{reply}")).await;

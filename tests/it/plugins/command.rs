@@ -54,7 +54,7 @@ fn a_hook_with_a_wrong_name_is_found() {
     std::fs::write(folder.join("plugin.toml"), manifest).unwrap();
     std::fs::write(folder.join("main.rhai"), "fn init(ctx) {}\nfn on_replay(ctx) { ctx.add(\"n\", 1); }\n").unwrap();
     std::fs::write(folder.join("tests/a.toml"), "hook = \"init\"\n[expect]\nops = []\n").unwrap();
-    for (command, end) in [("check", "purse 1.0.0: 1 warnings\n"), ("test", "1 passed, 0 failed, 1 warnings\n")] {
+    for (command, end) in [("check", "purse 1.0.0: 1 warning\n"), ("test", "1 passed, 0 failed, 1 warning\n")] {
         let (code, said, wrong) = clotho(temp.path(), &["plugin", command, "purse"]);
         assert!(code == 1 && said.ends_with(end), "{said}");
         assert!(wrong.contains("purse/main.rhai:2") && wrong.contains("did you mean \"on_reply\"?"), "{wrong}");

@@ -20,6 +20,8 @@ pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     /// The first frame, read while opening and not yet handed out.
     first: Option<Value>,
+    /// The code with which the server closed it.
+    pub closed_with: Option<u16>,
 }
 
 impl Socket {
@@ -44,7 +46,7 @@ impl Socket {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
         match connect_async(request).await {
-            Ok((stream, _)) => Ok(Self { stream, first: None }),
+            Ok((stream, _)) => Ok(Self { stream, first: None, closed_with: None }),
             Err(Error::Http(answer)) => Err(answer.status().as_u16()),
             Err(error) => panic!("{error}"),
         }
@@ -75,7 +77,11 @@ impl Socket {
             match message {
                 Some(Ok(Message::Text(text))) => return Some(documented(serde_json::from_str(&text).unwrap())),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                Some(Ok(Message::Close(frame))) => {
+                    self.closed_with = frame.map(|frame| frame.code.into());
+                    return None;
+                }
+                Some(Err(_)) | None => return None,
                 Some(Ok(other)) => panic!("{other:?}"),
             }
         }
@@ -108,8 +114,11 @@ impl Socket {
     }
 }
 
-/// A frame whose node and world are as the document says.
+/// A frame that is as the document says.
 fn documented(frame: Value) -> Value {
+    let faults = schema::faults(&schema::named("ServerFrame"), &frame);
+    assert!(faults.is_empty(), "{frame}: {faults:#?}");
+    // The same again by parts: a fault inside one is named, and not only that no frame fits.
     for (key, shape) in [("node", "ChatMessageNode"), ("worldDelta", "Delta"), ("operation", "Operation")] {
         if let Some(part) = frame.get(key) {
             let faults = schema::faults(&schema::named(shape), part);

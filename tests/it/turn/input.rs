@@ -72,6 +72,7 @@ async fn a_plugin_answers_in_place_of_the_model() {
     let reply = story.done(started.generations[0]).await;
     assert_eq!((reply.content.as_str(), reply.status), ("I answer myself. [HP -10]", Status::Complete));
     assert_eq!(reply.metadata["model"], "plugin:commands");
+    assert_eq!(story.trace(reply.id).await.head["model"], "plugin:commands");
     assert_eq!((story.head().await, story.var(reply.id, "/hurt/hp").await), (reply.id, json!(90)));
     assert!(app.mock.requests().is_empty());
     let again = story.another(reply.id).await;
@@ -155,7 +156,7 @@ async fn quick_replies_belong_to_a_node() {
         (turn.user, &["Shout=shout!", "1 before, 0 then, 1 now=1 before, 0 then, 1 now"]),
         (turn.reply.id, &["Shout=shout!", "Run=Run", "2 before, 1 then, 1 now=2 before, 1 then, 1 now"]),
     ] {
-        let offered = app.turns.quick_replies(story.user, story.id, node).await.unwrap().replies;
+        let offered = story.offered(node).await.replies;
         assert!(offered.iter().all(|one| one.plugin == "commands"));
         let offered: Vec<String> =
             offered.iter().map(|QuickReply { label, send, .. }| format!("{label}={send}")).collect();
@@ -170,8 +171,8 @@ async fn quick_replies_that_fail_say_so() {
     logs::keep();
     let app = with_commands().script("sulky", "fn quick_replies(ctx) { throw \"not today\"; }").start().await;
     let story = Story::begin(&app, &["commands", "sulky"]).await;
-    app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
-    let offered = app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
+    story.offered(story.head().await).await;
+    let offered = story.offered(story.head().await).await;
     assert_eq!(offered.replies[0].label, "Shout");
     let problems: Vec<_> =
         offered.problems.iter().map(|one| (one.code.as_str(), one.message.as_str(), one.plugin.as_deref())).collect();

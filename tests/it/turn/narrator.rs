@@ -105,6 +105,8 @@ async fn a_narrator_that_is_not_there() {
     let turn = story.say_to(head, "go south").await;
     assert_eq!((turn.reply.status, story.head().await), (Status::Error, turn.user));
     assert_eq!(turn.reply.metadata["error"]["code"], "provider_misconfigured");
+    let head = story.trace(turn.reply.id).await.head;
+    assert_eq!((&head["model"], &head["error"]["code"]), (&json!("plugin:teller"), &json!("provider_misconfigured")));
     assert!(said(&turn.reply).contains("no plugin \"teller\" is loaded that can narrate"), "{}", said(&turn.reply));
     story.set("model", json!("mock/mock")).await;
     assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
@@ -201,7 +203,7 @@ async fn hooks_are_told_whose_text_it_is() {
     let change = app.turns.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
     let again = story.another(change.node.unwrap()).await;
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
-    let offered = app.turns.quick_replies(story.user, story.id, reply.id).await.unwrap();
+    let offered = story.offered(reply.id).await;
     assert_eq!(offered.replies[0].label, "assistant");
 }
 

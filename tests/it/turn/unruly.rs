@@ -94,6 +94,38 @@ async fn five_strikes_and_out() {
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
 
+/// Who is switched off stays so when the server starts again, because the strikes stand on the nodes; and so does who was
+/// forgiven. The log says when it happens.
+#[tokio::test]
+async fn strikes_survive_a_restart() {
+    logs::keep();
+    let script = "fn on_reply(ctx) { if ctx.text == \"fine\" { ctx.add(\"n\", 1); } else { loop {} } }";
+    let app = TestApp::with().script("endless", script).start().await;
+    let (user, id) = (app.owner, Story::begin(&app, &["endless"]).await.id);
+    let story = Story { app: &app, user, id };
+    let first = story.say("Hi.").await.reply.id;
+    for _ in 0..4 {
+        story.another(first).await;
+    }
+    let told = logs::with(&["is switched off", &id.to_string(), "endless", "plugin_off"]);
+    assert_eq!(told.len(), 1, "{told:?}");
+
+    let app = app.restart().await;
+    let story = Story { app: &app, user, id };
+    app.mock.script(Reply::ok(["fine"]));
+    let out = story.another(first).await;
+    assert_eq!(story.delta(out.id).await.problems[0].code, "plugin_off");
+    story.plugins(&["endless"]).await.unwrap();
+    app.mock.script(Reply::ok(["fine"]));
+    story.another(first).await;
+
+    let app = app.restart().await;
+    let story = Story { app: &app, user, id };
+    app.mock.script(Reply::ok(["fine"]));
+    let forgiven = story.another(first).await;
+    assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
+}
+
 /// Whoever runs the server hears which plugin failed where, and nothing of what people wrote.
 #[tokio::test]
 async fn a_failing_plugin_is_in_the_log() {

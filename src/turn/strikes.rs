@@ -1,0 +1,146 @@
+//! Plugins that keep running into their limits, by session. What counts is what was recorded: the runs of the last nodes.
+//! The counts here are a cache of it, read when a session is first played, and may be forgotten at any time.
+//!
+//! Offering replies records nothing, so those failures are counted here alone, and begin anew with the server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::ids::SessionId;
+use crate::plugin::{ErrorKind, Hook, Strikes};
+use crate::store::{Store, StoreError};
+use crate::tree::Delta;
+
+/// How many nodes are looked back to: [`Strikes::WINDOW`] calls of a plugin that has its say at each message and reply.
+const LOOK_BACK: i64 = 100;
+/// So many sessions are kept in mind.
+const SESSIONS: usize = 10_000;
+/// The word under which a node records that a plugin was not asked.
+pub const OFF: &str = "plugin_off";
+
+/// The counts of all sessions that were played lately.
+pub struct Tally {
+    store: Arc<Store>,
+    sessions: Mutex<HashMap<SessionId, HashMap<String, Count>>>,
+}
+
+/// One plugin in one session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Count {
+    recorded: Strikes,
+    offering: Strikes,
+    is_out: bool,
+}
+
+impl Tally {
+    /// Counts of what a store has recorded.
+    pub fn new(store: Arc<Store>) -> Self {
+        Self { store, sessions: Mutex::default() }
+    }
+
+    /// Whether a plugin is switched off in a session.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn is_out(&self, session: SessionId, plugin: &str) -> Result<bool, StoreError> {
+        if !self.lock().contains_key(&session) {
+            let recorded = self.store.read(move |reader| reader.newest_deltas(session, LOOK_BACK)).await?;
+            self.keep(session, counts(&recorded));
+        }
+        let sessions = self.lock();
+        Ok(sessions.get(&session).and_then(|plugins| plugins.get(plugin)).is_some_and(|count| count.is_out))
+    }
+
+    fn keep(&self, session: SessionId, counts: HashMap<String, Count>) {
+        let mut sessions = self.lock();
+        if sessions.len() >= SESSIONS {
+            sessions.clear();
+        }
+        // Somebody may have read and counted on meanwhile.
+        sessions.entry(session).or_insert(counts);
+    }
+
+    /// Counts a call.
+    pub fn record(&self, session: SessionId, plugin: &str, hook: Hook, hit_limit: bool) {
+        let mut sessions = self.lock();
+        let Some(plugins) = sessions.get_mut(&session) else { return };
+        // A plugin that has never hit a limit needs no entry.
+        if !hit_limit && !plugins.contains_key(plugin) {
+            return;
+        }
+        let count = plugins.entry(plugin.to_owned()).or_default();
+        let strikes = if hook.writes() { &mut count.recorded } else { &mut count.offering };
+        if strikes.record(hit_limit) && !count.is_out {
+            count.is_out = true;
+            tracing::warn!(%session, plugin, code = OFF, "a plugin is switched off: it ran into its limits too often");
+        }
+    }
+
+    /// Begins anew with a session: its plugins were set.
+    pub fn forgive(&self, session: SessionId) {
+        self.lock().insert(session, HashMap::new());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, HashMap<String, Count>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What deltas, oldest first, say of their plugins. Who was off and yet ran again was forgiven in between.
+fn counts(recorded: &[Delta]) -> HashMap<String, Count> {
+    let mut counts: HashMap<String, Count> = HashMap::new();
+    for delta in recorded {
+        for (plugin, hit_limit) in delta.runs.iter().filter_map(run) {
+            let count = counts.entry(plugin.to_owned()).or_default();
+            if count.is_out {
+                *count = Count::default();
+            }
+            count.is_out = count.recorded.record(hit_limit);
+        }
+        for off in delta.problems.iter().filter(|problem| problem.code == OFF) {
+            counts.entry(off.plugin.clone().unwrap_or_default()).or_default().is_out = true;
+        }
+    }
+    counts.retain(|_, count| *count != Count::default());
+    counts
+}
+
+/// The plugin of a run, and whether a limit ended it.
+fn run(run: &Value) -> Option<(&str, bool)> {
+    let plugin = run.get("plugin")?.as_str()?;
+    let kind = run.get("error").and_then(|error| error.get("kind")).and_then(Value::as_str);
+    Some((plugin, kind == Some(ErrorKind::Limit.word())))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tree::Trouble;
+
+    fn ran(limit: bool) -> Delta {
+        let error = if limit { json!({"kind": "limit"}) } else { json!(null) };
+        Delta { runs: vec![json!({"plugin": "a", "error": error})], ..Delta::default() }
+    }
+
+    fn off() -> Delta {
+        let problem = Trouble { code: OFF.into(), message: "off".into(), plugin: Some("a".into()) };
+        Delta { problems: vec![problem], ..Delta::default() }
+    }
+
+    #[test]
+    fn what_was_recorded_says_who_is_out() {
+        let out = |deltas: &[Delta]| counts(deltas).get("a").is_some_and(|count| count.is_out);
+        let (four, five) = (vec![ran(true); 4], vec![ran(true); 5]);
+        assert!(!out(&four) && out(&five));
+        assert!(out(&[four.clone(), vec![ran(false); 40], vec![ran(true)]].concat()), "five in fifty");
+        assert!(!out(&[four, vec![ran(false); 47], vec![ran(true)]].concat()), "the first fell out of the window");
+        assert!(out(&[off()]), "also when the strikes themselves are long ago");
+        assert!(!out(&[five.clone(), vec![ran(false)]].concat()), "it ran again, so it was forgiven");
+        assert!(!out(&[five, vec![off(), ran(true)]].concat()));
+        assert!(counts(&[ran(false)]).is_empty());
+    }
+}
