@@ -108,10 +108,18 @@ impl App {
         })?;
         turns.keep();
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
-        let upstream = Upstream { id: owner.uuid(), newest: newest.map_err(|error| explain(&config, &error))? };
+        let newest = newest.map_err(|error| explain(&config, &error))?;
+        let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
+        let upstream = Upstream { id: owner.uuid(), newest, texts: follow::texts(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         turns.learn();
-        follow::follow(runtime.handle(), &store, &live, &search, published);
+        follow::follow(
+            runtime.handle(),
+            &store,
+            &live,
+            follow::Indexing { index: Arc::clone(&search), hide_tags },
+            published,
+        );
         let csrf = token()?;
         Ok(Self {
             config,
@@ -198,7 +206,16 @@ fn explain(config: &Config, error: &StoreError) -> StartError {
         StoreError::Locked => {
             format!("another server uses the data directory {folder}: stop it, or set storage.data_dir")
         }
-        StoreError::ReadOnly => format!("the data directory {folder} cannot be written: see its owner and permissions"),
+        StoreError::ReadOnly => {
+            let database = config.storage.database_path();
+            let database = database.display();
+            format!(
+                "the data directory {folder} cannot be written: see the owner and permissions of it and of {database}"
+            )
+        }
+        StoreError::Quota => {
+            format!("the database in {folder} has reached its quota: raise storage.max_database_mb and start again")
+        }
         StoreError::Full => format!("the disk of the data directory {folder} is full: make room and start again"),
         StoreError::Newer(version) => {
             format!("the database in {folder} was written by a newer version (schema {version}): use that version")

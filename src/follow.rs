@@ -11,6 +11,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::ids::NodeId;
 use crate::live::Live;
 use crate::oplog::{Effect, Operation};
+use crate::prompt::tags;
 use crate::search::{Change, Document, Index, SendError};
 use crate::store::{Held, Published, Reader, Store, StoreError};
 use crate::tree::{Kind, Node, Status};
@@ -24,12 +25,32 @@ const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 /// waits for what was just written is not kept waiting by the index.
 const GATHER: std::time::Duration = std::time::Duration::from_millis(50);
 
+/// The index and what it is given.
+#[derive(Clone)]
+pub struct Indexing {
+    /// The index.
+    pub index: Arc<Index>,
+    /// The tags whose blocks readers never see: nothing is found by them.
+    pub hide_tags: Arc<[String]>,
+}
+
+/// A number for the texts that these tags leave of the same log: an index that was made with others is made anew.
+pub fn texts(hide_tags: &[String]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for tag in hide_tags {
+        hasher.update(&tag.len().to_le_bytes()).update(tag.as_bytes());
+    }
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    u64::from_le_bytes(first)
+}
+
 /// Starts to follow. `published` comes from the store.
 pub fn follow(
     runtime: &Handle,
     store: &Arc<Store>,
     live: &Arc<Live>,
-    index: &Arc<Index>,
+    indexing: Indexing,
     mut published: mpsc::UnboundedReceiver<Published>,
 ) {
     let news = Arc::new(Notify::new());
@@ -44,11 +65,11 @@ pub fn follow(
             bell.notify_one();
         }
     });
-    let (store, index) = (Arc::downgrade(store), Arc::clone(index));
+    let store = Arc::downgrade(store);
     runtime.spawn(async move {
         loop {
             let Some(store) = store.upgrade() else { return };
-            match feed(&store, &index).await {
+            match feed(&store, &indexing).await {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => tracing::warn!("the search index waits: {error}"),
@@ -69,13 +90,13 @@ fn is_trashed(operation: &Operation) -> bool {
 }
 
 /// Feeds one batch; `true` if there was one.
-async fn feed(store: &Arc<Store>, index: &Arc<Index>) -> Result<bool, StoreError> {
+async fn feed(store: &Arc<Store>, indexing: &Indexing) -> Result<bool, StoreError> {
+    let Indexing { index, hide_tags } = indexing.clone();
     let after = index.cursor();
-    let (changes, cursor) = store.read(move |reader| batch(reader, after)).await?;
+    let (changes, cursor) = store.read(move |reader| batch(reader, after, &hide_tags)).await?;
     if cursor == after {
         return Ok(false);
     }
-    let index = Arc::clone(index);
     match tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await {
         Ok(Ok(())) => Ok(true),
         // It went back, or somebody else fed it: its cursor says from where to go on, at once.
@@ -89,25 +110,30 @@ async fn feed(store: &Arc<Store>, index: &Arc<Index>) -> Result<bool, StoreError
 }
 
 /// The changes of the index that a piece of the log means, and the cursor after it.
-fn batch(reader: &mut Reader<'_>, after: i64) -> Result<(Vec<Change>, i64), StoreError> {
+fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(Vec<Change>, i64), StoreError> {
     let log = reader.log_after(after, BATCH)?;
     let cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
     let mut changes = Vec::new();
     for (_, session, operation) in &log {
         match reader.any_session(*session)? {
-            Some(held) => changes.extend(of_operation(reader, &held, operation)?),
+            Some(held) => changes.extend(of_operation(reader, &held, operation, hide_tags)?),
             None => changes.push(Change::RemoveSession(*session)),
         }
     }
     Ok((changes, cursor))
 }
 
-fn of_operation(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result<Vec<Change>, StoreError> {
+fn of_operation(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    operation: &Operation,
+    hide_tags: &[String],
+) -> Result<Vec<Change>, StoreError> {
     let mut changes = Vec::new();
     for effect in &operation.effects {
         match effect {
             Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => {
-                changes.push(of_node(reader, held, *node)?);
+                changes.push(of_node(reader, held, *node, hide_tags)?);
             }
             _ => {}
         }
@@ -115,8 +141,14 @@ fn of_operation(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> 
     Ok(changes)
 }
 
-fn of_node(reader: &mut Reader<'_>, held: &Held, node: NodeId) -> Result<Change, StoreError> {
-    let found = reader.node(held, node)?.map(|placed| placed.node).filter(is_found);
+fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {
+    let mut found = reader.node(held, id)?.map(|placed| placed.node);
+    if let Some(node) = &mut found
+        && let Some(shown) = tags::hide(&node.content, hide_tags)
+    {
+        node.content = shown;
+    }
+    let (found, node) = (found.filter(is_found), id);
     Ok(found.map_or(Change::Remove(node), |node| Change::Put(document(held, node))))
 }
 

@@ -2,12 +2,15 @@
 
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::header::{self, HeaderMap, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, Responder};
 use serde::Serialize;
 use std::marker::PhantomData;
 
 use super::error::ApiError;
+
+/// The newest operation of the session when an answer was read.
+const OP: HeaderName = HeaderName::from_static("clotho-op");
 
 /// What a handler answers.
 pub type Answer<T> = Result<Reply<T>, ApiError>;
@@ -18,6 +21,7 @@ pub struct Reply<T> {
     content: Content,
     tag: Option<String>,
     next: Option<String>,
+    op: Option<i64>,
     shape: PhantomData<fn() -> T>,
 }
 
@@ -32,11 +36,18 @@ pub struct Nothing;
 impl<T> Reply<T> {
     /// JSON that has been written already: large answers are written where they are read, off the threads that serve.
     pub fn written(json: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, content: Content::Json(json), tag: None, next: None, shape: PhantomData }
+        Self {
+            status: StatusCode::OK,
+            content: Content::Json(json),
+            tag: None,
+            next: None,
+            op: None,
+            shape: PhantomData,
+        }
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, content: Content::Nothing, tag: None, next: None, shape: PhantomData }
+        Self { status, content: Content::Nothing, tag: None, next: None, op: None, shape: PhantomData }
     }
 
     /// The client has it already.
@@ -48,6 +59,13 @@ impl<T> Reply<T> {
     #[must_use]
     pub fn tagged(mut self, tag: &str) -> Self {
         self.tag = Some(tag.to_owned());
+        self
+    }
+
+    /// The same with the operation that it was read at: the answer is of one moment, and this is its number.
+    #[must_use]
+    pub fn at(mut self, op: i64) -> Self {
+        self.op = Some(op);
         self
     }
 
@@ -112,6 +130,9 @@ impl<T> Responder for Reply<T> {
             }
             None => _ = answer.insert_header((header::CACHE_CONTROL, "no-store")),
         }
+        if let Some(op) = self.op {
+            answer.insert_header((OP, op.to_string()));
+        }
         if let Some(next) = self.next {
             answer.insert_header((header::LINK, format!("<{next}>; rel=\"next\"")));
         }
@@ -136,7 +157,12 @@ pub fn tag(parts: &[&str]) -> String {
 pub fn has(headers: &HeaderMap, tag: &str) -> bool {
     let bare = |tag: &str| tag.trim().strip_prefix("W/").unwrap_or(tag.trim()).to_owned();
     let lists = headers.get_all(header::IF_NONE_MATCH).filter_map(|list| list.to_str().ok());
-    lists.flat_map(|list| list.split(',')).any(|one| one.trim() == "*" || bare(one) == bare(tag))
+    lists.flat_map(|list| list.split(',')).any(|one| bare(one) == bare(tag))
+}
+
+/// Whether the client says that it has an answer, whatever its tag.
+pub fn has_any(headers: &HeaderMap) -> bool {
+    headers.get_all(header::IF_NONE_MATCH).any(|list| list.as_bytes().trim_ascii() == b"*")
 }
 
 #[cfg(test)]
@@ -153,8 +179,10 @@ mod tests {
         check("W/\"abc\"", true);
         check("\"abc\"", true);
         check("\"x\", W/\"abc\"", true);
-        check("*", true);
+        check("*", false);
         check("\"ab\"", false);
         assert_ne!(tag(&["a", "b"]), tag(&["ab", ""]));
+        let any = TestRequest::default().insert_header((header::IF_NONE_MATCH, " * ")).to_http_request();
+        assert!(has_any(any.headers()));
     }
 }

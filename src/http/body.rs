@@ -202,10 +202,49 @@ pub fn invalid(path: &str, message: String) -> ApiError {
     ApiError::invalid(&field, message)
 }
 
-/// A deserializer's message as one sentence of ours: without its position, without backticks.
+/// A deserializer's message as one sentence of ours: without its position, without backticks, without the names of types
+/// that only this program knows.
 pub fn sentence(message: &str) -> String {
     let without_place = message.rsplit_once(" at line ").map_or(message, |(words, _)| words);
-    printable(&without_place.replace('`', "\""))
+    let words = match without_place.rsplit_once(", expected ") {
+        Some((found, expected)) => format!("{}, expected {}", plain(found), kind(expected)),
+        None => plain(without_place),
+    };
+    printable(&words.replace('`', "\""))
+}
+
+/// What was found, in the words of JSON.
+fn plain(found: &str) -> String {
+    let kinds = [
+        (": integer `", ": the number `"),
+        (": floating point `", ": the number `"),
+        (": boolean `", ": `"),
+        (": string \"", ": the text \""),
+        (": sequence", ": a list"),
+        (": map", ": an object"),
+    ];
+    let named = kinds.iter().find_map(|(theirs, ours)| {
+        let (before, after) = found.split_once(theirs)?;
+        matches!(before, "invalid type" | "invalid value").then(|| format!("{before}{ours}{after}"))
+    });
+    named.unwrap_or_else(|| found.to_owned())
+}
+
+/// What was expected, in the words of JSON.
+fn kind(expected: &str) -> &str {
+    match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    }
 }
 
 /// Text of a stranger, fit for a message: bounded, on one line.
@@ -257,6 +296,20 @@ mod tests {
         check(br#"{"name": "a", "name": "b"}"#, Code::Invalid, Some("name"), "duplicate field");
         check(br#"{"name": "a", "inner": {"list": [1, 300]}}"#, Code::Invalid, Some("inner.list[1]"), "300");
         check(br#"{"name": "a", "inner": {}}"#, Code::Invalid, Some("inner.list"), "missing field");
+        // In words that are not those of this program.
+        check(br#"{"name": 5}"#, Code::Invalid, Some("name"), "the number \"5\", expected a string");
+        check(br#"{"name": "a", "inner": 1}"#, Code::Invalid, Some("inner"), "expected an object");
+        check(br#"{"name": "a", "inner": {"list": 1}}"#, Code::Invalid, Some("inner.list"), "expected a list");
+        let whole = "expected a whole number from 0 to 255";
+        check(br#"{"name": "a", "inner": {"list": [300]}}"#, Code::Invalid, Some("inner.list[0]"), whole);
+        check(br#"{"name": "a", "inner": {"list": ["i, expected u8"]}}"#, Code::Invalid, Some("inner.list[0]"), whole);
+        check(br#"{"name": "a", "inner": {"list": [1.5]}}"#, Code::Invalid, Some("inner.list[0]"), whole);
+        check(
+            br#"{"name": "a", "inner": {"list": {}}}"#,
+            Code::Invalid,
+            Some("inner.list"),
+            "an object, expected a list",
+        );
         check(br#"{"name": "a\u0000"}"#, Code::Invalid, Some("name"), "U+0000");
         check(br#"[]"#, Code::Invalid, Some(""), "expected an object");
         check(br#"["a"]"#, Code::Invalid, Some(""), "expected an object");

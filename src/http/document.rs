@@ -3,13 +3,18 @@
 //! in `sketch.rs`.
 
 use serde_json::Value;
-use utoipa::openapi::path::{Operation, OperationBuilder};
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::{ComponentsBuilder, Schema};
-use utoipa::openapi::{Content, HttpMethod, Info, OpenApi, OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr};
+use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::{
+    Content, HttpMethod, Info, OpenApi, OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr, Required,
+};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::caller::Access;
 use super::error::ErrorBody;
 use super::sketch::Sketch;
 use super::table::Entry;
@@ -51,26 +56,72 @@ fn method(entry: &Entry) -> HttpMethod {
     }
 }
 
-fn operation(entry: &Entry, sketch: Sketch) -> Operation {
+fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
     let json = |schema: RefOr<Schema>| Content::new(Some(schema));
+    sketch.parameters.extend(headers(entry));
     let mut operation = OperationBuilder::new()
         .tag(entry.group)
         .summary(Some(entry.summary))
         .description(Some(format!("For: {}.", entry.access.word())))
         .operation_id(Some(format!("{} {}", entry.method, entry.plain_path())))
         .parameters(Some(sketch.parameters));
-    if let Some(schema) = sketch.body {
-        operation =
-            operation.request_body(Some(RequestBodyBuilder::new().content("application/json", json(schema)).build()));
+    if let Some((schema, must_be)) = sketch.body {
+        let required = if must_be { Required::True } else { Required::False };
+        let body = RequestBodyBuilder::new().content("application/json", json(schema)).required(Some(required));
+        operation = operation.request_body(Some(body.build()));
+    }
+    if let Some([sends, takes]) = sketch.frames {
+        let frames = serde_json::json!({"sends": sends, "takes": takes});
+        operation = operation.extensions(Some(ExtensionsBuilder::new().add("x-websocket", frames).build()));
     }
     for status in entry.statuses {
         let mut answer = ResponseBuilder::new().description(reason(*status));
         if let (Some(schema), 200..=203) = (&sketch.answer, status) {
             answer = answer.content("application/json", json(schema.clone()));
         }
+        if entry.is_tagged() && matches!(status, 200 | 304) {
+            answer = tagged(entry, answer);
+        }
         operation = operation.response(status.to_string(), answer.build());
     }
     operation.response("default", refusal()).build()
+}
+
+/// The headers that a request may carry.
+fn headers(entry: &Entry) -> Vec<Parameter> {
+    let header = |name: &str, about: &str| {
+        ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Header)
+            .required(Required::False)
+            .description(Some(about))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+            .build()
+    };
+    let mut headers = Vec::new();
+    if entry.is_tagged() {
+        headers.push(header("If-None-Match", "The `ETag` of the answer that one has: 304 if it is still the same"));
+    }
+    if entry.access == Access::User && entry.method == "POST" {
+        headers.push(header("Idempotency-Key", "1 to 200 visible characters: with it the request acts once in a day"));
+    }
+    if entry.access == Access::User && entry.method != "GET" {
+        headers
+            .push(header("X-CSRF-Token", "From `/api/auth/me`: a browser's writes carry it, other programs need none"));
+    }
+    headers
+}
+
+/// The headers of an answer that one may have already.
+fn tagged(entry: &Entry, answer: ResponseBuilder) -> ResponseBuilder {
+    let header = |kind: Type, about: &str| {
+        HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(kind))).description(Some(about)).build()
+    };
+    let answer = answer.header("ETag", header(Type::String, "For `If-None-Match`"));
+    if !entry.path.starts_with("/api/chat/") {
+        return answer;
+    }
+    answer.header("Clotho-Op", header(Type::Integer, "The session's newest operation when this was read"))
 }
 
 fn refusal() -> Response {

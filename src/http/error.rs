@@ -59,7 +59,7 @@ codes! {
     NotFound = "not_found" 404 "look at the address and the ids in it: what they name may have been deleted";
     MethodNotAllowed = "method_not_allowed" 405 "the Allow header lists what this address takes";
     Conflict = "conflict" 409 "read the current state and decide again";
-    HeadMoved = "head_moved" 409 "look at the new messages, then send again with the current expectedLeafId";
+    HeadMoved = "head_moved" 409 "look at the new messages, then send again with the current expectedLeafId or expectedOp";
     Cycle = "cycle" 409 "choose a target that does not lie below what is moved";
     Generating = "generating" 409 "wait until the reply is complete, or cancel it";
     NothingToUndo = "nothing_to_undo" 409 "there is nothing left to take back or to bring back";
@@ -247,7 +247,12 @@ impl From<StoreError> for ApiError {
         let cause = error.to_string();
         let mut refusal = match error {
             StoreError::Full => Self::new(Code::StorageFull, "the server's disk is full"),
-            StoreError::ReadOnly => Self::new(Code::Unavailable, "the server cannot write its data at the moment"),
+            StoreError::Quota => Self::new(Code::StorageFull, "the server's database has reached its quota")
+                .hint("raise storage.max_database_mb on the server; nothing was changed"),
+            StoreError::ReadOnly => Self::new(Code::Unavailable, "the server cannot write its data at the moment")
+                .hint(
+                    "see the owner, the permissions and the disk of the server's data directory; nothing was changed",
+                ),
             StoreError::Locked => Self::new(Code::Unavailable, "the server's data is in use by another program"),
             StoreError::Closed => Self::new(Code::Unavailable, "the server is shutting down"),
             _ => return Self::internal(cause),

@@ -80,20 +80,25 @@ fn stories() -> Vec<Entry> {
     vec![
         route(GET, "/api/sessions", User, "The caller's sessions, newest change first", sessions::list),
         route(POST, "/api/sessions", User, "Begins a session", sessions::create).answers(&[201]),
-        route(GET, "/api/sessions/{sid}", User, "One session with its counts", sessions::read),
+        route(GET, "/api/sessions/{sid}", User, "One session", sessions::read),
         route(PATCH, "/api/sessions/{sid}", User, "Changes settings of a session", sessions::change),
         route(DELETE, "/api/sessions/{sid}", User, "Moves a session to the trash", sessions::delete).answers(&[204]),
         route(PUT, "/api/sessions/{sid}/plugins", User, "Sets the plugins of a session", sessions::set_plugins),
     ]
 }
 
+/// Answers of one moment of a session, with a tag.
+const TAGGED: &[u16] = &[200, 304];
+
 fn reading() -> Vec<Entry> {
     vec![
-        route(GET, "/api/chat/{sid}/tree", User, "The whole tree, or its outline", tree::tree).answers(&[200, 304]),
-        route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(&[200, 304]),
-        route(GET, "/api/chat/{sid}/deltas", User, "What the messages of a line do to the world", worlds::deltas),
-        route(GET, "/api/chat/{sid}/turns", User, "The turn-based view", turns::turns),
-        route(GET, "/api/chat/{sid}/context-path", User, "The turns from the root to a leaf", turns::context_path),
+        route(GET, "/api/chat/{sid}/tree", User, "The whole tree, or its outline", tree::tree).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/deltas", User, "What the messages of a line do to the world", worlds::deltas)
+            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/turns", User, "The turn-based view", turns::turns).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/context-path", User, "The turns from the root to a leaf", turns::context_path)
+            .answers(TAGGED),
         route(
             GET,
             "/api/chat/{sid}/commands",
@@ -102,11 +107,13 @@ fn reading() -> Vec<Entry> {
             plugins::session_commands,
         ),
         route(GET, "/api/chat/{sid}/ops", User, "A part of the session's log", tree::operations),
-        route(GET, "/api/chat/{sid}/node/{nid}", User, "One node", nodes::node),
-        route(GET, "/api/chat/{sid}/node/{nid}/alternatives", User, "The versions of a node", nodes::alternatives),
-        route(GET, "/api/chat/{sid}/node/{nid}/world", User, "The world after a node", worlds::world),
-        route(GET, "/api/chat/{sid}/node/{nid}/delta", User, "What a node does to the world", nodes::delta),
-        route(GET, "/api/chat/{sid}/node/{nid}/trace", User, "Why a reply exists", nodes::trace),
+        route(GET, "/api/chat/{sid}/node/{nid}", User, "One node", nodes::node).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/node/{nid}/alternatives", User, "The versions of a node", nodes::alternatives)
+            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/node/{nid}/world", User, "The world after a node", worlds::world).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/node/{nid}/delta", User, "What a node does to the world", nodes::delta)
+            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/node/{nid}/trace", User, "Why a reply exists", nodes::trace).answers(TAGGED),
         route(GET, "/api/chat/{sid}/ws", User, "Live events, over a WebSocket", ws::open).answers(&[101]),
     ]
 }

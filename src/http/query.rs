@@ -248,5 +248,9 @@ mod tests {
         check("q=%zz", Code::Malformed, None);
         check("q=%f", Code::Malformed, None);
         check("q=%ff", Code::Malformed, None);
+        let words = parse::<Shape>("limit=five").unwrap_err().message.clone();
+        assert_eq!(words, "invalid type: the text \"five\", expected a whole number from 0 to 4294967295");
+        let words = parse::<Shape>("all=yes").unwrap_err().message.clone();
+        assert_eq!(words, "invalid type: the text \"yes\", expected true or false");
     }
 }

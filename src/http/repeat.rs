@@ -3,6 +3,9 @@
 //!
 //! What acts keeps the key in its own commit ([`Claim`]), so that no crash can fall between the two. If the answer is lost
 //! after that, the next try is told what was made and answers with it.
+//!
+//! A refusal has done nothing, so it does not use the key up: the same request is simply tried again, and a corrected one
+//! may have the same key.
 
 use actix_web::body::{BoxBody, to_bytes};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
@@ -83,7 +86,7 @@ impl First {
         let (response, body) = response.into_parts();
         let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("an answer that cannot be read"))?;
         let status = response.status();
-        if is_kept(status) {
+        if status.is_success() {
             self.keep(status, &bytes).await;
         }
         // A refusal keeps its cause, so that the outermost layer knows it.
@@ -110,11 +113,6 @@ impl First {
             tracing::warn!("an answer could not be kept for its Idempotency-Key: {error}");
         }
     }
-}
-
-/// What the next try may meet in another state is not kept: conflicts, our own faults, and being too fast.
-fn is_kept(status: StatusCode) -> bool {
-    !(status.is_server_error() || status == StatusCode::CONFLICT || status == StatusCode::TOO_MANY_REQUESTS)
 }
 
 fn key(request: &ServiceRequest) -> Result<String, ApiError> {
@@ -155,16 +153,4 @@ fn replay(kept: &Answer) -> Result<HttpResponse, ApiError> {
     answer.insert_header((REPLAYED, HeaderValue::from_static("true")));
     answer.insert_header((header::CACHE_CONTROL, "no-store"));
     Ok(answer.content_type("application/json").body(kept.body.clone()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conflicts_and_faults_are_not_kept() {
-        for (status, expected) in [(200, true), (202, true), (404, true), (422, true), (409, false), (503, false)] {
-            assert_eq!(is_kept(StatusCode::from_u16(status).unwrap()), expected, "{status}");
-        }
-    }
 }

@@ -13,6 +13,7 @@ use super::caller::Caller;
 use super::error::ApiError;
 use super::query::{Cid, Nid, Pid, PluginName, Query, Sid};
 use super::wire::List;
+use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
 
 /// What is known of a route while it is described.
@@ -20,10 +21,12 @@ use crate::app::App;
 pub struct Sketch {
     /// What the address and the query take.
     pub parameters: Vec<Parameter>,
-    /// The body it takes.
-    pub body: Option<RefOr<Schema>>,
+    /// The body it takes, and whether there must be one.
+    pub body: Option<(RefOr<Schema>, bool)>,
     /// The body it answers with.
     pub answer: Option<RefOr<Schema>>,
+    /// The frames that a WebSocket sends and those that it takes.
+    pub frames: Option<[RefOr<Schema>; 2]>,
     /// Shapes by name.
     pub schemas: Vec<(String, RefOr<Schema>)>,
 }
@@ -62,13 +65,15 @@ pub trait Output {
 
 impl<T: ToSchema> Input for Body<T> {
     fn describe(sketch: &mut Sketch) {
-        sketch.body = Some(sketch.shape::<T>());
+        // Nothing at all is read as an object without fields.
+        let must_be = matches!(T::schema(), RefOr::T(Schema::Object(object)) if !object.required.is_empty());
+        sketch.body = Some((sketch.shape::<T>(), must_be));
     }
 }
 
 impl<T: ToSchema> Input for ListBody<T> {
     fn describe(sketch: &mut Sketch) {
-        sketch.body = Some(sketch.shape::<List<T>>());
+        sketch.body = Some((sketch.shape::<List<T>>(), true));
     }
 }
 
@@ -104,7 +109,14 @@ macro_rules! silent_inputs {
     )*};
 }
 
-silent_inputs!(Caller, HttpRequest, web::Payload, web::Data<App>, web::Data<super::shared::Shared>);
+/// Who takes the bytes as they come makes a WebSocket of them.
+impl Input for web::Payload {
+    fn describe(sketch: &mut Sketch) {
+        sketch.frames = Some([sketch.shape::<Event>(), sketch.shape::<ClientFrame>()]);
+    }
+}
+
+silent_inputs!(Caller, HttpRequest, web::Data<App>, web::Data<super::shared::Shared>);
 
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(

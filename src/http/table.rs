@@ -48,6 +48,11 @@ impl Entry {
         self.path.replace(":.*}", "}")
     }
 
+    /// Whether its answers carry a tag that one may come back with.
+    pub fn is_tagged(&self) -> bool {
+        self.statuses.contains(&304)
+    }
+
     /// Whether it serves whoever runs the server.
     pub fn is_operational(&self) -> bool {
         matches!(self.path, "/healthz" | "/readyz" | "/metrics")

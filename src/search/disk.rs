@@ -77,7 +77,7 @@ pub(super) fn is_intact(index: &tantivy::Index) -> bool {
 
 /// What a commit says about itself.
 pub(super) fn payload(upstream: Upstream, cursor: i64) -> String {
-    format!("clotho {FORMAT} {} {cursor}", upstream.id)
+    format!("clotho {FORMAT} {} {cursor} {:016x}", upstream.id, upstream.texts)
 }
 
 /// Does something with the index; tantivy panics over some damages, which is then an error as any other.

@@ -18,9 +18,6 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
-/// Hits that [`Found::iter`] fetches at first; then twice as many each time.
-const FIRST_FETCH: usize = 32;
-
 /// What to look for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -114,27 +111,6 @@ impl Found {
             let (total, top) = self.searcher.search(&self.query, &(Count, top))?;
             let hits = top.into_iter().map(|((score, _), address)| self.hit(score, address));
             Ok(Page { hits: hits.collect::<tantivy::Result<_>>()?, total: count(total) })
-        })
-    }
-
-    /// All hits in order, fetched as they are needed: for those who filter by what the index does not know.
-    pub fn iter(&self) -> impl Iterator<Item = Result<Hit, SearchError>> + '_ {
-        let mut offset = 0;
-        let mut limit = FIRST_FETCH;
-        let mut is_over = false;
-        let pages = std::iter::from_fn(move || {
-            if is_over {
-                return None;
-            }
-            let page = self.page(offset, limit);
-            is_over = page.as_ref().map_or(true, |page| page.hits.len() < limit);
-            offset += limit;
-            limit *= 2;
-            Some(page)
-        });
-        pages.flat_map(|page| match page {
-            Ok(page) => page.hits.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error)],
         })
     }
 

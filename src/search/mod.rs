@@ -51,6 +51,8 @@ pub struct Upstream {
     pub id: Uuid,
     /// The newest cursor of the log; an index that stands further was fed from a log that is gone.
     pub newest: i64,
+    /// What the texts were made with before they were given: another number, other texts of the same log.
+    pub texts: u64,
 }
 
 /// One node as the index knows it.

@@ -1,4 +1,5 @@
-//! What a person typed into the search box, as clauses: words, `"phrases"`, `-not`, `role:user`, `name:Rin`.
+//! What a person typed into the search box, as clauses: words, `"phrases"`, `-not`, `role:user`, `name:Rin`. Boxes search
+//! while one types, so a quotation mark that is not closed yet reaches to the end.
 
 use crate::tree::Role;
 
@@ -8,6 +9,8 @@ use super::analyse;
 const CHARS_MAX: usize = 1_000;
 /// More clauses are not a search.
 const CLAUSES_MAX: usize = 32;
+/// What can be typed.
+const POSSIBLE: &str = "a search has words, \"phrases\", -without, role:user and name:Rin";
 
 /// A parsed search.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,16 +46,8 @@ pub enum QueryError {
         /// Where it becomes too long.
         at: usize,
     },
-    /// A quotation mark is not closed.
-    #[error("the quotation mark at {at} is not closed")]
-    Unclosed {
-        /// Where it stands.
-        at: usize,
-    },
     /// A field nobody knows.
-    #[error(
-        "unknown field \"{field}\" at {at}: known are role and name; put the word in quotation marks to look for it"
-    )]
+    #[error("nothing is searched by \"{field}:\"; {POSSIBLE}. Put it in quotation marks to look for it as it stands")]
     UnknownField {
         /// Where it stands.
         at: usize,
@@ -60,7 +55,7 @@ pub enum QueryError {
         field: String,
     },
     /// A condition on the world, such as `hp:<20`.
-    #[error("\"{field}\" at {at}: this version cannot search by values of the world yet")]
+    #[error("values of the world such as \"{field}\" cannot be searched; {POSSIBLE}")]
     WorldValue {
         /// Where it stands.
         at: usize,
@@ -68,7 +63,7 @@ pub enum QueryError {
         field: String,
     },
     /// A role nobody knows.
-    #[error("unknown role \"{role}\" at {at}: expected user, assistant or system")]
+    #[error("there is no role \"{role}\": user, assistant or system is expected")]
     UnknownRole {
         /// Where it stands.
         at: usize,
@@ -83,7 +78,6 @@ impl QueryError {
         match self {
             Self::Empty => None,
             Self::TooLong { at }
-            | Self::Unclosed { at }
             | Self::UnknownField { at, .. }
             | Self::WorldValue { at, .. }
             | Self::UnknownRole { at, .. } => Some(*at),
@@ -135,8 +129,8 @@ impl<'a> Scanner<'a> {
         let unwanted = self.take('-');
         let what = match self.field()? {
             Some((at, Field::Role)) => Some(What::Role(self.role(at)?)),
-            Some((_, Field::Name)) => non_empty(analyse::phrase(self.value()?)).map(What::Name),
-            None => non_empty(analyse::phrase(self.value()?)).map(What::Text),
+            Some((_, Field::Name)) => non_empty(analyse::phrase(self.value())).map(What::Name),
+            None => non_empty(analyse::phrase(self.value())).map(What::Text),
         };
         Ok(Some(what.map(|what| Clause { unwanted, what })))
     }
@@ -167,22 +161,22 @@ impl<'a> Scanner<'a> {
     }
 
     fn role(&mut self, at: usize) -> Result<Role, QueryError> {
-        let word = self.value()?;
+        let word = self.value();
         Role::from_word(&word.to_lowercase()).ok_or_else(|| QueryError::UnknownRole { at, role: word.to_owned() })
     }
 
-    /// A phrase in quotation marks, or everything up to the next blank.
-    fn value(&mut self) -> Result<&'a str, QueryError> {
-        let at = self.at;
+    /// A phrase in quotation marks, closed or not, or everything up to the next blank.
+    fn value(&mut self) -> &'a str {
         let quote = if self.take('"') {
             '"'
         } else if self.take('“') {
             '”'
         } else {
-            return Ok(self.take_while(|c| !c.is_whitespace()));
+            return self.take_while(|c| !c.is_whitespace());
         };
         let inner = self.take_while(|c| c != quote);
-        if self.take(quote) { Ok(inner) } else { Err(QueryError::Unclosed { at }) }
+        self.take(quote);
+        inner
     }
 
     fn take(&mut self, c: char) -> bool {
@@ -238,6 +232,10 @@ mod tests {
         assert_eq!(read("“灯塔 里”　守灯人 role：Assistant"), ["灯塔+里", "守灯+灯人", "role=assistant"]);
         assert_eq!(read("12:30 note: 时间:夜 !? - \"\" fire"), ["12+30", "note", "时间+夜", "fire"]);
         assert_eq!(read("role: x"), ["role", "x"]);
+        assert_eq!(read("fog \"red lan"), ["fog", "red+lan"]);
+        assert_eq!(read("fog -\"red lan"), ["fog", "not red+lan"]);
+        assert_eq!(read("fog \""), ["fog"]);
+        assert_eq!(read("role:user “灯塔"), ["role=user", "灯塔"]);
     }
 
     #[test]
@@ -246,7 +244,8 @@ mod tests {
         check("", QueryError::Empty);
         check("?!", QueryError::Empty);
         check("-fog", QueryError::Empty);
-        check("🔥 \"fog", QueryError::Unclosed { at: 3 });
+        check("\"", QueryError::Empty);
+        check("🔥 hp:<20", QueryError::WorldValue { at: 3, field: "hp".into() });
         check("a hp:<20", QueryError::WorldValue { at: 2, field: "hp".into() });
         check("combat.hp:3", QueryError::WorldValue { at: 0, field: "combat.hp".into() });
         check("-mood:sad", QueryError::UnknownField { at: 1, field: "mood".into() });

@@ -14,7 +14,7 @@ use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
 /// Rises when fields or terms change their meaning: an index of another format is rebuilt.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// The name of the field of times, by which equal hits are ordered.
 pub(super) const TIME: &str = "time";

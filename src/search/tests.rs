@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::*;
 use crate::config;
 
-const UPSTREAM: Upstream = Upstream { id: Uuid::from_u128(99), newest: 1_000 };
+const UPSTREAM: Upstream = Upstream { id: Uuid::from_u128(99), newest: 1_000, texts: 7 };
 
 /// Commits only when asked to.
 fn patient() -> config::Search {
@@ -210,11 +210,11 @@ fn hits_carry_ranges_not_markup() {
 }
 
 #[test]
-fn pages_and_the_iterator_agree() {
+fn pages_agree() {
     let index = scratch(patient());
     put(&index, &log(150));
     let found = index.find(&request("lantern"));
-    let all: Vec<NodeId> = found.iter().map(|hit| hit.unwrap().node).collect();
+    let all: Vec<NodeId> = found.page(0, 1_000).unwrap().hits.iter().map(|hit| hit.node).collect();
     assert_eq!(all, (1..=150).rev().map(node).collect::<Vec<_>>());
     let page = found.page(40, 7).unwrap();
     assert_eq!((page.total, page.hits.len(), page.hits[0].node), (150, 7, all[40]));
@@ -372,8 +372,9 @@ fn foreign_indexes_are_replaced() {
 
     let meta = dir.path().join("meta.json");
     let text = fs::read_to_string(&meta).unwrap();
-    let payload = format!("clotho 1 {} 3", UPSTREAM.id);
-    for foreign in [payload.replace('1', "0"), format!("{payload} 4"), "3".to_owned(), payload.replace(" 3", " 03")] {
+    let payload = disk::payload(UPSTREAM, 3);
+    let other_format = payload.replace("clotho ", "clotho 9");
+    for foreign in [other_format, format!("{payload} 4"), "3".to_owned(), payload.replace(" 3 ", " 03 ")] {
         let other = text.replace(&payload, &foreign);
         assert_ne!(text, other);
         fs::write(&meta, other).unwrap();
@@ -396,6 +397,8 @@ fn the_index_of_another_log_is_replaced() {
     assert_eq!(cursor(Upstream { newest: 2, ..UPSTREAM }), 0);
     fill();
     assert_eq!(cursor(Upstream { id: Uuid::from_u128(98), ..UPSTREAM }), 0);
+    fill();
+    assert_eq!(cursor(Upstream { texts: 8, ..UPSTREAM }), 0, "the same texts were given otherwise");
 }
 
 #[test]
@@ -430,8 +433,7 @@ proptest! {
         put(&index, &[document(1, &text), Document { owner: user(2), ..document(2, &text) }]);
         if let Ok(query) = Query::parse(&text) {
             let found = index.find(&Request::new(user(1), query));
-            for hit in found.iter() {
-                let hit = hit.unwrap();
+            for hit in found.page(0, 10).unwrap().hits {
                 prop_assert_eq!(hit.node, node(1));
                 found.snippet(&hit);
             }

@@ -13,7 +13,7 @@ use crate::tree::{Kind, Node, Role, Session, Status};
 
 use super::climb::{self, Rung};
 use super::error::{StoreError, WriteError};
-use super::held::Held;
+use super::held::{Counts, Held};
 use super::prepared::{prepared, update};
 use super::rows::{NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text};
 use super::tables::{nodes, sessions};
@@ -26,8 +26,31 @@ pub struct Actor {
     pub user: UserId,
     /// The moment.
     pub at: Time,
-    /// The leaf that the caller believes HEAD to be.
-    pub expected_leaf: Option<NodeId>,
+    /// What the caller saw of the session; if it is otherwise by now, nothing is written.
+    pub expected_leaf: Option<Seen>,
+}
+
+/// What a writer saw when he decided to write (`docs/domain.md` 2.19).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Where HEAD stood.
+    Leaf(NodeId),
+    /// The newest operation.
+    Op(i64),
+}
+
+impl Seen {
+    /// Whether a session still is as it was seen.
+    ///
+    /// # Errors
+    /// It is not; the refusal says how it is now.
+    pub fn holds(self, session: &Session) -> Result<(), Refusal> {
+        let holds = match self {
+            Self::Leaf(leaf) => leaf == session.head,
+            Self::Op(op) => op == session.op,
+        };
+        if holds { Ok(()) } else { Err(Refusal::HeadMoved { leaf: session.head, op: session.op }) }
+    }
 }
 
 /// A message to be written, or an edited version of one.
@@ -97,7 +120,7 @@ impl Tx<'_> {
         greetings.iter().try_for_each(Draft::may_be_kept)?;
         let session = Session { op: 0, head_op: 0, edits: 0, head: root.id, ..session.clone() };
         let (n, root_row) = self.root_row(owner_n, &session, root)?;
-        let mut held = Held { session, n, head_n: root_row.n, is_trashed: false };
+        let mut held = Held { session, n, head_n: root_row.n, is_trashed: false, counts: Counts::default() };
         let mut effects = vec![Effect::Added { node: root.id, parent: None }, Effect::Head { from: None, to: root.id }];
         for greeting in greetings {
             self.insert(n, 0, Some(&root_row), greeting)?;
@@ -135,6 +158,8 @@ impl Tx<'_> {
             created: session.created.0,
             updated: session.created.0,
             trashed: None,
+            node_count: 0,
+            leaf_count: 0,
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;
@@ -377,12 +402,7 @@ pub(super) fn may_be_kept(field: &'static str, text: &str) -> Result<(), Refusal
     Ok(())
 }
 
-/// HEAD must be where the actor saw it, if the actor said.
-pub(super) fn expect_leaf(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
-    match expected {
-        Some(leaf) if leaf != held.session.head => {
-            Err(Refusal::HeadMoved { leaf: held.session.head, op: held.session.op })
-        }
-        _ => Ok(()),
-    }
+/// The session must be as the actor saw it, if the actor said.
+pub(super) fn expect_leaf(held: &Held, expected: Option<Seen>) -> Result<(), Refusal> {
+    expected.map_or(Ok(()), |seen| seen.holds(&held.session))
 }

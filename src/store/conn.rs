@@ -29,6 +29,7 @@ const BUSY_MS: u32 = 5_000;
 /// The file cannot be opened or written, is full, or was written by a newer version.
 pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreError> {
     let mut conn = open(path)?;
+    may_be_written(&mut conn)?;
     // Before anything is set: what a newer version wrote is left as it is.
     refuse_newer(&mut conn)?;
     if let Some(pages) = max_pages {
@@ -49,6 +50,16 @@ pub fn open_reader(path: &Path) -> Result<Conn, StoreError> {
     let mut conn = open(path)?;
     conn.batch_execute("PRAGMA query_only = ON; PRAGMA cache_size = -4096; PRAGMA mmap_size = 268435456;")?;
     Ok(conn)
+}
+
+/// A database that can only be read would open, and fail at the first write: so one is tried, and taken back.
+fn may_be_written(conn: &mut Conn) -> Result<(), StoreError> {
+    let written = conn.batch_execute("BEGIN IMMEDIATE; PRAGMA user_version = 1");
+    rollback(conn);
+    written.map_err(|error| match StoreError::from(error) {
+        StoreError::Database(message) => StoreError::Open(message),
+        other => other,
+    })
 }
 
 fn open(path: &Path) -> Result<Conn, StoreError> {

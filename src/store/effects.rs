@@ -13,7 +13,7 @@ use super::error::StoreError;
 use super::held::Held;
 use super::prepared::update;
 use super::tables::{nodes, sessions};
-use super::tx::Tx;
+use super::tx::{Tx, any_shown};
 
 impl Tx<'_> {
     /// Changes the rows as one effect says. `Added` and `Completed` were written with the node itself.
@@ -34,12 +34,7 @@ impl Tx<'_> {
                 Ok(())
             }
             Effect::Moved { node, to, .. } => self.hang(held, *node, *to),
-            Effect::Shown { node, to } => {
-                let n = self.n_of(held, *node)?;
-                self.set(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))?;
-                self.memory.change_node(n, |row| row.is_hidden = !to);
-                Ok(())
-            }
+            Effect::Shown { node, to } => self.show(held, *node, *to),
             Effect::Enabled { node, to } => {
                 let n = self.n_of(held, *node)?;
                 self.set(|conn| update(nodes::table, nodes::is_enabled.eq(*to), nodes::n.eq(n)).execute(conn))?;
@@ -74,6 +69,30 @@ impl Tx<'_> {
         })
     }
 
+    /// A node leaves the tree or rejoins it.
+    fn show(&mut self, held: &Held, node: NodeId, to: bool) -> Result<(), StoreError> {
+        let row = self.named(held, node)?;
+        let n = row.n;
+        self.set(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))?;
+        self.memory.change_node(n, |row| row.is_hidden = !to);
+        if let Some(parent_n) = row.parent_n.filter(|_| row.is_hidden == to) {
+            let sign = if to { 1 } else { -1 };
+            let has_below = self.run(|conn| Ok(any_shown(conn, n, 0)?))?;
+            self.grown.nodes += sign;
+            self.grown.leaves += sign * i64::from(!has_below);
+            self.grown.leaves -= sign * self.is_leaf_besides(parent_n, n)?;
+            self.memory.forget_children(parent_n);
+        }
+        Ok(())
+    }
+
+    /// 1 for a row in the tree that is a leaf as far as one of its children is not counted, else 0.
+    fn is_leaf_besides(&mut self, n: i64, child_n: i64) -> Result<i64, StoreError> {
+        let is_hidden = self.row_n(n)?.is_hidden;
+        let has_others = self.run(|conn| Ok(any_shown(conn, n, child_n)?))?;
+        Ok(i64::from(!is_hidden && !has_others))
+    }
+
     /// A node hangs below another parent, in the order it has; what is derived from the path is derived anew below it.
     fn hang(&mut self, held: &Held, node: NodeId, to: NodeId) -> Result<(), StoreError> {
         let (row, above) = (self.named(held, node)?, self.named(held, to)?);
@@ -84,6 +103,9 @@ impl Tx<'_> {
             return self.run(|_| Err(StoreError::Database(format!("{node} cannot hang below itself"))));
         }
         let old = self.row_n(old_n)?;
+        if !row.is_hidden && old.n != above.n {
+            self.grown.leaves += self.is_leaf_besides(old.n, row.n)? - self.is_leaf_besides(above.n, row.n)?;
+        }
         let (parent_n, own) = (nodes::parent_n.eq(Some(above.n)), nodes::n.eq(row.n));
         self.set(|conn| update(nodes::table, parent_n, own).execute(conn))?;
         self.memory.forget_nodes();

@@ -8,9 +8,12 @@ use crate::tree::edit::Refusal;
 /// The database or the disk failed. Nothing of the request was kept.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// The disk or a quota is full.
+    /// The disk is full.
     #[error("the disk is full")]
     Full,
+    /// The database has grown to its quota; the disk has room.
+    #[error("the database has reached its quota")]
+    Quota,
     /// The data directory cannot be written.
     #[error("the database is read-only")]
     ReadOnly,

@@ -7,9 +7,20 @@ use crate::tree::{Node, Session};
 pub struct Held {
     /// The session.
     pub session: Session,
+    /// How much there is in it.
+    pub counts: Counts,
     pub(super) n: i64,
     pub(super) head_n: i64,
     pub(super) is_trashed: bool,
+}
+
+/// How much there is in a session; kept with each operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Nodes, without the root.
+    pub nodes: i64,
+    /// Nodes below which there is nothing.
+    pub leaves: i64,
 }
 
 /// A node and its row number, which is opaque outside the store and only handed back to it.

@@ -73,8 +73,17 @@ impl Tip {
 
 struct Known {
     row: NodeRow,
-    /// The highest ordinal among its children, if that is known.
-    last_child: Option<i32>,
+    /// Its children, if they are known.
+    children: Option<Children>,
+}
+
+/// What is remembered of a node's children.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Children {
+    /// The highest ordinal among them.
+    pub last: i32,
+    /// Whether one of them stands in the tree.
+    pub any_shown: bool,
 }
 
 impl Memory {
@@ -125,6 +134,7 @@ impl Memory {
             known.session.op = held.session.op;
             known.session.edits = held.session.edits;
             known.session.updated = held.session.updated;
+            known.counts = held.counts;
         }
     }
 
@@ -146,8 +156,8 @@ impl Memory {
         if let Some(id) = NodeId::from_slice(row.id.bytes()) {
             self.names.insert((row.session_n, id), row.n);
         }
-        let last_child = self.nodes.get(&row.n).and_then(|known| known.last_child);
-        self.nodes.insert(row.n, Known { row: row.clone(), last_child });
+        let children = self.nodes.get(&row.n).and_then(|known| known.children);
+        self.nodes.insert(row.n, Known { row: row.clone(), children });
     }
 
     /// A node's row was changed.
@@ -163,29 +173,37 @@ impl Memory {
         self.names.clear();
     }
 
-    /// The ordinal of a node's next child; `last` asks the database for the highest there is. Whoever asks writes that
-    /// child.
-    pub fn next_ordinal(
+    /// The ordinal of a node's next child, and whether it is the first that stands in the tree; `children` asks the
+    /// database for those that there are. Whoever asks writes that child.
+    pub fn next_child(
         &mut self,
         parent_n: i64,
-        last: impl FnOnce() -> QueryResult<Option<i32>>,
-    ) -> Result<i32, StoreError> {
+        children: impl FnOnce() -> QueryResult<Children>,
+    ) -> Result<(i32, bool), StoreError> {
         let known = self.nodes.get_mut(&parent_n);
-        let ordinal = match known.as_ref().and_then(|known| known.last_child) {
-            Some(last) => last + 1,
-            None => last()?.unwrap_or(0) + 1,
+        let before = match known.as_ref().and_then(|known| known.children) {
+            Some(children) => children,
+            None => children()?,
         };
+        let last = before.last + 1;
         if let Some(known) = known {
-            known.last_child = Some(ordinal);
+            known.children = Some(Children { last, any_shown: true });
         }
-        Ok(ordinal)
+        Ok((last, !before.any_shown))
+    }
+
+    /// One of a node's children left the tree or rejoined it.
+    pub fn forget_children(&mut self, parent_n: i64) {
+        if let Some(known) = self.nodes.get_mut(&parent_n) {
+            known.children = None;
+        }
     }
 
     /// A node has no children: it was written just now.
     pub fn keep_new_node(&mut self, row: &NodeRow) {
         self.keep_node(row);
         if let Some(known) = self.nodes.get_mut(&row.n) {
-            known.last_child = Some(0);
+            known.children = Some(Children::default());
         }
     }
 

@@ -48,17 +48,17 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-pub use acts::{Actor, Message, Written};
+pub use acts::{Actor, Message, Seen, Written};
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
-pub use held::{Held, Placed};
+pub use held::{Counts, Held, Placed};
 pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
 pub use read::Reader;
 pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
-pub use shape::{Counts, Dressed, Sketch};
+pub use shape::{Dressed, Sketch, Spot};
 pub use traces::Trace;
 pub use tx::{Draft, Published, Tx};
 
@@ -98,13 +98,14 @@ impl Store {
         let path = settings.database.clone().unwrap_or_else(|| settings.data_dir.join("clotho.db"));
         // The database has a lock of its own: two data directories may name one database.
         let locks = [lock_folder(&settings.data_dir)?, lock_file(&beside(&path))?];
-        let writing = conn::open_writer(&path, settings.max_pages)?;
+        let disk = Disk { database: path.clone(), has_quota: settings.max_pages.is_some() };
+        let writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.name(error))?;
         let caches = Arc::new(caches::Caches::default());
         let context =
             tx::TxContext { caches: Arc::clone(&caches), keyframe_every: i32::from(settings.keyframe_every.max(1)) };
         let (published, operations) = mpsc::unbounded_channel();
         let readers = readers::Readers::start(&path, settings.readers, &caches)?;
-        let writer = writer::Writer::start(writing, context, settings.group_max.max(1), published)?;
+        let writer = writer::Writer::start(writing, context, settings.group_max.max(1), disk, published)?;
         Ok((Self { writer, readers, caches, _locks: locks }, operations))
     }
 
@@ -151,6 +152,40 @@ impl Store {
     /// Forgets the worlds kept in memory; answers stay the same.
     pub fn forget_worlds(&self) {
         self.caches.forget_worlds();
+    }
+}
+
+/// The disk under a database, which tells its failures apart: a quota and a full disk have the same words, and where there is
+/// no room for what stands beside the database, it only speaks of a fault.
+#[derive(Debug, Clone)]
+struct Disk {
+    database: PathBuf,
+    has_quota: bool,
+}
+
+impl Disk {
+    /// A disk without so many bytes is full.
+    const ROOM: usize = 1 << 20;
+
+    /// What a failure of the database was.
+    fn name(&self, error: StoreError) -> StoreError {
+        let is_fault = |message: &str| message.contains("disk I/O error") || message.contains("unable to open");
+        match error {
+            StoreError::Full if self.has_quota && self.has_room() => StoreError::Quota,
+            StoreError::Open(message) | StoreError::Database(message) if is_fault(&message) && !self.has_room() => {
+                StoreError::Full
+            }
+            error => error,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let mut name = self.database.as_os_str().to_owned();
+        name.push(".room");
+        let written = fs::write(&name, vec![0; Self::ROOM]);
+        let _ = fs::remove_file(&name);
+        // Whatever else is wrong there, it is not for want of room.
+        !written.is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
     }
 }
 

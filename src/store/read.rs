@@ -16,7 +16,7 @@ use super::caches::Caches;
 use super::climb;
 use super::conn::{self, Conn, Key};
 use super::error::StoreError;
-use super::held::{Held, Placed};
+use super::held::{Counts, Held, Placed};
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
@@ -99,6 +99,17 @@ impl<'a> Reader<'a> {
             .load(self.conn)?;
         let found = ids.iter().filter_map(|id| SessionId::from_slice(id)).map(|id| held(self.conn, id));
         found.filter_map(Result::transpose).collect()
+    }
+
+    /// How many turns lead to the HEAD of each of these sessions.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn turns(&mut self, held: &[Held]) -> Result<Vec<i32>, StoreError> {
+        let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
+        let some = nodes::table.filter(nodes::n.eq_any(padded(&heads))).select((nodes::n, nodes::turn));
+        let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
+        Ok(heads.iter().map(|n| turns.get(n).copied().unwrap_or(0)).collect())
     }
 
     /// A node of a session.
@@ -371,11 +382,12 @@ pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Hel
         .optional()?;
     let Some((row, owner, root, head)) = found else { return Ok(None) };
     let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
+    let counts = Counts { nodes: row.node_count, leaves: row.leaf_count };
     let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
     let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
     let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
     let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
-    Ok(Some(Held { session: row.into_session(owner, root, head)?, n, head_n, is_trashed }))
+    Ok(Some(Held { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
 }
 
 /// The row of a node of a session that stands in the tree.

@@ -211,6 +211,8 @@ pub struct SessionRow {
     pub created: i64,
     pub updated: i64,
     pub trashed: Option<i64>,
+    pub node_count: i64,
+    pub leaf_count: i64,
 }
 
 impl SessionRow {

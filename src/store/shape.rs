@@ -1,5 +1,5 @@
 //! Reading many nodes at once, for those who look at a tree: a page with its siblings and notes, the whole tree, its
-//! outline, its counts. Each costs a few statements, whatever the number of nodes.
+//! outline. Each costs a few statements, whatever the number of nodes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -84,21 +84,14 @@ pub struct Sketch {
     pub beginning: String,
 }
 
-/// How much there is in a session.
+/// Where a node stands, and nothing else about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    /// Nodes, without the root.
-    pub nodes: i64,
-    /// Nodes below which there is nothing.
-    pub leaves: i64,
-}
-
-#[derive(QueryableByName)]
-struct Counted {
-    #[diesel(sql_type = BigInt)]
-    nodes: i64,
-    #[diesel(sql_type = BigInt)]
-    leaves: i64,
+pub struct Spot {
+    /// The node.
+    pub id: NodeId,
+    /// Edges from the root.
+    pub depth: i32,
+    n: i64,
 }
 
 #[derive(QueryableByName)]
@@ -172,28 +165,6 @@ impl Reader<'_> {
         Ok(sketches)
     }
 
-    /// How much there is in a session.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn counts(&mut self, held: &Held) -> Result<Counts, StoreError> {
-        let query = diesel::sql_query(
-            "SELECT COUNT(*) AS nodes, COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM nodes c WHERE c.parent_n = nodes.n \
-             AND NOT c.is_hidden) THEN 0 ELSE 1 END), 0) AS leaves FROM nodes WHERE session_n = $1 AND NOT is_hidden",
-        );
-        let counted: Counted = prepared(query.bind::<BigInt, _>(held.n)).get_result(self.conn)?;
-        Ok(Counts { nodes: (counted.nodes - 1).max(0), leaves: counted.leaves })
-    }
-
-    /// The number of nodes of a session, the root included; cheaper than [`Reader::counts`].
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn size(&mut self, held: &Held) -> Result<i64, StoreError> {
-        let all = nodes::table.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
-        Ok(all.count().get_result(self.conn)?)
-    }
-
     /// The newest `limit` context nodes on the path to `leaf` that come before `before`, oldest first: the root and every
     /// message that a model answers (`domain.md` 1).
     ///
@@ -231,13 +202,35 @@ impl Reader<'_> {
         Ok(Page { nodes, next })
     }
 
-    /// Which of some rows lie on the path from the root to a leaf.
+    /// Where nodes of a session stand; unknown ones are left out.
     ///
     /// # Errors
     /// The database fails.
-    pub fn on_path(&mut self, held: &Held, leaf: NodeId, rows: &[&Placed]) -> Result<HashSet<i64>, StoreError> {
+    pub fn spots(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<Spot>, StoreError> {
+        let mut spots = Vec::with_capacity(ids.len());
+        for chunk in ids.chunks(CHUNK) {
+            let mut names: Vec<Vec<u8>> = chunk.iter().map(|id| id.as_bytes().to_vec()).collect();
+            names.resize(
+                chunk.len().next_power_of_two(),
+                chunk.last().map(|id| id.as_bytes().to_vec()).unwrap_or_default(),
+            );
+            let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
+            let some = own.filter(nodes::id.eq_any(names)).select((nodes::n, nodes::id, nodes::depth));
+            let found: Vec<(i64, Vec<u8>, i32)> = prepared(some).load(self.conn)?;
+            spots.extend(
+                found.into_iter().filter_map(|(n, id, depth)| Some(Spot { id: NodeId::from_slice(&id)?, depth, n })),
+            );
+        }
+        Ok(spots)
+    }
+
+    /// Which of some spots lie on the path from the root to a leaf.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn on_path(&mut self, held: &Held, leaf: NodeId, spots: &[Spot]) -> Result<HashSet<NodeId>, StoreError> {
         let Some(start) = node_row(self.conn, held.n, leaf)? else { return Ok(HashSet::new()) };
-        let Some(highest) = rows.iter().map(|placed| placed.node.depth).min() else { return Ok(HashSet::new()) };
+        let Some(highest) = spots.iter().map(|spot| spot.depth).min() else { return Ok(HashSet::new()) };
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = $1 UNION ALL \
              SELECT p.n, p.parent_n, p.depth FROM nodes p JOIN up ON p.n = up.parent_n WHERE p.depth >= $2) \
@@ -246,7 +239,7 @@ impl Reader<'_> {
         let query = query.bind::<BigInt, _>(start.n).bind::<Integer, _>(highest);
         let walked: Vec<Walked> = prepared(query).load(self.conn)?;
         let path: HashSet<i64> = walked.into_iter().map(|row| row.n).collect();
-        Ok(rows.iter().map(|placed| placed.n).filter(|n| path.contains(n)).collect())
+        Ok(spots.iter().filter(|spot| path.contains(&spot.n)).map(|spot| spot.id).collect())
     }
 
     /// The placeholders of a session: replies that are being written.

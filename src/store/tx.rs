@@ -16,9 +16,9 @@ use super::caches::{Caches, Recut};
 use super::climb::{self, Rung};
 use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
-use super::held::Held;
-use super::memory::{Memory, Numbered, Tip};
-use super::prepared::{insert, update};
+use super::held::{Counts, Held};
+use super::memory::{Children, Memory, Numbered, Tip};
+use super::prepared::{insert, prepared, update};
 use super::read::{any_node_row, held_anywhere};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, RulesInForce};
@@ -120,11 +120,21 @@ pub struct Tx<'a> {
     failed: Option<StoreError>,
     /// The nodes at which the operation in the making edits the arrangement.
     pub(super) edited: Vec<i64>,
+    /// How many more nodes and leaves there are by the operation in the making.
+    pub(super) grown: Counts,
 }
 
 impl<'a> Tx<'a> {
     pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext, memory: &'a mut Memory) -> Self {
-        Self { conn, context, memory, published: Vec::new(), failed: None, edited: Vec::new() }
+        Self {
+            conn,
+            context,
+            memory,
+            published: Vec::new(),
+            failed: None,
+            edited: Vec::new(),
+            grown: Counts::default(),
+        }
     }
 
     /// Ends the request; a database failure that its closure swallowed still fails the group.
@@ -271,13 +281,14 @@ impl<'a> Tx<'a> {
         rules_n: Option<i64>,
     ) -> Result<NodeRow, StoreError> {
         let parent_n = parent.map_or(0, |parent| parent.n);
-        let (n, ordinal) = self.run_knowing(|conn, memory| {
+        let (n, (ordinal, is_first)) = self.run_knowing(|conn, memory| {
             let newest = || nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn);
             let n = memory.next(Numbered::Nodes, newest)?;
-            let siblings = nodes::table.filter(nodes::parent_n.eq(parent_n));
-            let last = || siblings.select(diesel::dsl::max(nodes::ordinal)).get_result(conn);
-            Ok((n, memory.next_ordinal(parent_n, last)?))
+            Ok((n, memory.next_child(parent_n, || children(conn, parent_n))?))
         })?;
+        // The first child of a leaf takes its place.
+        self.grown.nodes += i64::from(parent.is_some());
+        self.grown.leaves += i64::from(parent.is_none() || !is_first);
         let speaks = draft.role != Role::Assistant && !matches!(draft.kind, Kind::Change | Kind::Root);
         Ok(NodeRow {
             n,
@@ -393,6 +404,8 @@ impl<'a> Tx<'a> {
             self.carry_out(held, op, effect)?;
         }
         self.outdate(held)?;
+        let grown = std::mem::take(&mut self.grown);
+        held.counts = Counts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
         let operation = Operation {
             op,
             kind: entry.act,
@@ -403,6 +416,7 @@ impl<'a> Tx<'a> {
         };
         let (session_n, session) = (held.n, &held.session);
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
+        let counts = held.counts;
         let cursor = self.run_knowing(|conn, memory| {
             let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
             let n = memory.next(Numbered::Operations, newest)?;
@@ -414,6 +428,8 @@ impl<'a> Tx<'a> {
                 sessions::head_op.eq(head_op),
                 sessions::edits.eq(edits_now),
                 sessions::updated.eq(operation.at.0),
+                sessions::node_count.eq(counts.nodes),
+                sessions::leaf_count.eq(counts.leaves),
             );
             let own = sessions::n.eq(session_n).and(sessions::op.eq(op - 1));
             let changed = update(sessions::table, places, own).execute(conn)?;
@@ -445,6 +461,22 @@ impl<'a> Tx<'a> {
             Ok(())
         })
     }
+}
+
+/// The children of a row, as the database has them.
+fn children(conn: &mut Conn, parent_n: i64) -> QueryResult<Children> {
+    let of_parent = nodes::table.filter(nodes::parent_n.eq(parent_n));
+    let last: Option<i32> = prepared(of_parent.select(diesel::dsl::max(nodes::ordinal))).get_result(conn)?;
+    let any_shown = last.is_some() && any_shown(conn, parent_n, 0)?;
+    Ok(Children { last: last.unwrap_or(0), any_shown })
+}
+
+/// Whether a row has a child in the tree besides one.
+pub(super) fn any_shown(conn: &mut Conn, parent_n: i64, besides: i64) -> QueryResult<bool> {
+    let shown = nodes::table.filter(nodes::parent_n.eq(parent_n)).filter(nodes::is_hidden.eq(false));
+    let other: Option<i64> =
+        prepared(shown.filter(nodes::n.ne(besides)).select(nodes::n)).get_result(conn).optional()?;
+    Ok(other.is_some())
 }
 
 /// The id of a row.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use super::Disk;
 use super::conn::{self, Conn};
 use super::error::{StoreError, WriteError};
 use super::memory::Memory;
@@ -103,10 +104,11 @@ impl Writer {
         conn: Conn,
         context: TxContext,
         group_max: usize,
+        disk: Disk,
         published: tokio::sync::mpsc::UnboundedSender<Published>,
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel();
-        let mut group = Group { conn, context, memory: Memory::default(), published, group_max };
+        let mut group = Group { conn, context, memory: Memory::default(), published, group_max, disk };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || group.serve(&queue))
@@ -157,6 +159,7 @@ struct Group {
     memory: Memory,
     published: tokio::sync::mpsc::UnboundedSender<Published>,
     group_max: usize,
+    disk: Disk,
 }
 
 /// Who may still join a group.
@@ -223,6 +226,7 @@ impl Group {
         match outcome {
             Ok(published) => self.finish(jobs, published.unwrap_or_default()),
             Err(Failed { error, is_begun }) if count == 1 || !is_begun => {
+                let error = self.disk.name(error);
                 jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
             }
             Err(_) => jobs.into_iter().for_each(|job| _ = self.together(vec![job], None)),

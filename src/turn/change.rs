@@ -11,7 +11,7 @@ use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Act;
 use crate::plugin::Hook;
-use crate::store::{Actor, Claim, Draft, Reader, RulesInForce, Tx};
+use crate::store::{Actor, Claim, Draft, Reader, RulesInForce, Seen, Tx};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Kind, PluginSetting, Role};
 use crate::world::{Operation, ProblemKind, Section, fold};
@@ -28,7 +28,7 @@ pub async fn change(
     session: SessionId,
     node: NodeId,
     operations: Vec<Operation>,
-    expected_leaf: Option<NodeId>,
+    expected_leaf: Option<Seen>,
 ) -> Result<Started, TurnError> {
     by_hand(&operations)?;
     let look = Look::at(parts, caller, session, node);

@@ -45,14 +45,14 @@ use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
 use crate::provider::OpenAi;
-use crate::store::{Claim, Store, StoreError, WriteError};
+use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::Role;
 use crate::tree::edit::Refusal;
 
 pub use keeper::Rhythm;
 pub use models::{Models, UnknownModel, Writer};
-pub use scene::{Offered, QuickReply};
-pub use trace::Rebuilt;
+pub use scene::{Offered, QuickReply, Tip};
+pub use trace::{Rebuilt, read_trace};
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -185,8 +185,8 @@ pub struct NewMessage {
     pub generate: Option<Generate>,
     /// Whether HEAD follows.
     pub move_head: bool,
-    /// Where the writer saw HEAD.
-    pub expected_leaf: Option<NodeId>,
+    /// What the writer saw of the session.
+    pub expected_leaf: Option<Seen>,
     /// What if it is not there.
     pub on_stale: OnStale,
 }
@@ -202,8 +202,8 @@ pub struct Edit {
     pub generate: Option<Option<Generate>>,
     /// Whether HEAD follows.
     pub move_head: bool,
-    /// Where the writer saw HEAD.
-    pub expected_leaf: Option<NodeId>,
+    /// What the writer saw of the session.
+    pub expected_leaf: Option<Seen>,
 }
 
 /// What a request began.
@@ -322,7 +322,7 @@ impl Turns {
         node: NodeId,
         generate: Generate,
         move_head: bool,
-        expected_leaf: Option<NodeId>,
+        expected_leaf: Option<Seen>,
     ) -> Result<Started, TurnError> {
         let turns = self.clone();
         let asked = start::Reroll { node, generate, move_head, expected_leaf };
@@ -354,7 +354,7 @@ impl Turns {
         session: SessionId,
         node: NodeId,
         operations: Vec<crate::world::Operation>,
-        expected_leaf: Option<NodeId>,
+        expected_leaf: Option<Seen>,
     ) -> Result<Started, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.once(async move { change::change(&parts, caller, session, node, operations, expected_leaf).await }).await
@@ -382,20 +382,23 @@ impl Turns {
         start::cancel(&self.parts, caller, session, node).await
     }
 
-    /// The replies that plugins offer at a leaf.
+    /// Reads where plugins are asked what they offer, in the snapshot of one who reads already.
     ///
     /// # Errors
     /// The session or node is not there, or the database fails.
-    pub async fn quick_replies(&self, caller: UserId, session: SessionId, leaf: NodeId) -> Result<Offered, TurnError> {
-        scene::quick_replies(&self.parts, caller, session, leaf).await
+    pub fn tip(
+        &self,
+        reader: &mut Reader<'_>,
+        caller: UserId,
+        session: SessionId,
+        leaf: NodeId,
+    ) -> Result<Tip, TurnError> {
+        scene::tip(reader, &scene::Look::at(&self.parts, caller, session, leaf))
     }
 
-    /// The prompt of a reply, rebuilt from its trace.
-    ///
-    /// # Errors
-    /// The session or node is not there, or the database fails.
-    pub async fn trace(&self, caller: UserId, session: SessionId, node: NodeId) -> Result<Option<Rebuilt>, TurnError> {
-        trace::rebuild(&self.parts, caller, session, node).await
+    /// What plugins offer at a tip.
+    pub async fn offered(&self, tip: Tip) -> Offered {
+        scene::offered(&self.parts, tip).await
     }
 
     /// Ends what nobody holds: replies that a crash left generating become `error: interrupted` with what had arrived.

@@ -163,20 +163,26 @@ pub struct Offered {
     pub problems: Vec<Trouble>,
 }
 
-/// The replies that plugins offer at a leaf. Nothing is written: what goes wrong here stands in no node.
-pub(super) async fn quick_replies(
-    parts: &Arc<Parts>,
-    caller: UserId,
-    session: SessionId,
-    leaf: NodeId,
-) -> Result<Offered, TurnError> {
-    let look = Look::at(parts, caller, session, leaf);
-    let read = move |reader: &mut Reader<'_>| {
-        let scene = read(reader, &look)?;
-        let before = reader.world_before(&scene.held, &scene.at)?;
-        Ok::<_, TurnError>((scene, before))
-    };
-    let (scene, before) = parts.store.read(read).await?;
+/// The end of a line, where plugins are asked what they offer.
+pub struct Tip {
+    scene: Scene,
+    /// The world before it.
+    before: Arc<World>,
+}
+
+/// Reads the tip of a line.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn tip(reader: &mut Reader<'_>, look: &Look) -> Result<Tip, TurnError> {
+    let scene = read(reader, look)?;
+    let before = reader.world_before(&scene.held, &scene.at)?;
+    Ok(Tip { scene, before })
+}
+
+/// What plugins offer at a tip. Nothing is written: what goes wrong here stands in no node.
+pub(super) async fn offered(parts: &Parts, tip: Tip) -> Offered {
+    let Tip { scene, before } = tip;
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
@@ -199,5 +205,5 @@ pub(super) async fn quick_replies(
             replies.extend(offered.into_iter().map(own));
         }
     }
-    Ok(Offered { replies, problems: proposal.delta.problems })
+    Offered { replies, problems: proposal.delta.problems }
 }

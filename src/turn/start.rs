@@ -10,7 +10,7 @@ use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::live::{Live, Most};
 use crate::oplog::Act;
-use crate::store::{Actor, Claim, Draft, Held, Message, Reader};
+use crate::store::{Actor, Claim, Draft, Held, Message, Reader, Seen};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Delta, Kind, Node, Role, Session, Status};
 
@@ -26,7 +26,7 @@ pub struct Reroll {
     pub node: NodeId,
     pub generate: Generate,
     pub move_head: bool,
-    pub expected_leaf: Option<NodeId>,
+    pub expected_leaf: Option<Seen>,
 }
 
 /// What the replies are to be.
@@ -53,7 +53,7 @@ pub async fn message(turns: &Turns, caller: UserId, session: SessionId, new: New
             Ok(None) => {}
             Err(TurnError::Refused(Refusal::HeadMoved { leaf, .. })) if new.on_stale == OnStale::Append => {
                 new.parent = leaf;
-                new.expected_leaf = Some(leaf);
+                new.expected_leaf = Some(Seen::Leaf(leaf));
             }
             Err(TurnError::Refused(Refusal::HeadMoved { .. })) if new.on_stale == OnStale::Branch => {
                 new.expected_leaf = None;
@@ -240,18 +240,13 @@ pub async fn cancel(parts: &Arc<Parts>, caller: UserId, session: SessionId, node
 }
 
 /// Who acts.
-pub fn actor(user: UserId, at: Time, expected_leaf: Option<NodeId>) -> Actor {
+pub fn actor(user: UserId, at: Time, expected_leaf: Option<Seen>) -> Actor {
     Actor { user, at, expected_leaf }
 }
 
 /// A first look at whether HEAD is where the writer saw it; commit 1 looks again.
-pub fn stale(held: &Held, expected: Option<NodeId>) -> Result<(), Refusal> {
-    match expected {
-        Some(leaf) if leaf != held.session.head => {
-            Err(Refusal::HeadMoved { leaf: held.session.head, op: held.session.op })
-        }
-        _ => Ok(()),
-    }
+pub fn stale(held: &Held, expected: Option<Seen>) -> Result<(), Refusal> {
+    expected.map_or(Ok(()), |seen| seen.holds(&held.session))
 }
 
 /// The placeholders of the replies that were asked for.

@@ -1,16 +1,13 @@
 //! Why a reply exists: what is kept of its prompt, and the prompt rebuilt from it byte for byte.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
-use crate::ids::{NodeId, SessionId, UserId};
+use crate::ids::NodeId;
 use crate::prompt::{Block, LeftOut, Line, Sent, Slot, TooLarge, tags, weave};
-use crate::store::{Placed, Trace};
-use crate::tree::edit::Refusal;
+use crate::store::{Held, Placed, Reader, Trace};
 use crate::tree::{Node, Role};
 
-use super::{Parts, TurnError};
+use super::TurnError;
 
 /// A trace with its prompt; empty where no prompt was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,23 +90,14 @@ fn digest(messages: &[Sent]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// The trace of a node of one of the caller's sessions, its prompt rebuilt.
-pub async fn rebuild(
-    parts: &Arc<Parts>,
-    caller: UserId,
-    session: SessionId,
-    node: NodeId,
-) -> Result<Option<Rebuilt>, TurnError> {
-    parts
-        .store
-        .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let placed = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
-            let Some(trace) = reader.trace(&placed)? else { return Ok(None) };
-            let history = reader.placed(&held, &trace.history)?;
-            Ok::<_, TurnError>(Some(rebuilt(trace, &history)))
-        })
-        .await
+/// The trace of a node with its prompt rebuilt; `None` where no model wrote it.
+///
+/// # Errors
+/// The database fails.
+pub fn read_trace(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Result<Option<Rebuilt>, TurnError> {
+    let Some(trace) = reader.trace(placed)? else { return Ok(None) };
+    let history = reader.placed(held, &trace.history)?;
+    Ok(Some(rebuilt(trace, &history)))
 }
 
 fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use diesel::prelude::*;
 use tempfile::TempDir;
 
 /// The program in a folder of its own, with nothing of this machine's environment that could be a setting.
@@ -12,6 +13,25 @@ fn clotho(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.current_dir(folder).env("CLOTHO_SERVER__LISTEN", "127.0.0.1:0").env_remove("CLOTHO_CONFIG");
     command
+}
+
+/// The program with a view of the file system of its own, in which `mounts` was run first; `None`, and said, where the
+/// machine lets nobody have one.
+#[expect(clippy::print_stderr, reason = "what a machine cannot test is said")]
+fn apart(folder: &Path, mounts: &str) -> Option<Command> {
+    let view = || {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-ec"]);
+        command
+    };
+    if !view().arg("mount -t tmpfs none /tmp").output().is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: this machine allows no mounts of one's own");
+        return None;
+    }
+    let mut command = view();
+    command.arg(format!("{mounts}\nexec \"$0\"")).arg(env!("CARGO_BIN_EXE_clotho"));
+    command.current_dir(folder).env("CLOTHO_SERVER__LISTEN", "127.0.0.1:0").env_remove("CLOTHO_CONFIG");
+    Some(command)
 }
 
 /// Runs a command that must end by itself with a failure; answers with what it said.
@@ -48,9 +68,14 @@ impl Serving {
     }
 
     fn get(&self, target: &str) -> String {
+        self.ask("GET", target, "")
+    }
+
+    fn ask(&self, method: &str, target: &str, json: &str) -> String {
         let mut stream = TcpStream::connect(self.at).unwrap();
-        let ask = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.at);
-        stream.write_all(ask.as_bytes()).unwrap();
+        let head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.at);
+        let body = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{json}", json.len());
+        stream.write_all((head + &body).as_bytes()).unwrap();
         let mut heard = Vec::new();
         stream.read_to_end(&mut heard).unwrap();
         String::from_utf8_lossy(&heard).into_owned()
@@ -58,6 +83,8 @@ impl Serving {
 
     /// As `systemctl stop` or Ctrl-C in a terminal would.
     fn told_to_stop(mut self, signal: &str) {
+        // Who answers also hears signals.
+        assert!(self.get("/healthz").starts_with("HTTP/1.1 200"));
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
@@ -120,6 +147,92 @@ fn a_wrong_setting_is_named() {
     let missing = folder.path().join("nowhere.toml");
     says(&refused(clotho(folder.path()).arg("--config").arg(&missing)), &["nowhere.toml"]);
     assert!(!folder.path().join("data").exists(), "nothing was begun");
+}
+
+/// S0-19: a database that a newer version wrote is left as it is, and the host is told which version to use.
+#[test]
+fn a_newer_database_is_left_alone() {
+    let folder = TempDir::new().unwrap();
+    Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    let database = folder.path().join("data/clotho.db");
+    let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let newer = "INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231000001')";
+    diesel::sql_query(newer).execute(&mut conn).unwrap();
+    diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut conn).unwrap();
+    drop(conn);
+    let before = std::fs::read(&database).unwrap();
+    says(&refused(&mut clotho(folder.path())), &["newer version", "29991231000001", "use that version"]);
+    assert_eq!(std::fs::read(&database).unwrap(), before);
+}
+
+/// What can only be read stops the start, with the name of what to look at: the whole data directory, or the database in it.
+#[test]
+fn what_can_only_be_read_is_named() {
+    let folder = TempDir::new().unwrap();
+    Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    for at in ["data", "data/clotho.db"] {
+        let mounts = format!("mount --bind {at} {at}\nmount -o remount,bind,ro {at}");
+        let Some(mut command) = apart(folder.path(), &mounts) else { return };
+        says(&refused(&mut command), &["cannot be written", "permissions", "clotho.db"]);
+    }
+    Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+}
+
+/// A full disk stops the first start with a sentence.
+#[test]
+fn a_full_disk_stops_the_start() {
+    let folder = TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    // Without room for what stands beside the database, and without room for the database.
+    for size in ["16k", "96k"] {
+        let Some(mut command) = apart(folder.path(), &format!("mount -t tmpfs -o size={size} none data")) else {
+            return;
+        };
+        says(&refused(&mut command), &["disk", "data", "is full", "make room"]);
+    }
+}
+
+/// A disk that gets full while the server runs: what does not fit is refused, what is there is read, and with room again all
+/// goes on.
+#[test]
+fn a_disk_that_gets_full_is_said_and_forgotten() {
+    let folder = TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    let Some(mut command) = apart(folder.path(), "mount -t tmpfs -o size=64m none data") else { return };
+    let serving = Serving::start(&mut command);
+    let large = format!("{{\"name\": \"Large\", \"description\": \"{}\"}}", "x".repeat(500_000));
+    let create = || serving.ask("POST", "/api/characters", &large);
+    assert!(create().starts_with("HTTP/1.1 201"));
+    // The folder as the server sees it.
+    let data = format!("/proc/{}/root{}", serving.child.id(), folder.path().join("data").display());
+    let filler = Path::new(&data).join("filler");
+    let mut file = std::fs::File::create(&filler).unwrap();
+    while file.write_all(&[0; 4_096]).is_ok() {}
+    let heard = create();
+    assert!(heard.starts_with("HTTP/1.1 507"), "{heard}");
+    says(&heard, &["\"storage_full\"", "disk is full", "nothing was changed", "\"incident\":\""]);
+    assert!(serving.get("/api/characters").matches("\"Large\"").count() == 1, "what is there is read");
+    drop(file);
+    std::fs::remove_file(&filler).unwrap();
+    assert!(create().starts_with("HTTP/1.1 201"));
+    serving.told_to_stop("-TERM");
+}
+
+/// A database that has grown to its quota says so, and not that the disk is full.
+#[test]
+fn a_quota_is_no_full_disk() {
+    let folder = TempDir::new().unwrap();
+    // So large already that not one table fits.
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    let database = folder.path().join("data/clotho.db");
+    let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    for sql in ["CREATE TABLE filler (bytes)", "INSERT INTO filler VALUES (zeroblob(1048576))"] {
+        diesel::sql_query(sql).execute(&mut conn).unwrap();
+    }
+    drop(conn);
+    let said = refused(clotho(folder.path()).env("CLOTHO_STORAGE__MAX_DATABASE_MB", "1"));
+    says(&said, &["quota", "storage.max_database_mb"]);
+    assert!(!said.contains("disk"), "{said}");
 }
 
 /// A default model that can be none is refused with its place, before anything is touched; what would have been right is

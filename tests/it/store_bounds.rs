@@ -233,14 +233,15 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.children(&held, node)?;
         reader.context_of(&held, node)?;
         let page = reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
-        reader.on_path(&held, held.session.head, &page.nodes.iter().collect::<Vec<_>>())?;
+        let ids: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
+        let spots = reader.spots(&held, &ids)?;
+        reader.on_path(&held, held.session.head, &spots)?;
         // Many nodes are asked for up to the next power of two; one is what a live event needs.
         reader.dress(vec![placed])?;
         reader.contexts(&held, held.session.head, None, 20)?;
         reader.tree_page(&held, 0, 20)?;
         reader.outline(&held)?;
-        reader.counts(&held)?;
-        reader.size(&held)?;
+        reader.turns(std::slice::from_ref(&held))?;
         reader.placeholders(&held)?;
         reader.is_on_path(&held, node, held.session.head)?;
         reader.operations(&held, 0, 50)?;

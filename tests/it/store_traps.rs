@@ -90,7 +90,7 @@ fn store_on_a_full_disk_loses_only_what_does_not_fit() {
     let results = in_one_group(&store, writes);
     let outcome = |result: &Result<Written, WriteError>| match result {
         Ok(_) => "kept",
-        Err(WriteError::Failed(StoreError::Full)) => "full",
+        Err(WriteError::Failed(StoreError::Quota)) => "full",
         Err(WriteError::Refused(Refusal::NotFound(_))) => "refused",
         other => panic!("{other:?}"),
     };
@@ -103,13 +103,13 @@ fn store_on_a_full_disk_loses_only_what_does_not_fit() {
     // Full for good: every write says so, every read goes on.
     let filler = "y".repeat(3_000);
     let last = (0..100).map(|_| store.try_message(say(&store, &begun, &filler))).find(Result::is_err).unwrap();
-    assert!(matches!(failed(last), StoreError::Full));
+    assert!(matches!(failed(last), StoreError::Quota), "the disk has room");
     let (actor, ignored) = (store.actor(), say(&store, &begun, &large));
     let swallowed = store.write(move |tx| {
         let _ = tx.message(&actor, &ignored);
         Ok(())
     });
-    assert!(matches!(failed(swallowed), StoreError::Full), "also where the caller pays no heed");
+    assert!(matches!(failed(swallowed), StoreError::Quota), "also where the caller pays no heed");
     let standing = children(&store, &begun);
     is_whole(&store, begun.session);
 

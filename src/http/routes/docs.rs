@@ -117,6 +117,11 @@ fn operation_html(html: &mut String, entry: &table::Entry, path: &str, operation
     if let Some(schema) = operation.pointer("/requestBody/content/application~1json/schema") {
         let _ = write!(html, "<p>Takes {}</p>", kind(schema));
     }
+    if let (Some(sends), Some(takes)) =
+        (operation.pointer("/x-websocket/sends"), operation.pointer("/x-websocket/takes"))
+    {
+        let _ = write!(html, "<p>Sends frames {}, takes frames {}</p>", kind(sends), kind(takes));
+    }
     for (status, answer) in operation.get("responses").and_then(Value::as_object).into_iter().flatten() {
         let shape = answer.pointer("/content/application~1json/schema").map(kind).unwrap_or_default();
         let about = escape(answer.get("description").and_then(Value::as_str).unwrap_or_default());

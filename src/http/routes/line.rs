@@ -2,26 +2,27 @@
 
 use actix_web::HttpRequest;
 
-use super::{Program, held, look, placed};
-use crate::http::answer::{Answer, Reply, has, tag};
+use super::{Program, held, look, placed, sight};
+use crate::http::answer::{Answer, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::limit;
-use crate::http::wire::messages::{Checkout, Head};
+use crate::http::wire::messages::{Checkout, Head, seen};
 use crate::http::wire::node::{ChatMessageNode, Trouble};
 use crate::http::wire::tree::{LineQuery, Projection, QuickReply};
 use crate::ids::NodeId;
-use crate::store::{Actor, Reader, Show};
-use crate::turn::Offered;
+use crate::store::{Actor, Held, Reader, Show};
+use crate::turn::{Offered, Tip, Turns};
 
 struct Line {
     items: Vec<ChatMessageNode>,
     next: Option<NodeId>,
     leaf: NodeId,
     op: i64,
+    tip: Option<Tip>,
 }
 
 /// The linear view: one page of the path to a leaf, oldest first.
@@ -37,42 +38,37 @@ pub async fn projection(
 ) -> Answer<Projection> {
     let limit = limit(query.0.limit, 50)?;
     let (leaf, before) = (query.0.leaf.map(|id| id.0), query.0.before.map(|id| id.0));
-    let (look, known, parameters) = (look(&app), request.headers().clone(), request.query_string().to_owned());
+    let (look, turns) = (look(&app), app.turns.clone());
     let show = if query.0.all { Show::All } else { Show::Enabled };
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let tag =
-            tag(&["line", &sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
         let leaf = leaf.unwrap_or(held.session.head);
         for node in [Some(leaf), before].into_iter().flatten() {
-            placed(reader, &held, node)?;
-        }
-        if has(&known, &tag) {
-            return Ok((tag, None));
+            placed(reader, held, node)?;
         }
         // A linear session ignores the flags in this view only (`domain.md` 2.14).
         let linear = held.session.mode == "linear" && show == Show::Enabled;
-        let page = reader.page(&held, leaf, before, limit, if linear { Show::Disabled } else { show })?;
+        let page = reader.page(held, leaf, before, limit, if linear { Show::Disabled } else { show })?;
         let items = reader.dress(page.nodes)?.into_iter().map(|dressed| look.in_line(dressed)).collect();
-        Ok::<_, ApiError>((tag, Some(Line { items, next: page.next, leaf, op: held.session.op })))
+        let tip = if before.is_some() { None } else { tip(&turns, reader, caller, sid, leaf) };
+        Ok(Line { items, next: page.next, leaf, op: held.session.op, tip })
     };
-    let (tag, line) = app.store.read(read).await?;
-    let Some(line) = line else { return Ok(Reply::unchanged(&tag)) };
-    let Offered { replies, problems } =
-        if before.is_some() { Offered::default() } else { offered(&app, caller, sid, line.leaf).await };
+    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    let tip = sight.seen.as_mut().and_then(|line| line.tip.take());
+    let Offered { replies, problems } = match tip {
+        Some(tip) => app.turns.offered(tip).await,
+        None => Offered::default(),
+    };
     let quick_replies = replies.into_iter().map(QuickReply::from).collect();
     let problems = problems.into_iter().map(Trouble::from).collect();
-    let Line { items, next, leaf, op } = line;
-    let body = Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies, problems };
-    Ok(Reply::ok(&body)?.tagged(&tag))
+    sight.shown(|Line { items, next, leaf, op, tip: _ }| {
+        Reply::ok(&Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies, problems })
+    })
 }
 
-/// What plugins offer at the end of the line. A plugin that fails here costs its buttons, not the page.
-async fn offered(app: &Program, caller: Caller, sid: Sid, leaf: NodeId) -> Offered {
-    app.turns.quick_replies(caller.0, sid.0, leaf).await.unwrap_or_else(|error| {
-        tracing::warn!(session = %sid.0, "no quick replies: {error}");
-        Offered::default()
-    })
+/// Where plugins are asked what they offer, of the same moment as the line. What fails here costs the buttons, not the page.
+fn tip(turns: &Turns, reader: &mut Reader<'_>, caller: Caller, sid: Sid, leaf: NodeId) -> Option<Tip> {
+    let read = turns.tip(reader, caller.0, sid.0, leaf);
+    read.inspect_err(|error| tracing::warn!(session = %sid.0, "no quick replies: {error}")).ok()
 }
 
 /// Moves HEAD: to the leaf last visited below a node, or exactly there.
@@ -81,7 +77,7 @@ async fn offered(app: &Program, caller: Caller, sid: Sid, leaf: NodeId) -> Offer
 /// The node is not there or still being generated, or HEAD is not where the caller saw it.
 pub async fn checkout(app: Program, caller: Caller, sid: Sid, body: Body<Checkout>) -> Answer<Head> {
     let (node, exact) = (body.0.node_id.0, body.0.exact);
-    let expected_leaf = body.0.expected_leaf_id.map(|id| id.0);
+    let expected_leaf = seen(body.0.expected_leaf_id, body.0.expected_op)?;
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
     let (op, leaf) = app.store.write(move |tx| tx.checkout(&actor, sid.0, node, exact)).await?;
     let read = move |reader: &mut Reader<'_>| {

@@ -25,7 +25,9 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::http::header;
 use actix_web::web::Data;
+use serde::Serialize;
 
+use super::answer::{Answer, Reply, has, has_any, tag};
 use super::caller::Caller;
 use super::error::ApiError;
 use super::query::{Nid, Sid};
@@ -70,6 +72,89 @@ pub fn shown(
 ) -> Result<Vec<ChatMessageNode>, ApiError> {
     let placed = reader.nodes(held, ids)?;
     Ok(reader.dress(placed)?.into_iter().map(|dressed| look.in_line(dressed)).collect())
+}
+
+/// What was read of a session, all of it at one moment.
+pub struct Sight<R> {
+    tag: String,
+    op: i64,
+    /// `None`: the client has it already.
+    seen: Option<R>,
+}
+
+/// Reads of a session what an address asks for, in one snapshot, unless the client has it already. The answer will be named
+/// by the operation that it was read at, and tagged (`docs/domain.md` 4).
+///
+/// # Errors
+/// The session is not there, or what `read` refuses.
+pub async fn sight<R, F>(
+    app: &Program,
+    request: &HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    read: F,
+) -> Result<Sight<R>, ApiError>
+where
+    R: Send + 'static,
+    F: FnOnce(&mut Reader<'_>, &Held) -> Result<R, ApiError> + Send + 'static,
+{
+    let around = around(app, sid);
+    let address = format!("{}?{}", request.path(), request.query_string());
+    let known = request.headers().clone();
+    let look = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        let op = held.session.op;
+        let tag = tag(&[&address, &op.to_string(), &around]);
+        if has(&known, &tag) {
+            return Ok(Sight { tag, op, seen: None });
+        }
+        // Whoever has anything at all must still hear that there is nothing at this address.
+        let seen = Some(read(reader, &held)?).filter(|_| !has_any(&known));
+        Ok(Sight { tag, op, seen })
+    };
+    app.store.read(look).await
+}
+
+impl<R> Sight<R> {
+    /// The answer that what was seen becomes; nothing new for one who has it.
+    ///
+    /// # Errors
+    /// It cannot be written, which is our own fault.
+    pub fn shown<T>(self, show: impl FnOnce(R) -> Answer<T>) -> Answer<T> {
+        let reply = match self.seen {
+            Some(seen) => show(seen)?.tagged(&self.tag),
+            None => Reply::unchanged(&self.tag),
+        };
+        Ok(reply.at(self.op))
+    }
+
+    /// What was seen as JSON.
+    ///
+    /// # Errors
+    /// As [`Sight::shown`].
+    pub fn json(self) -> Answer<R>
+    where
+        R: Serialize,
+    {
+        self.shown(|seen| Reply::ok(&seen))
+    }
+}
+
+/// What an answer depends on that no operation tells of: how texts are shown, the code of the plugins, and how much of the
+/// session's running replies has arrived.
+fn around(app: &App, sid: Sid) -> String {
+    let entries = app.catalogue.entries();
+    let code = entries.filter_map(|entry| entry.state.as_ref().ok().map(|loaded| loaded.code_hash().to_owned()));
+    let own = app.live.all_running().into_iter().filter(|running| running.session == sid.0);
+    let arrived = own.map(|running| {
+        running.look(|so_far| {
+            format!("{} {} {} {}", running.node, so_far.content.len(), so_far.reasoning.len(), so_far.phase)
+        })
+    });
+    let mut arrived: Vec<String> = arrived.collect();
+    arrived.sort();
+    let shown = app.config.generation.hide_tags.iter().cloned();
+    shown.chain(code).chain(arrived).map(|part| format!("{part}\n")).collect()
 }
 
 /// The reader's language: the first of `Accept-Language`, as far as it is a plain tag.

@@ -1,8 +1,10 @@
 //! One node, its other versions, what it does and why it exists.
 
+use actix_web::HttpRequest;
+
 use super::worlds::{delta_of, title_of};
-use super::{Program, held, look, placed, shown};
-use crate::http::answer::{Answer, Reply};
+use super::{Program, look, placed, shown, sight};
+use crate::http::answer::Answer;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Nid, Query, Sid};
@@ -11,7 +13,8 @@ use crate::http::wire::node::{Alternatives, NodeAnswer, NodeQuery};
 use crate::http::wire::turns::newest;
 use crate::http::wire::world::{DeltaShape, TraceShape, schemas};
 use crate::ids::NodeId;
-use crate::store::{Held, Reader};
+use crate::store::{Held, Placed, Reader};
+use crate::turn::read_trace;
 
 /// What comes with a node.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,60 +44,68 @@ impl Expand {
 ///
 /// # Errors
 /// It is not there.
-pub async fn node(app: Program, caller: Caller, sid: Sid, nid: Nid, query: Query<NodeQuery>) -> Answer<NodeAnswer> {
+pub async fn node(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    nid: Nid,
+    query: Query<NodeQuery>,
+) -> Answer<NodeAnswer> {
     let expand = Expand::read(query.0.expand.as_deref())?;
     let (look, catalogue) = (look(&app), app.catalogue.clone());
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let at = placed(reader, &held, nid.0)?;
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let at = placed(reader, held, nid.0)?;
         let (mut world, mut in_force, mut delta) = (None, None, None);
         if expand.world {
-            world = Some(reader.world(&held, &at)?.to_json());
+            world = Some(reader.world(held, &at)?.to_json());
             in_force = Some(schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id)));
         }
         if expand.delta {
-            delta = Some(delta_of(reader, &held, &at)?);
+            delta = Some(delta_of(reader, held, &at)?);
         }
-        let node = shown(reader, &held, &[nid.0], &look)?.pop().ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
-        Ok::<_, ApiError>(NodeAnswer { node, world, schemas: in_force, delta, trace: None })
+        let trace = if expand.trace { rebuilt(reader, held, &at)? } else { None };
+        let node = shown(reader, held, &[nid.0], &look)?.pop().ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
+        Ok(NodeAnswer { node, world, schemas: in_force, delta, trace })
     };
-    let mut answer = app.store.read(read).await?;
-    if expand.trace {
-        answer.trace = rebuilt(&app, caller, sid, nid).await?;
-    }
-    Reply::ok(&answer)
+    sight(&app, &request, caller, sid, read).await?.json()
 }
 
 /// The other versions of a node, and its replies if a model answers it.
 ///
 /// # Errors
 /// It is not there.
-pub async fn alternatives(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<Alternatives> {
+pub async fn alternatives(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    nid: Nid,
+) -> Answer<Alternatives> {
     let look = look(&app);
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let at = placed(reader, &held, nid.0)?;
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let at = placed(reader, held, nid.0)?;
         let siblings = reader.siblings(&at)?.ids;
         let parent = match at.node.parent {
-            Some(parent) => reader.node(&held, parent)?,
+            Some(parent) => reader.node(held, parent)?,
             None => None,
         };
         let remembered = parent.and_then(|parent| parent.node.remembered);
-        let selected_id = chosen(reader, &held, remembered, &siblings)?;
-        let replies = if at.node.is_context() { reader.generations(&held, nid.0)? } else { Vec::new() };
-        let remembered = reader.remembered(&held, &at, &replies)?;
+        let selected_id = chosen(reader, held, remembered, &siblings)?;
+        let replies = if at.node.is_context() { reader.generations(held, nid.0)? } else { Vec::new() };
+        let remembered = reader.remembered(held, &at, &replies)?;
         let replies: Vec<NodeId> = replies.iter().map(|reply| reply.node.id).collect();
-        let selected_generation_id = chosen(reader, &held, remembered, &replies)?;
-        Ok::<_, ApiError>(Alternatives {
+        let selected_generation_id = chosen(reader, held, remembered, &replies)?;
+        Ok(Alternatives {
             node_id: Id(nid.0),
             parent_id: at.node.parent.map(Id),
             selected_id,
-            items: shown(reader, &held, &siblings, &look)?,
-            generations: shown(reader, &held, &replies, &look)?,
+            items: shown(reader, held, &siblings, &look)?,
+            generations: shown(reader, held, &replies, &look)?,
             selected_generation_id,
         })
     };
-    Reply::ok(&app.store.read(read).await?)
+    sight(&app, &request, caller, sid, read).await?.json()
 }
 
 /// The one among some nodes that the session remembers, else the newest complete one.
@@ -114,31 +125,27 @@ fn chosen(
 ///
 /// # Errors
 /// It is not there.
-pub async fn delta(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<DeltaShape> {
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let at = placed(reader, &held, nid.0)?;
-        delta_of(reader, &held, &at)
+pub async fn delta(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<DeltaShape> {
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let at = placed(reader, held, nid.0)?;
+        delta_of(reader, held, &at)
     };
-    Reply::ok(&app.store.read(read).await?)
+    sight(&app, &request, caller, sid, read).await?.json()
 }
 
 /// Why a reply exists.
 ///
 /// # Errors
 /// The node is not there, or neither a model wrote it nor a plugin ran on it.
-pub async fn trace(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<TraceShape> {
-    let trace = rebuilt(&app, caller, sid, nid).await?;
-    Reply::ok(&trace.ok_or_else(|| ApiError::not_found("a trace of this message"))?)
+pub async fn trace(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<TraceShape> {
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let at = placed(reader, held, nid.0)?;
+        rebuilt(reader, held, &at)?.ok_or_else(|| ApiError::not_found("a trace of this message"))
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
 }
 
-async fn rebuilt(app: &Program, caller: Caller, sid: Sid, nid: Nid) -> Result<Option<TraceShape>, ApiError> {
-    let rebuilt = app.turns.trace(caller.0, sid.0, nid.0).await?;
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let at = placed(reader, &held, nid.0)?;
-        Ok::<_, ApiError>(reader.delta(&at)?)
-    };
-    let delta = app.store.read(read).await?;
-    Ok(TraceShape::new(rebuilt, &delta))
+fn rebuilt(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Option<TraceShape>, ApiError> {
+    let rebuilt = read_trace(reader, held, at)?;
+    Ok(TraceShape::new(rebuilt, &reader.delta(at)?))
 }

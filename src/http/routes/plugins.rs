@@ -45,5 +45,6 @@ pub async fn session_commands(
     let language = language(&request);
     let playing = session.plugins.iter().filter(|plugin| plugin.enabled);
     let loaded = playing.filter_map(|plugin| app.catalogue.get(&plugin.id));
-    Reply::ok(&List(loaded.flat_map(|loaded| commands(loaded.manifest(), &language)).collect()))
+    let list = List(loaded.flat_map(|loaded| commands(loaded.manifest(), &language)).collect());
+    Ok(Reply::ok(&list)?.at(session.op))
 }

@@ -1,6 +1,7 @@
 //! Searching over all branches.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Program;
@@ -12,15 +13,20 @@ use crate::http::query::Query;
 use crate::http::wire::ids::Id;
 use crate::http::wire::limit;
 use crate::http::wire::search::{Hit, Place, SearchAnswer, SearchQuery, Snippet, Total};
-use crate::ids::SessionId;
+use crate::ids::{NodeId, SessionId};
 use crate::search::{self, Found, SearchError};
-use crate::store::{Held, Placed, Reader};
+use crate::store::Reader;
 
-/// So many hits are looked at when the place in the tree counts, which the index does not know.
-const LOOKED_AT: usize = 2_000;
+/// So many hits are read from the index at once, at least.
+const FEWEST: usize = 32;
 
-/// A hit of the index with its snippet.
-type Piece = (search::Hit, search::Snippet);
+/// A hit of the index and what the tree knows of it.
+struct Seen {
+    hit: search::Hit,
+    session_title: String,
+    depth: i32,
+    on_trunk: bool,
+}
 
 /// What is found, with the piece that shows why.
 ///
@@ -32,23 +38,67 @@ pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> 
     let request = request(caller, &query.0)?;
     let place = query.0.place.unwrap_or(Place::All);
     let index = app.search.clone();
-    let wanted = if place == Place::All { limit } else { LOOKED_AT };
-    let found = tokio::task::spawn_blocking(move || hits(&index.find(&request), wanted)).await;
-    let (pieces, total) = found.map_err(ApiError::internal)??;
-    let all_seen = u64::try_from(pieces.len()).is_ok_and(|seen| seen == total);
-    let visible = app.search.progress().visible;
-    let read = move |reader: &mut Reader<'_>| {
-        let newest = reader.newest_cursor()?;
-        Ok::<_, ApiError>((dress(reader, caller, pieces, place)?, newest))
-    };
-    let (mut items, newest) = app.store.read(read).await?;
-    let total = match place {
-        Place::All => Total { value: total, exact: true },
-        _ => Total { value: u64::try_from(items.len()).unwrap_or(0), exact: all_seen },
-    };
-    items.truncate(limit);
+    let visible = index.progress().visible;
+    let found = tokio::task::spawn_blocking(move || index.find(&request)).await.map_err(ApiError::internal)?;
+    let found = Arc::new(found);
+    let newest = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await?;
+    let stale = visible < newest;
+    let (seen, total) = gather(&app, caller, &found, place, limit, stale).await?;
+    let show = move || seen.into_iter().map(|one| shape(&found, one)).collect();
+    let items = tokio::task::spawn_blocking(show).await.map_err(ApiError::internal)?;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Reply::ok(&SearchAnswer { items, total, stale: visible < newest, took_ms })
+    Reply::ok(&SearchAnswer { items, total, stale, took_ms })
+}
+
+/// Hits in their order until there are enough of them: the index knows neither the place in the tree nor what left it since,
+/// so as many are looked at as it takes.
+async fn gather(
+    app: &Program,
+    caller: Caller,
+    found: &Arc<Found>,
+    place: Place,
+    limit: usize,
+    stale: bool,
+) -> Result<(Vec<Seen>, Total), ApiError> {
+    let (mut kept, mut offset, mut fetch, mut gone) = (Vec::new(), 0, limit.max(FEWEST), 0);
+    loop {
+        let index = Arc::clone(found);
+        let page = tokio::task::spawn_blocking(move || index.page(offset, fetch)).await;
+        let page = page.map_err(ApiError::internal)??;
+        let (total, read) = (page.total, page.hits.len());
+        let known = app.store.read(move |reader| known(reader, caller, page.hits)).await?;
+        gone += read - known.len();
+        kept.extend(known.into_iter().filter(|one| fits(place, one.on_trunk)));
+        offset += read;
+        if read < fetch {
+            let value = count(kept.len());
+            kept.truncate(limit);
+            return Ok((kept, Total { value, exact: true }));
+        }
+        if kept.len() >= limit {
+            // Of what comes after these it is only known that the index has it.
+            let (value, exact) = match place {
+                Place::All => (total.saturating_sub(count(gone)), gone == 0 && !stale),
+                _ => (count(kept.len()), false),
+            };
+            kept.truncate(limit);
+            return Ok((kept, Total { value, exact }));
+        }
+        fetch *= 2;
+    }
+}
+
+fn count(things: usize) -> u64 {
+    u64::try_from(things).unwrap_or(u64::MAX)
+}
+
+fn fits(place: Place, on_trunk: bool) -> bool {
+    match place {
+        Place::All => true,
+        Place::Trunk => on_trunk,
+        Place::OffTrunk => !on_trunk,
+        Place::Stash => false,
+    }
 }
 
 fn request(caller: Caller, query: &SearchQuery) -> Result<search::Request, ApiError> {
@@ -71,60 +121,41 @@ fn time(field: &str, text: &str) -> Result<Time, ApiError> {
     stamp.map(|stamp| Time(stamp.as_millisecond())).map_err(|_| ApiError::invalid(field, message))
 }
 
-fn hits(found: &Found, wanted: usize) -> Result<(Vec<Piece>, u64), ApiError> {
-    let page = found.page(0, wanted)?;
-    let pieces = page.hits.into_iter().map(|hit| (hit.clone(), found.snippet(&hit))).collect();
-    Ok((pieces, page.total))
+/// What the tree knows of hits. What the index still has and the tree has no more is left out, and so is what the caller may
+/// not see: the index is asked for the caller's own, and the store is asked again.
+fn known(reader: &mut Reader<'_>, caller: Caller, hits: Vec<search::Hit>) -> Result<Vec<Seen>, ApiError> {
+    let mut sessions: HashMap<SessionId, Vec<NodeId>> = HashMap::new();
+    for hit in &hits {
+        sessions.entry(hit.session).or_default().push(hit.node);
+    }
+    let mut places: HashMap<NodeId, (i32, bool, String)> = HashMap::new();
+    for (session, ids) in sessions {
+        let Some(held) = reader.session(caller.0, session)? else { continue };
+        let spots = reader.spots(&held, &ids)?;
+        let trunk = reader.on_path(&held, held.session.head, &spots)?;
+        let title = held.session.title;
+        places.extend(spots.iter().map(|spot| (spot.id, (spot.depth, trunk.contains(&spot.id), title.clone()))));
+    }
+    let seen = hits.into_iter().filter_map(|hit| {
+        let (depth, on_trunk, session_title) = places.get(&hit.node)?.clone();
+        Some(Seen { hit, session_title, depth, on_trunk })
+    });
+    Ok(seen.collect())
 }
 
-/// Hits with what the tree knows of them. What the index still has and the tree has no more is left out, and so is what
-/// the caller may not see: the index is asked for the caller's own, and the store is asked again.
-fn dress(reader: &mut Reader<'_>, caller: Caller, pieces: Vec<Piece>, place: Place) -> Result<Vec<Hit>, ApiError> {
-    let mut sessions: HashMap<SessionId, Option<Held>> = HashMap::new();
-    let mut placed: Vec<(Piece, Placed)> = Vec::new();
-    for piece in pieces {
-        let session = piece.0.session;
-        if let std::collections::hash_map::Entry::Vacant(slot) = sessions.entry(session) {
-            slot.insert(reader.session(caller.0, session)?);
-        }
-        let Some(Some(held)) = sessions.get(&session) else { continue };
-        if let Some(at) = reader.node(held, piece.0.node)? {
-            placed.push((piece, at));
-        }
-    }
-    let mut trunks: HashMap<SessionId, std::collections::HashSet<i64>> = HashMap::new();
-    for (id, held) in sessions.iter().filter_map(|(id, held)| Some((id, held.as_ref()?))) {
-        let here: Vec<&Placed> = placed.iter().filter(|((hit, _), _)| hit.session == *id).map(|(_, at)| at).collect();
-        trunks.insert(*id, reader.on_path(held, held.session.head, &here)?);
-    }
-    let mut items = Vec::new();
-    for ((hit, snippet), at) in placed {
-        let Some(Some(held)) = sessions.get(&hit.session) else { continue };
-        let on_trunk = trunks.get(&hit.session).is_some_and(|trunk| trunk.contains(&at.n));
-        let fits = match place {
-            Place::All => true,
-            Place::Trunk => on_trunk,
-            Place::OffTrunk => !on_trunk,
-            Place::Stash => false,
-        };
-        if fits {
-            items.push(shape(&hit, snippet, held, &at, on_trunk));
-        }
-    }
-    Ok(items)
-}
-
-fn shape(hit: &search::Hit, snippet: search::Snippet, held: &Held, at: &Placed, on_trunk: bool) -> Hit {
+fn shape(found: &Found, seen: Seen) -> Hit {
+    let Seen { hit, session_title, depth, on_trunk } = seen;
+    let snippet = found.snippet(&hit);
     Hit {
         session_id: Id(hit.session),
-        session_title: held.session.title.clone(),
+        session_title,
         node_id: Id(hit.node),
         role: hit.role.into(),
-        name: at.node.name.clone(),
+        name: Some(hit.name).filter(|name| !name.is_empty()),
         snippet: Snippet { text: snippet.text, marks: snippet.marks.iter().map(|(a, b)| [*a, *b]).collect() },
-        depth: at.node.depth,
+        depth,
         on_trunk,
-        timestamp: at.node.created.to_string(),
+        timestamp: hit.time.to_string(),
         score: hit.score,
     }
 }

@@ -11,7 +11,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{Pid, Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
-use crate::http::wire::sessions::{Counts, NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
+use crate::http::wire::sessions::{NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
 use crate::http::wire::words::Mode;
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PersonaId;
@@ -30,9 +30,10 @@ pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answ
     let look = look(&app);
     let read = move |reader: &mut Reader<'_>| {
         let held = reader.sessions(caller.0, skip, limit + 1)?;
-        let sessions = held.iter().map(|held| {
+        let turns = reader.turns(&held)?;
+        let sessions = held.iter().zip(turns).map(|(held, turns)| {
             let preview = preview(reader, held, &look)?;
-            Ok::<_, ApiError>(Session { preview, ..Session::short(&held.session) })
+            Ok::<_, ApiError>(Session { preview, ..Session::short(held, turns) })
         });
         sessions.collect::<Result<Vec<_>, _>>()
     };
@@ -71,7 +72,7 @@ pub async fn create(app: Program, caller: Caller, body: Body<NewSession>) -> Ans
     Reply::created(&load(&app, caller, Sid(id)).await?)
 }
 
-/// One session with its counts.
+/// One session.
 ///
 /// # Errors
 /// It is not there.
@@ -160,10 +161,8 @@ async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> 
             let held = held(reader, caller, sid)?;
             let (head, root) = (held.session.head, held.session.root);
             let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
-            let turns = reader.node(&held, head)?.map_or(0, |placed| placed.node.turn);
-            let counts = reader.counts(&held)?;
-            let counts = Counts { nodes: counts.nodes, branches: counts.leaves, turns: turns.into() };
-            Ok(Session { context_node_id: Some(Id(context)), counts: Some(counts), ..Session::short(&held.session) })
+            let turns = reader.turns(std::slice::from_ref(&held))?.first().copied().unwrap_or(0);
+            Ok(Session { context_node_id: Some(Id(context)), ..Session::short(&held, turns) })
         })
         .await
 }

@@ -3,8 +3,8 @@
 use actix_web::HttpRequest;
 use indexmap::IndexMap;
 
-use super::{Program, held, look};
-use crate::http::answer::{Answer, Reply, has, tag, write};
+use super::{Program, held, look, sight};
+use crate::http::answer::{Answer, Reply, write};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
 use crate::http::query::{Query, Sid};
@@ -38,28 +38,17 @@ pub async fn tree(
         Some(cursor) => Some(read_cursor(cursor)?),
         None => None,
     };
-    let (shape, parameters) = (query.0.shape.unwrap_or_default(), request.query_string().to_owned());
-    let known = request.headers().clone();
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let tag =
-            tag(&["tree", &sid.0.to_string(), &held.session.op.to_string(), &parameters, &look.hide_tags.join(",")]);
-        if has(&known, &tag) {
-            return Ok((tag, None));
-        }
-        let json = match (shape, after) {
-            (Shape::Skeleton, _) => skeleton(reader, &held, &look)?,
-            (Shape::Full, Some(after)) => page(reader, &held, &look, after, limit)?,
-            (Shape::Full, None) => whole(reader, &held, &look)?,
-        };
-        Ok::<_, ApiError>((tag, Some(json)))
+    let shape = query.0.shape.unwrap_or_default();
+    let read = move |reader: &mut Reader<'_>, held: &Held| match (shape, after) {
+        (Shape::Skeleton, _) => skeleton(reader, held, &look),
+        (Shape::Full, Some(after)) => page(reader, held, &look, after, limit),
+        (Shape::Full, None) => whole(reader, held, &look),
     };
-    let (tag, json) = app.store.read(read).await?;
-    Ok(json.map_or_else(|| Reply::unchanged(&tag), |json| Reply::written(json).tagged(&tag)))
+    sight(&app, &request, caller, sid, read).await?.shown(|json| Ok(Reply::written(json)))
 }
 
 fn whole(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>, ApiError> {
-    let size = reader.size(held)?;
+    let size = held.counts.nodes + 1;
     if size > WHOLE {
         let error = ApiError::new(Code::TooLarge, format!("the tree has {size} nodes, more than one answer holds"));
         let hint = "ask for ?shape=skeleton, or for pages: ?cursor= first, then what \"next\" says";

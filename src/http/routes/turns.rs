@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use actix_web::HttpRequest;
 
-use super::{Program, held, placed};
+use super::{Program, placed, sight};
 use crate::http::answer::{Answer, Reply};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -28,21 +28,20 @@ pub async fn turns(
     sid: Sid,
     query: Query<LineQuery>,
 ) -> Answer<List<Turn>> {
-    let limit = limit(query.0.limit, MOST)?;
-    let query = query.0;
-    let read = move |reader: &mut Reader<'_>| {
-        let (held, leaf, page) = contexts(reader, caller, sid, &query, limit)?;
-        let mut before = above(reader, &held, &page)?;
+    let (limit, query) = (limit(query.0.limit, MOST)?, query.0);
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let (leaf, page) = contexts(reader, held, &query, limit)?;
+        let mut before = above(reader, held, &page)?;
         let way = page.nodes.iter().skip(1).map(|next| Some(next.node.id)).chain([None]);
         let mut turns = Vec::new();
         for (context, next) in page.nodes.iter().zip(way) {
-            turns.push(turn(reader, &held, context, before, next.unwrap_or(leaf))?);
+            turns.push(turn(reader, held, context, before, next.unwrap_or(leaf))?);
             before = Some(Id(context.node.id));
         }
-        Ok::<_, ApiError>((turns, page.next))
+        Ok((turns, page.next))
     };
-    let (turns, next) = app.store.read(read).await?;
-    Ok(Reply::ok(&List(turns))?.next(next_address(&request, next)))
+    let sight = sight(&app, &request, caller, sid, read).await?;
+    sight.shown(|(turns, next)| Ok(Reply::ok(&List(turns))?.next(next_address(&request, next))))
 }
 
 /// The context nodes from the root to a leaf.
@@ -56,38 +55,29 @@ pub async fn context_path(
     sid: Sid,
     query: Query<LineQuery>,
 ) -> Answer<List<ContextStop>> {
-    let limit = limit(query.0.limit, MOST)?;
-    let query = query.0;
-    let read = move |reader: &mut Reader<'_>| {
-        let (held, _, page) = contexts(reader, caller, sid, &query, limit)?;
-        let mut before = above(reader, &held, &page)?;
+    let (limit, query) = (limit(query.0.limit, MOST)?, query.0);
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let (_, page) = contexts(reader, held, &query, limit)?;
+        let mut before = above(reader, held, &page)?;
         let last = page.nodes.last().map(|placed| placed.node.id).filter(|_| query.before.is_none());
         let mut stops = Vec::new();
         for context in &page.nodes {
             stops.push(ContextStop::new(context, before, Some(context.node.id) == last));
             before = Some(Id(context.node.id));
         }
-        Ok::<_, ApiError>((stops, page.next))
+        Ok((stops, page.next))
     };
-    let (stops, next) = app.store.read(read).await?;
-    Ok(Reply::ok(&List(stops))?.next(next_address(&request, next)))
+    let sight = sight(&app, &request, caller, sid, read).await?;
+    sight.shown(|(stops, next)| Ok(Reply::ok(&List(stops))?.next(next_address(&request, next))))
 }
 
-fn contexts(
-    reader: &mut Reader<'_>,
-    caller: Caller,
-    sid: Sid,
-    query: &LineQuery,
-    limit: i64,
-) -> Result<(Held, NodeId, Page), ApiError> {
-    let held = held(reader, caller, sid)?;
+fn contexts(reader: &mut Reader<'_>, held: &Held, query: &LineQuery, limit: i64) -> Result<(NodeId, Page), ApiError> {
     let leaf = query.leaf.map_or(held.session.head, |id| id.0);
     let before = query.before.map(|id| id.0);
     for node in [Some(leaf), before].into_iter().flatten() {
-        placed(reader, &held, node)?;
+        placed(reader, held, node)?;
     }
-    let page = reader.contexts(&held, leaf, before, limit)?;
-    Ok((held, leaf, page))
+    Ok((leaf, reader.contexts(held, leaf, before, limit)?))
 }
 
 /// The context node above the first of a page.

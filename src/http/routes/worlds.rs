@@ -1,15 +1,17 @@
 //! The world at a node, what a line changed in it, and changing it by hand.
 
+use actix_web::HttpRequest;
+
 use super::messages::answer;
-use super::{Program, held, placed};
-use crate::http::answer::{Answer, Reply};
+use super::{Program, placed, sight};
+use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Nid, Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::limit;
-use crate::http::wire::messages::Started;
+use crate::http::wire::messages::{Started, seen};
 use crate::http::wire::tree::LineQuery;
 use crate::http::wire::world::{DeltaShape, Deltas, NodeDelta, WorldAnswer, WorldChange, schemas};
 use crate::plugin::Catalogue;
@@ -23,16 +25,15 @@ const OPERATIONS: usize = 256;
 ///
 /// # Errors
 /// The node is not there.
-pub async fn world(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<WorldAnswer> {
+pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<WorldAnswer> {
     let catalogue = app.catalogue.clone();
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let at = placed(reader, &held, nid.0)?;
-        let world = reader.world(&held, &at)?.to_json();
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let at = placed(reader, held, nid.0)?;
+        let world = reader.world(held, &at)?.to_json();
         let schemas = schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id));
-        Ok::<_, ApiError>(WorldAnswer { node_id: Id(nid.0), world, schemas })
+        Ok(WorldAnswer { node_id: Id(nid.0), world, schemas })
     };
-    Reply::ok(&app.store.read(read).await?)
+    sight(&app, &request, caller, sid, read).await?.json()
 }
 
 /// What the nodes of one page of a line do to the world, oldest first; those that do nothing are left out. One question
@@ -40,27 +41,32 @@ pub async fn world(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<W
 ///
 /// # Errors
 /// The session or a node is not there.
-pub async fn deltas(app: Program, caller: Caller, sid: Sid, query: Query<LineQuery>) -> Answer<Deltas> {
+pub async fn deltas(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<LineQuery>,
+) -> Answer<Deltas> {
     let limit = limit(query.0.limit, 50)?;
     let (leaf, before) = (query.0.leaf.map(|id| id.0), query.0.before.map(|id| id.0));
     let show = if query.0.all { Show::All } else { Show::Enabled };
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, sid)?;
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
         let leaf = leaf.unwrap_or(held.session.head);
         for node in [Some(leaf), before].into_iter().flatten() {
-            placed(reader, &held, node)?;
+            placed(reader, held, node)?;
         }
-        let page = reader.page(&held, leaf, before, limit, show)?;
+        let page = reader.page(held, leaf, before, limit, show)?;
         let mut items = Vec::new();
         for at in &page.nodes {
-            let delta = delta_of(reader, &held, at)?;
+            let delta = delta_of(reader, held, at)?;
             if !delta.is_empty() {
                 items.push(NodeDelta { node_id: Id(at.node.id), delta });
             }
         }
-        Ok::<_, ApiError>(Deltas { items, next: page.next.map(Id), leaf_id: Id(leaf), op: held.session.op })
+        Ok(Deltas { items, next: page.next.map(Id), leaf_id: Id(leaf), op: held.session.op })
     };
-    Reply::ok(&app.store.read(read).await?)
+    sight(&app, &request, caller, sid, read).await?.json()
 }
 
 /// Changes the world by hand: a hidden node below this one.
@@ -69,7 +75,7 @@ pub async fn deltas(app: Program, caller: Caller, sid: Sid, query: Query<LineQue
 /// The node is not there, or an operation does not fit.
 pub async fn change(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<WorldChange>) -> Answer<Started> {
     let operations = operations(&body.0)?;
-    let expected = body.0.expected_leaf_id.map(|id| id.0);
+    let expected = seen(body.0.expected_leaf_id, body.0.expected_op)?;
     let started = app.turns.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
     answer(&app, caller, sid, started).await
 }

@@ -2,20 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
-use super::ids::{Id, NodeRef};
+use super::ids::NodeRef;
 use super::node::ChatMessageNode;
 use super::tree::OperationShape;
 use super::words::Effects;
 use super::world::DeltaShape;
 use crate::http::error::{ApiError, ErrorFields};
 
-/// A frame to a client.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all_fields = "camelCase")]
+/// A frame to a client. One whose `type` a client does not know it passes over.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ServerFrame)]
+#[serde(tag = "type")]
 pub enum Event {
     /// The first frame: where the session stands.
-    #[serde(rename = "hello")]
+    #[serde(rename = "hello", rename_all = "camelCase")]
     Hello {
         /// The newest operation.
         op: i64,
@@ -23,7 +25,7 @@ pub enum Event {
         leaf_id: NodeRef,
     },
     /// A node came: complete, or a placeholder.
-    #[serde(rename = "node.created")]
+    #[serde(rename = "node.created", rename_all = "camelCase")]
     Created {
         /// The operation.
         op: i64,
@@ -34,15 +36,16 @@ pub enum Event {
     #[serde(rename = "node.content.updated")]
     Grown(Chunk),
     /// A reply reached another phase.
-    #[serde(rename = "node.progress")]
+    #[serde(rename = "node.progress", rename_all = "camelCase")]
     Progress {
         /// The node.
         id: NodeRef,
         /// `waiting`, `thinking` or `streaming`.
+        #[schema(value_type = String)]
         phase: &'static str,
     },
     /// A reply is over, well or not.
-    #[serde(rename = "node.completed")]
+    #[serde(rename = "node.completed", rename_all = "camelCase")]
     Completed {
         /// The operation.
         op: i64,
@@ -52,7 +55,7 @@ pub enum Event {
         world_delta: DeltaShape,
     },
     /// Nodes were enabled, disabled, muted or rated.
-    #[serde(rename = "node.state.updated")]
+    #[serde(rename = "node.state.updated", rename_all = "camelCase")]
     State {
         /// The operation.
         op: i64,
@@ -61,7 +64,7 @@ pub enum Event {
         states: States,
     },
     /// HEAD moved.
-    #[serde(rename = "head.moved")]
+    #[serde(rename = "head.moved", rename_all = "camelCase")]
     HeadMoved {
         /// The operation.
         op: i64,
@@ -71,7 +74,7 @@ pub enum Event {
         context_node_id: Option<NodeRef>,
     },
     /// Nodes hang elsewhere, or left or rejoined the tree.
-    #[serde(rename = "tree.changed")]
+    #[serde(rename = "tree.changed", rename_all = "camelCase")]
     TreeChanged {
         /// The operation.
         op: i64,
@@ -79,7 +82,7 @@ pub enum Event {
         operation: OperationShape,
     },
     /// Title or settings changed.
-    #[serde(rename = "session.updated")]
+    #[serde(rename = "session.updated", rename_all = "camelCase")]
     SessionUpdated {
         /// The operation.
         op: i64,
@@ -87,13 +90,14 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<String>,
         /// What changed, by the names of a session's fields.
+        #[schema(value_type = Object)]
         session: Map<String, Value>,
     },
     /// Answers a ping.
     #[serde(rename = "pong")]
     Pong,
     /// A frame of the client was not understood, or the session is gone.
-    #[serde(rename = "error")]
+    #[serde(rename = "error", rename_all = "camelCase")]
     Error {
         /// What is wrong.
         error: ErrorFields,
@@ -101,7 +105,7 @@ pub enum Event {
 }
 
 /// A piece of a running reply.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Chunk {
     /// The node.
@@ -119,12 +123,13 @@ pub struct Chunk {
 }
 
 /// One or many nodes whose state changed. Many have `ids`, and the values where they are the same for all.
-#[derive(Debug, Serialize)]
-#[serde(untagged, rename_all_fields = "camelCase")]
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
 pub enum States {
     /// One.
     One(State),
     /// Many.
+    #[serde(rename_all = "camelCase")]
     Many {
         /// The nodes.
         ids: Vec<NodeRef>,
@@ -140,7 +145,7 @@ pub enum States {
 }
 
 /// How a node stands.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
     /// The node.
@@ -154,7 +159,7 @@ pub struct State {
 }
 
 /// A frame from a client. A plain struct and not a tagged enum, because a number inside one would not be read.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClientFrame {
     /// `resume`, `typing` or `ping`.
@@ -162,7 +167,7 @@ pub struct ClientFrame {
     pub kind: String,
     /// The node to resume.
     #[serde(default)]
-    pub id: Option<Id<crate::ids::NodeId>>,
+    pub id: Option<NodeRef>,
     /// How much of its text the client has, in UTF-16 code units.
     #[serde(default)]
     pub offset: Option<usize>,

@@ -16,6 +16,7 @@ use super::sessions::model;
 use super::words::{Effects, OnStale, Role};
 use super::{given, objects};
 use crate::http::error::{ApiError, Code};
+use crate::store::Seen;
 use crate::turn;
 
 /// The most replies at once.
@@ -38,7 +39,8 @@ pub enum Wish {
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Generate {
-    /// How many; 1 unless said.
+    /// How many, 1 to 16; 1 unless said.
+    #[schema(minimum = 1, maximum = 16)]
     pub n: Option<u32>,
     /// Another model than the session's.
     pub model: Option<String>,
@@ -75,6 +77,9 @@ pub struct NewMessage {
     /// Where the writer saw HEAD.
     #[serde(default)]
     pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the writer saw.
+    #[serde(default)]
+    pub expected_op: Option<i64>,
     /// What if it is not there; `refuse` unless said.
     #[serde(default)]
     pub on_stale: Option<OnStale>,
@@ -84,7 +89,8 @@ pub struct NewMessage {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Reroll {
-    /// How many; 1 unless said.
+    /// How many, 1 to 16; 1 unless said.
+    #[schema(minimum = 1, maximum = 16)]
     pub n: Option<u32>,
     /// Another model than the session's.
     pub model: Option<String>,
@@ -97,6 +103,8 @@ pub struct Reroll {
     pub move_head: Option<bool>,
     /// Where the writer saw HEAD.
     pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the writer saw.
+    pub expected_op: Option<i64>,
 }
 
 /// A new version of a message.
@@ -117,6 +125,9 @@ pub struct Edit {
     /// Where the writer saw HEAD.
     #[serde(default)]
     pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the writer saw.
+    #[serde(default)]
+    pub expected_op: Option<i64>,
 }
 
 /// What a request began.
@@ -142,6 +153,9 @@ pub struct Checkout {
     /// Where the writer saw HEAD.
     #[serde(default)]
     pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the writer saw.
+    #[serde(default)]
+    pub expected_op: Option<i64>,
 }
 
 /// Where HEAD is.
@@ -166,7 +180,7 @@ pub struct NodeState {
     pub effects: Option<Effects>,
     /// Stars, 1 to 5; null takes them away.
     #[serde(deserialize_with = "given")]
-    #[schema(value_type = Option<u8>)]
+    #[schema(value_type = Option<u8>, minimum = 1, maximum = 5)]
     pub rating: Option<Option<u8>>,
 }
 
@@ -280,9 +294,23 @@ impl NewMessage {
             persona: self.persona_id.map(|id| id.0),
             generate: self.generate.map_or(Ok(None), Wish::read)?,
             move_head: self.move_head.unwrap_or(true),
-            expected_leaf: self.expected_leaf_id.map(|id| id.0),
+            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
             on_stale: self.on_stale.unwrap_or(OnStale::Refuse).into(),
         })
+    }
+}
+
+/// What a writer saw: where HEAD stood, or the newest operation.
+///
+/// # Errors
+/// Both are named: it would not be clear which of them counts.
+pub fn seen(leaf: Option<NodeRef>, op: Option<i64>) -> Result<Option<Seen>, ApiError> {
+    match (leaf, op) {
+        (Some(_), Some(_)) => {
+            Err(ApiError::invalid("expectedOp", "either expectedLeafId or expectedOp is expected, not both"))
+        }
+        (Some(leaf), None) => Ok(Some(Seen::Leaf(leaf.0))),
+        (None, op) => Ok(op.map(Seen::Op)),
     }
 }
 
@@ -298,7 +326,7 @@ impl Edit {
             carry: self.carry,
             generate: self.generate.map(Wish::read).transpose()?,
             move_head: self.move_head.unwrap_or(true),
-            expected_leaf: self.expected_leaf_id.map(|id| id.0),
+            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
         })
     }
 }

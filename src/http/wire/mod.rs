@@ -92,6 +92,7 @@ pub const MOST: u32 = 500;
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// How many things, 1 to 500; 50 unless said.
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
     /// What `next` of the page before said.
     pub cursor: Option<String>,

@@ -31,6 +31,7 @@ pub struct SearchQuery {
     /// Only before this time, in ISO 8601.
     pub before: Option<String>,
     /// How many, 1 to 500; 50 unless said.
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 

@@ -8,6 +8,7 @@ use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, SessionRef, UserRef};
 use super::words::Mode;
 use super::{given, some_objects};
 use crate::http::error::ApiError;
+use crate::store::Held;
 use crate::tree;
 use crate::turn::PluginChoice;
 
@@ -50,9 +51,8 @@ pub struct Session {
     pub params: Map<String, Value>,
     /// Its plugins.
     pub plugins: Vec<PluginSetting>,
-    /// How much there is; only in the answer for one session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub counts: Option<Counts>,
+    /// How much there is.
+    pub counts: Counts,
     /// How its newest message begins, as shown; only in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
@@ -149,8 +149,10 @@ pub struct PluginsSet {
 }
 
 impl Session {
-    /// A session without what only the answer for one has.
-    pub fn short(session: &tree::Session) -> Self {
+    /// A session without what only the answer for one has; `turns` lead to its HEAD.
+    pub fn short(held: &Held, turns: i32) -> Self {
+        let session = &held.session;
+        let counts = Counts { nodes: held.counts.nodes, branches: held.counts.leaves, turns: turns.into() };
         Self {
             id: Id(session.id),
             title: session.title.clone(),
@@ -165,7 +167,7 @@ impl Session {
             model: session.model.clone(),
             params: session.params.clone(),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
-            counts: None,
+            counts,
             preview: None,
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),

@@ -188,6 +188,7 @@ pub struct TreeQuery {
     /// Pages of a whole tree: empty for the first, then what `next` said.
     pub cursor: Option<String>,
     /// How many nodes a page has, 1 to 500; 500 unless said.
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
@@ -238,6 +239,7 @@ pub struct LineQuery {
     #[param(value_type = Option<String>)]
     pub before: Option<NodeRef>,
     /// How many, 1 to 500.
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
     /// With disabled and `change` nodes and the root.
     pub all: bool,
@@ -281,6 +283,7 @@ pub struct OperationsQuery {
     /// Only what comes after this number.
     pub since: Option<i64>,
     /// How many, 1 to 500; 50 unless said.
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 

@@ -184,6 +184,8 @@ pub struct WorldChange {
     pub operations: Vec<Value>,
     /// Where the writer saw HEAD.
     pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the writer saw.
+    pub expected_op: Option<i64>,
 }
 
 impl DeltaShape {

@@ -9,6 +9,7 @@ use diesel::prelude::*;
 use super::play::{Play, ids};
 use super::*;
 use crate::support::client::{Ask, Heard};
+use crate::support::story::Story;
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
@@ -42,12 +43,6 @@ async fn a_key_acts_once() {
     assert!(!is_replayed(&keyed(&play, "k-2", &body).send().await));
     play.post("message", body.clone()).await;
     assert_eq!(written(&play, &parent).await, 3);
-    // A refusal that says what is wrong with the request is its answer too.
-    let wrong = json!({"parentId": parent, "content": ""});
-    assert!(!is_replayed(&keyed(&play, "k-3", &wrong).send().await));
-    let again = keyed(&play, "k-3", &wrong).send().await;
-    assert!(is_replayed(&again));
-    again.refused("invalid");
     let play = play.restart().await;
     let again = keyed(&play, "k-1", &body).send().await;
     assert!(is_replayed(&again) && again.body == first.body, "also after a restart");
@@ -83,6 +78,42 @@ async fn requests_with_one_key_at_once_act_once() {
     let heard = futures_util::future::join_all((0..8).map(|_| keyed(&play, "k", &body).send())).await;
     assert_eq!(heard.iter().filter(|heard| !is_replayed(heard)).count(), 1);
     assert!(heard.iter().all(|one| one.status == 201 && one.body == heard[0].body));
+    assert_eq!(written(&play, &parent).await, 1);
+}
+
+/// A refusal has done nothing and does not use its key up: it is said again, and the corrected request may have the key.
+/// From then on the key is that request's.
+#[tokio::test]
+async fn a_refusal_leaves_the_key() {
+    let script = "fn on_input(ctx) { if ctx.text == \"no\" { ctx.fail(\"Not that.\"); } }";
+    let manifest = "id = \"picky\"\nversion = \"1.0.0\"\ntitle = \"Picky\"\napi = \"1\"\n\n[permissions]\nrequest = [\"input.stop\"]\n";
+    let setup = TestApp::with().plugin("picky", &[("plugin.toml", manifest), ("main.rhai", script)]);
+    let play = Play::with(setup, json!({"plugins": [{"id": "picky"}]})).await;
+    let parent = play.head().await;
+    let text = |parent: &str, content: &str| json!({"parentId": parent, "content": content});
+    for (wrong, code) in [
+        (text(&parent, ""), "invalid"),
+        (json!({"parentId": parent, "contnet": "Right."}), "invalid"),
+        (text("018f3e2a-0000-7000-8000-0000000000aa", "Right."), "not_found"),
+        (text(&parent, "no"), "input_refused"),
+        (text(&parent, &"x".repeat(300 << 10)), "too_large"),
+    ] {
+        for _ in 0..2 {
+            let heard = keyed(&play, "k", &wrong).send().await;
+            assert!(!is_replayed(&heard));
+            heard.refused(code);
+        }
+    }
+    assert_eq!(written(&play, &parent).await, 0);
+    let right = text(&parent, "Right.");
+    let first = keyed(&play, "k", &right).send().await;
+    assert!(first.status == 201 && !is_replayed(&first));
+    let again = keyed(&play, "k", &right).send().await;
+    assert!(is_replayed(&again) && again.body == first.body);
+    assert_eq!(
+        keyed(&play, "k", &text(&parent, "")).send().await.refused("invalid")["details"]["field"],
+        "Idempotency-Key"
+    );
     assert_eq!(written(&play, &parent).await, 1);
 }
 
@@ -194,7 +225,12 @@ async fn a_key_is_kept_for_a_day() {
 async fn what_one_has_is_not_sent_again() {
     let play = Play::start().await;
     let said = play.say("Hi.").await;
-    for path in ["tree", "tree?shape=skeleton", "tree?cursor=&limit=2", "projection", "projection?limit=1&all=1"] {
+    let node = format!("node/{}", said.reply);
+    let parts = ["", "?expand=world,delta,trace", "/alternatives", "/world", "/delta", "/trace"];
+    let parts = parts.map(|part| format!("{node}{part}"));
+    let whole = ["tree", "tree?shape=skeleton", "tree?cursor=&limit=2", "projection", "projection?limit=1&all=1"];
+    let turns = ["turns", "turns?limit=1", "context-path", "deltas"];
+    for path in whole.into_iter().chain(turns).chain(parts.iter().map(String::as_str)) {
         let ask = |tag: Option<&str>| {
             let ask = play.app.ask("GET", &play.chat(path));
             tag.map_or(ask.clone(), |tag| ask.header("if-none-match", tag)).send()
@@ -212,6 +248,9 @@ async fn what_one_has_is_not_sent_again() {
         assert_ne!(changed.header("etag"), Some(tag.as_str()));
         play.checkout(&said.reply, true).await;
     }
+    // Whoever has anything at all is still told that there is nothing here.
+    let nowhere = play.app.ask("GET", &play.chat("node/018f3e2a-0000-7000-8000-0000000000aa"));
+    nowhere.header("if-none-match", "*").send().await.refused("not_found");
     // Tags of one address say nothing about another.
     let tag = |heard: &Heard| heard.header("etag").unwrap().to_owned();
     let (tree, line) = (play.app.ask("GET", &play.chat("tree")), play.app.ask("GET", &play.chat("projection")));
@@ -219,6 +258,82 @@ async fn what_one_has_is_not_sent_again() {
     let foreign = play.app.ask("GET", &play.chat("projection?limit=1")).header("if-none-match", &line);
     assert_eq!(foreign.send().await.status, 200);
     assert_eq!(play.app.ask("GET", &play.chat("projection")).header("if-none-match", &tree).send().await.status, 200);
+}
+
+/// `domain.md` 4: what is read belongs to one moment, and the answer names it.
+#[tokio::test]
+async fn answers_name_their_operation() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let op = play.session().await["op"].to_string();
+    let node = format!("node/{}", said.reply);
+    let whole = format!("{node}?expand=world,delta,trace");
+    let parts = ["/alternatives", "/world", "/delta", "/trace"].map(|part| format!("{node}{part}"));
+    for path in ["turns", "context-path", "deltas", "commands", &node, &whole]
+        .into_iter()
+        .chain(parts.iter().map(String::as_str))
+    {
+        let heard = play.app.ask("GET", &play.chat(path)).send().await;
+        assert_eq!((heard.status, heard.header("clotho-op")), (200, Some(op.as_str())), "{path}");
+    }
+    let whole = play.get(&whole).await;
+    assert_eq!(whole["trace"], play.get(&parts[3]).await);
+    assert_eq!(whole["delta"], play.get(&parts[2]).await);
+}
+
+/// What has arrived of a running reply is told by no operation, and is something new all the same.
+#[tokio::test]
+async fn a_running_reply_is_new_with_each_piece() {
+    let play = Play::start().await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["One. ", "Two. ", "Three."]).gated(&gate));
+    let parent = play.head().await;
+    let started = play.post("message", json!({"parentId": parent, "content": "Hi.", "generate": true})).await;
+    let (user, reply) = (id(&started["node"]), id(&started["generations"][0]));
+    let app = play.app.inside();
+    let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
+    gate.release(1);
+    story.reads(reply.parse().unwrap(), "One. ").await;
+    for (path, so_far) in
+        [(format!("node/{reply}"), "One. Two. "), (format!("node/{user}/alternatives"), "One. Two. Three.")]
+    {
+        let ask = |tag: &str| play.app.ask("GET", &play.chat(&path)).header("if-none-match", tag).send();
+        let tag = ask("\"none\"").await.header("etag").unwrap().to_owned();
+        assert_eq!(ask(&tag).await.status, 304, "{path}");
+        gate.release(1);
+        story.reads(reply.parse().unwrap(), so_far).await;
+        let heard = ask(&tag).await;
+        assert!(heard.status == 200 && heard.text().contains(so_far), "{path}: {}", heard.text());
+    }
+    gate.open();
+    play.done(&reply).await;
+}
+
+/// S4-39: what plugins say at a place is of their code: a tag from before an update does not hold after it.
+#[tokio::test]
+async fn new_code_of_a_plugin_is_a_new_answer() {
+    let manifest = "id = \"offer\"\nversion = \"1.0.0\"\ntitle = \"Offer\"\napi = \"1\"\n";
+    let files = |word: &str| {
+        let script = format!("fn quick_replies(ctx) {{ [#{{ label: \"{word}\", send: \"{word}\" }}] }}");
+        [("plugin.toml", manifest.to_owned()), ("main.rhai", script)]
+    };
+    let put = |setup: Setup, word: &str| {
+        let files = files(word);
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        setup.plugin("offer", &files)
+    };
+    let play = Play::with(put(TestApp::with(), "before"), json!({"plugins": [{"id": "offer"}]})).await;
+    let first = play.app.ask("GET", &play.chat("projection")).send().await;
+    assert_eq!(first.json()["quickReplies"][0]["send"], "before");
+    let tag = first.header("etag").unwrap().to_owned();
+    let Play { app, sid } = play;
+    let play = Play { app: app.restart().await, sid };
+    let ask = |play: &Play| play.app.ask("GET", &play.chat("projection")).header("if-none-match", &tag);
+    assert_eq!(ask(&play).send().await.status, 304, "the same code");
+    let Play { app, sid } = play;
+    let play = Play { app: TestServer::with(put(app.stop().await, "after")).await, sid };
+    let heard = ask(&play).send().await;
+    assert_eq!((heard.status, &heard.json()["quickReplies"][0]["send"]), (200, &json!("after")));
 }
 
 #[tokio::test]

@@ -1,5 +1,9 @@
 //! One refusal of each code, as clients see it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clotho::clock::{Clock, TestClock, Time};
 use diesel::prelude::*;
 
 use super::play::Play;
@@ -43,7 +47,7 @@ async fn what_is_no_request() {
     {"line":1,"column":13}
 
     422 invalid
-    unknown field "contnet", expected one of "parentId", "content", "role", "name", "personaId", "generate", "moveHead", "expectedLeafId", "onStale"
+    unknown field "contnet", expected one of "parentId", "content", "role", "name", "personaId", "generate", "moveHead", "expectedLeafId", "expectedOp", "onStale"
     -> compare the request with the documentation at /api/docs
     {"field":"contnet"}
 
@@ -112,7 +116,7 @@ async fn what_does_not_fit() {
 
     409 head_moved
     HEAD has moved since you looked
-    -> look at the new messages, then send again with the current expectedLeafId
+    -> look at the new messages, then send again with the current expectedLeafId or expectedOp
     {"leafId":"…","op":"…"}
     "#);
     assert_eq!(play.head().await, said.reply, "none of it was done");
@@ -184,9 +188,9 @@ async fn our_own_faults_say_nothing_of_us() {
     app.get("/api/personas").await;
 }
 
-/// A full disk: the write is refused and left undone, what is there can be read, and less still fits.
+/// A quota that is used up: the write is refused and left undone, what is there can be read, and less still fits.
 #[tokio::test]
-async fn a_full_disk_is_said() {
+async fn a_quota_is_said() {
     let app = TestServer::with(TestApp::with().set("storage.max_database_mb", "2")).await;
     let large = json!({"name": "Large", "description": "x".repeat(400 << 10)});
     let mut kept = app.get("/api/characters").await["items"].as_array().unwrap().len();
@@ -199,12 +203,73 @@ async fn a_full_disk_is_said() {
     };
     insta::assert_snapshot!(told(&refused), @r#"
     507 storage_full (with an incident)
-    the server's disk is full
-    -> free some space on the server's disk; nothing was changed
+    the server's database has reached its quota
+    -> raise storage.max_database_mb on the server; nothing was changed
     {}
     "#);
     assert_eq!(app.get("/api/characters").await["items"].as_array().unwrap().len(), kept);
     app.character(&json!({"name": "Small"})).await;
+}
+
+/// A disk that takes no more writes while the program runs: writes are refused, what is there can be read, and when it
+/// takes them again all goes on. The words are the database's own, which a trigger says for it.
+#[tokio::test]
+async fn a_disk_that_cannot_be_written_is_said() {
+    let play = Play::start().await;
+    let database = play.app.inside().home().join("data").join("clotho.db");
+    let mut behind = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let (parent, before) = (play.head().await, play.nodes().await);
+    let text = json!({"parentId": parent, "content": "Hi.", "generate": true});
+    for (words, status, code) in [
+        ("attempt to write a readonly database", 503, "unavailable"),
+        ("database or disk is full", 507, "storage_full"),
+    ] {
+        let refuse = format!("CREATE TRIGGER refuse BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, '{words}'); END");
+        diesel::sql_query(refuse).execute(&mut behind).unwrap();
+        let heard = play.app.ask("POST", &play.chat("message")).json(&text).send().await;
+        assert_eq!(heard.status, status, "{}", heard.text());
+        let error = heard.refused(code);
+        assert!(error["incident"].is_string(), "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("nothing was changed"), "{error}");
+        assert_eq!(play.nodes().await, before, "nothing was changed");
+        assert!(play.app.mock().requests().is_empty(), "and nobody was asked");
+        diesel::sql_query("DROP TRIGGER refuse").execute(&mut behind).unwrap();
+    }
+    play.say("Hi.").await;
+    assert_eq!(play.nodes().await.len(), before.len() + 2);
+}
+
+/// A clock that breaks once when it is told to.
+struct Broken(TestClock, AtomicBool);
+
+impl Clock for Broken {
+    fn now(&self) -> Time {
+        // Only for those who serve: what runs in the background is not asked about here.
+        let serves = std::thread::current().name().is_some_and(|name| name.contains("actix"));
+        assert!(!(serves && self.1.swap(false, Ordering::SeqCst)), "the secret of the clock");
+        self.0.now()
+    }
+}
+
+/// A handler that panics is a fault of our own like any other: one request is refused, and the next is served.
+#[tokio::test]
+async fn a_panic_is_one_refusal() {
+    let clock = Arc::new(Broken(TestClock::new(Time(1_700_000_000_000)), AtomicBool::new(false)));
+    let app = TestServer::with(TestApp::with().clock(clock.clone())).await;
+    // With an id of its own the request asks for the time in its handler first.
+    let ask = || app.ask("POST", "/api/personas").json(&json!({"name": "Mei"})).header("x-request-id", "r-1");
+    clock.1.store(true, Ordering::SeqCst);
+    let heard = ask().send().await;
+    assert!(!clock.1.load(Ordering::SeqCst), "somebody asked for the time");
+    insta::assert_snapshot!(told(&heard), @r#"
+    500 internal (with an incident)
+    something went wrong inside the server
+    -> the incident id leads to the cause in the server's log
+    {}
+    "#);
+    assert!(!heard.text().contains("secret"), "{}", heard.text());
+    assert_eq!(heard.header("content-type"), Some("application/json"));
+    ask().send().await.expect(201);
 }
 
 /// The whole table, as the document has it.

@@ -108,6 +108,72 @@ async fn the_document_is_whole() {
     assert!(codes.contains(&"head_moved") && codes.contains(&"storage_full"));
 }
 
+/// What goes beside a request and an answer is described too: keys, tags, tokens, bodies that must be there, and the frames
+/// of a socket.
+#[test]
+fn the_document_has_what_goes_beside() {
+    let document = clotho::http::document::json(&clotho::http::table());
+    for entry in clotho::http::table() {
+        let path = entry.plain_path();
+        let operation = &document["paths"][&path][entry.method.as_str().to_lowercase()];
+        if operation.is_null() {
+            continue;
+        }
+        let named: BTreeSet<&str> = operation["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|one| one["in"] == "header")
+            .map(|one| one["name"].as_str().unwrap())
+            .collect();
+        let is_users = entry.access == Access::User;
+        let expected: BTreeSet<&str> = [
+            ("If-None-Match", entry.statuses.contains(&304)),
+            ("Idempotency-Key", is_users && entry.method == "POST"),
+            ("X-CSRF-Token", is_users && entry.method != "GET"),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_there)| is_there.then_some(name))
+        .collect();
+        assert_eq!(named, expected, "{} {path}", entry.method);
+        for status in ["200", "304"].into_iter().filter(|_| entry.statuses.contains(&304)) {
+            let headers = &operation["responses"][status]["headers"];
+            assert!(headers["ETag"].is_object() && headers["Clotho-Op"].is_object(), "{path}: {headers}");
+        }
+    }
+    let required = |path: &str| document["paths"][path]["post"]["requestBody"]["required"].clone();
+    assert_eq!(required("/api/chat/{sid}/message"), json!(true));
+    assert_eq!(required("/api/chat/{sid}/node/{nid}/reroll"), json!(false), "nothing at all is a body too");
+    assert_eq!(document["paths"]["/api/sessions/{sid}/plugins"]["put"]["requestBody"]["required"], json!(true));
+    for shape in ["Reroll", "Generate"] {
+        let n = &document["components"]["schemas"][shape]["properties"]["n"];
+        assert_eq!((&n["minimum"], &n["maximum"]), (&json!(1), &json!(16)), "{n}");
+    }
+    let frames = &document["paths"]["/api/chat/{sid}/ws"]["get"]["x-websocket"];
+    assert_eq!(frames["sends"]["$ref"], "#/components/schemas/ServerFrame");
+    assert_eq!(frames["takes"]["$ref"], "#/components/schemas/ClientFrame");
+}
+
+/// The page for programmers names every parameter that an address takes in its query, in the row of that address.
+#[test]
+fn the_papers_name_the_parameters() {
+    let papers = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/api.md")).unwrap();
+    let document = clotho::http::document::json(&clotho::http::table());
+    let mut named = 0;
+    for entry in clotho::http::table() {
+        let path = entry.plain_path();
+        let operation = &document["paths"][&path][entry.method.as_str().to_lowercase()];
+        let row = papers.lines().find(|line| line.contains(&format!("`{} {path}`", entry.method))).unwrap_or_default();
+        for one in operation["parameters"].as_array().into_iter().flatten().filter(|one| one["in"] == "query") {
+            let name = one["name"].as_str().unwrap();
+            let is_named = row.contains(&format!("`{name}`")) || row.contains(&format!("`{name}="));
+            assert!(is_named, "docs/api.md does not say that {} {path} takes {name}: {row}", entry.method);
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
+}
+
 /// The names that clients were promised; more may come, none may go.
 #[test]
 fn promised_names_stay() {
@@ -136,11 +202,11 @@ fn promised_names_stay() {
         ("Turn", "contextNodeId parentId userContent selectedRecordId records isKeyframe createdAt"),
         ("Record", "id content reasoning metadata createdAt candidate"),
         ("Started", "node generations op"),
-        ("NewMessage", "parentId content role name personaId generate moveHead expectedLeafId onStale"),
+        ("NewMessage", "parentId content role name personaId generate moveHead expectedLeafId expectedOp onStale"),
         ("Generate", "n model params characterId"),
-        ("Reroll", "n model params characterId moveHead expectedLeafId"),
-        ("Edit", "content carry generate moveHead expectedLeafId"),
-        ("Checkout", "nodeId exact expectedLeafId"),
+        ("Reroll", "n model params characterId moveHead expectedLeafId expectedOp"),
+        ("Edit", "content carry generate moveHead expectedLeafId expectedOp"),
+        ("Checkout", "nodeId exact expectedLeafId expectedOp"),
         ("NodeState", "isEnabled effects rating"),
         ("NewSession", "characterIds personaId title plugins model mode"),
         ("Trace", "blueprint messages params model plan tools rules timings usage"),

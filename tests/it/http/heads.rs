@@ -47,6 +47,23 @@ async fn a_stale_writer_is_refused_everywhere() {
         let error = play.app.ask(entry.method.as_str(), &path).json(&stale).send().await.refused("head_moved");
         assert_eq!((&error["details"]["leafId"], &error["details"]["op"]), (&before["activeLeafId"], &before["op"]));
         assert_eq!(play.session().await, before, "{path}");
+        // The number of the newest operation says it as well: an earlier one is stale, both at once are unclear.
+        let mut by_op = body(&entry, &said.user);
+        by_op["expectedOp"] = json!(before["op"].as_i64().unwrap() - 1);
+        let error = play.app.ask(entry.method.as_str(), &path).json(&by_op).send().await.refused("head_moved");
+        assert_eq!((&error["details"]["leafId"], &error["details"]["op"]), (&before["activeLeafId"], &before["op"]));
+        by_op["expectedLeafId"] = before["activeLeafId"].clone();
+        let error = play.app.ask(entry.method.as_str(), &path).json(&by_op).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], "expectedOp", "{path}");
+        assert_eq!(play.session().await, before, "{path}");
+        by_op.as_object_mut().unwrap().remove("expectedLeafId");
+        by_op["expectedOp"] = before["op"].clone();
+        let heard = play.app.ask(entry.method.as_str(), &path).json(&by_op).send().await;
+        assert!(heard.status < 300, "{path}: {}", heard.text());
+        for reply in heard.json()["generations"].as_array().into_iter().flatten() {
+            play.done(&id(reply)).await;
+        }
+        let before = play.session().await;
         stale["expectedLeafId"] = before["activeLeafId"].clone();
         let heard = play.app.ask(entry.method.as_str(), &path).json(&stale).send().await;
         assert!(heard.status < 300, "{path}: {}", heard.text());

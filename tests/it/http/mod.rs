@@ -4,8 +4,8 @@
 //! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side; `codes` has a refusal of
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
 //! `views` (the faces of a tree), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again`
-//! (the same request twice, the same answer twice), `files` (the page), `hosts` (what the server itself offers), `whole`
-//! (one story from beginning to end). [`play::Play`] is a session in few
+//! (the same request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself
+//! offers), `whole` (one story from beginning to end). [`play::Play`] is a session in few
 //! words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -14,6 +14,7 @@ mod contract;
 mod cost;
 mod deltas;
 mod files;
+mod finds;
 mod fuzz;
 mod gate;
 mod heads;

@@ -8,9 +8,11 @@ use clotho::ids::NodeId;
 use clotho::oplog::Act;
 use clotho::store::{Actor, Draft, Message};
 use clotho::tree::{Kind, Role};
+use clotho::world::Operation;
 
 use super::play::{Play, ids, walk};
 use super::*;
+use crate::support::story::Story;
 
 /// Texts in the order of a list of nodes.
 fn texts(list: &Value) -> Vec<&str> {
@@ -121,24 +123,58 @@ async fn the_list_of_stories_tells_where_each_stands() {
     assert_eq!(previews().await, ["Where to?"]);
 }
 
-/// S0-29: a turn that follows a reply is there with everything that a context node has.
+/// S0-29: a turn that follows a reply is there with everything that a context node has: where it comes from, the world of
+/// its plugins, what has happened so far, the reply that counts.
 #[tokio::test]
 async fn a_new_turn_has_its_five_fields() {
-    let play = Play::start().await;
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+    play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
     let first = play.say("One.").await;
-    let second = play.say_to(&first.reply, "Two.").await;
+    let met = happened(&play, &first.reply, "met the ogre").await;
+    let second = play.say_to(&met, "Two.").await;
     let turns = play.get("turns").await;
-    assert_eq!(turns.as_array().unwrap().len(), 3);
-    let turn = &turns[2];
-    assert_eq!((&turn["contextNodeId"], &turn["parentId"]), (&json!(second.user), &json!(first.user)));
-    assert_eq!(turn["eventHistory"], json!([]));
+    assert_eq!(turns.as_array().unwrap().len(), 4);
+    let turn = &turns[3];
+    assert_eq!((&turn["contextNodeId"], &turn["parentId"]), (&json!(second.user), &json!(met)));
+    assert_eq!(turn["eventHistory"], json!([{"text": "met the ogre"}]));
+    assert_eq!(turns[1]["eventHistory"], json!([]), "it had not happened yet");
     assert_eq!(turn["defaultGeneration"], json!(second.reply));
     assert!(turn["ragPosition"].is_null() && turn.as_object().unwrap().contains_key("ragPosition"));
-    assert!(turn["isKeyframe"].is_boolean());
-    let world = play.get(&format!("node/{}/world", second.user)).await;
-    assert_eq!(world["world"], json!({"vars": {}, "lore": {}, "summary": "", "events": []}));
-    // The reply below which it was written stays the parent in the tree.
-    assert_eq!(play.get(&format!("node/{}", second.user)).await["parentId"], json!(first.reply));
+    assert!(turn["isKeyframe"] == false && turns[0]["isKeyframe"] == true);
+    let world = |node: &str| format!("node/{node}/world");
+    let (before, after) = (play.get(&world(&first.user)).await, play.get(&world(&second.user)).await);
+    let hp = |world: &Value| world["world"]["vars"]["combat"]["hp"].clone();
+    assert_eq!((hp(&before), hp(&after)), (json!(40), json!(33)));
+    assert_eq!((&before["world"]["events"], &after["world"]["events"]), (&json!([]), &turn["eventHistory"]));
+    // The node below which it was written stays the parent in the tree.
+    assert_eq!(play.get(&format!("node/{}", second.user)).await["parentId"], json!(met));
+    // On a branch beside it, nothing of it has happened.
+    let beside = play.say_to(&first.reply, "Elsewhere.").await;
+    let turns = play.get(&format!("turns?leaf={}", beside.reply)).await;
+    assert_eq!(turns[2]["eventHistory"], json!([]));
+}
+
+/// Writes a message at which something happens, past the doors: who confirms events is none of theirs yet.
+async fn happened(play: &Play, parent: &str, what: &str) -> String {
+    let app = play.app.inside();
+    let now = app.clock.now();
+    let event = json!({"in": "events", "op": "append", "path": "", "value": {"text": what}});
+    let mut draft = Draft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
+    draft.delta.operations = vec![Operation::from_json(&event).unwrap()];
+    let node = draft.id.to_string();
+    let message = Message {
+        session: play.sid.parse().unwrap(),
+        parent: parent.parse().unwrap(),
+        bridge: None,
+        draft: Some(draft),
+        carry_from: None,
+        replies: Vec::new(),
+        move_head: true,
+        act: Act::Message,
+    };
+    let actor = Actor { user: app.owner, at: now, expected_leaf: None };
+    app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+    node
 }
 
 /// S0-30: HEAD goes to a turn by its id, and stays where it is for an id that is none of this session.
@@ -264,7 +300,7 @@ async fn candidates_are_told_from_what_happened() {
     assert_eq!(play.session().await, before);
 }
 
-/// S1-09: the six fields of a context node; without a choice the newest reply counts.
+/// S0-09, S1-09: the fields of a context node; without a choice the newest reply counts.
 #[tokio::test]
 async fn a_context_node_has_its_six_fields() {
     let play = Play::start().await;
@@ -370,8 +406,8 @@ async fn two_things_are_enough() {
     );
 }
 
-/// S3-29: nothing of a session lives in memory: a program that was stopped in the middle answers as before, and the story
-/// goes on.
+/// S3-29: nothing of a session lives in memory: a program that was stopped in the middle of a reply answers as before but for
+/// that reply, which kept its text, and the story goes on.
 #[tokio::test]
 async fn a_restart_loses_nothing() {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
@@ -379,22 +415,49 @@ async fn a_restart_loses_nothing() {
     let first = play.say("One.").await;
     play.another(&first.reply).await;
     play.checkout(&first.reply, true).await;
+    play.app.mock().script(Reply::ok(["It bites again. [HP -7]"]).then_stall());
+    let started = play.post("message", json!({"parentId": first.reply, "content": "And now?", "generate": true})).await;
+    let (asked, stopped) = (id(&started["node"]), id(&started["generations"][0]));
+    let app = play.app.inside();
+    let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
+    story.reads(stopped.parse().unwrap(), "It bites again. [HP -7]").await;
     let expanded = format!("node/{}?expand=world,trace,delta", first.reply);
-    let paths = ["tree", "tree?shape=skeleton", "projection", "turns", "context-path", "ops", "commands", &expanded];
+    let paths = ["projection", "turns", "context-path", "commands", "ops?limit=5", &expanded];
+    // The reply in the air is the one thing that ends: its turn has one record more that is no longer on its way.
+    let settled = |mut value: Value| {
+        value.as_object_mut().map(|fields| fields.remove("op"));
+        for turn in value.as_array_mut().into_iter().flatten() {
+            if let Some(records) = turn.get_mut("records").and_then(Value::as_array_mut) {
+                records.retain(|record| record["id"] != stopped.as_str());
+            }
+        }
+        value
+    };
     let mut before = Vec::new();
     for path in paths {
-        before.push(play.get(path).await);
+        before.push(settled(play.get(path).await));
     }
-    let session = play.session().await;
+    let (session, nodes) = (play.session().await, play.nodes().await);
     let play = play.restart().await;
-    assert_eq!(play.session().await, session);
-    for (path, before) in paths.into_iter().zip(before) {
-        assert_eq!(play.get(path).await, before, "{path}");
+    for field in ["activeLeafId", "contextNodeId", "title", "plugins", "counts", "createdAt"] {
+        assert_eq!(play.session().await[field], session[field], "{field}");
     }
-    assert_eq!(play.get(&expanded).await["world"]["vars"]["combat"]["hp"], 33);
-    let next = play.say("Two.").await;
-    assert_eq!(play.get(&format!("node/{}", next.user)).await["parentId"], json!(first.reply));
-    assert_eq!(play.line(&next.reply).await.len(), 5);
+    for (path, before) in paths.into_iter().zip(before) {
+        assert_eq!(settled(play.get(path).await), before, "{path}");
+    }
+    let mut after = play.nodes().await;
+    let ended = after.insert(stopped.clone(), nodes[&stopped].clone()).unwrap();
+    assert_eq!(after, nodes, "every other node is as it was");
+    assert_eq!((&ended["status"], &ended["metadata"]["error"]["code"]), (&json!("error"), &json!("interrupted")));
+    assert_eq!((&ended["content"], &ended["parentId"]), (&json!("It bites again. [HP -7]"), &json!(asked)));
+    for node in [&asked, &stopped] {
+        let world = play.get(&format!("node/{node}/world")).await;
+        assert_eq!(world["world"]["vars"]["combat"]["hp"], 33, "half a reply does nothing");
+    }
+    play.app.mock().script(Reply::ok(["It bites again. [HP -7]"]));
+    let again = play.another(&stopped).await;
+    assert_eq!((play.head().await, play.line(&again).await.len()), (again.clone(), 5));
+    assert_eq!(play.get(&format!("node/{again}/world")).await["world"]["vars"]["combat"]["hp"], 26);
 }
 
 /// S4-31: the whole tree has every field, every parent is in it, there is one root, and HEAD is reached from it.

@@ -165,7 +165,7 @@ fn dice_belong_to_their_node() {
     assert_eq!(specs, [(0, "2d6+3"), (1, "1d20"), (2, "chance(0.5)"), (3, "pick(3)")]);
 }
 
-/// S0-28: what was rolled wins over what would be rolled.
+/// What was rolled wins over what would be rolled.
 #[test]
 fn recorded_dice_win() {
     let (plugin, bench) = (plugin(DICE), Bench::new());

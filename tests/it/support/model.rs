@@ -176,6 +176,11 @@ impl Model {
             self.derived_holds(&rows, row);
         }
         self.head_is_remembered(&rows, session.root_n);
+        let shown: Vec<&Row> = rows.values().filter(|row| !row.is_hidden).collect();
+        let is_leaf = |row: &&&Row| !shown.iter().any(|other| other.parent_n == Some(row.n));
+        let (nodes, leaves) = (shown.len() - 1, shown.iter().filter(is_leaf).count());
+        let kept = store.held(self.session).counts;
+        assert_eq!((kept.nodes, kept.leaves), (i64::try_from(nodes).unwrap(), i64::try_from(leaves).unwrap()));
     }
 
     fn derived_holds(&self, rows: &BTreeMap<i64, Row>, row: &Row) {

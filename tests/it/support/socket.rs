@@ -114,8 +114,11 @@ impl Socket {
     }
 }
 
-/// A frame whose node and world are as the document says.
+/// A frame that is as the document says.
 fn documented(frame: Value) -> Value {
+    let faults = schema::faults(&schema::named("ServerFrame"), &frame);
+    assert!(faults.is_empty(), "{frame}: {faults:#?}");
+    // The same again by parts: a fault inside one is named, and not only that no frame fits.
     for (key, shape) in [("node", "ChatMessageNode"), ("worldDelta", "Delta"), ("operation", "Operation")] {
         if let Some(part) = frame.get(key) {
             let faults = schema::faults(&schema::named(shape), part);

@@ -9,7 +9,9 @@ use clotho::live::{Running, Written};
 use clotho::oplog::Operation;
 use clotho::store::{Actor, Page, Reader, Show, StateUpdate, StoreError};
 use clotho::tree::{Delta, Node, Role, Session, Status};
-use clotho::turn::{Edit, Generate, NewMessage, NewSession, OnStale, PluginChoice, Rebuilt, Started, TurnError};
+use clotho::turn::{
+    Edit, Generate, NewMessage, NewSession, Offered, OnStale, PluginChoice, Rebuilt, Started, TurnError, read_trace,
+};
 use clotho::world::{Pointer, World};
 use serde_json::{Value, json};
 
@@ -198,7 +200,35 @@ impl<'a> Story<'a> {
 
     /// The prompt of a reply, rebuilt.
     pub async fn trace(&self, node: NodeId) -> Rebuilt {
-        self.app.turns.trace(self.user, self.id, node).await.unwrap().unwrap()
+        self.trace_of(node).await.unwrap()
+    }
+
+    /// The same for a node that may have none.
+    pub async fn trace_of(&self, node: NodeId) -> Option<Rebuilt> {
+        let (user, session) = (self.user, self.id);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = reader.session(user, session)?.unwrap();
+            let placed = reader.node(&held, node)?.unwrap();
+            read_trace(reader, &held, &placed)
+        };
+        self.app.store.read(read).await.unwrap()
+    }
+
+    /// Whether the session has a node.
+    pub async fn knows(&self, node: NodeId) -> bool {
+        let (user, session) = (self.user, self.id);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = reader.session(user, session)?.unwrap();
+            Ok::<_, StoreError>(reader.node(&held, node)?.is_some())
+        };
+        self.app.store.read(read).await.unwrap()
+    }
+
+    /// What plugins offer at a node.
+    pub async fn offered(&self, node: NodeId) -> Offered {
+        let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
+        let tip = self.app.store.read(move |reader| turns.tip(reader, user, session, node)).await.unwrap();
+        self.app.turns.offered(tip).await
     }
 
     /// Sends a message.

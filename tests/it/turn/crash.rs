@@ -74,7 +74,7 @@ async fn killed_inside_the_first_commit() {
     let story = Story { app: &app, user: app.owner, id: session };
     let (head, log) = (story.head().await, story.log().await);
     assert_eq!((story.node(head).await.kind, log.len()), (clotho::tree::Kind::Greeting, 1));
-    assert!(story.children(head).await.is_empty() && app.turns.trace(story.user, session, reply).await.is_err());
+    assert!(story.children(head).await.is_empty() && !story.knows(reply).await);
     let turn = story.say("I swing.").await;
     assert_eq!((turn.reply.status, story.head().await), (Status::Complete, turn.reply.id));
     let log = story.log().await;
@@ -194,7 +194,7 @@ async fn the_one_that_is_killed() {
     match step.as_str() {
         "waiting" => ready(story.id, reply),
         "asked" => {
-            let is_saved = async || app.turns.trace(story.user, story.id, reply).await.unwrap().is_some();
+            let is_saved = async || story.trace_of(reply).await.is_some();
             until("what the model was asked is saved", is_saved).await;
             ready(story.id, reply);
         }

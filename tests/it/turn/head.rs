@@ -1,6 +1,7 @@
 //! When a reply takes HEAD (`domain.md` 5.2), and that nothing else ever moves it.
 
 use clotho::oplog::Effect;
+use clotho::store::Seen;
 
 use super::*;
 
@@ -154,7 +155,7 @@ async fn a_stale_writer_is_refused_appended_or_branched() {
     let turn = story.say("I was faster.").await;
     let before = story.session().await.op;
     let stale = |on_stale| NewMessage {
-        expected_leaf: Some(seen),
+        expected_leaf: Some(Seen::Leaf(seen)),
         on_stale,
         generate: None,
         ..message(seen, "I saw the greeting.")
@@ -169,9 +170,10 @@ async fn a_stale_writer_is_refused_appended_or_branched() {
     let branched = story.send(stale(OnStale::Branch)).await.unwrap().node.unwrap();
     assert_eq!(story.node(branched).await.parent, Some(seen));
     assert_eq!(story.head().await, branched);
-    let reroll = app.turns.reroll(story.user, story.id, turn.reply.id, Generate::default(), true, Some(seen)).await;
+    let reroll =
+        app.turns.reroll(story.user, story.id, turn.reply.id, Generate::default(), true, Some(Seen::Leaf(seen))).await;
     assert!(matches!(reroll, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));
-    let edited = story.edit(turn.user, clotho::turn::Edit { expected_leaf: Some(seen), ..edit("x") }).await;
+    let edited = story.edit(turn.user, clotho::turn::Edit { expected_leaf: Some(Seen::Leaf(seen)), ..edit("x") }).await;
     assert!(matches!(edited, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));
 }
 
@@ -184,7 +186,7 @@ async fn many_append_at_once() {
     let send = |n: usize| {
         let on_stale = clotho::turn::OnStale::Append;
         let new = message(seen, &format!("Voice {n}."));
-        story.send(NewMessage { expected_leaf: Some(seen), on_stale, generate: None, ..new })
+        story.send(NewMessage { expected_leaf: Some(Seen::Leaf(seen)), on_stale, generate: None, ..new })
     };
     for started in futures_util::future::join_all((0..16).map(send)).await {
         started.unwrap();

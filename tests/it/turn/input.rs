@@ -156,7 +156,7 @@ async fn quick_replies_belong_to_a_node() {
         (turn.user, &["Shout=shout!", "1 before, 0 then, 1 now=1 before, 0 then, 1 now"]),
         (turn.reply.id, &["Shout=shout!", "Run=Run", "2 before, 1 then, 1 now=2 before, 1 then, 1 now"]),
     ] {
-        let offered = app.turns.quick_replies(story.user, story.id, node).await.unwrap().replies;
+        let offered = story.offered(node).await.replies;
         assert!(offered.iter().all(|one| one.plugin == "commands"));
         let offered: Vec<String> =
             offered.iter().map(|QuickReply { label, send, .. }| format!("{label}={send}")).collect();
@@ -171,8 +171,8 @@ async fn quick_replies_that_fail_say_so() {
     logs::keep();
     let app = with_commands().script("sulky", "fn quick_replies(ctx) { throw \"not today\"; }").start().await;
     let story = Story::begin(&app, &["commands", "sulky"]).await;
-    app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
-    let offered = app.turns.quick_replies(story.user, story.id, story.head().await).await.unwrap();
+    story.offered(story.head().await).await;
+    let offered = story.offered(story.head().await).await;
     assert_eq!(offered.replies[0].label, "Shout");
     let problems: Vec<_> =
         offered.problems.iter().map(|one| (one.code.as_str(), one.message.as_str(), one.plugin.as_deref())).collect();

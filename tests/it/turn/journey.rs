@@ -30,7 +30,7 @@ async fn the_answer_comes_before_the_model() {
     let half = story.node(reply.id).await;
     assert_eq!((half.status, half.content.as_str()), (Status::Generating, ""), "text in the air is no fact");
     assert!(story.delta(reply.id).await.is_empty());
-    assert_eq!(app.turns.trace(story.user, story.id, reply.id).await.unwrap(), None);
+    assert_eq!(story.trace_of(reply.id).await, None);
     assert_eq!(story.head().await, user.id);
 
     gate.open();

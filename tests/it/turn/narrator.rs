@@ -203,7 +203,7 @@ async fn hooks_are_told_whose_text_it_is() {
     let change = app.turns.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
     let again = story.another(change.node.unwrap()).await;
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
-    let offered = app.turns.quick_replies(story.user, story.id, reply.id).await.unwrap();
+    let offered = story.offered(reply.id).await;
     assert_eq!(offered.replies[0].label, "assistant");
 }
 

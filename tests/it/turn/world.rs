@@ -147,7 +147,7 @@ async fn the_world_is_changed_by_hand() {
         story.id,
         node,
         vec![operation(json!({"op": "add", "path": "/hurt/hp", "value": 1}))],
-        Some(turn.user),
+        Some(clotho::store::Seen::Leaf(turn.user)),
     );
     assert!(matches!(stale.await, Err(TurnError::Refused(clotho::tree::edit::Refusal::HeadMoved { .. }))));
     assert_eq!(story.session().await.op, op);

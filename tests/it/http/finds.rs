@@ -1,0 +1,95 @@
+//! Searching over HTTP: which hits, how many, and what is said while one still types.
+
+use clotho::ids::NodeId;
+use clotho::oplog::Act;
+use clotho::store::{Actor, Draft, Message};
+use clotho::tree::{Kind, Role};
+
+use super::play::Play;
+use super::*;
+
+/// The place in the tree is unknown to the index: hits are looked at until the page is full, however many it takes, and the
+/// total says whether all were.
+#[tokio::test]
+async fn a_place_is_searched_to_its_end() {
+    const BETTER: usize = 2_300;
+    let play = Play::start().await;
+    let (parent, app) = (play.head().await, play.app.inside());
+    let now = app.clock.now();
+    let better = |_| Draft {
+        content: "fog fog fog".to_owned(),
+        ..Draft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now)
+    };
+    let message = Message {
+        session: play.sid.parse().unwrap(),
+        parent: parent.parse().unwrap(),
+        bridge: None,
+        draft: None,
+        carry_from: None,
+        replies: (0..BETTER).map(better).collect(),
+        move_head: false,
+        act: Act::Message,
+    };
+    let actor = Actor { user: app.owner, at: now, expected_leaf: None };
+    app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+    let long = format!("One patch of fog, {}", "far away and hardly seen, ".repeat(40));
+    let worst = id(&play.post("message", json!({"parentId": parent, "content": long})).await["node"]);
+    search_until(&play.app, "patch", 1).await;
+    let total = |value: usize, exact: bool| json!({"value": value, "exact": exact});
+    let trunk = play.app.get("/api/search?q=fog&where=trunk&limit=5").await;
+    assert_eq!((ids_of(&trunk), &trunk["total"]), (vec![worst.clone()], &total(1, true)));
+    let off = play.app.get("/api/search?q=fog&where=off-trunk&limit=500").await;
+    let found = ids_of(&off);
+    assert!(found.len() == 500 && !found.contains(&worst));
+    assert!(off["total"]["value"].as_u64().unwrap() >= 500 && off["total"]["exact"] == false, "{}", off["total"]);
+    let all = play.app.get("/api/search?q=fog&limit=5").await;
+    assert_eq!((ids_of(&all).len(), &all["total"]), (5, &total(BETTER + 1, true)));
+    assert_eq!(play.app.get("/api/search?q=fog&where=stash").await["total"], total(0, true));
+    let last = play.app.get(&format!("/api/search?q=fog&session={}&after=2999-01-01T00:00:00Z", play.sid)).await;
+    assert_eq!((&last["items"], &last["total"]), (&json!([]), &total(0, true)));
+}
+
+/// What is found is what readers are shown: blocks for machines are none of it, and other tags in the settings make the index
+/// anew.
+#[tokio::test]
+async fn what_is_hidden_is_not_found() {
+    let play = Play::start().await;
+    let text = "<think>zanzibar</think>A harbour. <UpdateVariable>_.set('quagga', 1);</UpdateVariable>";
+    play.app.mock().script(Reply::ok([text]));
+    let said = play.say("Where are we?").await;
+    let found = search_until(&play.app, "harbour", 1).await;
+    assert_eq!(ids_of(&found), [said.reply.as_str()]);
+    assert_eq!(found["items"][0]["snippet"]["text"], "A harbour.");
+    for hidden in ["zanzibar", "quagga"] {
+        assert_eq!(play.app.get(&format!("/api/search?q={hidden}")).await["items"], json!([]), "{hidden}");
+    }
+    let Play { app, sid: _ } = play;
+    let app = TestServer::with(app.stop().await.set("generation.hide_tags", "[\"think\"]")).await;
+    assert_eq!(ids_of(&search_until(&app, "quagga", 1).await), [said.reply]);
+    assert_eq!(app.get("/api/search?q=zanzibar").await["items"], json!([]));
+}
+
+/// Boxes search while one types: a quotation mark that is not closed yet is no mistake. What cannot be searched by is said
+/// with what can.
+#[tokio::test]
+async fn typing_is_no_mistake() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let node = id(&play.post("message", json!({"parentId": parent, "content": "The red lantern."})).await["node"]);
+    search_until(&play.app, "lantern", 1).await;
+    for q in ["%22red", "%22red%20lantern", "red%20%22lantern", "lantern%20-%22green", "name:%22You"] {
+        assert_eq!(ids_of(&play.app.get(&format!("/api/search?q={q}")).await), [node.as_str()], "{q}");
+    }
+    for (q, word) in [("lantern%20hp:%3C20", "values of the world"), ("mood:sad", "\"mood:\"")] {
+        let error = play.app.ask("GET", &format!("/api/search?q={q}")).send().await.refused("invalid");
+        let message = error["message"].as_str().unwrap();
+        for word in [word, "words", "phrases", "role:user", "name:Rin"] {
+            assert!(message.contains(word), "{message}");
+        }
+        assert!(error["details"]["at"].is_u64(), "{error}");
+    }
+}
+
+fn ids_of(found: &Value) -> Vec<String> {
+    found["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect()
+}
