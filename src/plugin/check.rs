@@ -1,6 +1,6 @@
 //! What can be known to be wrong without running a hook: calls of functions that nobody defines, functions that hide
-//! those of `ctx`, functions that were to be hooks, files to import that are not there, patterns that do not compile. They
-//! are warnings: a plugin with a mistake in one rare branch still plays.
+//! those of `ctx`, functions that were to be hooks, files to import that are not there, notes that nobody can allow,
+//! patterns that do not compile. They are warnings: a plugin with a mistake in one rare branch still plays.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,7 @@ use rhai::{AST, ASTNode, Dynamic, Engine, Expr, FnAccess, FnCallExpr, Position, 
 use super::call::Hook;
 use super::error::{ErrorKind, ScriptError};
 use super::explain::Explain;
+use super::grant::Permission;
 use super::kit::Kit;
 use super::known::{Known, known};
 use super::modules::{file_of, outside_words};
@@ -88,6 +89,7 @@ impl File<'_> {
         });
         warnings.extend(self.imports(&seen));
         warnings.extend(self.near_hooks(&seen));
+        warnings.extend(self.ungranted(&seen));
         warnings.extend(self.hiding(&seen));
         warnings.extend(self.unknown(&seen));
         warnings.extend(self.patterns(&seen));
@@ -123,6 +125,18 @@ impl File<'_> {
             is_meant.then(|| *self.explain.at_function(self.path, name, message))
         };
         self.ast.iter_functions().filter_map(say).collect()
+    }
+
+    /// Notes of a plugin that does not ask for the permission: nobody can grant it.
+    fn ungranted(&self, seen: &Seen) -> Vec<ScriptError> {
+        if self.kit.manifest.permissions.contains(&Permission::Notes) || seen.own.contains("note") {
+            return Vec::new();
+        }
+        let say = |(_, _, position): &(String, usize, Position)| {
+            let permission = Permission::Notes;
+            self.warn(*position, format!("ctx.note needs \"{permission}\" in the manifest's [permissions] request"))
+        };
+        seen.methods.iter().filter(|(name, args, _)| name == "note" && *args == 1).map(say).collect()
     }
 
     /// The language lets a script's own function be called as a method: `fn add(path, n)` is what `ctx.add(path, n)` calls.

@@ -169,6 +169,18 @@ fn what_was_to_be_a_hook_is_a_warning() {
     assert_eq!(try_plugin(MANIFEST, &files).unwrap().warnings(), [], "only the entry has hooks");
 }
 
+/// What a plugin does not ask for nobody can grant: where it tries all the same is a warning.
+#[test]
+fn notes_have_to_be_asked_for() {
+    let script = "fn on_reply(ctx) {\n    ctx.note(\"Ouch.\");\n}";
+    let loaded = plugin(script);
+    let [warning] = loaded.warnings() else { panic!("{:?}", loaded.warnings()) };
+    let words = "ctx.note needs \"notes\" in the manifest's [permissions] request";
+    assert_eq!((warning.line, warning.message.as_str()), (Some(2), words));
+    let asking = format!("{MANIFEST}[permissions]\nrequest = [\"notes\"]\n");
+    assert_eq!(try_plugin(&asking, &[("main.rhai", script)]).unwrap().warnings(), []);
+}
+
 /// A file that is not there is found before anything runs: every hook needs what the entry imports first, so that this is
 /// an error; elsewhere it is a warning.
 #[test]
