@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use indexmap::{IndexMap, IndexSet};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
-use crate::ids::NodeId;
+use crate::ids::{NodeId, SessionId};
 use crate::live::Live;
 use crate::oplog::{Effect, Operation};
 use crate::prompt::tags;
@@ -109,36 +110,35 @@ async fn feed(store: &Arc<Store>, indexing: &Indexing) -> Result<bool, StoreErro
     }
 }
 
-/// The changes of the index that a piece of the log means, and the cursor after it.
+/// The changes of the index that a piece of the log means, and the cursor after it. All of it is read at one moment, so
+/// what several operations touched is looked at once.
 fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(Vec<Change>, i64), StoreError> {
     let log = reader.log_after(after, BATCH)?;
     let cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
-    let mut changes = Vec::new();
+    let mut touched: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
     for (_, session, operation) in &log {
-        match reader.any_session(*session)? {
-            Some(held) => changes.extend(of_operation(reader, &held, operation, hide_tags)?),
-            None => changes.push(Change::RemoveSession(*session)),
+        touched.entry(*session).or_default().extend(operation.effects.iter().filter_map(shows));
+    }
+    let mut changes = Vec::new();
+    for (session, nodes) in touched {
+        match reader.any_session(session)? {
+            Some(held) => {
+                for node in nodes {
+                    changes.push(of_node(reader, &held, node, hide_tags)?);
+                }
+            }
+            None => changes.push(Change::RemoveSession(session)),
         }
     }
     Ok((changes, cursor))
 }
 
-fn of_operation(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    operation: &Operation,
-    hide_tags: &[String],
-) -> Result<Vec<Change>, StoreError> {
-    let mut changes = Vec::new();
-    for effect in &operation.effects {
-        match effect {
-            Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => {
-                changes.push(of_node(reader, held, *node, hide_tags)?);
-            }
-            _ => {}
-        }
+/// The node of which an effect changes what can be found.
+fn shows(effect: &Effect) -> Option<NodeId> {
+    match effect {
+        Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => Some(*node),
+        _ => None,
     }
-    Ok(changes)
 }
 
 fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {

@@ -252,7 +252,7 @@ impl Search {
         Self {
             heap_bytes: size(table.number("heap_mb", 20, 15..=1024, "megabytes", reader)) * 1024 * 1024,
             commit_interval: Duration::from_millis(
-                table.number("commit_ms", 200, 10..=900, "milliseconds", reader).into(),
+                table.number("commit_ms", 500, 10..=900, "milliseconds", reader).into(),
             ),
             commit_docs: size(table.number("commit_docs", 10_000, 1..=100_000, "documents", reader)),
         }
