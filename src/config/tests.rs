@@ -62,7 +62,7 @@ fn sections_have_the_defaults_of_an_empty_file() {
     assert_eq!((Server::default(), Limits::default()), (config.server, config.limits));
     assert_eq!(Limits::default().body_bytes, 16 << 20);
     assert_eq!(Generation::default().model, "plugin:lantern-keep");
-    assert_eq!(Search::default().commit_interval, Duration::from_millis(200));
+    assert_eq!(Search::default().commit_interval, Duration::from_millis(500));
     assert_eq!(Storage::default().database_path(), Path::new("./data/clotho.db"));
 }
 

@@ -279,7 +279,7 @@ impl From<TurnError> for ApiError {
             TurnError::Store(error) => error.into(),
             TurnError::InputRefused { plugin, .. } => Self::new(Code::InputRefused, message).detail("plugin", plugin),
             TurnError::TooLong { plugin, .. } => Self::new(Code::TooLarge, message)
-                .hint("shorten the message, or choose another model")
+                .hint("shorten the message, or go on without the plugin")
                 .detail("plugin", plugin),
             TurnError::TooMany => {
                 let mut error = Self::new(Code::TooManyGenerating, message);

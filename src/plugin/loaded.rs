@@ -46,6 +46,11 @@ impl Loaded {
         self.kit.manifest.limits.string / 2
     }
 
+    /// Bytes of the longest message that it reads whole before it is sent.
+    pub fn longest_input(&self) -> usize {
+        self.kit.manifest.limits.string
+    }
+
     /// Reads, compiles and checks a plugin; `server` are the limits that its manifest may lower.
     ///
     /// # Errors

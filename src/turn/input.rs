@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::plugin::{Answer, Hook, Roll};
+use crate::plugin::{Answer, Hook, Loaded, Roll};
 use crate::store::Draft;
 use crate::tree::{Delta, Kind, Role};
 
@@ -62,6 +62,7 @@ async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc
     let mut input = Input::default();
     let original = draft.content.clone();
     for player in in_order(&std::mem::take(&mut stage.players)) {
+        can_read(&player.plugin, &draft.content)?;
         stage.text = Arc::from(draft.content.as_str());
         parts.hooks.one(Hook::OnInput, &stage, &player, &mut proposal).await;
         for (plugin, answer) in std::mem::take(&mut proposal.answers) {
@@ -81,6 +82,15 @@ async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc
     }
     draft.delta = proposal.delta;
     Ok(input)
+}
+
+/// A text of which a plugin sees only a part could be refused or written anew for the wrong reason.
+fn can_read(plugin: &Loaded, content: &str) -> Result<(), TurnError> {
+    let most = plugin.longest_input();
+    if !plugin.has(Hook::OnInput) || content.len() <= most {
+        return Ok(());
+    }
+    Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most })
 }
 
 /// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its

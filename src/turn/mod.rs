@@ -71,8 +71,8 @@ pub enum TurnError {
         /// Its words.
         message: String,
     },
-    /// The message is longer than the plugin that would answer it can read.
-    #[error("the plugin \"{plugin}\" answers messages of up to {} KiB", .most >> 10)]
+    /// The message is longer than a plugin that is to read or answer it can read.
+    #[error("the plugin \"{plugin}\" reads messages of up to {} KiB", .most >> 10)]
     TooLong {
         /// The plugin.
         plugin: String,

@@ -335,9 +335,17 @@ fn most(parts: &Parts) -> Most {
     Most { per_user: limits.generations_per_user, in_all: limits.generations }
 }
 
-/// A first look at whether so many replies may run; when they begin they are counted again.
+/// A first look at whether so many replies may run; when they begin they are counted again. More than may ever run at once
+/// is a mistake: waiting would not help.
 fn room_for(parts: &Parts, caller: UserId, n: u32) -> Result<(), TurnError> {
     let (n, most) = (usize::try_from(n).unwrap_or(usize::MAX), most(parts));
+    let ever = most.per_user.min(most.in_all);
+    if n > ever {
+        return Err(TurnError::Invalid {
+            field: "n",
+            message: format!("at most {ever} replies may be written at once here"),
+        });
+    }
     let (own, all) = parts.live.count(caller);
     let fits = own.saturating_add(n) <= most.per_user && all.saturating_add(n) <= most.in_all;
     if fits { Ok(()) } else { Err(TurnError::TooMany) }

@@ -377,6 +377,24 @@ describe("a story with a model", () => {
     await close();
   });
 
+  test("a reply that broke off stays in the story of who goes on below it", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    await page.goto(clotho.base + path);
+    model.hold(["Half a sentence, ", null]).open();
+    await say(page, "What is there?");
+    await page.locator(".failure").waitFor();
+    model.say(["And on it goes."]);
+    await say(page, "Go on.");
+    await until(async () => (await texts(page)).at(-1) === "And on it goes.", "the next message is answered");
+    const expected = ["What is there?", "Half a sentence,", "Go on.", "And on it goes."];
+    assert.deepEqual((await texts(page)).slice(-4).map((text) => text.trim()), expected);
+    await page.reload();
+    await until(async () => (await texts(page)).length >= 4, "the line is read anew");
+    assert.deepEqual((await texts(page)).slice(-4).map((text) => text.trim()), expected);
+    await close();
+  });
+
   test("S1-16: with the model down the message stays, the failure has words and a hint, and retry works", async () => {
     const { page, close } = await reader(browser);
     const path = await newStory({ model: "down/m" });

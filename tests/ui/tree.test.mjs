@@ -354,6 +354,8 @@ describe("for everybody", () => {
       for (const name of ["Hit points", "You carry"]) {
         await page.getByRole("button", { name: `Change ${name}` }).focus();
         await page.keyboard.press("Enter");
+        // The field takes the keyboard once it is there; a key pressed before would be its own.
+        await page.waitForFunction(() => document.activeElement?.closest("form") !== null);
       }
       await page.getByRole("button", { name: "Add one" }).click();
       await page.getByRole("button", { name: "Set" }).last().click();

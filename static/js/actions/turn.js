@@ -57,7 +57,7 @@ export async function send(text) {
   try {
     // Who answers quickly writes while the line is still being read: the message waits for its place, it is not dropped.
     await readingEnds();
-    await sendFrom(story.head.peek(), content);
+    await sendFrom(story.goesOnFrom(), content);
   } finally {
     story.setSending(false);
   }
@@ -70,7 +70,7 @@ async function sendFrom(parentId, content) {
   const wentBack = hint.peek() === "hint.again";
   if (wentBack) hintSeen();
   passHint();
-  const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: parentId };
+  const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: story.head.peek() ?? parentId };
   const started = await attempt(() => sendOrCatchUp(message));
   if (!started) return;
   tried = { content: "", parentId: "", key: "" };

@@ -40,7 +40,7 @@ export async function readWorld(nid) {
     const [at] = await Promise.all([api.world(session.id, nid), readDeltas()]);
     if (here() !== nid) return;
     model.putWorld({ nid, at, turn: turnTo(nid), age });
-    if (story.peekNode(nid)?.role === "assistant" && model.lostDearly()) offerHint("hint.goBack");
+    if (story.peekNode(nid)?.role === "assistant" && model.lostDearly()) offerHint("hint.goBack", nid);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (here() === nid) model.worldFailed(error);

@@ -96,13 +96,19 @@ export function speak(text) {
 /** @typedef {"hint.goBack" | "hint.again" | "hint.timelines"} Hint */
 
 export const hint = signal(/** @type {Hint | null} */ (null));
+/** The message that the hint is about; null: about none in particular. @type {string | null} */
+let about = null;
 
-/** @param {Hint} which @returns {boolean} whether the reader still needs it */
-export function offerHint(which) {
+/** @param {Hint} which @param {string | null} node the message it is about @returns {boolean} whether the reader still needs it */
+export function offerHint(which, node = null) {
   if (recall(which) === "seen") return false;
+  about = node;
   hint.value = which;
   return true;
 }
+
+/** Whether the hint is about what is read now. @param {string | undefined} last the last message on screen */
+export const hintFits = (last) => about === null || about === last;
 
 /** The moment of a hint has passed; it comes again with the next one. */
 export function passHint() {

@@ -265,6 +265,12 @@ function watchReply() {
   if (reply) watch(reply.id);
 }
 
+/** Where the next message goes: below what is read at the end, be it a reply that broke off, as what arrived of it is kept. */
+export function goesOnFrom() {
+  const node = peekNode(watched.peek());
+  return node?.status === "error" && node.content ? node.id : head.peek();
+}
+
 /** @param {Id} id */
 export function watch(id) {
   watched.value = id;
@@ -281,7 +287,10 @@ export function applyStarted({ node, generations = [], op: at = 0 }) {
     if (node) putNode(node);
     if (node && !line.peek().includes(node.id)) {
       const at = line.peek().findIndex((id) => id === node.id || peekNode(id)?.parentId === node.parentId);
-      setLine([...(at < 0 ? line.peek() : line.peek().slice(0, at)), node.id]);
+      const above = at < 0 ? line.peek() : line.peek().slice(0, at);
+      // Whoever goes on below a reply that broke off takes it into the line.
+      const brokenOff = node.parentId === watched.peek() && node.parentId !== null ? [node.parentId] : [];
+      setLine([...above, ...brokenOff, node.id]);
       head.value = node.id;
     }
     quickReplies.value = problems.value = [];

@@ -6,7 +6,7 @@ import { openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
 import { arrive, navigate } from "../actions/travel.js";
 import { t } from "../lib/i18n.js";
-import { hint, hintSeen, route } from "../model/page.js";
+import { hint, hintFits, hintSeen, route } from "../model/page.js";
 import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
 import { beforeTurn, shown, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
@@ -193,6 +193,7 @@ function HintLine() {
   const which = hint.value;
   if (which === null || writing.value || peek.value !== null) return null;
   const last = tail.value;
+  if (!hintFits(last?.id)) return null;
   const before = which === "hint.goBack" ? nodeOf(beforeTurn.value) : null;
   const back = html`<button type="button" onClick=${() => (run("message.goBack", before), focusField())}>${icon("rewind")}<span>${t("hint.goBack.back")}</span></button>`;
   return html`<div class="hint-line" role="note">${icon(which === "hint.goBack" ? "rewind" : "branch")}<div><p>${t(which)}</p>

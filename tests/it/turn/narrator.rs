@@ -207,6 +207,32 @@ async fn hooks_are_told_whose_text_it_is() {
     assert_eq!(offered.replies[0].label, "assistant");
 }
 
+/// A rule that sees every message is shown the whole of it or is not asked: what it cannot read is refused.
+#[tokio::test]
+async fn a_message_that_a_rule_cannot_read() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &["combat"]).await;
+    let (head, op) = (story.head().await, story.session().await.op);
+    match story.send(message(head, &"a".repeat((64 << 10) + 1))).await {
+        Err(TurnError::TooLong { plugin, most }) => assert_eq!((plugin.as_str(), most), ("combat", 64 << 10)),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(story.session().await.op, op);
+    assert_eq!(story.say(&"a".repeat(64 << 10)).await.reply.status, Status::Complete);
+}
+
+/// More replies than may ever run at once are a mistake: waiting would not help.
+#[tokio::test]
+async fn more_replies_than_there_may_be() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let generate = Some(Generate { n: 9, ..Generate::default() });
+    match story.send(NewMessage { generate, ..message(story.head().await, "Hi.") }).await {
+        Err(TurnError::Invalid { field: "n", message }) => assert!(message.contains("at most 8"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A message that is too long for a narrator is refused before anything is written, and is no strike against it; one that it
 /// can just read is answered, whatever becomes of its letters.
 #[tokio::test]

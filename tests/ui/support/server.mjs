@@ -144,7 +144,7 @@ export async function startModel() {
       all.push(held);
       return held;
     },
-    /** @param {(string | {reasoning: string})[]} pieces of the next reply, sent at once */
+    /** @param {(string | {reasoning: string} | null)[]} pieces of the next reply, sent at once; null: the connection breaks */
     say(pieces) {
       waiting.push(reply(pieces).open());
     },
@@ -157,7 +157,7 @@ export async function startModel() {
   };
 }
 
-/** @param {(string | {reasoning: string})[]} pieces */
+/** @param {(string | {reasoning: string} | null)[]} pieces */
 function reply(pieces) {
   let allowed = 0;
   let wake = () => {};
@@ -180,6 +180,7 @@ async function answer(response, held) {
   for (const [index, piece] of held.pieces.entries()) {
     await held.allows(index);
     if (response.destroyed) return;
+    if (piece === null) return void response.write(": what was said has gone out\n\n", () => response.destroy());
     send({ delta: typeof piece === "string" ? { content: piece } : { reasoning_content: piece.reasoning } });
   }
   await held.allows(held.pieces.length);
