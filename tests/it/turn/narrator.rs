@@ -221,18 +221,6 @@ async fn a_message_that_a_rule_cannot_read() {
     assert_eq!(story.say(&"a".repeat(64 << 10)).await.reply.status, Status::Complete);
 }
 
-/// More replies than may ever run at once are a mistake: waiting would not help.
-#[tokio::test]
-async fn more_replies_than_there_may_be() {
-    let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
-    let generate = Some(Generate { n: 9, ..Generate::default() });
-    match story.send(NewMessage { generate, ..message(story.head().await, "Hi.") }).await {
-        Err(TurnError::Invalid { field: "n", message }) => assert!(message.contains("at most 8"), "{message}"),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// A message that is too long for a narrator is refused before anything is written, and is no strike against it; one that it
 /// can just read is answered, whatever becomes of its letters.
 #[tokio::test]
