@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 
-use super::{Program, held, look, placed, sight};
+use super::{Program, ends, held, look, sight};
 use crate::http::answer::{Answer, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
@@ -14,7 +14,7 @@ use crate::http::wire::messages::{Checkout, Head, seen};
 use crate::http::wire::node::{ChatMessageNode, Trouble};
 use crate::http::wire::tree::{LineQuery, Projection, QuickReply};
 use crate::ids::NodeId;
-use crate::store::{Actor, Held, Reader, Show};
+use crate::store::{Actor, Held, Page, Reader, Show};
 use crate::turn::{Offered, Tip, Turns};
 
 struct Line {
@@ -37,19 +37,11 @@ pub async fn projection(
     query: Query<LineQuery>,
 ) -> Answer<Projection> {
     let limit = limit(query.0.limit, 50)?;
-    let (leaf, before) = (query.0.leaf.map(|id| id.0), query.0.before.map(|id| id.0));
     let (look, turns) = (look(&app), app.turns.clone());
-    let show = if query.0.all { Show::All } else { Show::Enabled };
     let read = move |reader: &mut Reader<'_>, held: &Held| {
-        let leaf = leaf.unwrap_or(held.session.head);
-        for node in [Some(leaf), before].into_iter().flatten() {
-            placed(reader, held, node)?;
-        }
-        // A linear session ignores the flags in this view only (`domain.md` 2.14).
-        let linear = held.session.mode == "linear" && show == Show::Enabled;
-        let page = reader.page(held, leaf, before, limit, if linear { Show::Disabled } else { show })?;
+        let (leaf, page) = page_of(reader, held, &query.0, limit)?;
         let items = reader.dress(page.nodes)?.into_iter().map(|dressed| look.in_line(dressed)).collect();
-        let tip = if before.is_some() { None } else { tip(&turns, reader, caller, sid, leaf) };
+        let tip = if query.0.before.is_some() { None } else { tip(&turns, reader, caller, sid, leaf) };
         Ok(Line { items, next: page.next, leaf, op: held.session.op, tip })
     };
     let mut sight = sight(&app, &request, caller, sid, read).await?;
@@ -63,6 +55,23 @@ pub async fn projection(
     sight.shown(|Line { items, next, leaf, op, tip: _ }| {
         Reply::ok(&Projection { items, next: next.map(Id), leaf_id: Id(leaf), op, quick_replies, problems })
     })
+}
+
+/// The page of a line that a query asks for, and the leaf of that line. A linear session ignores the flags in this view
+/// only (`domain.md` 2.14).
+pub(super) fn page_of(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    query: &LineQuery,
+    limit: i64,
+) -> Result<(NodeId, Page), ApiError> {
+    let (leaf, before) = ends(reader, held, query)?;
+    let show = match (query.all, held.session.mode == "linear") {
+        (true, _) => Show::All,
+        (false, true) => Show::Disabled,
+        (false, false) => Show::Enabled,
+    };
+    Ok((leaf, reader.page(held, leaf, before, limit, show)?))
 }
 
 /// Where plugins are asked what they offer, of the same moment as the line. What fails here costs the buttons, not the page.

@@ -32,6 +32,7 @@ use super::caller::Caller;
 use super::error::ApiError;
 use super::query::{Nid, Sid};
 use super::wire::node::{ChatMessageNode, Look};
+use super::wire::tree::LineQuery;
 use crate::app::App;
 use crate::ids::NodeId;
 use crate::store::{Held, Placed, Reader};
@@ -53,6 +54,19 @@ pub fn held(reader: &mut Reader<'_>, caller: Caller, sid: Sid) -> Result<Held, A
 /// It is not there.
 pub fn placed(reader: &mut Reader<'_>, held: &Held, node: NodeId) -> Result<Placed, ApiError> {
     reader.node(held, node)?.ok_or_else(|| ApiError::not_found(Nid::WHAT))
+}
+
+/// Where the line that a query asks for ends, and what its page comes before.
+///
+/// # Errors
+/// One of them is not in the session.
+pub fn ends(reader: &mut Reader<'_>, held: &Held, query: &LineQuery) -> Result<(NodeId, Option<NodeId>), ApiError> {
+    let leaf = query.leaf.map_or(held.session.head, |id| id.0);
+    let before = query.before.map(|id| id.0);
+    for node in [Some(leaf), before].into_iter().flatten() {
+        placed(reader, held, node)?;
+    }
+    Ok((leaf, before))
 }
 
 /// How nodes are shown: as configured, with the texts of running replies so far.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use actix_web::HttpRequest;
 
-use super::{Program, placed, sight};
+use super::{Program, ends, sight};
 use crate::http::answer::{Answer, Reply};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -72,11 +72,7 @@ pub async fn context_path(
 }
 
 fn contexts(reader: &mut Reader<'_>, held: &Held, query: &LineQuery, limit: i64) -> Result<(NodeId, Page), ApiError> {
-    let leaf = query.leaf.map_or(held.session.head, |id| id.0);
-    let before = query.before.map(|id| id.0);
-    for node in [Some(leaf), before].into_iter().flatten() {
-        placed(reader, held, node)?;
-    }
+    let (leaf, before) = ends(reader, held, query)?;
     Ok((leaf, reader.contexts(held, leaf, before, limit)?))
 }
 

@@ -2,6 +2,7 @@
 
 use actix_web::HttpRequest;
 
+use super::line::page_of;
 use super::messages::answer;
 use super::{Program, placed, sight};
 use crate::http::answer::Answer;
@@ -15,7 +16,7 @@ use crate::http::wire::messages::{Started, seen};
 use crate::http::wire::tree::LineQuery;
 use crate::http::wire::world::{DeltaShape, Deltas, NodeDelta, WorldAnswer, WorldChange, schemas};
 use crate::plugin::Catalogue;
-use crate::store::{Held, Placed, Reader, Show};
+use crate::store::{Held, Placed, Reader};
 use crate::world::{MalformedOperation, Operation, Section};
 
 /// The most operations of one change.
@@ -49,14 +50,8 @@ pub async fn deltas(
     query: Query<LineQuery>,
 ) -> Answer<Deltas> {
     let limit = limit(query.0.limit, 50)?;
-    let (leaf, before) = (query.0.leaf.map(|id| id.0), query.0.before.map(|id| id.0));
-    let show = if query.0.all { Show::All } else { Show::Enabled };
     let read = move |reader: &mut Reader<'_>, held: &Held| {
-        let leaf = leaf.unwrap_or(held.session.head);
-        for node in [Some(leaf), before].into_iter().flatten() {
-            placed(reader, held, node)?;
-        }
-        let page = reader.page(held, leaf, before, limit, show)?;
+        let (leaf, page) = page_of(reader, held, &query.0, limit)?;
         let mut items = Vec::new();
         for at in &page.nodes {
             let delta = delta_of(reader, held, at)?;

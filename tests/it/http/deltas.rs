@@ -46,5 +46,15 @@ async fn a_line_tells_what_each_of_its_messages_did() {
     let page = play.get(&format!("deltas?all=1&limit=3&leaf={}", again.user)).await;
     assert_eq!((told(&page), &page["next"]), (vec![change], &json!(calm.reply)), "{line:?}");
     let older = play.get(&format!("deltas?all=1&limit=3&before={}", calm.reply)).await;
-    assert_eq!(told(&older), [bitten.reply]);
+    assert_eq!(told(&older), [bitten.reply.clone()]);
+
+    // What the linear view shows in a linear session, this tells of, too: there it ignores who is left out.
+    let off = json!({"isEnabled": false});
+    let state = format!("/api/chat/{}/node/{}/state", play.sid, bitten.reply);
+    play.app.ask("PUT", &state).json(&off).send().await.expect(200);
+    assert!(!told(&play.get("deltas").await).contains(&bitten.reply));
+    let session = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &session).json(&json!({"mode": "linear"})).send().await.expect(200);
+    assert!(ids(&play.get("projection").await["items"]).contains(&bitten.reply));
+    assert!(told(&play.get("deltas").await).contains(&bitten.reply));
 }
