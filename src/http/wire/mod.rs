@@ -15,6 +15,7 @@ pub mod node;
 pub mod search;
 pub mod sessions;
 pub mod transcript;
+pub mod trash;
 pub mod tree;
 pub mod turns;
 pub mod words;

@@ -5,8 +5,9 @@
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
 //! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `deltas` (what a line
 //! changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same request twice, the same answer twice),
-//! `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `whole` (one story from beginning to
-//! end). [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
+//! `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `trash` (what was deleted), `waiting`
+//! (replies whose turn has not come), `whole` (one story from beginning to end). [`play::Play`] is a session in few words.
+//! Every answer is held to the document by the client itself.
 
 mod again;
 mod branches;
@@ -25,7 +26,9 @@ mod play;
 mod refusals;
 mod sockets;
 mod transcripts;
+mod trash;
 mod views;
+mod waiting;
 mod whole;
 
 use crate::support::app::{Setup, TestApp};

@@ -16,6 +16,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{pid}", &stranger.persona.to_string())
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
+        .replace("{tid}", &stranger.persona.to_string())
 }
 
 /// A body that the route takes, if it takes one.
