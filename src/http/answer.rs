@@ -222,8 +222,8 @@ mod tests {
     #[test]
     fn names_of_files_are_told_in_two_ways() {
         let head = |name: &str| FileHead { kind: "text/plain", name: name.to_owned() }.disposition();
-        assert_eq!(head("a-1.md"), "attachment; filename=\"a-1.md\"; filename*=UTF-8''a-1.md");
-        assert_eq!(head("灯\".md"), "attachment; filename=\"__.md\"; filename*=UTF-8''%E7%81%AF%22.md");
+        assert_eq!(head("a-1.txt"), "attachment; filename=\"a-1.txt\"; filename*=UTF-8''a-1.txt");
+        assert_eq!(head("灯\".txt"), "attachment; filename=\"__.txt\"; filename*=UTF-8''%E7%81%AF%22.txt");
     }
 
     #[test]

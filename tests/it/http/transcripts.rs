@@ -36,11 +36,12 @@ async fn a_line_is_written_out() {
     );
     assert_eq!(markdown.text(), expected);
     assert_eq!(markdown.header("content-type"), Some("text/markdown; charset=utf-8"));
-    let name = "attachment; filename=\"The-Lantern-__.md\"; filename*=UTF-8''The-Lantern-%E7%81%AF%E5%A1%94.md";
-    assert_eq!(markdown.header("content-disposition"), Some(name));
     assert_eq!(markdown.header("clotho-op"), Some(play.session().await["op"].to_string().as_str()));
 
-    let text = file(&play, &format!("?format=text&leaf={}", first.reply)).await.text();
+    let text = file(&play, &format!("?format=text&leaf={}", first.reply)).await;
+    let name = "attachment; filename=\"The-Lantern-__.txt\"; filename*=UTF-8''The-Lantern-%E7%81%AF%E5%A1%94.txt";
+    assert_eq!((text.header("content-disposition"), text.header("content-type")), (Some(name), Some("text/plain; charset=utf-8")));
+    let text = text.text();
     assert_eq!(text, format!("The \"Lantern\" / 灯塔\n\nRin: Hello.\n\n{you}: I look\naround.\n\nRin: A door.\n\n"));
 
     let whole = file(&play, "?format=json&all=1").await;
