@@ -88,6 +88,8 @@ ids! {
     SessionId;
     /// A node: one message of a tree.
     NodeId;
+    /// Something in the trash, whatever kind of thing it is.
+    TrashId;
 }
 
 /// Only the canonical form is an id: other spellings of one UUID would make two names for one thing.
