@@ -61,6 +61,7 @@ export function Menu({ label, symbol = "menu", class: look = "", children }) {
   // What is in it comes before it is seen and goes after it has given the focus back.
   const turn = (/** @type {ToggleEvent} */ event) => {
     if ((event.type === "beforetoggle") === (event.newState === "open")) open.value = event.newState === "open";
+    if (!open.peek() && isFocusLost()) focusMessage(messageOf(ref.current));
   };
   const close = () => ref.current?.hidePopover();
   // By hand, so that it is filled and in its place before it is first seen; the attribute says whose menu it is.
