@@ -40,7 +40,10 @@ async fn a_line_is_written_out() {
 
     let text = file(&play, &format!("?format=text&leaf={}", first.reply)).await;
     let name = "attachment; filename=\"The-Lantern-__.txt\"; filename*=UTF-8''The-Lantern-%E7%81%AF%E5%A1%94.txt";
-    assert_eq!((text.header("content-disposition"), text.header("content-type")), (Some(name), Some("text/plain; charset=utf-8")));
+    assert_eq!(
+        (text.header("content-disposition"), text.header("content-type")),
+        (Some(name), Some("text/plain; charset=utf-8"))
+    );
     let text = text.text();
     assert_eq!(text, format!("The \"Lantern\" / 灯塔\n\nRin: Hello.\n\n{you}: I look\naround.\n\nRin: A door.\n\n"));
 
