@@ -88,8 +88,15 @@ function heard(frame) {
   const wish = story.applyFrame(frame);
   if (wish.resume) resume(wish.resume);
   if (frame.type === "session.updated" && story.session.peek()) library.putSession(/** @type {any} */ (story.session.peek()));
-  if (frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects)) doubtDeltas();
-  if (wish.refresh) void refresh().then(() => wish.finished && announce(wish.finished));
+  const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
+  if (doubt && !wish.refresh) doubtDeltas();
+  if (wish.refresh) void refresh().then(() => after(wish.finished, doubt));
+}
+
+/** What waits until the line is read anew: what stood on the old one may be gone. @param {ChatNode | undefined} finished @param {boolean | string | undefined} doubt */
+function after(finished, doubt) {
+  if (doubt) doubtDeltas();
+  if (finished) announce(finished);
 }
 
 /** @param {{id: Id, offset: number, reasoningOffset: number}} from */

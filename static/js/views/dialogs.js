@@ -31,10 +31,19 @@ export function OpenDialog({ open }) {
       return h(Start, { characterId: open.characterId });
     case "character":
       return h(NewCharacter, {});
+    case "label":
+      return h(LabelPlace, { key: open.nid, nid: open.nid });
+    case "stash":
+      return h(Stash, {});
+    case "trash":
+      return h(Trash, {});
   }
 }
 
 const Why = later(() => import("./why.js").then((module) => module.Why));
+const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);
+const Trash = later(() => import("./trash.js").then((module) => module.Trash), 0);
+const Stash = later(() => import("./stash.js").then((module) => module.Stash), 0);
 
 /** @param {Event} event @returns {FormData} */
 function submitted(event) {

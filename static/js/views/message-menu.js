@@ -7,7 +7,7 @@ import { CommandButton, Menu, icon } from "./parts.js";
 
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 
-const ITEMS = ["message.setCurrent", "message.mute", "message.unmute", "message.link"];
+const ITEMS = ["message.setCurrent", "message.label", "message.mute", "message.unmute", "message.link", "message.move"];
 const MOST_STARS = 5;
 
 /** @param {{node: ChatNode}} props */
@@ -17,7 +17,8 @@ export const MessageMenu = ({ node }) =>
 /** @param {{node: ChatNode}} props */
 function Items({ node }) {
   return html`${canRun("message.rate", node) && html`${h(StarRow, { node })}<hr />`}
-    ${ITEMS.map((id) => h(CommandButton, { key: id, id, node, wide: true }))}`;
+    ${ITEMS.map((id) => h(CommandButton, { key: id, id, node, wide: true }))}
+    ${canRun("message.prune", node) && html`<hr />${h(CommandButton, { id: "message.prune", node, wide: true })}`}`;
 }
 
 /** @param {{node: ChatNode}} props */

@@ -11,6 +11,7 @@ import { editInPlace, editing, focusOn, nodeOf } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { TurnChanges } from "./changes.js";
+import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
 import { Avatar, CommandButton, ProblemLine, icon } from "./parts.js";
 
@@ -30,13 +31,14 @@ export function Message({ id, last }) {
       aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
       ${h(Avatar, { name, src: characterById(node.characterId ?? "")?.avatar })}
       <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
-        ${h(Stars, { node })}
+        ${h(Stars, { node })}${!isLinear.value && h(Labels, { nid: id })}
         ${isLeftOut && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}
         ${node.effects === "muted" && !isLinear.value && html`<span class="left-out">${icon("worldOff")}${t("message.muted")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
       ${node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
         ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}
+        ${h(CommandButton, { id: "message.placeHere", node, wide: true, class: "place" })}
         ${node.status !== "generating" && h(MessageMenu, { node })}</div></footer>
     </article></li>`;
 }
@@ -47,7 +49,7 @@ const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy
 const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
 
 /** The server calls a reader without a name "You"; the page has its own word for that. @param {ChatNode} node */
-const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : node.name) || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
+export const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : node.name) || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
 
 // The text
 

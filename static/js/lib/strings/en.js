@@ -31,6 +31,8 @@ export default {
   "command.model": "Choose another model",
   "command.rename": "Rename this story",
   "command.delete": "Delete this story",
+  "command.trash": "Trash",
+  "command.restore": "Bring it back",
   "command.previous": "Previous version",
   "command.next": "Next version",
   "command.goBack": "Go back here",
@@ -56,6 +58,7 @@ export default {
   "library.createHint": "A name, who they are, how the story opens.",
   "library.more": "Show older stories",
   "library.manage": "Manage “{name}”",
+  "library.deleteCharacter": "Delete this character",
   "library.turns": "{n} turn|{n} turns",
   "library.branches": "{n} timeline|{n} timelines",
 
@@ -87,6 +90,7 @@ export default {
   "notice.show": "Show",
   "notice.settled": "The story goes on from here now. Where it stood before is kept.",
   "notice.return": "Back to there",
+  "notice.trashed": "“{name}” lies in the trash.",
 
   "error.offline": "The server did not answer.",
   "error.offlineHint": "Is Clotho still running? What you wrote is kept.",

@@ -1,0 +1,19 @@
+// The calls about the arrangement of a tree: edits, undo, the stash, branches. Loaded with the first story.
+import { call, chat, items, query } from "./api.js";
+
+/** @import * as Wire from "../lib/wire.d.ts" */
+
+/** Makes all of the edits, or none. @param {Wire.Id} sid @param {Wire.TreeEdit[]} operations @returns {Promise<Wire.Arranged>} */
+export const arrange = (sid, operations) => call("PUT", `${chat(sid)}/tree/edit`, { operations });
+
+/** @param {Wire.Id} sid @param {"undo" | "redo"} which @returns {Promise<Wire.TurnedBack>} */
+export const turnBack = (sid, which) => call("POST", `${chat(sid)}/${which}`, {});
+
+/** @param {Wire.Id} sid @returns {Promise<Wire.Fragment[]>} the one taken out last first */
+export const stash = async (sid) => items(await call("GET", `${chat(sid)}/stash`));
+
+/** @param {Wire.Id} sid @returns {Promise<Wire.Label[]>} */
+export const labels = async (sid) => (await call("GET", `${chat(sid)}/tree?shape=skeleton`)).labels;
+
+/** The nodes of a fragment, parents before children. @param {Wire.Id} sid @param {Wire.Id} fid @param {string} [cursor] @returns {Promise<Wire.Page<Wire.ChatNode>>} */
+export const fragment = (sid, fid, cursor) => call("GET", `${chat(sid)}/stash/${fid}/tree${query({ cursor })}`);
