@@ -5,13 +5,14 @@ import { carry, moving, putArrangement } from "../model/arrangement.js";
 import * as story from "../model/story.js";
 import * as api from "../net/arrange.js";
 import { ApiError } from "../net/api.js";
+import { isLinear } from "../tree/line.js";
 import { canArrange } from "./arrange.js";
 import { register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
-import { refresh, sid, visit } from "./follow.js";
+import { refresh, sid } from "./follow.js";
 import { writeDraft } from "./turn.js";
 
-/** @import { Arranged, ChatNode, Id, TreeEdit } from "../lib/wire.d.ts" */
+/** @import { Arranged, ChatNode, Id, Label, TreeEdit } from "../lib/wire.d.ts" */
 /** @import { Key } from "../lib/i18n.js" */
 
 /** Learns of names and of the stash; without an answer they are simply not shown. */
@@ -121,7 +122,7 @@ register({
   label: "command.stash",
   icon: "stash",
   scope: "page",
-  enabled: () => story.session.value !== null,
+  enabled: () => story.session.value !== null && !isLinear.value,
   run: () => {
     openDialog({ kind: "stash" });
     void readArrangement();
@@ -178,6 +179,9 @@ register({
 /** @param {Id} nodeId @param {string} name @param {boolean} following whether it moves with what is written there */
 export const putLabel = (nodeId, name, following) => arrange([{ op: "label", nodeId, name, following }]);
 
+/** @param {Label} label @param {string} name */
+export const renameLabel = ({ name: old, nodeId, following }, name) => arrange([{ op: "unlabel", name: old }, { op: "label", nodeId, name, following }]);
+
 /** @param {string} name */
 export const dropLabel = (name) => arrange([{ op: "unlabel", name }]);
 
@@ -190,9 +194,3 @@ register({
   enabled: ({ node }) => canArrange(node),
   run: ({ node }) => node && openDialog({ kind: "label", nid: node.id }),
 });
-
-/** Goes to a named place. @param {Id} nodeId */
-export async function goTo(nodeId) {
-  openDialog(null);
-  if (await visit(nodeId)) story.pointAt(nodeId);
-}

@@ -271,6 +271,11 @@ export function goesOnFrom() {
   return node?.status === "error" && node.content ? node.id : head.peek();
 }
 
+/** The reader has turned away from the reply at the end of the line. */
+export function unwatch() {
+  watched.value = null;
+}
+
 /** @param {Id} id */
 export function watch(id) {
   watched.value = id;

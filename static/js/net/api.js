@@ -148,8 +148,11 @@ export async function oneNode(sid, nid) {
  */
 export const send = (sid, message, key) => call("POST", `${chat(sid)}/message`, message, { key });
 
-/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Started>} */
-export const reroll = (sid, nid) => call("POST", `${node(sid, nid)}/reroll`, {});
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {{model?: string}} [how] @returns {Promise<Wire.Started>} */
+export const reroll = (sid, nid, how = {}) => call("POST", `${node(sid, nid)}/reroll`, how);
+
+/** Another reply that begins with the text of this one. @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Started>} */
+export const goOn = (sid, nid) => call("POST", `${node(sid, nid)}/continue`, {});
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid @param {{content: string, carry: boolean}} edit @returns {Promise<Wire.Started>} */
 export const edit = (sid, nid, edit) => call("POST", `${node(sid, nid)}/edit`, edit);

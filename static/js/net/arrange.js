@@ -17,3 +17,12 @@ export const labels = async (sid) => (await call("GET", `${chat(sid)}/tree?shape
 
 /** The nodes of a fragment, parents before children. @param {Wire.Id} sid @param {Wire.Id} fid @param {string} [cursor] @returns {Promise<Wire.Page<Wire.ChatNode>>} */
 export const fragment = (sid, fid, cursor) => call("GET", `${chat(sid)}/stash/${fid}/tree${query({ cursor })}`);
+
+/** Every end of a line, the newest first. @param {Wire.Id} sid @param {{cursor?: string, limit?: number}} [range] @returns {Promise<Wire.Page<Wire.Branch>>} */
+export async function branches(sid, range = {}) {
+  const answer = await call("GET", `${chat(sid)}/branches${query(range)}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+/** How two lines differ since they parted. @param {Wire.Id} sid @param {Wire.Id} from @param {Wire.Id} to @returns {Promise<Wire.Diff>} */
+export const diff = (sid, from, to) => call("GET", `${chat(sid)}/diff${query({ from, to })}`);

@@ -191,7 +191,7 @@ function Onward() {
 
 function PeekBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("branch")}<p>${t("peek.text")}</p>
-    ${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
+    ${h(CommandButton, { id: "message.compare", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
 }
 
 /** A place for what is being moved is chosen in the story itself. */

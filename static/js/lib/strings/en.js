@@ -25,6 +25,7 @@ export default {
   "command.library": "Stories",
   "command.search": "Search all stories",
   "command.palette": "Commands and keys",
+  "command.git": "The words of Git",
   "command.theme": "Switch light and dark",
   "command.language": "切换到中文",
   "command.world": "Show or hide the world",
