@@ -3,6 +3,7 @@
 //! handler takes and answers are shapes of `wire/`; what it decides is decided a floor below.
 
 pub mod auth;
+pub mod branches;
 pub mod characters;
 pub mod docs;
 pub mod health;
@@ -16,6 +17,7 @@ pub mod plugins;
 pub mod search;
 pub mod sessions;
 pub mod states;
+pub mod transcript;
 pub mod trash;
 pub mod tree;
 pub mod turns;
