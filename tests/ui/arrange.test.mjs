@@ -270,7 +270,7 @@ describe("names", () => {
     await page.getByRole("button", { name: "Take away the name “Before the snow”" }).click();
     await page.getByRole("list", { name: "Names of this place" }).waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
-    assert.equal(await messageOf(page, ids[1]).locator(".label").count(), 0);
+    assert.equal(await messageOf(page, ids[1]).locator(".place-name").count(), 0);
     await close();
   });
 });

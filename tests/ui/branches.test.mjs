@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
+import { startClotho } from "./support/server.mjs";
+import { bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
 
 describe("branches", () => {
   /** A story with a second line from its first reply. */
@@ -149,6 +150,73 @@ describe("other ways to a reply", () => {
     assert.notEqual(await focused(page), null);
     await composer(page).waitFor();
     await use(last(page), "Copy");
+    await close();
+  });
+
+  test("domain 5.8: a model drafts the next message into the field, word by word; stopping keeps what came, and nothing is sent", async () => {
+    const path = await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    const held = model.hold(["I walk ", "to the ", "sea."]);
+    await page.getByRole("button", { name: "Write my next line for me" }).click();
+    held.next();
+    await until(async () => (await composer(page).inputValue()) === "I walk ", "the first words are in the field");
+    held.next();
+    await until(async () => (await composer(page).inputValue()) === "I walk to the ", "and more of them");
+    await page.getByRole("button", { name: "Stop drafting" }).click();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    assert.equal(await composer(page).inputValue(), "I walk to the ");
+    held.open();
+    await composer(page).fill("");
+    model.say(["I wait."]);
+    await composer(page).press("Control+j");
+    await until(async () => (await composer(page).inputValue()) === "I wait.", "a whole one");
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    assert.equal((await texts(page)).length, 1, "nothing was sent");
+    await check(page, "a draft");
+    await composer(page).fill("");
+    const other = model.hold(["Never ", "mind."]);
+    await composer(page).press("Control+j");
+    other.next();
+    await until(async () => (await composer(page).inputValue()) === "Never ", "it begins");
+    await composer(page).fill("My own words");
+    other.open();
+    await page.getByRole("button", { name: "Stop drafting" }).waitFor({ state: "detached" });
+    assert.equal(await composer(page).inputValue(), "My own words", "who writes has taken it over");
+    await close();
+  });
+
+  test("S4-07: a reply that has to wait says its place in the line, and is written when its turn comes", async () => {
+    const server = await startClotho(`
+[limits]
+generations_per_user = 1
+
+[[providers]]
+id = "mock"
+base_url = "${model.url}"
+models = ["m"]
+`);
+    own.push(server);
+    const character = await server.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage: "The map is not finished." });
+    const paths = [];
+    for (let i = 0; i < 2; i += 1) {
+      const { id } = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+      paths.push(`/s/${id}`);
+    }
+    const { page, close } = await reader(browser);
+    const other = await page.context().newPage();
+    await page.goto(server.base + paths[0]);
+    await other.goto(server.base + paths[1]);
+    const held = model.hold(["First."]);
+    await say(page, "One?");
+    await until(async () => model.requests.length === 1, "the first is being written");
+    await say(other, "Two?");
+    await last(other).getByText("Waiting in line, place 1").waitFor();
+    model.say(["Second."]);
+    held.open();
+    await until(async () => (await texts(page)).at(-1) === "First.", "the first is done");
+    await until(async () => (await texts(other)).at(-1) === "Second.", "and the other one had its turn");
     await close();
   });
 });

@@ -83,8 +83,15 @@ function listen(id) {
   });
 }
 
+/** @type {Set<(frame: Frame) => void>} */
+const listeners = new Set();
+
+/** Tells of every frame, also those that change nothing of the story. @param {(frame: Frame) => void} listener */
+export const hear = (listener) => listeners.add(listener);
+
 /** @param {Frame} frame */
 function heard(frame) {
+  listeners.forEach((listener) => listener(frame));
   const wish = story.applyFrame(frame);
   if (wish.resume) resume(wish.resume);
   if (frame.type === "session.updated" && story.session.peek()) library.putSession(/** @type {any} */ (story.session.peek()));

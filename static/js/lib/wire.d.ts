@@ -406,6 +406,21 @@ export interface Me {
   csrf?: string | null;
 }
 
+/** A text that is drafted and is no node. */
+export interface Draft {
+  id: Id;
+  status: "queued" | "waiting" | "thinking" | "streaming" | "done" | "error";
+  queuePosition?: number | null;
+  content: string;
+  error?: { code: string; message: string; hint?: string | null } | null;
+}
+
+export interface DraftPiece extends Omit<Draft, "content"> {
+  type: "draft.updated";
+  contentChunk: string;
+  offset: number;
+}
+
 /** Frames of the WebSocket. */
 export type Frame =
   | { type: "hello"; op: number; leafId: Id }
@@ -424,5 +439,6 @@ export type Frame =
   | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
   | { type: "tree.changed"; op?: number }
   | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }
+  | DraftPiece
   | { type: "pong" | "presence"; op?: number }
   | { type: "error"; error: { code: string; message: string; hint?: string } };

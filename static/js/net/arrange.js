@@ -1,4 +1,4 @@
-// The calls about the arrangement of a tree: edits, undo, the stash, branches. Loaded with the first story.
+// The calls about the arrangement of a tree: edits, undo, the stash, branches; and drafts. Loaded with the first story.
 import { call, chat, items, query } from "./api.js";
 
 /** @import * as Wire from "../lib/wire.d.ts" */
@@ -26,3 +26,12 @@ export async function branches(sid, range = {}) {
 
 /** How two lines differ since they parted. @param {Wire.Id} sid @param {Wire.Id} from @param {Wire.Id} to @returns {Promise<Wire.Diff>} */
 export const diff = (sid, from, to) => call("GET", `${chat(sid)}/diff${query({ from, to })}`);
+
+/** Begins to draft what the reader could say next. @param {Wire.Id} sid @returns {Promise<{draftId: Wire.Id}>} */
+export const impersonate = (sid) => call("POST", `${chat(sid)}/impersonate`, {});
+
+/** @param {Wire.Id} sid @param {Wire.Id} did @returns {Promise<Wire.Draft>} */
+export const draft = (sid, did) => call("GET", `${chat(sid)}/draft/${did}`);
+
+/** @param {Wire.Id} sid @param {Wire.Id} did */
+export const stopDraft = (sid, did) => call("DELETE", `${chat(sid)}/draft/${did}`);

@@ -48,4 +48,4 @@ function Row({ label }) {
 
 /** The names of a message, on the message. @param {{nid: Id}} props */
 export const Labels = ({ nid }) =>
-  html`${labelsOf(nid).map(({ name, following }) => html`<button key=${name} type="button" class="label" title=${t("command.label")} onClick=${() => openDialog({ kind: "label", nid })}>${icon(following ? "branches" : "bookmark")}<span>${name}</span></button>`)}`;
+  html`${labelsOf(nid).map(({ name, following }) => html`<button key=${name} type="button" class="place-name" title=${t("command.label")} onClick=${() => openDialog({ kind: "label", nid })}>${icon(following ? "branches" : "bookmark")}<span>${name}</span></button>`)}`;

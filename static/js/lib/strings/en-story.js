@@ -4,6 +4,8 @@ export default {
   "command.leaveOut": "Leave out of what the model reads",
   "command.putBack": "Let the model read it again",
   "command.menu": "More",
+  "command.draft": "Write my next line for me",
+  "command.stopDraft": "Stop drafting",
   "command.goOn": "Write on from here",
   "command.otherModel": "Another model’s reply",
   "command.mute": "Do not count what it did to the world",
@@ -191,6 +193,7 @@ export default {
   "phase.queued": "Waiting in line, place {n}",
   "phase.waiting": "Waiting for the first word",
   "phase.thinking": "Thinking",
+  "phase.drafting": "Finding words for you…",
 
   "edit.save": "Save as a new version",
   "edit.saveAndAnswer": "Save and get a reply",

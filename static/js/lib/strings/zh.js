@@ -45,6 +45,8 @@ export default {
   "command.leaveOut": "不让模型读到",
   "command.putBack": "让模型重新读到",
   "command.menu": "更多",
+  "command.draft": "替我写下一句",
+  "command.stopDraft": "停止代写",
   "command.goOn": "接着往下写",
   "command.otherModel": "换个模型回复",
   "command.mute": "不计它对世界的影响",
@@ -268,6 +270,7 @@ export default {
   "phase.queued": "排队中，第 {n} 位",
   "phase.waiting": "等待第一个字",
   "phase.thinking": "思考中",
+  "phase.drafting": "正在替你想词…",
 
   "edit.save": "另存为新版本",
   "edit.saveAndAnswer": "保存并生成回复",
