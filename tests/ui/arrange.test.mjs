@@ -127,6 +127,19 @@ describe("one line only", () => {
 });
 
 describe("undo", () => {
+  test("S4-17: a reply that failed is deleted like any other, and what it answered stays", async () => {
+    const path = await newStory({ model: "locked/m" });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await say(page, "Where to?");
+    await last(page).getByText("The model server refused.").waitFor();
+    await choose(page, last(page), "Delete, with what follows");
+    await until(async () => (await texts(page)).at(-1) === "Where to?", "it is gone");
+    await page.getByRole("button", { name: "Get a reply" }).waitFor();
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1);
+    await close();
+  });
+
   test("S4-17 S4-48: what is deleted goes with what follows it, and undo and redo bring it back and take it again, by notice, by keys and by button", async () => {
     const { path, ids } = await grown();
     const { page, close } = await reader(browser);

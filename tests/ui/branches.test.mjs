@@ -187,6 +187,28 @@ describe("other ways to a reply", () => {
     await close();
   });
 
+  test("domain 5.2: a reply that is finished while the reader is elsewhere moves nothing, and waits to be seen", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    const held = model.hold(["A ship."]);
+    await say(page, "What comes?");
+    await until(async () => model.requests.length === 1, "it is being written");
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the reader has gone back");
+    held.open();
+    await page.getByText("A reply was finished on another timeline.").waitFor();
+    assert.equal((await session(path)).activeLeafId, ids[1], "the story has not moved");
+    await until(async () => (await page.title()).startsWith("(1) "), "the title says so too");
+    await check(page, "an unread reply");
+    await page.locator(".unread").getByRole("button", { name: "Show" }).click();
+    await until(async () => (await texts(page)).at(-1) === "A ship.", "it is shown");
+    await page.locator(".unread").waitFor({ state: "detached" });
+    await until(async () => !(await page.title()).startsWith("("), "nothing waits any more");
+    await close();
+  });
+
   test("S4-07: a reply that has to wait says its place in the line, and is written when its turn comes", async () => {
     const server = await startClotho(`
 [limits]

@@ -1,7 +1,7 @@
 // Keeps the open story in step with the server: the first reading, the live line, catching up.
 import { t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
-import { speak, tell } from "../model/page.js";
+import { speak } from "../model/page.js";
 import { doubtDeltas } from "../model/deltas.js";
 import * as library from "../model/library.js";
 import * as story from "../model/story.js";
@@ -157,10 +157,13 @@ function announce(node) {
   } else if (story.watched.peek() === node.id) {
     speak(t("message.failed"));
   } else if (node.status === "complete") {
-    const act = { label: /** @type {const} */ ("notice.show"), run: () => void visit(node.id) };
-    tell({ tone: "quiet", text: t("notice.finishedElsewhere", { name: node.name ?? "" }), act });
+    story.putUnread(node.id, true);
+    speak(t("notice.finishedElsewhere", { name: node.name ?? "" }));
   }
 }
+
+/** The reader does not want to be told of what was finished elsewhere. */
+export const seeLater = () => story.unread.peek().forEach((id) => story.putUnread(id, false));
 
 /**
  * Moves HEAD and shows the line that leads there.

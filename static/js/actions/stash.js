@@ -92,10 +92,13 @@ register({
   icon: "trash",
   scope: "message",
   keys: ["Delete"],
-  enabled: ({ node }) => canArrange(node),
+  enabled: ({ node }) => canArrange(node) || (node?.status === "error" && story.peek.value === null && !isLinear.value),
   run: async ({ node }) => {
     const made = node && (await arrange([{ op: "prune", nodeId: node.id }]));
-    if (made) say(made, "notice.pruned");
+    if (!made) return;
+    // A reply that failed is watched, and is in nobody's line.
+    if (story.watched.peek() === node.id) story.unwatch();
+    say(made, "notice.pruned");
   },
 });
 

@@ -2,10 +2,11 @@
 import { html, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import "../actions/draft.js";
+import { seeLater, visit } from "../actions/follow.js";
 import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
 import { locale, t } from "../lib/i18n.js";
 import { drafting } from "../model/drafting.js";
-import { draft, fieldWanted, focusField, online, problems, quickReplies, sending, session, slashCommands } from "../model/story.js";
+import { draft, fieldWanted, focusField, focusOn, online, problems, quickReplies, sending, session, slashCommands, unread } from "../model/story.js";
 import { writing } from "../tree/line.js";
 import { CommandButton, ProblemLine, icon } from "./parts.js";
 
@@ -56,7 +57,7 @@ export function Composer() {
   };
   const busy = writing.value !== null;
   const making = drafting.value;
-  return html`<div class="dock">${draft.value.startsWith("/") ? h(Completions, { complete }) : html`${h(Hindered, {})}${h(QuickReplies, {})}`}
+  return html`<div class="dock">${h(Unread, {})}${draft.value.startsWith("/") ? h(Completions, { complete }) : html`${h(Hindered, {})}${h(QuickReplies, {})}`}
     <form class="composer" onSubmit=${submit}>
       <textarea ref=${field} rows="1" aria-label=${t("composer.label")} placeholder=${making ? draftPhase(making) : t("composer.placeholder")} value=${draft.value}
         onInput=${(/** @type {Event} */ event) => writeDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)} onKeyDown=${keys}></textarea>
@@ -92,6 +93,15 @@ function Completions({ complete }) {
   return html`<ul class="completions" aria-label=${t("composer.commands")}>${list.map(
     ({ plugin, name, aliases, args, help }, i) => html`<li key=${`${plugin} ${name}`}><button type="button" onClick=${() => complete(wordOf({ name, aliases }))}><b>/${wordOf({ name, aliases })}</b>${args && html` <i>${args}</i>`}<span>${help}</span>${i === 0 && html`<kbd>Tab</kbd>`}</button></li>`,
   )}</ul>`;
+}
+
+/** Replies that were finished on other timelines wait here until they are seen. */
+function Unread() {
+  const id = unread.value.at(-1);
+  if (!id) return null;
+  const show = () => void visit(id).then((moved) => moved && focusOn(id));
+  return html`<div class="unread">${icon("branch")}<p>${t("unread.text", { n: unread.value.length })}</p><button type="button" onClick=${show}>${t("notice.show")}</button>
+    <button type="button" class="round" aria-label=${t("unread.later")} title=${t("unread.later")} onClick=${() => (seeLater(), focusField())}>${icon("close")}</button></div>`;
 }
 
 /** A rule that could not make its suggestions says so where they would stand. */

@@ -7,7 +7,7 @@ import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed } from "../lib/markdown.js";
 import { sentence } from "../lib/text.js";
 import { characterById } from "../model/library.js";
-import { editInPlace, editing, focusOn, nodeOf } from "../model/story.js";
+import { editInPlace, editing, familyOf, focusOn, nodeOf, unread } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { TurnChanges } from "./changes.js";
@@ -155,7 +155,7 @@ function SiblingSwitch({ node }) {
   const arrow = (/** @type {"previous" | "next"} */ which, /** @type {string} */ symbol, /** @type {boolean} */ can) =>
     html`<button type="button" aria-label=${t(`command.${which}`)} aria-disabled=${!can} onClick=${() => can && toSibling(node, which)}>${icon(symbol)}</button>`;
   return html`<div class="siblings" role="group" aria-label=${place}>
-    ${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}
+    ${familyOf(node).value.some((id) => unread.value.includes(id)) && html`<b class="new">${t("unread.new")}</b>`}${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}
     ${count <= MOST_DOTS && html`<span class="versions" aria-hidden="true" title=${t("siblings.dots")}>${followed.map(
       (isFollowed, i) => html`<i key=${i} class=${`${isFollowed ? "confirmed" : "candidate"} ${i === index ? "here" : ""}`}></i>`,
     )}</span>`}</div>`;

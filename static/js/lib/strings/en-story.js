@@ -262,6 +262,10 @@ export default {
   "peek.back": "Back to the story",
   "peek.settle": "Go on from here",
 
+  "unread.text": "A reply was finished on another timeline.|{n} replies were finished on other timelines.",
+  "unread.later": "Not now",
+  "unread.new": "new",
+
   "hint.goBack": "The dice fell hard. Go back, and what this turn cost you returns. Or roll again for other dice. Both timelines stay.",
   "hint.goBack.back": "Go back",
   "hint.again": "Everything is as it was. Do something else now, or follow the old timeline again: it is still there.",

@@ -343,6 +343,10 @@ export default {
   "peek.back": "回到故事",
   "peek.settle": "从这里继续",
 
+  "unread.text": "别的时间线上写完了 {n} 条回复。",
+  "unread.later": "以后再看",
+  "unread.new": "新",
+
   "hint.goBack": "骰子没有帮你。回到上一刻，这一回合失去的都会回来；或者重掷一次，骰子会不一样。两条时间线都会保留。",
   "hint.goBack.back": "回到上一刻",
   "hint.again": "一切都回到了那一刻。现在换个做法，或者再次跟随原来的时间线：它还在。",
