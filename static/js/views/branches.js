@@ -10,7 +10,7 @@ import { rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { labelOf, nameOf as nameOfValue } from "./changes.js";
 import { Labels } from "./label.js";
-import { nameOf } from "./message.js";
+import { ReadOnly, nameOf } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 
 /** @import { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
@@ -75,7 +75,7 @@ function Side({ side: { leafId, count, items }, n }) {
 
 /** @param {{node: ChatNode}} props */
 const Text = ({ node }) =>
-  html`<li class=${node.isEnabled === false ? "disabled" : ""}><b>${nameOf(node)}</b>${node.isEnabled === false && html` <small>${icon("eyeOff")}${t("message.leftOut")}</small>`}<p>${plain(node.role === "user" ? node.content : (node.display ?? node.content))}</p></li>`;
+  html`<li class=${node.isEnabled === false ? "disabled" : ""}><b>${nameOf(node)}</b>${node.isEnabled === false && html` <small>${icon("eyeOff")}${t("message.leftOut")}</small>`}${h(ReadOnly, { node })}</li>`;
 
 /** @param {{world: Difference[]}} props */
 function Worlds({ world }) {

@@ -85,6 +85,9 @@ function LiveBody({ node }) {
     ${!begun.value && html`<p class="aside phase">${phaseOf(node)}</p>`}`;
 }
 
+/** The text of a message that is only read. @param {{node: ChatNode}} props */
+export const ReadOnly = ({ node }) => h(Prose, node.role === "user" ? { text: node.content, isOwn: true } : { text: node.display ?? node.content, isOwn: false });
+
 /** Rendered Markdown. @param {{text: string, isOwn: boolean}} props */
 function Prose({ text, isOwn }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));

@@ -6,7 +6,7 @@ import { ago, moment, t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
 import { fragments } from "../model/arrangement.js";
 import { openDialog } from "../model/page.js";
-import { nameOf } from "./message.js";
+import { ReadOnly, nameOf } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { Sure, takeFocus } from "./sure.js";
 
@@ -69,7 +69,7 @@ function Contents({ id }) {
   useEffect(() => void more(), [id]);
   if (next.value === undefined) return h(Waiting, { rows: 2 });
   return html`<ol class="contents" aria-label=${t("stash.contents")}>${inOrder(nodes.value).map(
-    ({ node, steps }) => html`<li key=${node.id} class=${`steps-${Math.min(steps, DEEPEST)}`}><b>${nameOf(node)}</b><p>${plain(node.role === "user" ? node.content : (node.display ?? node.content))}</p></li>`,
+    ({ node, steps }) => html`<li key=${node.id} class=${`steps-${Math.min(steps, DEEPEST)}`}><b>${nameOf(node)}</b>${h(ReadOnly, { node })}</li>`,
   )}</ol>${next.value && html`<button type="button" onClick=${more}>${t("stash.more")}</button>`}`;
 }
 
