@@ -32,8 +32,8 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    auth, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search, sessions, states,
-    trash, tree, turns, worlds,
+    auth, branches, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search, sessions,
+    states, transcript, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -105,6 +105,12 @@ fn reading() -> Vec<Entry> {
         route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(TAGGED),
         route(GET, "/api/chat/{sid}/deltas", User, "What the messages of a line do to the world", worlds::deltas)
             .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/line", User, "One line written out as a file", transcript::transcript)
+            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/branches", User, "The branches of a tree", branches::branches).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/diff", User, "How two lines differ", branches::compare).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/variables", User, "How values went along lines", branches::variables)
+            .answers(TAGGED),
         route(GET, "/api/chat/{sid}/turns", User, "The turn-based view", turns::turns).answers(TAGGED),
         route(GET, "/api/chat/{sid}/context-path", User, "The turns from the root to a leaf", turns::context_path)
             .answers(TAGGED),
@@ -132,6 +138,8 @@ fn writing() -> Vec<Entry> {
     vec![
         route(POST, "/api/chat/{sid}/message", User, "Writes a message", messages::message).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/reroll", User, "Begins other replies", messages::reroll)
+            .answers(&[202]),
+        route(POST, "/api/chat/{sid}/node/{nid}/continue", User, "Goes on from a reply's text", messages::go_on)
             .answers(&[202]),
         route(POST, "/api/chat/{sid}/node/{nid}/edit", User, "Writes a new version", messages::edit).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/cancel", User, "Stops a reply", messages::cancel).answers(&[202]),

@@ -5,7 +5,8 @@
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
+//!   `worlds.rs` the fold along a path, `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where
+//!   the paths end, `compare.rs` two of them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
@@ -14,11 +15,14 @@
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
 
 mod acts;
+mod along;
 mod blobs;
+mod branches;
 mod bridges;
 mod caches;
 mod claims;
 mod climb;
+mod compare;
 mod conn;
 mod effects;
 mod error;
@@ -51,6 +55,8 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Seen, Written};
+pub use along::Stop;
+pub use branches::Branch;
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
 pub use held::{Counts, Held, Placed};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::ids::{SessionId, UserId};
 use crate::live::{Running, Stop};
 use crate::plugin::{Answer, Hook};
-use crate::prompt::TooLarge;
+use crate::prompt::{self, TooLarge};
 use crate::provider::{self, Failure, Frame, FrameStream, OpenAi};
 use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
@@ -17,7 +17,7 @@ use crate::tree::{Delta, Role};
 
 use super::ask::{self, Bounds};
 use super::hooks::Proposal;
-use super::machine::{Action, Event, Fault, Machine};
+use super::machine::{self, Action, Event, Fault, Machine};
 use super::models::Writer;
 use super::requests::Request;
 use super::scene::{self, Look, Scene};
@@ -41,6 +41,8 @@ pub struct Job {
     pub draft: Draft,
     pub source: Source,
     pub params: Map<String, Value>,
+    /// The text that it goes on from.
+    pub so_far: String,
     pub asked: Option<Asked>,
     /// The operation that asked for it.
     pub step: i64,
@@ -68,7 +70,7 @@ pub async fn run(parts: Arc<Parts>, job: Job) {
         tracing::error!(%session, %node, "a reply could not be committed: {cause}");
         let fault = Fault::new("internal", "the server failed while writing this reply", "try again");
         let written = running.written();
-        running.close();
+        parts.live.close(&running);
         let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
         let trace = sent.map(|sent| sent.trace.clone()).unwrap_or_default();
         let ending = ends::failed(metadata, trace, &fault, written.content, written.reasoning);
@@ -122,7 +124,12 @@ impl Known {
 }
 
 async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
-    let mut machine = Machine::new(job.draft.created);
+    let is_queued = job.running.is_queued();
+    if let Err(stop) = job.running.turn().await {
+        return dismiss(parts, &job, stop).await;
+    }
+    let mut machine = Machine::new(job.draft.created).going_on_from(&job.so_far);
+    let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
     let (scene, made) = read(parts, &job, &pen).await?;
     let mut known = Known {
@@ -131,6 +138,9 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         trace: Trace::default(),
         asked: None,
     };
+    if let Some(waited) = waited {
+        known.metadata.insert("queuedMs".into(), waited.into());
+    }
     match open(parts, &job, &scene, pen, made, &mut known).await {
         Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
         Ok(Text::Coming(frames)) => stream_in(parts, &job, &mut machine, frames).await,
@@ -142,7 +152,21 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     }
     let ending = ending(parts, &job, &scene, &machine, known);
     tell(&job, &ending);
-    job.running.close();
+    parts.live.close(&job.running);
+    Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
+}
+
+/// Ends a reply whose turn never came.
+async fn dismiss(parts: &Arc<Parts>, job: &Job, stop: Stop) -> Result<(), TurnError> {
+    let fault = match stop {
+        Stop::Cancelled => machine::unsaid(),
+        Stop::Interrupted => ends::interrupted(),
+    };
+    let so_far = job.running.written().content;
+    let ending = ends::failed(job.draft.metadata.clone(), Trace::default(), &fault, so_far, String::new());
+    let ending = Ending { name: job.draft.name.clone(), ..ending };
+    tell(job, &ending);
+    parts.live.close(&job.running);
     Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
 }
 
@@ -153,6 +177,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         Pen::Model { client, model, .. } => Some(bounds(parts, client, model, &job.params)),
         _ => None,
     };
+    let last = Some(job.so_far.clone()).filter(|text| !text.is_empty()).map(prompt::continued);
     let look = Look { speaker: job.draft.character, ..Look::at(parts, job.user, job.session, job.draft.id) };
     parts
         .store
@@ -161,7 +186,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds)).transpose()?;
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, last)).transpose()?;
             Ok((scene, made))
         })
         .await
@@ -346,9 +371,10 @@ fn tell(job: &Job, ending: &Ending) {
 }
 
 /// What a node's metadata say that its trace says too.
-const TRACED: [&str; 10] = [
+const TRACED: [&str; 11] = [
     "model",
     "params",
+    "queuedMs",
     "latencyMs",
     "firstTokenMs",
     "tokenCount",

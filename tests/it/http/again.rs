@@ -120,7 +120,8 @@ async fn a_refusal_leaves_the_key() {
 /// What may go well the next time is not kept: HEAD elsewhere, too much at once.
 #[tokio::test]
 async fn a_conflict_is_tried_again() {
-    let play = Play::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await;
+    let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
+    let play = Play::with(limits, json!({})).await;
     let greeting = play.head().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
@@ -167,6 +168,7 @@ async fn a_crash_after_the_act_does_not_let_it_act_twice() {
     let writes = [
         (play.chat("message"), json!({"parentId": parent, "content": "Once.", "generate": true})),
         (play.chat(&format!("node/{}/reroll", said.reply)), json!({})),
+        (play.chat(&format!("node/{}/continue", said.reply)), json!({})),
         (play.chat(&format!("node/{}/edit", said.user)), json!({"content": "Once more."})),
         (play.chat(&format!("node/{parent}/world")), json!({"operations": [{"op": "set", "path": "/a", "value": 1}]})),
         ("/api/sessions".to_owned(), json!({"characterIds": [character]})),
@@ -229,7 +231,7 @@ async fn what_one_has_is_not_sent_again() {
     let parts = ["", "?expand=world,delta,trace", "/alternatives", "/world", "/delta", "/trace"];
     let parts = parts.map(|part| format!("{node}{part}"));
     let whole = ["tree", "tree?shape=skeleton", "tree?cursor=&limit=2", "projection", "projection?limit=1&all=1"];
-    let turns = ["turns", "turns?limit=1", "context-path", "deltas"];
+    let turns = ["turns", "turns?limit=1", "context-path", "deltas", "branches", "diff", "variables?path=/hp", "line"];
     for path in whole.into_iter().chain(turns).chain(parts.iter().map(String::as_str)) {
         let ask = |tag: Option<&str>| {
             let ask = play.app.ask("GET", &play.chat(path));

@@ -3,13 +3,16 @@
 //! `contract` compares the table of routes, the document and what is served; `refusals` sends every route what it must not
 //! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side; `codes` has a refusal of
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
-//! `views` (the faces of a tree), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again`
-//! (the same request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself
-//! offers), `trash` (what was deleted), `whole` (one story from beginning to end). [`play::Play`] is a session in few
-//! words. Every answer is held to the document by the client itself.
+//! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `deltas` (what a line
+//! changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same request twice, the same answer twice),
+//! `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `trash` (what was deleted), `waiting`
+//! (replies whose turn has not come), `continued` (replies that go on), `whole` (one story from beginning to end).
+//! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
+mod branches;
 mod codes;
+mod continued;
 mod contract;
 mod cost;
 mod deltas;
@@ -23,8 +26,10 @@ mod owners;
 mod play;
 mod refusals;
 mod sockets;
+mod transcripts;
 mod trash;
 mod views;
+mod waiting;
 mod whole;
 
 use crate::support::app::{Setup, TestApp};
