@@ -7,6 +7,7 @@
 
 pub mod branches;
 pub mod cards;
+pub mod drafts;
 pub mod events;
 pub mod host;
 pub mod ids;
