@@ -181,10 +181,10 @@ describe("undo", () => {
     await composer(page).fill("");
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await texts(page)).length === 1, "message and reply are taken back");
-    assert.equal(await composer(page).inputValue(), "Where is the sea?");
+    await until(async () => (await composer(page).inputValue()) === "Where is the sea?", "the words are in the field");
     await page.locator(".topbar").getByRole("button", { name: "Redo" }).click();
     await until(async () => (await texts(page)).length === 3, "they are back");
-    assert.equal(await composer(page).inputValue(), "");
+    await until(async () => (await composer(page).inputValue()) === "", "and the words are where they were");
     await close();
   });
 
