@@ -88,6 +88,8 @@ ids! {
     SessionId;
     /// A node: one message of a tree.
     NodeId;
+    /// A fragment: a pruned part of a tree.
+    FragmentId;
 }
 
 /// Only the canonical form is an id: other spellings of one UUID would make two names for one thing.

@@ -5,7 +5,8 @@
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
+//!   `arrange/` the edits of its arrangement, `undo.rs` takes
+//!   back and brings back, `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
@@ -13,6 +14,7 @@
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
 
 mod acts;
+mod arrange;
 mod blobs;
 mod bridges;
 mod caches;
@@ -38,6 +40,7 @@ mod shape;
 mod tables;
 mod traces;
 mod tx;
+mod undo;
 mod worlds;
 mod writer;
 
@@ -49,6 +52,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Seen, Written};
+pub use arrange::{Arranged, Fragment, Label, WorldAt};
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
 pub use held::{Counts, Held, Placed};
@@ -61,6 +65,7 @@ pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Dressed, Sketch, Spot};
 pub use traces::Trace;
 pub use tx::{Draft, Published, Tx};
+pub use undo::Undone;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
