@@ -90,6 +90,8 @@ ids! {
     NodeId;
     /// A fragment: a pruned part of a tree.
     FragmentId;
+    /// Something in the trash, whatever kind of thing it is.
+    TrashId;
 }
 
 /// Only the canonical form is an id: other spellings of one UUID would make two names for one thing.

@@ -8,6 +8,7 @@
 //!   `arrange/` the edits of its arrangement, `undo.rs` takes
 //!   back and brings back, `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
+//!   `keep/` has the trash and everything else that protects from loss.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -24,6 +25,7 @@ mod conn;
 mod effects;
 mod error;
 mod held;
+mod keep;
 mod memory;
 mod overlay;
 mod pack;
@@ -56,6 +58,7 @@ pub use arrange::{Arranged, Fragment, Label, WorldAt};
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
 pub use held::{Counts, Held, Placed};
+pub use keep::{Discarded, TRASH_KEPT_MS, Trashed};
 pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
