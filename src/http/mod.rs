@@ -32,8 +32,8 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    arrange, auth, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search, sessions,
-    states, trash, tree, turns, worlds,
+    arrange, auth, branches, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search,
+    sessions, states, transcript, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -104,6 +104,12 @@ fn reading() -> Vec<Entry> {
         route(GET, "/api/chat/{sid}/tree", User, "The whole tree, or its outline", tree::tree).answers(TAGGED),
         route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(TAGGED),
         route(GET, "/api/chat/{sid}/deltas", User, "What the messages of a line do to the world", worlds::deltas)
+            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/line", User, "One line written out as a file", transcript::transcript)
+            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/branches", User, "The branches of a tree", branches::branches).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/diff", User, "How two lines differ", branches::compare).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/variables", User, "How values went along lines", branches::variables)
             .answers(TAGGED),
         route(GET, "/api/chat/{sid}/turns", User, "The turn-based view", turns::turns).answers(TAGGED),
         route(GET, "/api/chat/{sid}/context-path", User, "The turns from the root to a leaf", turns::context_path)

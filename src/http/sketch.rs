@@ -7,7 +7,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr, Required};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::answer::{Nothing, Reply};
+use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
@@ -138,6 +138,10 @@ impl<T: ToSchema> Output for Result<Reply<T>, ApiError> {
 }
 
 impl Output for Result<HttpResponse, ApiError> {
+    fn describe(_: &mut Sketch) {}
+}
+
+impl Output for Result<Reply<File>, ApiError> {
     fn describe(_: &mut Sketch) {}
 }
 

@@ -5,8 +5,9 @@
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `arrange/` the edits of its arrangement, `undo.rs` takes
-//!   back and brings back, `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
+//!   `arrange/` the edits of its arrangement, `undo.rs` takes back and brings back, `worlds.rs` the fold along a path,
+//!   `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
+//!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
@@ -15,12 +16,15 @@
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
 
 mod acts;
+mod along;
 mod arrange;
 mod blobs;
+mod branches;
 mod bridges;
 mod caches;
 mod claims;
 mod climb;
+mod compare;
 mod conn;
 mod effects;
 mod error;
@@ -54,7 +58,9 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Seen, Written};
+pub use along::Stop;
 pub use arrange::{Arranged, Fragment, Label, WorldAt};
+pub use branches::Branch;
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
 pub use held::{Counts, Held, Placed};

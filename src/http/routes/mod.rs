@@ -4,6 +4,7 @@
 
 pub mod arrange;
 pub mod auth;
+pub mod branches;
 pub mod characters;
 pub mod docs;
 pub mod health;
@@ -17,6 +18,7 @@ pub mod plugins;
 pub mod search;
 pub mod sessions;
 pub mod states;
+pub mod transcript;
 pub mod trash;
 pub mod tree;
 pub mod turns;

@@ -6,6 +6,7 @@
 //! `deny_unknown_fields` (requests), and `ToSchema`.
 
 pub mod arrange;
+pub mod branches;
 pub mod cards;
 pub mod events;
 pub mod host;
@@ -14,6 +15,7 @@ pub mod messages;
 pub mod node;
 pub mod search;
 pub mod sessions;
+pub mod transcript;
 pub mod trash;
 pub mod tree;
 pub mod turns;

@@ -230,7 +230,7 @@ async fn what_one_has_is_not_sent_again() {
     let parts = ["", "?expand=world,delta,trace", "/alternatives", "/world", "/delta", "/trace"];
     let parts = parts.map(|part| format!("{node}{part}"));
     let whole = ["tree", "tree?shape=skeleton", "tree?cursor=&limit=2", "projection", "projection?limit=1&all=1"];
-    let turns = ["turns", "turns?limit=1", "context-path", "deltas"];
+    let turns = ["turns", "turns?limit=1", "context-path", "deltas", "branches", "diff", "variables?path=/hp", "line"];
     for path in whole.into_iter().chain(turns).chain(parts.iter().map(String::as_str)) {
         let ask = |tag: Option<&str>| {
             let ask = play.app.ask("GET", &play.chat(path));

@@ -14,6 +14,8 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{nid}", &stranger.greeting.to_string())
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
+        // What must be said to be answered at all.
+        .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
 }
 
@@ -124,9 +126,15 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
-    for path in
-        ["projection?leaf=", "projection?before=", "deltas?leaf=", "turns?leaf=", "turns?before=", "context-path?leaf="]
-    {
+    let line = [
+        "projection?leaf=",
+        "projection?before=",
+        "deltas?leaf=",
+        "turns?leaf=",
+        "turns?before=",
+        "context-path?leaf=",
+    ];
+    for path in line.into_iter().chain(["diff?from=", "diff?to=", "line?leaf=", "variables?path=/a&leaf="]) {
         is_not_there(app, stranger, "GET", &chat(&format!("{path}{foreign}")), None).await;
     }
     // A character that does not play here is none that could speak, whoever has it.
