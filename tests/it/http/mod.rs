@@ -15,6 +15,7 @@ mod codes;
 mod contract;
 mod cost;
 mod deltas;
+mod edits;
 mod files;
 mod finds;
 mod fuzz;
