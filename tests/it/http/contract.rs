@@ -51,12 +51,14 @@ async fn every_read_answers_as_documented() {
     let said = play.say("/roll 2d6").await;
     let character = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
     let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
+    let draft = play.post("impersonate", json!({})).await["draftId"].as_str().unwrap().to_owned();
     let part = |part: &str| match part {
         "{sid}" => play.sid.clone(),
         "{nid}" => said.reply.clone(),
         "{cid}" => character.clone(),
         "{pid}" => persona.clone(),
         "{plugin}" => "combat".to_owned(),
+        "{did}" => draft.clone(),
         other => other.to_owned(),
     };
     let cut = play.another(&said.reply).await;

@@ -18,6 +18,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
+        .replace("{did}", &stranger.persona.to_string())
 }
 
 /// A body that the route takes, if it takes one.
@@ -26,7 +27,8 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
     let last = entry.path.rsplit('/').next().unwrap();
     Some(match (entry.method.as_str(), last) {
         ("POST", "message") => json!({"parentId": node, "content": "x"}),
-        ("POST", "reroll") => json!({}),
+        ("POST", "reroll" | "continue" | "impersonate") => json!({}),
+        ("POST", "summarise") => json!({"nodeIds": [node]}),
         ("POST", "edit") => json!({"content": "x"}),
         ("POST", "world") => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),
         ("PUT", "active_leaf") => json!({"nodeId": node}),
