@@ -13,7 +13,7 @@ export const turnBack = (sid, which) => call("POST", `${chat(sid)}/${which}`, {}
 export const stash = async (sid) => items(await call("GET", `${chat(sid)}/stash`));
 
 /** @param {Wire.Id} sid @returns {Promise<Wire.Label[]>} */
-export const labels = async (sid) => (await call("GET", `${chat(sid)}/tree?shape=skeleton`)).labels;
+export const labels = async (sid) => items(await call("GET", `${chat(sid)}/labels`));
 
 /** The nodes of a fragment, parents before children. @param {Wire.Id} sid @param {Wire.Id} fid @param {string} [cursor] @returns {Promise<Wire.Page<Wire.ChatNode>>} */
 export const fragment = (sid, fid, cursor) => call("GET", `${chat(sid)}/stash/${fid}/tree${query({ cursor })}`);
