@@ -125,14 +125,19 @@ export function refresh() {
 /** Waits for a reading of the line, if there is one. */
 export const readingEnds = () => Promise.resolve(refreshing);
 
+/** So often an answer may be older than what the page knows already. */
+const MOST_STALE = 5;
+
 async function readLine() {
-  for (let turns = 0; again && turns < 5; turns += 1) {
+  for (let stale = 0; again && stale < MOST_STALE; ) {
     again = false;
     const id = openSid;
     if (id === null) return;
     const leaf = story.peek.peek();
     const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
-    if (page && openSid === id && leaf === story.peek.peek() && !story.applyProjection(page)) again = true;
+    if (!page || openSid !== id || leaf !== story.peek.peek() || story.applyProjection(page)) continue;
+    again = true;
+    stale += 1;
   }
 }
 
