@@ -289,20 +289,15 @@ impl Tx<'_> {
         Ok(Refusal::Overtaken { op, kind, what: "what it stood on is not as it was".to_owned() })
     }
 
-    /// The effect, and that a parent remembers no child which hangs elsewhere.
-    fn with_memory(&mut self, held: &Held, effect: Effect) -> Result<Vec<Effect>, StoreError> {
-        let forgets = match &effect {
-            Effect::Moved { node, from, .. } => {
-                let (row, old) = (self.named(held, *node)?, self.named(held, *from)?);
-                (old.remembered_n == Some(row.n)).then_some(Effect::Remembered {
-                    node: *from,
-                    from: Some(*node),
-                    to: None,
-                })
+    /// The effect, and what forks remember by it.
+    fn with_memory(&mut self, held: &Held, effect: Effect) -> Result<Vec<Effect>, WriteError> {
+        match &effect {
+            Effect::Moved { node, to, .. } => {
+                let (row, to) = (self.named(held, *node)?, self.named(held, *to)?);
+                self.rehang(held, &row, &to)
             }
-            _ => None,
-        };
-        Ok(std::iter::once(effect).chain(forgets).collect())
+            _ => Ok(vec![effect]),
+        }
     }
 
     /// Where HEAD goes: to where the step found it, or left it. Where that is not in the tree any more it stays, or leaves

@@ -93,11 +93,7 @@ impl Tx<'_> {
                 if self.run(|conn| climb::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
                     return Err(Refusal::Cycle.into());
                 }
-                let mut effects = self.rehang(&row, &to)?;
-                if !effects.is_empty() && self.is_on_trunk(held, &row)? {
-                    effects.extend(self.trunk_through(held, &row, &to)?);
-                }
-                Ok(effects)
+                self.rehang(held, &row, &to)
             }
             Piece::Fragment(id) => {
                 let fragment = self.fragment(held, id, "fragmentId")?;
@@ -106,7 +102,7 @@ impl Tx<'_> {
                     Some(target) => self.target(held, target)?,
                     None => self.origin(&row)?,
                 };
-                let mut effects = self.rehang(&row, &to)?;
+                let mut effects = self.rehang(held, &row, &to)?;
                 effects.push(Effect::Attached { node: row_id(&row)?, cut: fragment.cut(id) });
                 Ok(effects)
             }
@@ -120,18 +116,27 @@ impl Tx<'_> {
         Ok(parent.ok_or_else(|| Refusal::Conflict(gone.into()))?)
     }
 
-    /// What it means that a node hangs below another parent; nothing if it does already.
-    pub(super) fn rehang(&mut self, row: &NodeRow, to: &NodeRow) -> Result<Vec<Effect>, WriteError> {
+    /// What it means that a node hangs below another parent; nothing if it does already. A parent remembers no child that
+    /// hangs elsewhere, and the line that people read goes through what moved if HEAD is in it.
+    pub(in super::super) fn rehang(
+        &mut self,
+        held: &Held,
+        row: &NodeRow,
+        to: &NodeRow,
+    ) -> Result<Vec<Effect>, WriteError> {
         let Some(old_n) = row.parent_n.filter(|n| *n != to.n) else { return Ok(Vec::new()) };
         let (node, old) = (row_id(row)?, self.row_n(old_n)?);
         let mut effects = vec![Effect::Moved { node, from: row_id(&old)?, to: row_id(to)? }];
         if old.remembered_n == Some(row.n) {
             effects.push(Effect::Remembered { node: row_id(&old)?, from: Some(node), to: None });
         }
+        if self.is_on_trunk(held, row)? {
+            effects.extend(self.trunk_through(held, row, to)?);
+        }
         Ok(effects)
     }
 
-    /// The line that people read goes through what moved: each fork on the new way down to it remembers that.
+    /// Each fork on the new way down to what moved remembers that.
     fn trunk_through(&mut self, held: &Held, row: &NodeRow, to: &NodeRow) -> Result<Vec<Effect>, WriteError> {
         let Some(old_n) = row.parent_n else { return Ok(Vec::new()) };
         let old = Rung::of(&self.row_n(old_n)?);
