@@ -142,6 +142,8 @@ fn writing() -> Vec<Entry> {
         route(POST, "/api/chat/{sid}/message", User, "Writes a message", messages::message).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/reroll", User, "Begins other replies", messages::reroll)
             .answers(&[202]),
+        route(POST, "/api/chat/{sid}/node/{nid}/continue", User, "Goes on from a reply's text", messages::go_on)
+            .answers(&[202]),
         route(POST, "/api/chat/{sid}/node/{nid}/edit", User, "Writes a new version", messages::edit).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/cancel", User, "Stops a reply", messages::cancel).answers(&[202]),
         route(POST, "/api/chat/{sid}/node/{nid}/world", User, "Changes the world by hand", worlds::change)

@@ -22,7 +22,7 @@ use crate::tree::Role;
 pub use blueprint::blueprint;
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
-pub use weave::{filler, weave};
+pub use weave::{continued, filler, weave};
 
 /// Where a block belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +45,10 @@ pub enum Slot {
     Filler,
     /// The last word to the model.
     PostHistory,
+    /// What the model is asked to do in place of a reply.
+    Instruction,
+    /// The reply that it is to go on from.
+    Continued,
 }
 
 impl Slot {
@@ -60,12 +64,14 @@ impl Slot {
             Self::Status => "status",
             Self::Filler => "filler",
             Self::PostHistory => "postHistory",
+            Self::Instruction => "instruction",
+            Self::Continued => "continued",
         }
     }
 
     /// Reads the word.
     pub fn from_word(word: &str) -> Option<Self> {
-        const ALL: [Slot; 9] = [
+        const ALL: [Slot; 11] = [
             Slot::Main,
             Slot::Description,
             Slot::Personality,
@@ -75,6 +81,8 @@ impl Slot {
             Slot::Status,
             Slot::Filler,
             Slot::PostHistory,
+            Slot::Instruction,
+            Slot::Continued,
         ];
         ALL.into_iter().find(|slot| slot.word() == word)
     }
@@ -89,7 +97,7 @@ pub struct Block {
     pub role: Role,
     /// The text, macros filled in.
     pub text: String,
-    /// Where it comes from: `card`, `persona`, `world`, `default`.
+    /// Where it comes from: `card`, `persona`, `world`, `default`, `settings`, `reply`.
     pub source: &'static str,
     /// Why it is not sent; `None` = it is.
     pub left_out: Option<LeftOut>,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::ids::{SessionId, UserId};
 use crate::live::{Running, Stop};
 use crate::plugin::{Answer, Hook};
-use crate::prompt::TooLarge;
+use crate::prompt::{self, TooLarge};
 use crate::provider::{self, Failure, Frame, FrameStream, OpenAi};
 use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
@@ -41,6 +41,8 @@ pub struct Job {
     pub draft: Draft,
     pub source: Source,
     pub params: Map<String, Value>,
+    /// The text that it goes on from.
+    pub so_far: String,
     pub asked: Option<Asked>,
     /// The operation that asked for it.
     pub step: i64,
@@ -126,7 +128,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     if let Err(stop) = job.running.turn().await {
         return dismiss(parts, &job, stop).await;
     }
-    let mut machine = Machine::new(job.draft.created);
+    let mut machine = Machine::new(job.draft.created).going_on_from(&job.so_far);
     let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
     let (scene, made) = read(parts, &job, &pen).await?;
@@ -175,6 +177,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         Pen::Model { client, model, .. } => Some(bounds(parts, client, model, &job.params)),
         _ => None,
     };
+    let last = Some(job.so_far.clone()).filter(|text| !text.is_empty()).map(prompt::continued);
     let look = Look { speaker: job.draft.character, ..Look::at(parts, job.user, job.session, job.draft.id) };
     parts
         .store
@@ -183,7 +186,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds)).transpose()?;
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, last)).transpose()?;
             Ok((scene, made))
         })
         .await

@@ -21,7 +21,7 @@ use crate::store::{Dressed, Held, Placed, Reader};
 use crate::tree::{Kind, Node, Role};
 
 /// What a placeholder knows of itself; everything else came with its end.
-const KNOWN_AT_FIRST: [&str; 3] = ["model", "params", "editedFrom"];
+const KNOWN_AT_FIRST: [&str; 4] = ["model", "params", "editedFrom", "continuedFrom"];
 /// So many operations are read at once when only looking for completions.
 const LOOK_AHEAD: i64 = 500;
 

@@ -168,6 +168,7 @@ async fn a_crash_after_the_act_does_not_let_it_act_twice() {
     let writes = [
         (play.chat("message"), json!({"parentId": parent, "content": "Once.", "generate": true})),
         (play.chat(&format!("node/{}/reroll", said.reply)), json!({})),
+        (play.chat(&format!("node/{}/continue", said.reply)), json!({})),
         (play.chat(&format!("node/{}/edit", said.user)), json!({"content": "Once more."})),
         (play.chat(&format!("node/{parent}/world")), json!({"operations": [{"op": "set", "path": "/a", "value": 1}]})),
         ("/api/sessions".to_owned(), json!({"characterIds": [character]})),

@@ -6,12 +6,13 @@
 //! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `deltas` (what a line
 //! changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same request twice, the same answer twice),
 //! `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `trash` (what was deleted), `waiting`
-//! (replies whose turn has not come), `whole` (one story from beginning to end). [`play::Play`] is a session in few words.
-//! Every answer is held to the document by the client itself.
+//! (replies whose turn has not come), `continued` (replies that go on), `whole` (one story from beginning to end).
+//! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
 mod branches;
 mod codes;
+mod continued;
 mod contract;
 mod cost;
 mod deltas;

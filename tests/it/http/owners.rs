@@ -25,7 +25,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
     let last = entry.path.rsplit('/').next().unwrap();
     Some(match (entry.method.as_str(), last) {
         ("POST", "message") => json!({"parentId": node, "content": "x"}),
-        ("POST", "reroll") => json!({}),
+        ("POST", "reroll" | "continue") => json!({}),
         ("POST", "edit") => json!({"content": "x"}),
         ("POST", "world") => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),
         ("PUT", "active_leaf") => json!({"nodeId": node}),
