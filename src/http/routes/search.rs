@@ -50,7 +50,7 @@ impl Wanted {
             return Err(ApiError::invalid("rating", "1 to 5 stars are expected"));
         }
         let place = query.place.unwrap_or(Place::All);
-        Ok(Self { place, label: query.label.clone(), rating: query.rating })
+        Ok(Self { place, label: query.label.clone(), rating: query.rating.map(i16::from) })
     }
 
     fn is_anything(&self) -> bool {

@@ -31,7 +31,7 @@ pub struct SearchQuery {
     pub label: Option<String>,
     /// Only what has at least so many stars, 1 to 5.
     #[param(minimum = 1, maximum = 5)]
-    pub rating: Option<i16>,
+    pub rating: Option<u8>,
     /// Only at or after this time, in ISO 8601.
     pub after: Option<String>,
     /// Only before this time, in ISO 8601.
