@@ -32,8 +32,8 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    arrange, auth, branches, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search,
-    sessions, states, transcript, trash, tree, turns, worlds,
+    arrange, auth, branches, characters, docs, drafts, health, line, messages, models, nodes, page, personas, plugins,
+    search, sessions, states, transcript, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -146,6 +146,12 @@ fn writing() -> Vec<Entry> {
             .answers(&[202]),
         route(POST, "/api/chat/{sid}/node/{nid}/edit", User, "Writes a new version", messages::edit).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/cancel", User, "Stops a reply", messages::cancel).answers(&[202]),
+        route(POST, "/api/chat/{sid}/impersonate", User, "Drafts the user's next message", drafts::impersonate)
+            .answers(&[202]),
+        route(POST, "/api/chat/{sid}/summarise", User, "Drafts a summary of some messages", drafts::summarise)
+            .answers(&[202]),
+        route(GET, "/api/chat/{sid}/draft/{did}", User, "A draft as far as it is", drafts::read),
+        route(DELETE, "/api/chat/{sid}/draft/{did}", User, "Stops or forgets a draft", drafts::delete).answers(&[204]),
         route(POST, "/api/chat/{sid}/node/{nid}/world", User, "Changes the world by hand", worlds::change)
             .answers(&[201]),
         route(PUT, "/api/chat/{sid}/tree/edit", User, "Rearranges the tree: all of the edits or none", arrange::edit),

@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
-use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, TrashId};
+use crate::ids::{CharacterId, DraftId, FragmentId, NodeId, PersonaId, SessionId, TrashId};
 
 /// A query of the shape `T`.
 pub struct Query<T>(pub T);
@@ -205,6 +205,8 @@ path_ids! {
     Fid(FragmentId) = "fid" "the fragment";
     /// The thing in the trash of a path.
     Tid(TrashId) = "tid" "what you look for in the trash";
+    /// The draft of a path.
+    Did(DraftId) = "did" "the draft";
 }
 
 fn path_id<Id: FromStr + fmt::Debug>(request: &HttpRequest, key: &str, what: &str) -> Result<Id, ApiError> {

@@ -3,6 +3,7 @@
 //!
 //! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
+//! - [`impersonation`] and [`summary`] ask for something else than a reply.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
@@ -12,6 +13,7 @@
 mod blueprint;
 mod choose;
 mod fit;
+mod instruct;
 pub mod macros;
 pub mod status;
 pub mod tags;
@@ -22,6 +24,7 @@ use crate::tree::Role;
 pub use blueprint::blueprint;
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
+pub use instruct::{impersonation, summary};
 pub use weave::{continued, filler, weave};
 
 /// Where a block belongs.

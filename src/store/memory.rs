@@ -9,7 +9,6 @@ use diesel::prelude::*;
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::Effect;
 
-use super::arrange::Named;
 use super::conn::Conn;
 use super::error::StoreError;
 use super::held::Held;
@@ -76,6 +75,17 @@ impl Tip {
     pub fn new(world: Arc<World>) -> Self {
         Self { world, bytes: 0 }
     }
+}
+
+/// A label with the row of its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// The row of its node.
+    pub node_n: i64,
+    /// Whether it moves with what is appended there.
+    pub following: bool,
 }
 
 struct Known {

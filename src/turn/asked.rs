@@ -135,6 +135,28 @@ pub struct GoOn {
     pub expected_leaf: Option<Seen>,
 }
 
+/// A message to draft in the user's own voice.
+#[derive(Debug, Clone, Default)]
+pub struct Impersonate {
+    /// Where it would be written; `None` = at HEAD.
+    pub leaf: Option<NodeId>,
+    /// Another model than the session's.
+    pub model: Option<String>,
+    /// Parameters over the session's.
+    pub params: Map<String, Value>,
+}
+
+/// A summary to draft.
+#[derive(Debug, Clone, Default)]
+pub struct Summarise {
+    /// A run of messages of one line, the oldest first.
+    pub nodes: Vec<NodeId>,
+    /// Another model than the session's.
+    pub model: Option<String>,
+    /// Parameters over the session's.
+    pub params: Map<String, Value>,
+}
+
 /// Other replies, as asked for.
 #[derive(Debug, Clone)]
 pub struct Reroll {

@@ -229,6 +229,14 @@ impl Machine {
         }
     }
 
+    /// Why it failed, if it did.
+    pub fn fault(&self) -> Option<&Fault> {
+        match &self.over {
+            Some(Over::Failed(fault)) => Some(fault),
+            _ => None,
+        }
+    }
+
     /// What the provider counted.
     pub fn usage(&self) -> Option<&Usage> {
         self.usage.as_ref()

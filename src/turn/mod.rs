@@ -3,7 +3,8 @@
 //! - [`Turns`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `asked.rs`. Each runs on the server's own task: a client
 //!   that goes away changes nothing.
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
-//!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `scene.rs` reads a position, `ask.rs` makes the prompt there.
+//!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
+//!   what becomes no node. `scene.rs` reads a position, `ask.rs` makes the prompt there.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -17,6 +18,7 @@ mod asked;
 mod begin;
 mod cast;
 mod change;
+mod draft;
 mod echo;
 mod edit;
 mod ends;
@@ -42,14 +44,16 @@ use tokio::runtime::Handle;
 
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
-use crate::ids::{NodeId, SessionId, UserId};
+use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
 use crate::provider::OpenAi;
 use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
-pub use asked::{Edit, Generate, GoOn, NewMessage, NewSession, OnStale, PluginChoice, Reroll, Started};
+pub use asked::{
+    Edit, Generate, GoOn, Impersonate, NewMessage, NewSession, OnStale, PluginChoice, Reroll, Started, Summarise,
+};
 pub use keeper::Rhythm;
 pub use models::{Models, UnknownModel, Writer};
 pub use scene::{Offered, QuickReply, Tip};
@@ -260,6 +264,29 @@ impl Turns {
     ) -> Result<i64, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.own(async move { change::set_plugins(&parts, caller, session, plugins).await }).await
+    }
+
+    /// Begins to draft the next message in the user's own voice; its text comes as events and can be read for a while.
+    ///
+    /// # Errors
+    /// The leaf is not there, no model can be asked, or there is no room.
+    pub async fn impersonate(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        asked: Impersonate,
+    ) -> Result<DraftId, TurnError> {
+        let turns = self.clone();
+        self.own(async move { draft::impersonate(&turns, caller, session, asked).await }).await
+    }
+
+    /// Begins to draft a summary of a run of messages, in the same way.
+    ///
+    /// # Errors
+    /// The messages are no run of one line, no model can be asked, or there is no room.
+    pub async fn summarise(&self, caller: UserId, session: SessionId, asked: Summarise) -> Result<DraftId, TurnError> {
+        let turns = self.clone();
+        self.own(async move { draft::summarise(&turns, caller, session, asked).await }).await
     }
 
     /// Stops a running reply and keeps its text. Answers when it has been asked to stop; the end is an event.

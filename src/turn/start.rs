@@ -230,6 +230,7 @@ fn asked_for(
     Ok(metadata)
 }
 
+/// The model that is asked: the request's, the session's, or the server's own.
 pub fn model<'a>(parts: &'a Parts, session: &'a Session, generate: &'a Generate) -> &'a str {
     generate.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default)
 }
@@ -249,7 +250,7 @@ pub fn can_answer(
 }
 
 /// The session's parameters with the request's over them.
-fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
+pub fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
     let mut params = session.params.clone();
     params.extend(generate.params.clone());
     params

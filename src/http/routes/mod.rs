@@ -7,6 +7,7 @@ pub mod auth;
 pub mod branches;
 pub mod characters;
 pub mod docs;
+pub mod drafts;
 pub mod health;
 pub mod line;
 pub mod messages;

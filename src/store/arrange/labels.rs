@@ -11,7 +11,7 @@ use crate::tree::edit::Refusal;
 use super::super::conn::Key;
 use super::super::error::{StoreError, WriteError};
 use super::super::held::Held;
-use super::super::memory::Numbered;
+use super::super::memory::{Named, Numbered};
 use super::super::prepared::prepared;
 use super::super::read::Reader;
 use super::super::tables::{labels, nodes};
@@ -31,17 +31,6 @@ pub struct Label {
     pub following: bool,
     /// Whether its node stands in the tree; otherwise it lies in the stash, or was taken back.
     pub is_in_tree: bool,
-}
-
-/// A label with the row of its node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
-    /// Its name.
-    pub name: String,
-    /// The row of its node.
-    pub node_n: i64,
-    /// Whether it moves with what is appended there.
-    pub following: bool,
 }
 
 impl Reader<'_> {

@@ -13,7 +13,7 @@ mod pieces;
 mod stash;
 mod witness;
 
-pub use labels::{Label, Named};
+pub use labels::Label;
 pub use stash::Fragment;
 pub use witness::WorldAt;
 

@@ -6,7 +6,7 @@
 //! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `deltas` (what a line
 //! changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same request twice, the same answer twice),
 //! `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `trash` (what was deleted), `waiting`
-//! (replies whose turn has not come), `continued` (replies that go on), `whole` (one story from beginning to end).
+//! (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is no node), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -16,6 +16,8 @@ mod continued;
 mod contract;
 mod cost;
 mod deltas;
+mod drafts;
+mod edits;
 mod files;
 mod finds;
 mod fuzz;
@@ -38,7 +40,7 @@ use crate::support::server::{TestServer, id};
 use serde_json::{Value, json};
 
 /// Searches until so many are found: the index follows the log, it is not on the way of a write.
-async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
+pub async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
     for _ in 0..600 {
         let found = app.get(&format!("/api/search?q={query}")).await;
         if found["items"].as_array().unwrap().len() >= hits {

@@ -14,9 +14,11 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{nid}", &stranger.greeting.to_string())
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
+        .replace("{fid}", NOTHING)
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
+        .replace("{did}", &stranger.persona.to_string())
 }
 
 /// A body that the route takes, if it takes one.
@@ -25,12 +27,14 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
     let last = entry.path.rsplit('/').next().unwrap();
     Some(match (entry.method.as_str(), last) {
         ("POST", "message") => json!({"parentId": node, "content": "x"}),
-        ("POST", "reroll" | "continue") => json!({}),
+        ("POST", "reroll" | "continue" | "impersonate") => json!({}),
+        ("POST", "summarise") => json!({"nodeIds": [node]}),
         ("POST", "edit") => json!({"content": "x"}),
         ("POST", "world") => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),
         ("PUT", "active_leaf") => json!({"nodeId": node}),
         ("PUT", "state") if entry.path.contains("nodes") => json!({"updates": [{"nodeId": node, "isEnabled": false}]}),
         ("PUT", "state") => json!({"isEnabled": false}),
+        ("PUT", "edit") => json!({"operations": [{"op": "prune", "nodeId": node}]}),
         ("PUT", "plugins") => json!([]),
         ("PATCH", "{sid}") => json!({"title": "Mine now"}),
         ("PATCH", _) => json!({"name": "Mine now"}),
@@ -126,6 +130,13 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
+    for edit in [
+        json!({"op": "prune", "nodeId": foreign}),
+        json!({"op": "graft", "nodeId": own, "targetId": foreign}),
+        json!({"op": "label", "nodeId": foreign, "name": "mine"}),
+    ] {
+        refused("PUT", chat("tree/edit"), json!({"operations": [edit]})).await;
+    }
     let line = [
         "projection?leaf=",
         "projection?before=",

@@ -259,8 +259,8 @@ async fn two_hundred_rerolls() {
     let mut asked = vec![first.reply.id];
     for _ in 0..25 {
         let eight = Generate { n: 8, ..Generate::default() };
-        let again = Reroll { node: first.reply.id, generate: eight, move_head: false, expected_leaf: None };
-        let started = story.ask_again(again).await.unwrap();
+        let wish = Reroll { node: first.reply.id, generate: eight, move_head: false, expected_leaf: None };
+        let started = story.ask_again(wish).await.unwrap();
         asked.extend(&started.generations);
         for reply in started.generations {
             assert_eq!(story.done(reply).await.depth, first.reply.depth);
