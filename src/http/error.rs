@@ -240,6 +240,9 @@ impl From<Refusal> for ApiError {
             Refusal::InList { index, refusal } => Self::from(*refusal).detail("operation", index),
             Refusal::NothingTo(_) => Self::new(Code::NothingToUndo, message),
             Refusal::Overtaken { op, .. } => Self::new(Code::Conflict, message).detail("op", op),
+            Refusal::Diverged { conflicts } => Self::new(Code::Conflict, message)
+                .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\" or a value}")
+                .detail("conflicts", conflicts),
             Refusal::Generating => Self::new(Code::Generating, message),
             Refusal::Conflict(_) => Self::new(Code::Conflict, message),
             Refusal::Invalid { field, .. } => Self::invalid(field, message),

@@ -304,7 +304,7 @@ pub fn object_to_text(object: &Map<String, Value>) -> String {
     serde_json::to_string(object).unwrap_or_default()
 }
 
-fn object(text: &str) -> Option<Map<String, Value>> {
+pub fn object(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(text).ok()
 }
 

@@ -5,6 +5,8 @@
 //! as in a Fenwick tree: a trace is read back in at most as many steps as `t` has bits, and all of them together keep each
 //! node of the history only some `log t` times.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -37,6 +39,22 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
     let history = difference(conn, node_n, &trace.history)?;
     let body = json!({"head": trace.head, "blocks": blocks, "history": history}).to_string();
     let row = (traces::node_n.eq(node_n), traces::body.eq(pack::pack(body.as_bytes())));
+    diesel::insert_into(traces::table).values(row).execute(conn)?;
+    Ok(())
+}
+
+/// Keeps the trace of a node for its copy too; `copies` has the rows of all copies by those of their originals. What came
+/// along is named by its copy; in what did not, the trace goes on naming the original.
+pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<(), StoreError> {
+    let (Some(to), Some(mut body)) = (copies.get(&from), body(conn, from)?) else { return Ok(()) };
+    let kept = Kept::read(&body).ok_or(damaged(from))?;
+    let there = |rows: Vec<i64>| rows.into_iter().map(|n| copies.get(&n).copied().unwrap_or(n)).collect::<Vec<_>>();
+    let history = match kept.base.and_then(|base| copies.get(&base)) {
+        Some(base) => json!({"number": kept.number, "base": base, "skip": kept.skip, "add": there(kept.add)}),
+        None => json!({"number": kept.number, "add": there(history_of(conn, from)?)}),
+    };
+    body.as_object_mut().ok_or(damaged(from))?.insert("history".into(), history);
+    let row = (traces::node_n.eq(*to), traces::body.eq(pack::pack(body.to_string().as_bytes())));
     diesel::insert_into(traces::table).values(row).execute(conn)?;
     Ok(())
 }

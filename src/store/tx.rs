@@ -279,6 +279,14 @@ impl<'a> Tx<'a> {
         Ok(row)
     }
 
+    /// The number of a node that is about to be written, and whether it is the first child of its parent that stands.
+    pub(super) fn next_node(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
+        self.run_knowing(|conn, memory| {
+            let n = memory.next(Numbered::Nodes, || newest_node(conn))?;
+            Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
+        })
+    }
+
     fn node_row(
         &mut self,
         session_n: i64,
@@ -287,14 +295,11 @@ impl<'a> Tx<'a> {
         rules_n: Option<i64>,
     ) -> Result<NodeRow, StoreError> {
         let parent_n = parent.map_or(0, |parent| parent.n);
-        let (n, is_first) = self.run_knowing(|conn, memory| {
-            let n = memory.next(Numbered::Nodes, || newest_node(conn))?;
-            Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
-        })?;
+        let (n, is_first) = self.next_node(parent_n)?;
         // The first child of a leaf takes its place.
         self.grown.nodes += i64::from(parent.is_some());
         self.grown.leaves += i64::from(parent.is_none() || !is_first);
-        let speaks = draft.role != Role::Assistant && !matches!(draft.kind, Kind::Change | Kind::Root);
+        let speaks = speaks(draft.role.code(), draft.kind.code());
         Ok(NodeRow {
             n,
             id: Key::of(draft.id.as_bytes()),
@@ -493,6 +498,11 @@ pub(super) fn any_shown(conn: &mut Conn, parent_n: i64, besides: i64) -> QueryRe
     let other: Option<i64> =
         prepared(shown.filter(nodes::n.ne(besides)).select(nodes::n)).get_result(conn).optional()?;
     Ok(other.is_some())
+}
+
+/// Whether a turn of the story begins with a message of this role and kind.
+pub(super) fn speaks(role: i16, kind: i16) -> bool {
+    role != Role::Assistant.code() && kind != Kind::Change.code() && kind != Kind::Root.code()
 }
 
 /// The id of a row.

@@ -3,10 +3,13 @@
 //!
 //! To add one: a variant, its act, its room in `store/arrange/`, its shape in `http/wire/arrange.rs`.
 
-use crate::ids::{FragmentId, NodeId};
-use crate::oplog::Act;
+use std::collections::BTreeMap;
+
+use crate::ids::{FragmentId, NodeId, SessionId};
+use crate::oplog::{Act, Effect};
 
 use super::edit::Refusal;
+use super::merge::Resolution;
 
 /// The longest name of a fragment or a label, in characters.
 pub const LONGEST_NAME: usize = 100;
@@ -29,6 +32,41 @@ pub enum TreeEdit {
         piece: Piece,
         /// Below which node; `None` = where it was.
         target: Option<NodeId>,
+    },
+    /// A piece is copied below a node, perhaps from another session.
+    Copy {
+        /// What.
+        piece: Piece,
+        /// Below which node.
+        target: NodeId,
+        /// The session that the piece is of; `None` = the one that is edited.
+        from: Option<SessionId>,
+        /// The fragment that the original becomes there: a move between sessions is a copy and a cut.
+        leaves: Option<FragmentId>,
+        /// From this the ids and the dice of what comes are drawn.
+        seed: u64,
+    },
+    /// A run of messages gets a summary, which stands for them from now on.
+    Summarise {
+        /// The messages; they follow each other on one line.
+        nodes: Vec<NodeId>,
+        /// The text of the summary.
+        content: String,
+        /// From this the ids and the dice of what comes are drawn.
+        seed: u64,
+    },
+    /// What happened on another line since the two parted is brought over.
+    Merge {
+        /// The end of the other line.
+        from: NodeId,
+        /// The end of the line that goes on.
+        onto: NodeId,
+        /// The messages to bring along, which follow each other on the other line; none = only what happened there.
+        nodes: Vec<NodeId>,
+        /// What becomes of the conflicts, by path.
+        resolve: BTreeMap<String, Resolution>,
+        /// From this the ids and the dice of what comes are drawn.
+        seed: u64,
     },
     /// A fragment gets another name.
     Rename {
@@ -67,7 +105,9 @@ impl TreeEdit {
     pub const fn act(&self) -> Act {
         match self {
             Self::Prune { .. } => Act::Prune,
-            Self::Graft { .. } => Act::Graft,
+            Self::Graft { .. } | Self::Copy { .. } => Act::Graft,
+            Self::Summarise { .. } => Act::Summarise,
+            Self::Merge { .. } => Act::Merge,
             Self::Rename { .. } => Act::Rename,
             Self::Label { .. } | Self::Unlabel { .. } => Act::Label,
         }
@@ -75,7 +115,7 @@ impl TreeEdit {
 
     /// Whether it can change what the world at some node is.
     pub const fn touches_worlds(&self) -> bool {
-        matches!(self, Self::Prune { .. } | Self::Graft { .. })
+        matches!(self, Self::Prune { .. } | Self::Graft { .. } | Self::Merge { .. })
     }
 }
 
@@ -85,6 +125,36 @@ pub fn act_of(edits: &[TreeEdit]) -> Act {
         Some((first, others)) if others.iter().all(|other| other.act() == first.act()) => first.act(),
         _ => Act::Arrange,
     }
+}
+
+/// Where a summary comes to stand.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// The summary.
+    pub node: NodeId,
+    /// The messages of its run that are enabled.
+    pub enabled: Vec<NodeId>,
+    /// The last message of the run.
+    pub last: NodeId,
+    /// What hangs below that.
+    pub children: Vec<NodeId>,
+    /// Which of those was visited last.
+    pub remembered: Option<NodeId>,
+}
+
+/// What it means that a summary stands for a run: all that followed the run follows the summary, the line last visited goes
+/// through it, a HEAD on the last message goes to it, and the texts of the run are left out (`docs/domain.md` 2.12).
+pub fn summarise(summary: Summary, head: NodeId) -> Vec<Effect> {
+    let Summary { node, enabled, last, children, remembered } = summary;
+    let mut effects = vec![Effect::Added { node, parent: Some(last) }];
+    effects.extend(children.into_iter().map(|child| Effect::Moved { node: child, from: last, to: node }));
+    effects.push(Effect::Remembered { node: last, from: remembered, to: Some(node) });
+    effects.extend(remembered.map(|child| Effect::Remembered { node, from: None, to: Some(child) }));
+    if head == last {
+        effects.push(Effect::Head { from: Some(last), to: node });
+    }
+    effects.extend(enabled.into_iter().map(|node| Effect::Enabled { node, to: false }));
+    effects
 }
 
 /// A name as it is kept: without white space around it. Names are for people, so they fit one line.

@@ -52,6 +52,12 @@ pub enum Refusal {
         /// What about it.
         what: String,
     },
+    /// Two lines did different things to the same places, and nobody said which of them holds.
+    #[error("both lines changed the same: say for each path in details.conflicts which of them holds")]
+    Diverged {
+        /// The places: `[{path, theirs, ours}]`, each with what was done there.
+        conflicts: serde_json::Value,
+    },
     /// The node is still being generated.
     #[error("that message is still being generated")]
     Generating,

@@ -4,6 +4,7 @@
 //! - [`edit`]: what an append, a reroll, an edit or a checkout *means*, as a list of effects for the operation log.
 //!   The store only carries them out.
 //! - [`arrange`]: the edits of the arrangement that one may ask for.
+//! - [`merge`]: what two lines did to the same places, and which of it holds.
 //! - [`mirror`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
 //!
 //! To add an edit: a function in `edit.rs` that answers with effects, an [`crate::oplog::Effect`] if none fits, its arm
@@ -12,6 +13,7 @@
 pub mod arrange;
 pub mod delta;
 pub mod edit;
+pub mod merge;
 pub mod mirror;
 pub mod node;
 pub mod session;

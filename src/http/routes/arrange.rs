@@ -22,7 +22,7 @@ use crate::store::{Actor, Held, Reader, Undone};
 /// One of them does not fit the tree (`details.operation` says which), or HEAD is not where the writer saw it.
 pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> Answer<EditsMade> {
     let at = app.clock.now();
-    let (edits, expected_leaf) = body.0.read(&app.ids, at)?;
+    let (edits, expected_leaf) = body.0.read(&app.ids, at, app.config.limits.message_bytes)?;
     let actor = Actor { user: caller.0, at, expected_leaf };
     let asked = edits.clone();
     let arranged = app.store.write(move |tx| tx.arrange(&actor, sid.0, &asked)).await?;

@@ -1,16 +1,17 @@
 //! Edits of the arrangement, the stash, and the labels.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{Id, NodeRef, SessionRef};
-use super::messages::seen;
+use super::messages::{content, seen};
 use super::node::ChatMessageNode;
 use crate::clock::{Ids, Time};
 use crate::http::error::ApiError;
-use crate::ids::FragmentId;
+use crate::ids::{FragmentId, NodeId};
 use crate::store::{Arranged, Fragment, Label, Seen, Undone, WorldAt};
+use crate::tree::merge::Resolution;
 use crate::tree::{Piece, TreeEdit};
 use crate::world::diff;
 
@@ -18,6 +19,8 @@ use crate::world::diff;
 const EDITS: usize = 500;
 /// The most lines about changed worlds.
 const CHANGES: usize = 200;
+/// The most messages of a run.
+const RUN: usize = 2_000;
 
 /// The id of a fragment.
 pub type FragmentRef = Id<FragmentId>;
@@ -36,8 +39,9 @@ pub struct Edits {
     pub expected_op: Option<i64>,
 }
 
-/// One edit. `prune {nodeId, name?}`, `graft {nodeId | fragmentId, targetId, mode}`, `rename {fragmentId, name}`,
-/// `label {nodeId, name, following?}`, `unlabel {name}`.
+/// One edit. `prune {nodeId, name?}`, `graft {nodeId | fragmentId, targetId, mode, fromSessionId?}`,
+/// `rename {fragmentId, name}`, `label {nodeId, name, following?}`, `unlabel {name}`, `summarise {nodeIds, content}`,
+/// `merge {fromLeafId, ontoLeafId, nodeIds?, resolve?}`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct EditShape {
@@ -52,6 +56,19 @@ pub struct EditShape {
     pub target_id: Option<NodeRef>,
     /// `move` or `copy`; `move` unless said.
     pub mode: Option<String>,
+    /// The session that the node or the fragment is of, where that is another one.
+    pub from_session_id: Option<SessionRef>,
+    /// The messages of a run, which follow each other on one line.
+    pub node_ids: Option<Vec<NodeRef>>,
+    /// The text of a summary.
+    pub content: Option<String>,
+    /// The end of the line from which something is brought over.
+    pub from_leaf_id: Option<NodeRef>,
+    /// The end of the line that it comes to.
+    pub onto_leaf_id: Option<NodeRef>,
+    /// What becomes of each conflict, by path: `"theirs"`, `"ours"`, or a value.
+    #[schema(value_type = Option<Object>)]
+    pub resolve: Option<Map<String, Value>>,
     /// The name of a fragment or a label; null takes that of a fragment away.
     pub name: Option<String>,
     /// Whether the label moves with what is appended there.
@@ -67,10 +84,24 @@ pub struct EditsMade {
     /// The fragments that the edits made, in their order.
     #[schema(value_type = Vec<String>)]
     pub fragment_ids: Vec<FragmentRef>,
+    /// The messages that they made, in their order: the top of each copy, each summary, the end of what each merge brought.
+    pub node_ids: Vec<NodeRef>,
+    /// The lines that leave a summarised run before its end, and so lose texts too.
+    pub affected: Affected,
     /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
     pub world_changes: Vec<WorldChangeAt>,
     /// Whether there was more to tell.
     pub is_cut_short: bool,
+}
+
+/// Lines that lost texts by a summary of another one.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Affected {
+    /// Their last messages, at most 100.
+    pub leaf_ids: Vec<NodeRef>,
+    /// How many lines there are.
+    pub count: usize,
 }
 
 /// A change of the world at a node.
@@ -198,18 +229,19 @@ pub struct LabelShape {
 }
 
 impl Edits {
-    /// The edits for the store, and what the writer saw. `ids` names the fragments that come.
+    /// The edits for the store, and what the writer saw. `ids` names the fragments that come; a text has at most
+    /// `longest` bytes.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, ids: &Ids, now: Time) -> Result<(Vec<TreeEdit>, Option<Seen>), ApiError> {
+    pub fn read(self, ids: &Ids, now: Time, longest: usize) -> Result<(Vec<TreeEdit>, Option<Seen>), ApiError> {
         if self.operations.is_empty() || self.operations.len() > EDITS {
             return Err(ApiError::invalid("operations", format!("1 to {EDITS} edits are expected")));
         }
         let seen = seen(self.expected_leaf_id, self.expected_op)?;
         let edits = self.operations.into_iter().enumerate();
         let read = |(at, edit): (usize, EditShape)| {
-            edit.read(ids, now).map_err(|error| {
+            edit.read(ids, now, longest).map_err(|error| {
                 let field = error.details.get("field").and_then(Value::as_str).unwrap_or_default().to_owned();
                 error.detail("field", format!("operations[{at}].{field}")).detail("operation", at)
             })
@@ -219,12 +251,14 @@ impl Edits {
 }
 
 impl EditShape {
-    fn read(mut self, ids: &Ids, now: Time) -> Result<TreeEdit, ApiError> {
+    fn read(mut self, ids: &Ids, now: Time, longest: usize) -> Result<TreeEdit, ApiError> {
         let edit = match self.op.as_str() {
             "prune" => {
                 TreeEdit::Prune { node: self.node()?, fragment: FragmentId::new(ids.next(now)), name: self.name.take() }
             }
-            "graft" => self.graft()?,
+            "graft" => self.graft(ids, now)?,
+            "summarise" => self.summarise(ids, longest)?,
+            "merge" => self.merge(ids)?,
             "rename" => TreeEdit::Rename { fragment: self.fragment()?, name: self.name.take() },
             "label" => TreeEdit::Label {
                 node: self.node()?,
@@ -232,7 +266,10 @@ impl EditShape {
                 following: self.following.take().unwrap_or(false),
             },
             "unlabel" => TreeEdit::Unlabel { name: self.named()? },
-            _ => return Err(ApiError::invalid("op", "prune, graft, rename, label or unlabel is expected")),
+            _ => {
+                let expected = "prune, graft, rename, label, unlabel, summarise or merge is expected";
+                return Err(ApiError::invalid("op", expected));
+            }
         };
         match self.left() {
             None => Ok(edit),
@@ -240,20 +277,57 @@ impl EditShape {
         }
     }
 
-    fn graft(&mut self) -> Result<TreeEdit, ApiError> {
+    fn graft(&mut self, ids: &Ids, now: Time) -> Result<TreeEdit, ApiError> {
         let piece = match (self.node_id.take(), self.fragment_id.take()) {
             (Some(node), None) => Piece::Node(node.0),
             (None, Some(fragment)) => Piece::Fragment(fragment.0),
             _ => return Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
         };
-        let target = self.target_id.take().map(|id| id.0);
-        match self.mode.take().as_deref() {
-            None | Some("move") => Ok(TreeEdit::Graft { piece, target }),
-            _ => Err(ApiError::invalid("mode", "\"move\" is expected")),
-        }
+        let (target, from) = (self.target_id.take().map(|id| id.0), self.from_session_id.take().map(|id| id.0));
+        let leaves = match (self.mode.take().as_deref(), from) {
+            (None | Some("move"), None) => return Ok(TreeEdit::Graft { piece, target }),
+            (None | Some("move"), Some(_)) => Some(FragmentId::new(ids.next(now))),
+            (Some("copy"), _) => None,
+            _ => return Err(ApiError::invalid("mode", "\"move\" or \"copy\" is expected")),
+        };
+        let target = target.ok_or_else(|| ApiError::invalid("targetId", "the id of a message is expected"))?;
+        Ok(TreeEdit::Copy { piece, target, from, leaves, seed: ids.seed() })
     }
 
-    fn node(&mut self) -> Result<crate::ids::NodeId, ApiError> {
+    fn summarise(&mut self, ids: &Ids, longest: usize) -> Result<TreeEdit, ApiError> {
+        let nodes = self.run()?;
+        if nodes.is_empty() {
+            return Err(ApiError::invalid("nodeIds", "the ids of the messages are expected"));
+        }
+        let text = self.content.take().unwrap_or_default();
+        content(&text, longest)?;
+        Ok(TreeEdit::Summarise { nodes, content: text, seed: ids.seed() })
+    }
+
+    fn merge(&mut self, ids: &Ids) -> Result<TreeEdit, ApiError> {
+        let leaf = |field, id: Option<NodeRef>| {
+            id.map(|id| id.0).ok_or_else(|| ApiError::invalid(field, "the id of a message is expected"))
+        };
+        let from = leaf("fromLeafId", self.from_leaf_id.take())?;
+        let onto = leaf("ontoLeafId", self.onto_leaf_id.take())?;
+        let resolutions = self.resolve.take().unwrap_or_default().into_iter().map(|(path, how)| match how.as_str() {
+            Some("theirs") => (path, Resolution::Theirs),
+            Some("ours") => (path, Resolution::Ours),
+            _ => (path, Resolution::Value(how)),
+        });
+        let (nodes, resolve) = (self.run()?, resolutions.collect());
+        Ok(TreeEdit::Merge { from, onto, nodes, resolve, seed: ids.seed() })
+    }
+
+    fn run(&mut self) -> Result<Vec<NodeId>, ApiError> {
+        let nodes = self.node_ids.take().unwrap_or_default();
+        if nodes.len() > RUN {
+            return Err(ApiError::invalid("nodeIds", format!("at most {RUN} messages are expected")));
+        }
+        Ok(nodes.into_iter().map(|id| id.0).collect())
+    }
+
+    fn node(&mut self) -> Result<NodeId, ApiError> {
         let node = self.node_id.take().map(|id| id.0);
         node.ok_or_else(|| ApiError::invalid("nodeId", "the id of a message is expected"))
     }
@@ -274,6 +348,12 @@ impl EditShape {
             ("fragmentId", self.fragment_id.is_some()),
             ("targetId", self.target_id.is_some()),
             ("mode", self.mode.is_some()),
+            ("fromSessionId", self.from_session_id.is_some()),
+            ("nodeIds", self.node_ids.is_some()),
+            ("content", self.content.is_some()),
+            ("fromLeafId", self.from_leaf_id.is_some()),
+            ("ontoLeafId", self.onto_leaf_id.is_some()),
+            ("resolve", self.resolve.is_some()),
             ("name", self.name.is_some()),
             ("following", self.following.is_some()),
         ];
@@ -307,7 +387,15 @@ impl EditsMade {
             TreeEdit::Prune { fragment, .. } => Some(Id(*fragment)),
             _ => None,
         });
-        Self { op: arranged.op, fragment_ids: fragments.collect(), world_changes, is_cut_short }
+        let leaf_ids = arranged.made.leaves.iter().copied().map(Id).collect();
+        Self {
+            op: arranged.op,
+            fragment_ids: fragments.collect(),
+            node_ids: arranged.made.nodes.iter().copied().map(Id).collect(),
+            affected: Affected { leaf_ids, count: arranged.made.affected },
+            world_changes,
+            is_cut_short,
+        }
     }
 }
 

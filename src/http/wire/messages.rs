@@ -394,7 +394,7 @@ impl NodeStates {
 }
 
 /// A message's text: not empty, not longer than the limit.
-fn content(content: &str, limit: usize) -> Result<(), ApiError> {
+pub fn content(content: &str, limit: usize) -> Result<(), ApiError> {
     if content.trim().is_empty() {
         return Err(ApiError::invalid("content", "a message cannot be empty"));
     }

@@ -2,14 +2,20 @@
 //! and logged as one operation. If one is refused, its request fails, and the writer takes all of it back.
 //!
 //! - `pieces`: prune and graft, and what every edit that moves a part of the tree needs
+//! - `copies`: pieces that come again elsewhere, also in another session
+//! - `runs`: messages that follow each other, and their summaries
+//! - `merges`: what happened on another line, brought over
 //! - `labels`: names on nodes, and those that follow what is appended
 //! - `stash`: what lies in the stash, to look at
 //! - `witness`: how the world changed where people look
 //!
 //! To add an edit: a variant of [`TreeEdit`], its plan in a file here, its arm in [`Tx::plan`].
 
+mod copies;
 mod labels;
+mod merges;
 mod pieces;
+mod runs;
 mod stash;
 mod witness;
 
@@ -17,8 +23,10 @@ pub use labels::Label;
 pub use stash::Fragment;
 pub use witness::WorldAt;
 
-use crate::ids::SessionId;
-use crate::oplog::Effect;
+use crate::clock::Ids;
+use crate::ids::{FragmentId, NodeId, SessionId};
+use crate::oplog::{Act, Effect};
+use crate::tree::Piece;
 use crate::tree::arrange::{TreeEdit, act_of};
 use crate::tree::edit::Refusal;
 
@@ -26,6 +34,7 @@ use super::acts::{Actor, expect_leaf};
 use super::error::WriteError;
 use super::held::Held;
 use super::tx::{Entry, Tx};
+use merges::Wanted;
 
 /// What became of a list of edits.
 #[derive(Debug, Clone)]
@@ -34,6 +43,21 @@ pub struct Arranged {
     pub op: i64,
     /// How the world changed at HEAD, at labels and at the tops of what moved.
     pub worlds: Vec<WorldAt>,
+    /// What came besides.
+    pub made: Made,
+}
+
+/// What edits made.
+#[derive(Debug, Clone, Default)]
+pub struct Made {
+    /// The tops of copies, the summaries, and the ends of what merges brought over, in the order of the edits.
+    pub nodes: Vec<NodeId>,
+    /// Leaves of lines that lost texts by a summary elsewhere: some of them.
+    pub leaves: Vec<NodeId>,
+    /// How many of them there are.
+    pub affected: usize,
+    /// What is cut off in other sessions, since it moved to this one: by edit, session, node, and the fragment it becomes.
+    leaving: Vec<(usize, SessionId, NodeId, FragmentId)>,
 }
 
 impl Tx<'_> {
@@ -50,9 +74,10 @@ impl Tx<'_> {
         let mut held = self.session(actor.user, session)?;
         expect_leaf(&held, actor.expected_leaf)?;
         let mut witness = self.witness(&held, edits.iter().any(TreeEdit::touches_worlds))?;
-        let mut effects = Vec::new();
+        let (mut effects, mut made) = (Vec::new(), Made::default());
         for (index, edit) in edits.iter().enumerate() {
-            let plan = self.plan(actor, &held, edit).map_err(|error| in_list(index, error))?;
+            let plan = self.plan(actor, &held, (index, edit), &mut made);
+            let plan = plan.map_err(|error| in_list(index, error))?;
             self.see_moved(&held, &mut witness, &plan)?;
             self.carry_out_all(&mut held, &plan)?;
             effects.extend(plan);
@@ -63,13 +88,57 @@ impl Tx<'_> {
             let entry = Entry { act: act_of(edits), actor: Some(actor.user), at: actor.at, step: None, effects };
             self.enter(&mut held, entry)?
         };
-        Ok(Arranged { op, worlds: self.changed(&held, witness)? })
+        for (index, source, node, fragment) in std::mem::take(&mut made.leaving) {
+            self.cut_off(actor, source, node, fragment).map_err(|error| in_list(index, error))?;
+        }
+        Ok(Arranged { op, worlds: self.changed(&held, witness)?, made })
     }
 
-    fn plan(&mut self, actor: &Actor, held: &Held, edit: &TreeEdit) -> Result<Vec<Effect>, WriteError> {
+    /// The other half of a move between sessions: what was copied is pruned where it was, as an operation there.
+    fn cut_off(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        node: NodeId,
+        fragment: FragmentId,
+    ) -> Result<(), WriteError> {
+        let mut source = self.source(actor, session)?;
+        let effects = self.prune(&source, node, fragment, None, actor.at)?;
+        self.log(&mut source, Entry { act: Act::Prune, actor: Some(actor.user), at: actor.at, step: None, effects })?;
+        Ok(())
+    }
+
+    fn plan(
+        &mut self,
+        actor: &Actor,
+        held: &Held,
+        (index, edit): (usize, &TreeEdit),
+        made: &mut Made,
+    ) -> Result<Vec<Effect>, WriteError> {
         match edit {
             TreeEdit::Prune { node, fragment, name } => self.prune(held, *node, *fragment, name.as_deref(), actor.at),
             TreeEdit::Graft { piece, target } => self.graft(held, *piece, *target),
+            TreeEdit::Copy { piece, target, from, leaves, seed } => {
+                let source = match from.filter(|id| *id != held.session.id) {
+                    Some(id) => self.source(actor, id)?,
+                    None if leaves.is_some() => return self.graft(held, *piece, Some(*target)),
+                    None => held.clone(),
+                };
+                let (effects, top) = self.copy(held, &source, *piece, *target, (&Ids::new(*seed), actor.at))?;
+                made.nodes.push(top);
+                // A fragment is cut off already.
+                if let (Some(fragment), Piece::Node(node)) = (leaves, piece) {
+                    made.leaving.push((index, source.session.id, *node, *fragment));
+                }
+                Ok(effects)
+            }
+            TreeEdit::Summarise { nodes, content, seed } => {
+                self.summarise((actor, &Ids::new(*seed)), held, nodes, content, made)
+            }
+            TreeEdit::Merge { from, onto, nodes, resolve, seed } => {
+                let wanted = Wanted { from: *from, onto: *onto, nodes, resolve };
+                self.merge((actor, &Ids::new(*seed)), held, &wanted, made)
+            }
             TreeEdit::Rename { fragment, name } => self.rename(held, *fragment, name.as_deref()),
             TreeEdit::Label { node, name, following } => self.label(held, *node, name, *following),
             TreeEdit::Unlabel { name } => self.unlabel(held, name),

@@ -1,0 +1,143 @@
+//! A merge: what happened on another line since the two parted is brought over, alone or with its messages. Nodes keep one
+//! parent; what comes says from where.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::clock::Ids;
+use crate::ids::NodeId;
+use crate::oplog::Effect;
+use crate::tree::edit::{self, Refusal};
+use crate::tree::merge::{self, Conflict, Resolution, Unsettled};
+use crate::tree::{Delta, Kind, Role, Status};
+use crate::world::Operation;
+
+use super::super::acts::Actor;
+use super::super::climb::{self, Rung};
+use super::super::error::{StoreError, WriteError};
+use super::super::held::Held;
+use super::super::rows::NodeRow;
+use super::super::tx::{Draft, Tx, row_id};
+use super::super::worlds;
+use super::Made;
+use super::copies::Originals;
+
+/// A merge as it was asked for.
+pub struct Wanted<'a> {
+    /// The end of the other line.
+    pub from: NodeId,
+    /// The end of the line that goes on.
+    pub onto: NodeId,
+    /// The messages to bring along.
+    pub nodes: &'a [NodeId],
+    /// What becomes of the conflicts.
+    pub resolve: &'a BTreeMap<String, Resolution>,
+}
+
+impl Tx<'_> {
+    /// What happened on another line is brought over to this one.
+    pub(super) fn merge(
+        &mut self,
+        (actor, ids): (&Actor, &Ids),
+        held: &Held,
+        wanted: &Wanted<'_>,
+        made: &mut Made,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let from = self.line_end(held, wanted.from, "fromLeafId")?;
+        let onto = self.line_end(held, wanted.onto, "ontoLeafId")?;
+        let (theirs, ours) = (self.since_parting(&onto, &from)?, self.since_parting(&from, &onto)?);
+        if theirs.is_empty() {
+            return Err(Refusal::Conflict("all of that line is on this one already".into()).into());
+        }
+        let theirs = self.to_bring(held, theirs, wanted.nodes)?;
+        let (done, ours) = (self.done_by(&theirs)?, self.done_by(&ours)?);
+        let settled = settle(&done, &ours, wanted.resolve)?;
+        let mut metadata = Map::new();
+        metadata.insert("mergedFrom".into(), wanted.from.to_string().into());
+        let (mut effects, result) = if wanted.nodes.is_empty() {
+            let node = NodeId::new(ids.next(actor.at));
+            let mut draft = Draft::new(node, Role::System, Kind::Merge, ids.seed(), actor.at);
+            let operations = settled.into_iter().flat_map(|(_, operations)| operations).collect();
+            draft.delta = Delta { operations, ..Delta::default() };
+            (draft.author, draft.metadata) = (Some(actor.user), metadata);
+            let row = self.insert(held.n, held.session.edits, Some(&onto), &draft)?;
+            (vec![Effect::Added { node, parent: Some(wanted.onto) }], row)
+        } else {
+            let operations: HashMap<i64, Vec<Operation>> = settled.into_iter().collect();
+            let originals = Originals { session: held, rows: theirs, operations, metadata };
+            let (effects, mut copies) = self.copy_all(held, &originals, &onto, (ids, actor.at))?;
+            (effects, copies.pop().ok_or(Refusal::NotFound("the message"))?)
+        };
+        let node = row_id(&result)?;
+        made.nodes.push(node);
+        if held.head_n == onto.n {
+            let way = self.way(held, &result)?;
+            effects.extend(edit::move_head(Some(held.session.head), node, &way));
+        }
+        effects.extend(self.labels_follow(held, onto.n, node)?);
+        Ok(effects)
+    }
+
+    /// The end of a line, which is written to its end.
+    fn line_end(&mut self, held: &Held, id: NodeId, field: &'static str) -> Result<NodeRow, WriteError> {
+        let row = self.standing(held, id, field)?;
+        if row.status == Status::Generating.code() {
+            return Err(Refusal::Generating.into());
+        }
+        Ok(row)
+    }
+
+    /// What is on the way to `to` since it parted from the way to `other`, the oldest first.
+    fn since_parting(&mut self, other: &NodeRow, to: &NodeRow) -> Result<Vec<NodeRow>, StoreError> {
+        let way = self.run(|conn| climb::up_to_meeting(conn, Rung::of(other), Rung::of(to)))?;
+        let own = way.iter().rev().skip(1);
+        own.map(|rung| self.row_n(rung.n)).collect()
+    }
+
+    /// What is brought over: everything, or a run of it.
+    fn to_bring(&mut self, held: &Held, theirs: Vec<NodeRow>, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
+        if ids.is_empty() {
+            return Ok(theirs);
+        }
+        let run = self.run_of(held, ids)?;
+        let there: HashSet<i64> = theirs.iter().map(|row| row.n).collect();
+        if run.iter().all(|row| there.contains(&row.n)) {
+            return Ok(run);
+        }
+        let message = "messages of the other line after the two parted are expected".to_owned();
+        Err(Refusal::Invalid { field: "nodeIds", message }.into())
+    }
+
+    /// What each of some nodes does to the world, where that counts.
+    fn done_by(&mut self, rows: &[NodeRow]) -> Result<Vec<(i64, Vec<Operation>)>, StoreError> {
+        let counting = rows.iter().filter(|row| !row.is_muted);
+        counting.map(|row| Ok((row.n, self.run(|conn| worlds::delta(conn, row.n, row.revision))?.operations))).collect()
+    }
+}
+
+/// What holds of theirs, node by node; what a conflict was settled with comes last.
+fn settle(
+    theirs: &[(i64, Vec<Operation>)],
+    ours: &[(i64, Vec<Operation>)],
+    resolve: &BTreeMap<String, Resolution>,
+) -> Result<Vec<(i64, Vec<Operation>)>, Refusal> {
+    let flat = |side: &[(i64, Vec<Operation>)]| side.iter().flat_map(|(_, done)| done.clone()).collect::<Vec<_>>();
+    let settled = merge::settle(&flat(theirs), &flat(ours), resolve).map_err(|unsettled| match unsettled {
+        Unsettled::Open(open) => {
+            Refusal::Diverged { conflicts: Value::Array(open.iter().map(Conflict::to_json).collect()) }
+        }
+        Unsettled::Needless(path) => {
+            Refusal::Invalid { field: "resolve", message: format!("\"{path}\" is no conflict") }
+        }
+    })?;
+    let mut kept = settled.kept.into_iter();
+    let mut brought: Vec<(i64, Vec<Operation>)> = theirs
+        .iter()
+        .map(|(n, done)| (*n, done.iter().filter(|_| kept.next().unwrap_or(false)).cloned().collect()))
+        .collect();
+    if let Some((_, last)) = brought.last_mut() {
+        last.extend(settled.sets);
+    }
+    Ok(brought)
+}

@@ -1,0 +1,248 @@
+//! A merge of two lines (`docs/domain.md` 2.13): what both did to the same places since they parted, and which of it holds.
+//! *Theirs* is what is brought over, *ours* the line that it comes to.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::world::{Change, Operation, Pointer, Section};
+
+/// What becomes of a conflict.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Resolution {
+    /// What they did is done here too.
+    Theirs,
+    /// What they did is left out.
+    Ours,
+    /// Neither: the place gets this value.
+    Value(Value),
+}
+
+/// A place to which both lines did something, each its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    /// The section of the world.
+    pub section: Section,
+    /// The outermost path that either changed.
+    pub path: Pointer,
+    /// What they did at or inside it.
+    pub theirs: Vec<Operation>,
+    /// What was done to it here.
+    pub ours: Vec<Operation>,
+}
+
+impl Conflict {
+    /// How it is named on the wire: the path, behind its section where that is not the variables.
+    pub fn name(&self) -> String {
+        let section = match self.section {
+            Section::Vars => "",
+            Section::Lore => "lore:",
+            Section::Summary => "summary:",
+            Section::Events => "events:",
+        };
+        format!("{section}{}", self.path)
+    }
+
+    /// The wire form.
+    pub fn to_json(&self) -> Value {
+        let list = |operations: &[Operation]| operations.iter().map(Operation::to_json).collect::<Vec<_>>();
+        json!({"path": self.name(), "theirs": list(&self.theirs), "ours": list(&self.ours)})
+    }
+
+    fn holds(&self, operation: &Operation) -> bool {
+        operation.section == self.section && places(operation).iter().any(|place| place.below(&self.path).is_some())
+    }
+}
+
+/// What holds of theirs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settled {
+    /// For each of their operations whether it is brought over.
+    pub kept: Vec<bool>,
+    /// What comes in the place of what is not.
+    pub sets: Vec<Operation>,
+}
+
+/// Why nothing can be brought over yet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unsettled {
+    /// These conflicts have no resolution.
+    Open(Vec<Conflict>),
+    /// This path has a resolution and is no conflict.
+    Needless(String),
+}
+
+/// The places that an operation changes.
+fn places(operation: &Operation) -> Vec<Pointer> {
+    match &operation.change {
+        Change::Insert { key, .. } => vec![operation.path.child(key)],
+        Change::Move { from } => vec![operation.path.clone(), from.clone()],
+        _ => vec![operation.path.clone()],
+    }
+}
+
+/// Whether two operations on one place can both be done, in any order, and come to the same.
+fn agree(theirs: &Operation, ours: &Operation) -> bool {
+    match (&theirs.change, &ours.change) {
+        (Change::Add(_), Change::Add(_))
+        | (Change::Append(_) | Change::Take(_), Change::Append(_) | Change::Take(_)) => theirs.path == ours.path,
+        (Change::Set(a) | Change::Insert { value: a, .. }, Change::Set(b) | Change::Insert { value: b, .. }) => {
+            a == b && places(theirs) == places(ours)
+        }
+        _ => false,
+    }
+}
+
+/// The places of a conflict between two operations, if there is one: where one path is the other or lies inside it, the
+/// outer one.
+fn clashes(theirs: &Operation, ours: &Operation) -> Vec<Pointer> {
+    if theirs.section != ours.section || agree(theirs, ours) {
+        return Vec::new();
+    }
+    let mut outer = Vec::new();
+    for a in places(theirs) {
+        for b in places(ours).iter().filter(|b| a.touches(b)) {
+            outer.push(if b.below(&a).is_some() { a.clone() } else { b.clone() });
+        }
+    }
+    outer
+}
+
+/// What two lines did to the same places, in the order of the paths.
+pub fn conflicts(theirs: &[Operation], ours: &[Operation]) -> Vec<Conflict> {
+    let mut found: Vec<(Section, Pointer)> = Vec::new();
+    for (a, b) in theirs.iter().flat_map(|a| ours.iter().map(move |b| (a, b))) {
+        found.extend(clashes(a, b).into_iter().map(|path| (a.section, path)));
+    }
+    found.sort_by(|a, b| a.1.cmp(&b.1));
+    let mut outermost: Vec<Conflict> = Vec::new();
+    for (section, path) in found {
+        let is_known = |known: &Conflict| known.section == section && path.below(&known.path).is_some();
+        if !outermost.iter().any(is_known) {
+            outermost.push(Conflict { section, path, theirs: Vec::new(), ours: Vec::new() });
+        }
+    }
+    for conflict in &mut outermost {
+        let inside = |all: &[Operation]| all.iter().filter(|one| conflict.holds(one)).cloned().collect::<Vec<_>>();
+        (conflict.theirs, conflict.ours) = (inside(theirs), inside(ours));
+    }
+    outermost
+}
+
+/// What of theirs is brought over, if every conflict has a resolution and nothing else has one.
+///
+/// # Errors
+/// Which conflict is open, or which resolution is needless.
+pub fn settle(
+    theirs: &[Operation],
+    ours: &[Operation],
+    resolve: &BTreeMap<String, Resolution>,
+) -> Result<Settled, Unsettled> {
+    let conflicts = conflicts(theirs, ours);
+    if let Some(needless) = resolve.keys().find(|path| !conflicts.iter().any(|one| one.name() == **path)) {
+        return Err(Unsettled::Needless(needless.clone()));
+    }
+    let open: Vec<Conflict> = conflicts.iter().filter(|one| !resolve.contains_key(&one.name())).cloned().collect();
+    if !open.is_empty() {
+        return Err(Unsettled::Open(open));
+    }
+    let mut settled = Settled { kept: vec![true; theirs.len()], sets: Vec::new() };
+    for conflict in &conflicts {
+        let resolution = resolve.get(&conflict.name());
+        if resolution == Some(&Resolution::Theirs) {
+            continue;
+        }
+        for (kept, operation) in settled.kept.iter_mut().zip(theirs) {
+            *kept = *kept && !conflict.holds(operation);
+        }
+        if let Some(Resolution::Value(value)) = resolution {
+            let change = Change::Set(value.clone());
+            let set = Operation::new(conflict.path.clone(), change, "settled in a merge", "user");
+            settled.sets.push(Operation { section: conflict.section, ..set });
+        }
+    }
+    Ok(settled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operations(list: Value) -> Vec<Operation> {
+        list.as_array().unwrap().iter().map(|one| Operation::from_json(one).unwrap()).collect()
+    }
+
+    fn paths(theirs: Value, ours: Value) -> Vec<String> {
+        conflicts(&operations(theirs), &operations(ours)).iter().map(Conflict::name).collect()
+    }
+
+    /// Domain 2.13: the same path or one inside the other, unless both add, both put into a list, or set the same.
+    #[test]
+    fn a_conflict_is_the_same_place_changed_otherwise() {
+        let check = |theirs: Value, ours: Value, expected: &[&str]| {
+            assert_eq!(paths(json!([theirs]), json!([ours])), expected, "{theirs} {ours}");
+            assert_eq!(paths(json!([ours]), json!([theirs])), expected, "the other way round: {theirs} {ours}");
+        };
+        let add = json!({"op": "add", "path": "/hp", "value": -3});
+        let set = json!({"op": "set", "path": "/hp", "value": 5});
+        let append = json!({"op": "append", "path": "/bag", "value": "key"});
+        let take = json!({"op": "take", "path": "/bag", "value": "rope"});
+        check(add.clone(), add.clone(), &[]);
+        check(set.clone(), set.clone(), &[]);
+        check(append.clone(), take, &[]);
+        check(add.clone(), set.clone(), &["/hp"]);
+        check(set.clone(), json!({"op": "set", "path": "/hp", "value": 6}), &["/hp"]);
+        check(append.clone(), json!({"op": "set", "path": "/bag/0", "value": 1}), &["/bag"]);
+        check(json!({"op": "remove", "path": "/hp"}), add.clone(), &["/hp"]);
+        check(json!({"op": "move", "path": "/old", "from": "/hp"}), add.clone(), &["/hp"]);
+        check(
+            json!({"op": "insert", "path": "/npc", "key": "rin", "value": 1}),
+            json!({"op": "set", "path": "/npc/rin", "value": 1}),
+            &[],
+        );
+        check(
+            json!({"op": "insert", "path": "/npc", "key": "rin", "value": 1}),
+            json!({"op": "insert", "path": "/npc", "key": "aki", "value": 2}),
+            &[],
+        );
+        check(json!({"in": "lore", "op": "set", "path": "/hp", "value": 1}), set, &[]);
+        check(add, append, &[]);
+    }
+
+    #[test]
+    fn the_outermost_place_names_a_conflict() {
+        let theirs = json!([
+            {"op": "set", "path": "/a/b", "value": 1}, {"op": "add", "path": "/a/c", "value": 1},
+            {"op": "set", "path": "/x", "value": 1},
+        ]);
+        let ours = json!([{"op": "set", "path": "/a", "value": {}}, {"op": "set", "path": "/x", "value": 2}]);
+        let found = conflicts(&operations(theirs), &operations(ours));
+        assert_eq!(found.iter().map(Conflict::name).collect::<Vec<_>>(), ["/a", "/x"]);
+        assert_eq!((found[0].theirs.len(), found[0].ours.len()), (2, 1));
+    }
+
+    /// Domain 2.13: `theirs` applies theirs, `ours` drops theirs, a value becomes one `set`; a path that is no conflict is
+    /// refused, one without a resolution too.
+    #[test]
+    fn conflicts_are_settled_one_by_one() {
+        let theirs = operations(json!([
+            {"op": "set", "path": "/hp", "value": 5}, {"op": "add", "path": "/gold", "value": 2},
+            {"op": "set", "path": "/place", "value": "wood"},
+        ]));
+        let ours = operations(json!([
+            {"op": "add", "path": "/hp", "value": -1}, {"op": "set", "path": "/place", "value": "town"},
+        ]));
+        let settled = |resolve: &[(&str, Resolution)]| {
+            let resolve = resolve.iter().map(|(path, how)| ((*path).to_owned(), how.clone())).collect();
+            settle(&theirs, &ours, &resolve)
+        };
+        let both = settled(&[("/hp", Resolution::Theirs), ("/place", Resolution::Ours)]).unwrap();
+        assert_eq!(both, Settled { kept: vec![true, true, false], sets: Vec::new() });
+        let value = settled(&[("/hp", Resolution::Value(json!(9))), ("/place", Resolution::Theirs)]).unwrap();
+        assert_eq!((value.kept, value.sets.len()), (vec![false, true, true], 1));
+        assert_eq!(value.sets[0].change, Change::Set(json!(9)));
+        assert!(matches!(settled(&[("/hp", Resolution::Ours)]), Err(Unsettled::Open(open)) if open.len() == 1));
+        let needless = settled(&[("/gold", Resolution::Ours)]);
+        assert_eq!(needless, Err(Unsettled::Needless("/gold".to_owned())));
+    }
+}
