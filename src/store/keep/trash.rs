@@ -19,7 +19,7 @@ use crate::store::error::{StoreError, WriteError};
 use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::tables::{
-    characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, traces, users,
+    characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions, texts, traces, users,
 };
 use crate::store::tx::{Entry, Tx};
 
@@ -97,6 +97,18 @@ fn name_of(card: &str) -> Option<String> {
 }
 
 impl Reader<'_> {
+    /// Whether a node lies in the stash of a session that is not in the trash.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn lies_in_stash(&mut self, node: NodeId) -> Result<bool, StoreError> {
+        let own = nodes::table.inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)));
+        let own = own.filter(nodes::id.eq(node.as_bytes().to_vec())).filter(sessions::trashed.is_null());
+        let found: Option<i64> =
+            own.filter(nodes::fragment_n.is_not_null()).select(nodes::n).get_result(self.conn).optional()?;
+        Ok(found.is_some())
+    }
+
     /// The session of a row, unless it lies in the trash.
     ///
     /// # Errors
@@ -106,12 +118,13 @@ impl Reader<'_> {
         id.as_deref().and_then(SessionId::from_slice).map_or(Ok(None), |id| self.any_session(id))
     }
 
-    /// Every node that stands in a session's tree: what must be found again when it comes back.
+    /// Every node that stands in a session's tree or lies in its stash: what must be found again when it comes back.
     ///
     /// # Errors
     /// The database fails.
     pub fn node_ids(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
-        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
+        let kept = nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null());
+        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(kept);
         let ids: Vec<Vec<u8>> = own.order(nodes::n).select(nodes::id).load(self.conn)?;
         Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
     }
@@ -268,6 +281,10 @@ impl Tx<'_> {
 
     /// A piece of one session; the last one takes the session itself.
     fn clear_session(&mut self, session_n: i64) -> Result<usize, StoreError> {
+        self.run(|conn| {
+            diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;
+            Ok(diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?)
+        })?;
         let rows = self.clear_nodes(session_n)?;
         let rows = if rows == 0 { self.clear_log(session_n)? } else { rows };
         if rows > 0 {

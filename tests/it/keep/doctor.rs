@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use clotho::ids::{CharacterId, NodeId, PersonaId};
+use clotho::ids::{CharacterId, FragmentId, NodeId, PersonaId};
 use clotho::store::checkup::{Check, Doctor, Finding, Found};
 use clotho::store::{StateUpdate, Store, Trace, copies};
-use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role};
+use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde_json::{Map, json};
@@ -52,6 +52,13 @@ fn told() -> TestStore {
     // A look has the outdated keyframes below cut again.
     store.world(id, parent);
     store.write(|_| Ok(())).unwrap();
+    let fragment = FragmentId::new(store.node_id().uuid());
+    let edits = [
+        TreeEdit::Label { node: line[3], name: "the gate".into(), following: false },
+        TreeEdit::Prune { node: line[25], fragment, name: Some("the end".into()) },
+    ];
+    let actor = store.actor();
+    store.write(move |tx| tx.arrange(&actor, id, &edits)).unwrap();
     store
 }
 
@@ -107,7 +114,7 @@ impl Ward {
 }
 
 /// A row far down the line, with a delta and below the last edit.
-const DEEP: &str = "(SELECT max(n) - 5 FROM nodes)";
+const DEEP: &str = "(SELECT max(n) - 12 FROM nodes)";
 
 /// `domain.md` 2.1, 2.2, 3.1: a story that was only told through the front door is well.
 #[test]
@@ -188,6 +195,13 @@ fn what_is_not_derived_is_named() {
         (format!("UPDATE texts SET metadata = '[1]' WHERE n = {DEEP}"), Check::Text),
         (format!("DELETE FROM deltas WHERE node_n = {DEEP}"), Check::Delta),
         (format!("UPDATE deltas SET body = '{{' WHERE node_n = {DEEP}"), Check::Delta),
+        ("DELETE FROM labels".to_owned(), Check::Arrangement),
+        ("UPDATE labels SET node_n = 99999".to_owned(), Check::Label),
+        ("UPDATE fragments SET name = 'another'".to_owned(), Check::Arrangement),
+        ("DELETE FROM fragments".to_owned(), Check::Fragment),
+        ("UPDATE fragments SET top_n = 1".to_owned(), Check::Fragment),
+        ("UPDATE nodes SET fragment_n = 1 WHERE parent_n IS NULL".to_owned(), Check::Fragment),
+        ("UPDATE nodes SET fragment_n = NULL WHERE n = (SELECT top_n + 1 FROM fragments)".to_owned(), Check::Fragment),
         ("UPDATE traces SET body = x'00'".to_owned(), Check::Trace),
         ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Trace),
         ("UPDATE blobs SET bytes = 'You are Bo.' WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Blob),
