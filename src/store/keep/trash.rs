@@ -19,7 +19,8 @@ use crate::store::error::{StoreError, WriteError};
 use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::tables::{
-    characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions, texts, traces, users,
+    characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions, texts,
+    traces, users,
 };
 use crate::store::tx::{Entry, Tx};
 

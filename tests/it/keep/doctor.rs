@@ -13,7 +13,7 @@ use diesel::prelude::*;
 use serde_json::{Map, json};
 
 use crate::support::server::{TestServer, id};
-use crate::support::test_store::{TestStore, add, delta, ending, message, rules, set};
+use crate::support::test_store::{TestStore, add, delta, ending, examine, message, rules, set};
 
 /// A store with a story in it: cards, rules, branches, a reply with a trace, a muted node, many keyframes.
 fn told() -> TestStore {
@@ -62,16 +62,6 @@ fn told() -> TestStore {
     store
 }
 
-fn examine(database: &Path) -> Vec<Found> {
-    let mut doctor = Doctor::open(database, true).unwrap();
-    let mut found = doctor.file().unwrap();
-    for session in doctor.sessions().unwrap() {
-        found.extend(doctor.session(session).unwrap());
-    }
-    found.extend(doctor.contents().unwrap());
-    found
-}
-
 fn findings(found: &[Found]) -> Vec<&Finding> {
     found.iter().map(|found| &found.finding).collect()
 }
@@ -106,10 +96,10 @@ impl Ward {
         let mut settings = self.store.settings.clone();
         (settings.data_dir, settings.database) = (self.folder.path().join("data"), Some(file.to_owned()));
         let (store, _published) = Store::open(&settings).unwrap();
-        let found = examine(file);
+        let found = examine(file, true);
         self.store.block_on(store.repair(&found)).unwrap();
         drop(store);
-        examine(file)
+        examine(file, true)
     }
 }
 
@@ -120,7 +110,7 @@ const DEEP: &str = "(SELECT max(n) - 12 FROM nodes)";
 #[test]
 fn a_well_database_is_found_well() {
     let store = told();
-    let found = examine(&store.database());
+    let found = examine(&store.database(), true);
     assert!(found.is_empty(), "{:#?}", findings(&found));
 }
 
@@ -154,7 +144,7 @@ fn what_is_derived_is_put_right() {
         ),
     ] {
         let file = ward.damaged(&sql);
-        let found = examine(&file);
+        let found = examine(&file, true);
         assert_eq!(checks(&found), BTreeSet::from([check.to_owned()]), "{sql}: {:#?}", findings(&found));
         assert!(found.len() == 1 && found[0].finding.is_derived, "{sql}: {:#?}", findings(&found));
         let left = ward.repaired(&file);
@@ -214,7 +204,7 @@ fn what_is_not_derived_is_named() {
         ("INSERT INTO texts (n, content, metadata) VALUES (99999, '', '{}')".to_owned(), Check::References),
     ] {
         let file = ward.damaged(&sql);
-        let found = examine(&file);
+        let found = examine(&file, true);
         let named: Vec<&Finding> = findings(&found).into_iter().filter(|finding| finding.check == check).collect();
         assert!(!named.is_empty(), "{sql}: {:#?}", findings(&found));
         assert!(named.iter().all(|finding| !finding.is_derived && !finding.message.is_empty()), "{sql}");

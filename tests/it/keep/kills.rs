@@ -11,12 +11,12 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use clotho::clock::SplitMix64;
 use clotho::ids::{NodeId, SessionId};
-use clotho::store::checkup::Doctor;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use serde_json::{Value, json};
 
 use crate::support::mock_model::{MockModel, Reply};
+use crate::support::test_store::examine;
 
 /// Who writes at the same time, each in a session of its own.
 const WRITERS: usize = 4;
@@ -271,10 +271,8 @@ impl Chronicle {
             .collect();
         let said = "SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n";
         let said: Vec<Said> = diesel::sql_query(said).load(&mut conn).unwrap();
-        let said: BTreeMap<String, String> = said
-            .into_iter()
-            .map(|one| (NodeId::from_slice(&one.id).unwrap().to_string(), one.content))
-            .collect();
+        let said: BTreeMap<String, String> =
+            said.into_iter().map(|one| (NodeId::from_slice(&one.id).unwrap().to_string(), one.content)).collect();
         for fact in &self.facts {
             match fact {
                 Fact::Operation { session, op, act } => {
@@ -283,14 +281,10 @@ impl Chronicle {
                 Fact::Text { node, content } => assert_eq!(said.get(node), Some(content), "{fact:?}"),
             }
         }
-        let running = diesel::sql_query("SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n WHERE n.status = 0");
+        let running =
+            diesel::sql_query("SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n WHERE n.status = 0");
         assert_eq!(running.load::<Said>(&mut conn).unwrap().len(), 0, "nobody writes for ever");
-        let mut doctor = Doctor::open(&self.database(), true).unwrap();
-        let mut found = doctor.file().unwrap();
-        for session in doctor.sessions().unwrap() {
-            found.extend(doctor.session(session).unwrap());
-        }
-        found.extend(doctor.contents().unwrap());
+        let found = examine(&self.database(), true);
         assert!(found.is_empty(), "{found:#?}");
     }
 }
@@ -308,7 +302,11 @@ async fn killed_again_and_again(seed: u64, times: usize) {
         let program = Program::start(chronicle.home.path(), &model);
         chronicle.is_whole(&program);
         let acts = |act: &str| {
-            chronicle.facts.iter().filter(|fact| matches!(fact, Fact::Operation { act: told, .. } if *told == act)).count()
+            chronicle
+                .facts
+                .iter()
+                .filter(|fact| matches!(fact, Fact::Operation { act: told, .. } if *told == act))
+                .count()
         };
         for act in ["message", "edit", "prune", "graft", "undo"] {
             assert!(acts(act) > 0, "nobody has tried to {act}");

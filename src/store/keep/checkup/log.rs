@@ -88,13 +88,14 @@ fn compare_stash(patient: &Patient, mirror: &Mirror, notes: &mut Notes) {
 }
 
 fn compare_labels(patient: &Patient, mirror: &Mirror, notes: &mut Notes) {
-    let read = |(name, node_n, following): &(String, i64, bool)| {
-        Some((name.as_str(), Mark { node: named_n(patient, Some(*node_n))?, following: *following }))
-    };
-    let stored: BTreeMap<&str, Mark> = patient.labels.iter().filter_map(read).collect();
-    let told: BTreeMap<&str, Mark> = mirror.labels().iter().map(|(name, mark)| (name.as_str(), *mark)).collect();
-    let names: BTreeSet<&str> = stored.keys().chain(told.keys()).copied().collect();
-    for name in names.into_iter().filter(|name| stored.get(name) != told.get(name)) {
+    let mut stored: BTreeMap<String, Mark> = BTreeMap::new();
+    for (name, node_n, following) in &patient.labels {
+        if let Some(node) = named_n(patient, Some(*node_n)) {
+            stored.insert(name.clone(), Mark { node, following: *following });
+        }
+    }
+    let names: BTreeSet<&String> = stored.keys().chain(mirror.labels().keys()).collect();
+    for name in names.into_iter().filter(|name| stored.get(*name) != mirror.labels().get(*name)) {
         notes.name(Check::Arrangement, None, format!("the label \"{name}\" is not where the log tells"));
     }
 }
