@@ -98,18 +98,6 @@ fn name_of(card: &str) -> Option<String> {
 }
 
 impl Reader<'_> {
-    /// Whether a node lies in the stash of a session that is not in the trash.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn lies_in_stash(&mut self, node: NodeId) -> Result<bool, StoreError> {
-        let own = nodes::table.inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)));
-        let own = own.filter(nodes::id.eq(node.as_bytes().to_vec())).filter(sessions::trashed.is_null());
-        let found: Option<i64> =
-            own.filter(nodes::fragment_n.is_not_null()).select(nodes::n).get_result(self.conn).optional()?;
-        Ok(found.is_some())
-    }
-
     /// The session of a row, unless it lies in the trash.
     ///
     /// # Errors
@@ -124,8 +112,8 @@ impl Reader<'_> {
     /// # Errors
     /// The database fails.
     pub fn node_ids(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
-        let kept = nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null());
-        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(kept);
+        let is_kept = nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null());
+        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(is_kept);
         let ids: Vec<Vec<u8>> = own.order(nodes::n).select(nodes::id).load(self.conn)?;
         Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
     }
