@@ -150,7 +150,7 @@ export default {
   "moving.text": "Choose the message to put it below:",
 
   "stash.empty": "The stash is empty.",
-  "stash.emptyHint": "What you delete from a story lies here until you put it back or throw it away.",
+  "stash.emptyHint": "What you delete from a story lies here until you put it back.",
   "stash.nameless": "A part without words",
   "stash.count": "{n} message|{n} messages",
   "stash.putBack": "Put back where it was",
@@ -160,9 +160,6 @@ export default {
   "stash.name": "Name",
   "stash.contents": "What lies in it",
   "stash.more": "Show more",
-  "stash.purge": "Throw away",
-  "stash.purgeSure": "This message will be gone for good; not even Undo brings it back.|These {n} messages will be gone for good; not even Undo brings them back.",
-  "stash.purgeYes": "Throw away for good",
   "stash.keep": "Keep it",
 
   "trash.text": "What you delete is kept for 30 days.",
@@ -308,7 +305,6 @@ export default {
   "notice.pruned": "It lies in the stash now, with what followed it.",
   "notice.putBack": "It is back where it was.",
   "notice.moved": "It stands there now, with what follows it.",
-  "notice.purged": "It is gone for good.",
   "notice.restored": "“{name}” is back.",
   "notice.destroyed": "“{name}” is gone for good.",
   "notice.undo": "Taken back: {what}.",
