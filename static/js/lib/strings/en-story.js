@@ -15,6 +15,8 @@ export default {
   "command.setCurrent": "Make this the current line",
   "command.label": "Name this place",
   "command.move": "Move it elsewhere, with what follows",
+  "command.choose": "Choose it, and others",
+  "command.file": "Take this line along as a file",
   "command.placeHere": "Put it below this",
   "command.moveCancel": "Leave it where it is",
   "command.prune": "Delete, with what follows",
@@ -148,6 +150,8 @@ export default {
   "git.blame": "Which rule changed what, by which dice, and what the model was sent.",
 
   "moving.text": "Choose the message to put it below:",
+  "chosen.text": "One message is chosen. Shift takes all in between.|{n} messages are chosen. Shift takes all in between.",
+  "chosen.pick": "Choose",
 
   "stash.empty": "The stash is empty.",
   "stash.emptyHint": "What you delete from a story lies here until you put it back.",

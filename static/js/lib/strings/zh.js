@@ -56,6 +56,8 @@ export default {
   "command.setCurrent": "设为当前时间线",
   "command.label": "给这里起名",
   "command.move": "连同后文移到别处",
+  "command.choose": "选中它，再选几条",
+  "command.file": "把这条线存成文件",
   "command.placeHere": "放到这条下面",
   "command.moveCancel": "留在原处",
   "command.prune": "删除，连同后文",
@@ -225,6 +227,8 @@ export default {
   "git.blame": "哪条规则改了什么、骰子是几点、模型读到了什么。",
 
   "moving.text": "选一条消息，把它放到下面：",
+  "chosen.text": "选中了 {n} 条消息。按住 Shift 会把中间的一起选上。",
+  "chosen.pick": "选中",
 
   "stash.empty": "暂存区是空的。",
   "stash.emptyHint": "从故事里删掉的内容会放在这里，直到你放回去。",
