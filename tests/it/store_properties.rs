@@ -2,9 +2,10 @@
 //! fold from the root, whatever keyframes are there.
 
 use clotho::ids::{FragmentId, NodeId};
-use clotho::oplog::Act;
+use clotho::oplog::{Act, Effect};
 use clotho::store::{Draft, Ending, Message, RulesInForce, StateUpdate, WriteError};
 use clotho::tree::edit::Refusal;
+use clotho::tree::merge::{Resolution, conflicts};
 use clotho::tree::mirror::{Mirror, Place};
 use clotho::tree::{Delta, Effects, Kind, Piece, Role, Status, TreeEdit};
 use clotho::world::{Change, Operation};
@@ -71,6 +72,26 @@ enum Step {
     Return {
         fragment: Index,
         target: Option<Index>,
+    },
+    Copy {
+        node: Index,
+        target: Index,
+    },
+    /// A fragment comes again and stays in the stash.
+    CopyStashed {
+        fragment: Index,
+        target: Index,
+    },
+    /// The last messages of a line get a summary.
+    Summarise {
+        leaf: Index,
+        length: usize,
+    },
+    /// What happened on another line comes to HEAD, or to elsewhere; where both changed the same, theirs holds.
+    Merge {
+        from: Index,
+        onto: Option<Index>,
+        run: usize,
     },
     Label {
         node: Index,
@@ -143,6 +164,11 @@ fn step() -> impl Strategy<Value = Step> {
         3 => any::<Index>().prop_map(Step::Prune),
         3 => (any::<Index>(), any::<Index>()).prop_map(|(node, target)| Step::Graft { node, target }),
         2 => (any::<Index>(), any::<Option<Index>>()).prop_map(|(fragment, target)| Step::Return { fragment, target }),
+        2 => (any::<Index>(), any::<Index>()).prop_map(|(node, target)| Step::Copy { node, target }),
+        1 => (any::<Index>(), any::<Index>()).prop_map(|(fragment, target)| Step::CopyStashed { fragment, target }),
+        2 => (any::<Index>(), 1..5_usize).prop_map(|(leaf, length)| Step::Summarise { leaf, length }),
+        2 => (any::<Index>(), any::<Option<Index>>(), 0..3_usize)
+            .prop_map(|(from, onto, run)| Step::Merge { from, onto, run }),
         2 => (any::<Index>(), 0..4_u8, any::<bool>())
             .prop_map(|(node, name, following)| Step::Label { node, name, following }),
         1 => (0..4_u8).prop_map(Step::Unlabel),
@@ -234,6 +260,29 @@ impl Play {
                     self.arrange(TreeEdit::Graft { piece: Piece::Fragment(*fragment.get(&stash)), target });
                 }
             }
+            Step::Copy { node, target } => self.copy(Piece::Node(self.pick(node)), self.pick(target)),
+            Step::CopyStashed { fragment, target } => {
+                let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
+                if !stash.is_empty() {
+                    self.copy(Piece::Fragment(*fragment.get(&stash)), self.pick(target));
+                }
+            }
+            Step::Summarise { leaf, length } => {
+                let mut nodes: Vec<NodeId> =
+                    self.model.mirror.path(self.pick(leaf)).into_iter().skip(1).rev().take(*length).collect();
+                nodes.sort_unstable();
+                if !nodes.is_empty() {
+                    self.arrange(TreeEdit::Summarise {
+                        nodes,
+                        content: "In short.".into(),
+                        seed: self.store.ids.seed(),
+                    });
+                }
+            }
+            Step::Merge { from, onto, run } => {
+                let onto = onto.as_ref().map_or(self.model.head(), |index| self.pick(index));
+                self.merge(self.pick(from), onto, *run);
+            }
             Step::Label { node, name, following } => {
                 let (node, name) = (self.pick(node), format!("name {name}"));
                 self.arrange(TreeEdit::Label { node, name, following: *following });
@@ -258,7 +307,10 @@ impl Play {
     /// Makes an edit; it may be refused only where the rules say so.
     fn arrange(&mut self, edit: TreeEdit) {
         let (actor, session, edits) = (self.store.actor(), self.model.session, [edit.clone()]);
-        let Err(error) = self.store.write(move |tx| tx.arrange(&actor, session, &edits)) else { return };
+        let error = match self.store.write(move |tx| tx.arrange(&actor, session, &edits)) {
+            Ok(arranged) => return self.came(arranged.op, &edit),
+            Err(error) => error,
+        };
         let WriteError::Refused(Refusal::InList { index: 0, refusal }) = error else { panic!("{error:?}") };
         let path = |node| self.model.mirror.path(node);
         let is_root = |node| path(node).len() == 1;
@@ -273,6 +325,14 @@ impl Play {
                 }
                 _ => false,
             },
+            (TreeEdit::Copy { piece: Piece::Node(node), target, .. }, refusal) => match refusal {
+                Refusal::Generating => holds_running(*node),
+                Refusal::Conflict(_) => is_root(*node),
+                Refusal::Cycle => path(*target).contains(node),
+                _ => false,
+            },
+            (TreeEdit::Summarise { nodes, .. }, Refusal::Generating) => nodes.iter().any(|node| holds_running(*node)),
+            (TreeEdit::Merge { from, onto, .. }, Refusal::Conflict(_)) => path(*onto).contains(from),
             (TreeEdit::Graft { piece: Piece::Fragment(id), target: None }, Refusal::Conflict(_)) => {
                 let (top, _) = self.model.mirror.fragments()[id];
                 !self.model.stands(self.model.mirror.nodes()[&top].parent.unwrap())
@@ -284,6 +344,59 @@ impl Play {
             _ => false,
         };
         assert!(is_right, "{edit:?}: {refusal:?}");
+    }
+
+    fn copy(&mut self, piece: Piece, target: NodeId) {
+        self.arrange(TreeEdit::Copy { piece, target, from: None, leaves: None, seed: self.store.ids.seed() });
+    }
+
+    /// A merge of a whole line, or of the last messages of it.
+    fn merge(&mut self, from: NodeId, onto: NodeId, run: usize) {
+        let (theirs, ours) = self.parted(from, onto);
+        let nodes: Vec<NodeId> = theirs.iter().rev().take(run).rev().copied().collect();
+        let brought = if nodes.is_empty() { &theirs } else { &nodes };
+        let conflicts = conflicts(&self.counting(brought), &self.counting(&ours));
+        let resolve = conflicts.iter().map(|conflict| (conflict.name(), Resolution::Theirs)).collect();
+        self.arrange(TreeEdit::Merge { from, onto, nodes, resolve, seed: self.store.ids.seed() });
+    }
+
+    /// What is on each of two lines since they parted.
+    fn parted(&self, from: NodeId, onto: NodeId) -> (Vec<NodeId>, Vec<NodeId>) {
+        let (theirs, ours) = (self.model.mirror.path(from), self.model.mirror.path(onto));
+        let shared = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
+        (theirs[shared..].to_vec(), ours[shared..].to_vec())
+    }
+
+    /// What some nodes do to the world, where that counts.
+    fn counting(&self, nodes: &[NodeId]) -> Vec<Operation> {
+        let counting = nodes.iter().filter(|node| !self.model.mirror.nodes()[*node].is_muted);
+        counting.flat_map(|node| self.model.facts[node].operations.clone()).collect()
+    }
+
+    /// What an edit made goes into the model: a copy is what its original is.
+    fn came(&mut self, op: i64, edit: &TreeEdit) {
+        if op <= self.model.op {
+            return;
+        }
+        let held = self.store.held(self.model.session);
+        let log = self.store.read(move |reader| reader.operations(&held, op - 1, 1));
+        for effect in &log[0].effects {
+            let Effect::Added { node, .. } = *effect else { continue };
+            let held = self.store.held(self.model.session);
+            let metadata = self.store.read(move |reader| Ok(reader.node(&held, node)?.unwrap().node.metadata));
+            let made = match edit {
+                TreeEdit::Summarise { .. } => fact(Role::System, Kind::Summary, Vec::new(), None),
+                TreeEdit::Merge { from, onto, nodes, .. } if nodes.is_empty() => {
+                    let done = self.counting(&self.parted(*from, *onto).0);
+                    fact(Role::System, Kind::Merge, done, None)
+                }
+                _ => {
+                    let original: NodeId = metadata["provenance"]["nodeId"].as_str().unwrap().parse().unwrap();
+                    self.model.facts[&original].clone()
+                }
+            };
+            self.model.add(node, made);
+        }
     }
 
     /// Takes back or brings back; `false` if there is nothing, or a reply of it still runs.
@@ -464,6 +577,7 @@ fn undoable() -> impl Strategy<Value = Step> {
     step().prop_filter("only what ends at once and is a step", |step| match step {
         Step::Say { replies, .. } => *replies == 0,
         Step::Edit { .. } | Step::Change { .. } | Step::State { .. } | Step::Retitle(_) | Step::Prune(_) => true,
+        Step::Copy { .. } | Step::CopyStashed { .. } | Step::Summarise { .. } | Step::Merge { .. } => true,
         Step::Graft { .. } | Step::Return { .. } | Step::Label { .. } | Step::Unlabel(_) => true,
         _ => false,
     })

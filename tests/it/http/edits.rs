@@ -4,7 +4,7 @@ use super::play::{Play, Said, ids, walk};
 use super::*;
 
 /// A combat story of three turns, each with its loss: 40 - 7 = 33, - 5 = 28, - 3 = 25.
-async fn bitten() -> (Play, Vec<Said>) {
+pub(super) async fn bitten() -> (Play, Vec<Said>) {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
     let mut said = Vec::new();
     for (text, hp) in [("One.", 7), ("Two.", 5), ("Three.", 3)] {
@@ -15,16 +15,16 @@ async fn bitten() -> (Play, Vec<Said>) {
 }
 
 impl Play {
-    async fn edit(&self, operations: Value) -> Value {
+    pub(super) async fn edit(&self, operations: Value) -> Value {
         self.app.put(&self.chat("tree/edit"), &json!({"operations": operations})).await
     }
 
-    async fn hp(&self, node: &str) -> Value {
+    pub(super) async fn hp(&self, node: &str) -> Value {
         self.get(&format!("node/{node}/world")).await["world"]["vars"]["combat"]["hp"].clone()
     }
 
     /// The tree without what every operation changes.
-    async fn face(&self) -> Value {
+    pub(super) async fn face(&self) -> Value {
         let mut tree = self.get("tree").await;
         for field in ["op", "updatedAt"] {
             tree.as_object_mut().unwrap().shift_remove(field);
