@@ -50,7 +50,7 @@ impl Tx<'_> {
         if theirs.is_empty() {
             return Err(Refusal::Conflict("all of that line is on this one already".into()).into());
         }
-        let theirs = self.to_bring(held, theirs, wanted.nodes)?;
+        let theirs = self.brought(held, theirs, wanted.nodes)?;
         let (done, ours) = (self.done_by(&theirs)?, self.done_by(&ours)?);
         let settled = settle(&done, &ours, wanted.resolve)?;
         let mut metadata = Map::new();
@@ -96,7 +96,7 @@ impl Tx<'_> {
     }
 
     /// What is brought over: everything, or a run of it.
-    fn to_bring(&mut self, held: &Held, theirs: Vec<NodeRow>, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
+    fn brought(&mut self, held: &Held, theirs: Vec<NodeRow>, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
         if ids.is_empty() {
             return Ok(theirs);
         }
