@@ -90,6 +90,8 @@ ids! {
     SessionId;
     /// A node: one message of a tree.
     NodeId;
+    /// A fragment: a pruned part of a tree.
+    FragmentId;
     /// Something in the trash, whatever kind of thing it is.
     TrashId;
 }
