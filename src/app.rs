@@ -14,6 +14,7 @@ use crate::config::{Config, ConfigError};
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
+use crate::night::Night;
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
@@ -38,6 +39,8 @@ pub struct App {
     pub catalogue: Arc<Catalogue>,
     /// The models.
     pub models: Arc<Models>,
+    /// What is done once a day.
+    pub night: Arc<Night>,
     /// The page.
     pub assets: Assets,
     /// Time.
@@ -120,6 +123,10 @@ impl App {
             follow::Indexing { index: Arc::clone(&search), hide_tags },
             published,
         );
+        let (storage, backups) = (&config.storage, config.storage.backups_path());
+        let night = Night::new(storage.database_path(), backups, storage.backups, Arc::clone(&clock));
+        let night = Arc::new(night);
+        night.begin(runtime.handle(), &store);
         let csrf = token()?;
         Ok(Self {
             config,
@@ -129,6 +136,7 @@ impl App {
             search,
             catalogue,
             models,
+            night,
             assets,
             clock,
             ids,
@@ -194,22 +202,27 @@ fn page(config: &Config) -> Result<Assets, StartError> {
     }
 }
 
-fn open(config: &Config) -> Result<(Arc<Store>, tokio::sync::mpsc::UnboundedReceiver<store::Published>), StartError> {
+/// How the store is opened by these settings.
+pub fn store_settings(config: &Config) -> store::Settings {
     let storage = &config.storage;
-    let settings = store::Settings {
+    store::Settings {
         data_dir: storage.data_dir.clone(),
         database: Some(storage.database_path()),
         keyframe_every: u16::try_from(storage.keyframe_every).unwrap_or(u16::MAX),
         readers: storage.readers,
         group_max: storage.group_max,
         max_pages: storage.max_pages(),
-    };
+    }
+}
+
+fn open(config: &Config) -> Result<(Arc<Store>, tokio::sync::mpsc::UnboundedReceiver<store::Published>), StartError> {
+    let settings = store_settings(config);
     let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
     Ok((Arc::new(store), published))
 }
 
 /// A sentence for the one who starts the server.
-fn explain(config: &Config, error: &StoreError) -> StartError {
+pub fn explain(config: &Config, error: &StoreError) -> StartError {
     let folder = config.storage.data_dir.display();
     StartError::Store(match error {
         StoreError::Locked => {

@@ -11,10 +11,10 @@
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
 //! 4. [`plugin`], [`prompt`]: Rhai hooks and their host; blueprint to messages
 //! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
-//! 6. [`turn`], [`follow`]: one journey; operations to the index and the live bus
+//! 6. [`turn`], [`follow`], [`night`]: one journey; operations to the index and the live bus; copies and clearing away
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
-//! 9. `cli`: serve, plugin
+//! 9. `cli`: serve, plugin, backup, restore, gc, stats, doctor
 //!
 //! `ARCHITECTURE.md` has the map and the way of a turn, `GLOSSARY.md` the words.
 
@@ -27,6 +27,7 @@ pub mod follow;
 pub mod http;
 pub mod ids;
 pub mod live;
+pub mod night;
 pub mod oplog;
 pub mod plugin;
 pub mod prompt;

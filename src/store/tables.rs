@@ -81,5 +81,5 @@ diesel::table! {
 }
 diesel::allow_tables_to_appear_in_same_query!(
     answers, characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions,
-    texts, users,
+    texts, traces, users,
 );

@@ -360,7 +360,11 @@ fn with_sections_apart(conn: &mut Conn, world: &World) -> Result<String, StoreEr
     Ok(json!({"world": json, "apart": apart}).to_string())
 }
 
-fn unpack(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
+/// The world of a keyframe; none if its body is damaged, or a part of it is not there.
+///
+/// # Errors
+/// The database fails.
+pub fn unpack(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
     let Some(bytes) = pack::unpack(body) else { return Ok(None) };
     let Ok(Value::Object(mut frame)) = serde_json::from_slice(&bytes) else { return Ok(None) };
     let Some(mut world) = frame.shift_remove("world").and_then(World::from_json) else { return Ok(None) };

@@ -40,7 +40,7 @@ use crate::support::server::{TestServer, id};
 use serde_json::{Value, json};
 
 /// Searches until so many are found: the index follows the log, it is not on the way of a write.
-async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
+pub async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
     for _ in 0..600 {
         let found = app.get(&format!("/api/search?q={query}")).await;
         if found["items"].as_array().unwrap().len() >= hits {
