@@ -78,6 +78,7 @@ fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
         fragment: place.fragment.filter(|_| row.fragment_n.is_some()),
         is_disabled: !row.is_enabled,
         is_muted: row.is_muted,
+        is_unread: row.is_unread,
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
     };
     if stored != *place {
