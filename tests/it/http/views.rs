@@ -384,7 +384,7 @@ async fn a_node_does_not_know_its_line() {
 }
 
 /// S2-18: writing, another reply, an edit in the past, going back and coming again take nothing but ids of nodes, and the
-/// log knows of nothing but nodes and HEAD.
+/// log knows of nothing but nodes, HEAD, and what nobody has seen yet.
 #[tokio::test]
 async fn two_things_are_enough() {
     let play = Play::start().await;
