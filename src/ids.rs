@@ -88,6 +88,8 @@ ids! {
     SessionId;
     /// A node: one message of a tree.
     NodeId;
+    /// A job: long work that somebody waits for.
+    JobId;
 }
 
 /// Only the canonical form is an id: other spellings of one UUID would make two names for one thing.

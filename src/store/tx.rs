@@ -289,7 +289,6 @@ impl<'a> Tx<'a> {
         // The first child of a leaf takes its place.
         self.grown.nodes += i64::from(parent.is_some());
         self.grown.leaves += i64::from(parent.is_none() || !is_first);
-        let speaks = draft.role != Role::Assistant && !matches!(draft.kind, Kind::Change | Kind::Root);
         Ok(NodeRow {
             n,
             id: Key::of(draft.id.as_bytes()),
@@ -308,7 +307,7 @@ impl<'a> Tx<'a> {
             remembered_n: None,
             rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
-            turn: parent.map_or(0, |parent| parent.turn) + i32::from(speaks),
+            turn: turn_below(parent, draft.role, draft.kind),
             // The root counts as overdue: it is always a keyframe.
             since_keyframe: parent.map_or(self.context.keyframe_every, |parent| parent.since_keyframe + 1),
             rules_n,
@@ -461,6 +460,12 @@ impl<'a> Tx<'a> {
             Ok(())
         })
     }
+}
+
+/// The number of the turn of a node below a parent.
+pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i32 {
+    let speaks = role != Role::Assistant && !matches!(kind, Kind::Change | Kind::Root);
+    parent.map_or(0, |parent| parent.turn) + i32::from(speaks)
 }
 
 /// The children of a row, as the database has them.
