@@ -13,7 +13,7 @@ use crate::clock::{Clock, Ids};
 use crate::config::{Config, ConfigError};
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
-use crate::live::Live;
+use crate::live::{Live, Most};
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
@@ -89,7 +89,7 @@ impl App {
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
         may_start_with(&models, &config)?;
         let (store, published) = open(&config)?;
-        let live = Arc::new(Live::default());
+        let live = Arc::new(Live::new(most(&config)));
         let needs = Needs {
             config: Arc::clone(&config),
             store: Arc::clone(&store),
@@ -172,6 +172,15 @@ fn may_start_with(models: &Models, config: &Config) -> Result<(), StartError> {
             tracing::warn!("the default model cannot be used: {message}");
             Ok(())
         }
+    }
+}
+
+fn most(config: &Config) -> Most {
+    let limits = &config.limits;
+    Most {
+        per_user: limits.generations_per_user,
+        in_all: limits.generations,
+        waiting_per_user: limits.waiting_per_user,
     }
 }
 

@@ -59,7 +59,7 @@ pub fn follow(
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
-            if is_trashed(&event.operation) {
+            if is_trashed(&event.operation) == Some(true) {
                 // Nobody will read what is still being written there.
                 live.all_running().iter().filter(|one| one.session == event.session).for_each(|one| one.cancel());
             }
@@ -83,10 +83,11 @@ pub fn follow(
     });
 }
 
-/// Whether an operation moves its session to the trash.
-fn is_trashed(operation: &Operation) -> bool {
-    operation.effects.iter().any(|effect| {
-        matches!(effect, Effect::Setting { name, to, .. } if name == "trashed" && *to == serde_json::Value::Bool(true))
+/// Whether an operation moves its session to the trash, or brings it back.
+fn is_trashed(operation: &Operation) -> Option<bool> {
+    operation.effects.iter().find_map(|effect| match effect {
+        Effect::Setting { name, to, .. } if name == "trashed" => to.as_bool(),
+        _ => None,
     })
 }
 
@@ -117,7 +118,13 @@ fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(V
     let cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
     let mut touched: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
     for (_, session, operation) in &log {
-        touched.entry(*session).or_default().extend(operation.effects.iter().filter_map(shows));
+        let touched = touched.entry(*session).or_default();
+        touched.extend(operation.effects.iter().filter_map(shows));
+        if is_trashed(operation) == Some(false)
+            && let Some(held) = reader.any_session(*session)?
+        {
+            touched.extend(reader.node_ids(&held)?);
+        }
     }
     let mut changes = Vec::new();
     for (session, nodes) in touched {

@@ -90,6 +90,8 @@ ids! {
     NodeId;
     /// A job: long work that somebody waits for.
     JobId;
+    /// Something in the trash, whatever kind of thing it is.
+    TrashId;
 }
 
 /// Only the canonical form is an id: other spellings of one UUID would make two names for one thing.

@@ -89,10 +89,12 @@ pub struct Limits {
     pub reply_bytes: usize,
     /// How long a generation may run in all (`generation_s`).
     pub generation: Duration,
-    /// Generations of one user at the same time, waiting ones included.
+    /// Generations of one user at the same time.
     pub generations_per_user: usize,
     /// Generations of all users at the same time.
     pub generations: usize,
+    /// Generations of one user that wait for their turn.
+    pub waiting_per_user: usize,
     /// Open sockets of one user.
     pub ws_per_user: usize,
     /// Bytes of a frame that a client sends (`ws_frame_kb`).
@@ -226,6 +228,7 @@ impl Limits {
             generation,
             generations_per_user: number("generations_per_user", 8, 1..=10_000, "generations"),
             generations: number("generations", 256, 1..=100_000, "generations"),
+            waiting_per_user: number("waiting_per_user", 64, 0..=10_000, "generations"),
             ws_per_user: number("ws_per_user", 16, 1..=10_000, "sockets"),
             ws_frame_bytes: number("ws_frame_kb", 64, 1..=16_384, "kilobytes") * 1024,
             ws_queue: number("ws_queue", 1024, 16..=1_000_000, "events"),

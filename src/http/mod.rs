@@ -33,7 +33,7 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     auth, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search, sessions, states,
-    tree, turns, worlds,
+    trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -49,6 +49,7 @@ pub fn table() -> Vec<Entry> {
         group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
         group("Characters and personas", cards()),
         group("Sessions", stories()),
+        group("The trash", trash()),
         group("The tree", reading()),
         group("Writing", writing()),
         group("Search, plugins, models", offers()),
@@ -84,6 +85,14 @@ fn stories() -> Vec<Entry> {
         route(PATCH, "/api/sessions/{sid}", User, "Changes settings of a session", sessions::change),
         route(DELETE, "/api/sessions/{sid}", User, "Moves a session to the trash", sessions::delete).answers(&[204]),
         route(PUT, "/api/sessions/{sid}/plugins", User, "Sets the plugins of a session", sessions::set_plugins),
+    ]
+}
+
+fn trash() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/trash", User, "What was deleted and can be brought back", trash::list),
+        route(POST, "/api/trash/{tid}/restore", User, "Brings something back", trash::restore).answers(&[204]),
+        route(DELETE, "/api/trash/{tid}", User, "Destroys something for good", trash::destroy).answers(&[204]),
     ]
 }
 

@@ -11,7 +11,7 @@ use super::answer::{Nothing, Reply};
 use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
-use super::query::{Cid, Nid, Pid, PluginName, Query, Sid};
+use super::query::{Cid, Nid, Pid, PluginName, Query, Sid, Tid};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -93,7 +93,7 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Sid, Nid, Cid, Pid);
+path_inputs!(Sid, Nid, Cid, Pid, Tid);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {

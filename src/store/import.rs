@@ -34,6 +34,8 @@ use super::tx::Tx;
 const PIECE: i64 = 256;
 /// The root of a session that is not whole.
 const NO_ROOT: i64 = 0;
+/// Stands in the place of the time at which it was deleted: it lies in no trash.
+const ON_ITS_WAY: i64 = -1;
 
 /// A session on its way in.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +87,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The owner does not exist, or the database fails.
-    pub fn begin_import(&mut self, owner: UserId, line: &SessionLine, at: Time) -> Result<Incoming, WriteError> {
+    pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<Incoming, WriteError> {
         let owner_n = self.user_n(owner)?;
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
@@ -112,7 +114,7 @@ impl Tx<'_> {
             edits: 0,
             created: line.created,
             updated: line.updated,
-            trashed: Some(at.0),
+            trashed: Some(ON_ITS_WAY),
             node_count: 0,
             leaf_count: 0,
         };

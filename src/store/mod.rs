@@ -7,7 +7,9 @@
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
 //!   `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
-//!   `export.rs` tells a session as the lines of a file, `import.rs` takes one in. `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
+//!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
+//!   `import.rs` takes one in.
+//!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
@@ -24,6 +26,7 @@ mod error;
 mod export;
 mod held;
 mod import;
+mod keep;
 mod memory;
 mod overlay;
 mod pack;
@@ -56,6 +59,7 @@ pub use error::{StoreError, WriteError};
 pub use export::{ExportError, Snapshot};
 pub use held::{Counts, Held, Placed};
 pub use import::Incoming;
+pub use keep::{Discarded, TRASH_KEPT_MS, Trashed};
 pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};

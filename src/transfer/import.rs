@@ -131,7 +131,7 @@ async fn write<R: Read>(
 ) -> Result<SessionId, ImportError> {
     let session = Arc::new(names.session(checked.session.clone()));
     let line = Arc::clone(&session);
-    let incoming = store.write(move |tx| tx.begin_import(owner, &line, at)).await?;
+    let incoming = store.write(move |tx| tx.begin_import(owner, &line)).await?;
     let mut piece = Vec::with_capacity(PIECE);
     let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
     let mut written = 0;

@@ -87,7 +87,7 @@ pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
     let lengths: Vec<_> = arrived.iter().map(|(_, content, reasoning)| (content.len(), reasoning.len())).collect();
     let (running, segments): (Vec<_>, Vec<_>) = arrived
         .into_iter()
-        .map(|(running, content, reasoning)| (running.clone(), (running.node, content, reasoning)))
+        .map(|(running, content, reasoning)| (running.clone(), (running.id, content, reasoning)))
         .unzip();
     parts.store.write(move |tx| tx.save_segments(&segments)).await?;
     running.iter().zip(lengths).for_each(|(running, (content, reasoning))| running.saved(content, reasoning));

@@ -59,6 +59,11 @@ impl Fault {
     }
 }
 
+/// Why a reply failed that somebody stopped before it said anything.
+pub fn unsaid() -> Fault {
+    Fault::new("cancelled", "the reply was stopped before any text came", "ask again")
+}
+
 #[derive(Debug, Clone, PartialEq)]
 enum Over {
     Finished,
@@ -109,10 +114,7 @@ impl Machine {
             }
             Event::Ended => self.end(Over::Finished, now),
             Event::Failed(fault) => self.end(Over::Failed(fault), now),
-            Event::Cancelled if self.content.trim().is_empty() => {
-                let fault = Fault::new("cancelled", "the reply was stopped before any text came", "ask again");
-                self.end(Over::Failed(fault), now)
-            }
+            Event::Cancelled if self.content.trim().is_empty() => self.end(Over::Failed(unsaid()), now),
             Event::Cancelled => self.end(Over::Cancelled, now),
         }
     }

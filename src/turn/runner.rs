@@ -17,7 +17,7 @@ use crate::tree::{Delta, Role};
 
 use super::ask::{self, Bounds};
 use super::hooks::Proposal;
-use super::machine::{Action, Event, Fault, Machine};
+use super::machine::{self, Action, Event, Fault, Machine};
 use super::models::Writer;
 use super::requests::Request;
 use super::scene::{self, Look, Scene};
@@ -68,7 +68,7 @@ pub async fn run(parts: Arc<Parts>, job: Job) {
         tracing::error!(%session, %node, "a reply could not be committed: {cause}");
         let fault = Fault::new("internal", "the server failed while writing this reply", "try again");
         let written = running.written();
-        running.close();
+        parts.live.close(&running);
         let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
         let trace = sent.map(|sent| sent.trace.clone()).unwrap_or_default();
         let ending = ends::failed(metadata, trace, &fault, written.content, written.reasoning);
@@ -122,7 +122,12 @@ impl Known {
 }
 
 async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
+    let is_queued = job.running.is_queued();
+    if let Err(stop) = job.running.turn().await {
+        return dismiss(parts, &job, stop).await;
+    }
     let mut machine = Machine::new(job.draft.created);
+    let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
     let (scene, made) = read(parts, &job, &pen).await?;
     let mut known = Known {
@@ -131,6 +136,9 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         trace: Trace::default(),
         asked: None,
     };
+    if let Some(waited) = waited {
+        known.metadata.insert("queuedMs".into(), waited.into());
+    }
     match open(parts, &job, &scene, pen, made, &mut known).await {
         Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
         Ok(Text::Coming(frames)) => stream_in(parts, &job, &mut machine, frames).await,
@@ -142,7 +150,21 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     }
     let ending = ending(parts, &job, &scene, &machine, known);
     tell(&job, &ending);
-    job.running.close();
+    parts.live.close(&job.running);
+    Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
+}
+
+/// Ends a reply whose turn never came.
+async fn dismiss(parts: &Arc<Parts>, job: &Job, stop: Stop) -> Result<(), TurnError> {
+    let fault = match stop {
+        Stop::Cancelled => machine::unsaid(),
+        Stop::Interrupted => ends::interrupted(),
+    };
+    let so_far = job.running.written().content;
+    let ending = ends::failed(job.draft.metadata.clone(), Trace::default(), &fault, so_far, String::new());
+    let ending = Ending { name: job.draft.name.clone(), ..ending };
+    tell(job, &ending);
+    parts.live.close(&job.running);
     Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
 }
 
@@ -346,9 +368,10 @@ fn tell(job: &Job, ending: &Ending) {
 }
 
 /// What a node's metadata say that its trace says too.
-const TRACED: [&str; 10] = [
+const TRACED: [&str; 11] = [
     "model",
     "params",
+    "queuedMs",
     "latencyMs",
     "firstTokenMs",
     "tokenCount",

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::live::{Live, Most};
+use crate::live::Live;
 use crate::oplog::Act;
 use crate::store::{Actor, Claim, Draft, Held, Message, Reader, Seen};
 use crate::tree::edit::{self, Refusal};
@@ -330,25 +330,17 @@ fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
     params
 }
 
-fn most(parts: &Parts) -> Most {
-    let limits = &parts.config.limits;
-    Most { per_user: limits.generations_per_user, in_all: limits.generations }
-}
-
-/// A first look at whether so many replies may run; when they begin they are counted again. More than may ever run at once
-/// is a mistake: waiting would not help.
+/// A first look at whether there is room for so many replies, be it to wait; when they begin they are counted again. More
+/// than would ever fit is a mistake: trying again would not help.
 fn room_for(parts: &Parts, caller: UserId, n: u32) -> Result<(), TurnError> {
-    let (n, most) = (usize::try_from(n).unwrap_or(usize::MAX), most(parts));
-    let ever = most.per_user.min(most.in_all);
+    let (n, ever) = (usize::try_from(n).unwrap_or(usize::MAX), parts.live.most_at_once());
     if n > ever {
         return Err(TurnError::Invalid {
             field: "n",
-            message: format!("at most {ever} replies may be written at once here"),
+            message: format!("at most {ever} replies may be asked for at once here"),
         });
     }
-    let (own, all) = parts.live.count(caller);
-    let fits = own.saturating_add(n) <= most.per_user && all.saturating_add(n) <= most.in_all;
-    if fits { Ok(()) } else { Err(TurnError::TooMany) }
+    if parts.live.has_room(caller, n) { Ok(()) } else { Err(TurnError::TooMany) }
 }
 
 /// Replies that nobody runs yet: they end with this, whatever happened, unless a runner took them.
@@ -377,7 +369,7 @@ pub async fn commit(
     let node = message.draft.as_ref().map(|draft| draft.id);
     let session_id = message.session;
     // Registered before the commit: the sweeper must never see a placeholder that nobody holds.
-    let running = parts.live.begin_all(session_id, &nodes, actor.user, most(parts)).ok_or(TurnError::TooMany)?;
+    let running = parts.live.begin_all(session_id, &nodes, actor.user, "").ok_or(TurnError::TooMany)?;
     let mut unclaimed = Unclaimed { live: Arc::clone(&parts.live), nodes: nodes.clone() };
     if parts.is_stopping.load(Ordering::SeqCst) {
         return Err(TurnError::Stopped);

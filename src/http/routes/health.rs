@@ -71,7 +71,8 @@ pub async fn metrics(app: Program, shared: Data<Shared>) -> Result<HttpResponse,
     put("http_replayed_total", "counter", "Answers that were kept for a repeated key.", &one(replayed));
     put("ws_frames_total", "counter", "Frames sent over WebSockets.", &one(frames));
     put("ws_open", "gauge", "Open WebSockets.", &count(shared.open_sockets()));
-    put("generations_running", "gauge", "Replies being written.", &count(app.live.all_running().len()));
+    put("generations_running", "gauge", "Replies being written.", &count(app.live.count(app.owner).1));
+    put("generations_waiting", "gauge", "Replies that wait for their turn.", &count(app.live.waiting()));
     put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watched().0));
     put("deltas_folded_total", "counter", "Deltas folded into worlds.", &one(app.store.deltas_folded()));
     put("search_documents", "gauge", "Messages that can be found.", &one(app.search.len()));

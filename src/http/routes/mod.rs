@@ -16,6 +16,7 @@ pub mod plugins;
 pub mod search;
 pub mod sessions;
 pub mod states;
+pub mod trash;
 pub mod tree;
 pub mod turns;
 pub mod worlds;
@@ -161,9 +162,8 @@ fn around(app: &App, sid: Sid) -> String {
     let code = entries.filter_map(|entry| entry.state.as_ref().ok().map(|loaded| loaded.code_hash().to_owned()));
     let own = app.live.all_running().into_iter().filter(|running| running.session == sid.0);
     let arrived = own.map(|running| {
-        running.look(|so_far| {
-            format!("{} {} {} {}", running.node, so_far.content.len(), so_far.reasoning.len(), so_far.phase)
-        })
+        let phase = running.phase();
+        running.look(|so_far| format!("{} {} {} {:?}", running.id, so_far.content.len(), so_far.reasoning.len(), phase))
     });
     let mut arrived: Vec<String> = arrived.collect();
     arrived.sort();

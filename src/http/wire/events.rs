@@ -40,9 +40,12 @@ pub enum Event {
     Progress {
         /// The node.
         id: NodeRef,
-        /// `waiting`, `thinking` or `streaming`.
+        /// `queued`, `waiting`, `thinking` or `streaming`.
         #[schema(value_type = String)]
         phase: &'static str,
+        /// Its place in the queue, counted from 1, while it is `queued`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        queue_position: Option<usize>,
     },
     /// A reply is over, well or not.
     #[serde(rename = "node.completed", rename_all = "camelCase")]

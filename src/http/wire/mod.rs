@@ -13,6 +13,7 @@ pub mod messages;
 pub mod node;
 pub mod search;
 pub mod sessions;
+pub mod trash;
 pub mod tree;
 pub mod turns;
 pub mod words;

@@ -219,8 +219,12 @@ impl Look {
         running.look(|written| {
             node.content.clone_from(&written.content);
             node.reasoning = Some(written.reasoning.clone()).filter(|text| !text.is_empty());
-            node.metadata.insert("phase".into(), written.phase.into());
         });
+        let phase = running.phase();
+        node.metadata.insert("phase".into(), phase.word.into());
+        if let Some(place) = phase.place {
+            node.metadata.insert("queuePosition".into(), place.into());
+        }
     }
 }
 

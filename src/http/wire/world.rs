@@ -147,7 +147,7 @@ pub struct TraceShape {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
-    /// Reserved for the wait for its turn. Missing: replies begin at once or not at all.
+    /// Until its turn came; missing where it began at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub queued: Option<u64>,
@@ -219,7 +219,8 @@ impl TraceShape {
     fn of(rebuilt: Rebuilt, delta: &Delta) -> Self {
         let sent = rebuilt.messages.into_iter();
         let number = |key: &str| head_number(&rebuilt.head, key);
-        let timings = Timings { queued: None, first_token: number("firstTokenMs"), total: number("latencyMs") };
+        let timings =
+            Timings { queued: number("queuedMs"), first_token: number("firstTokenMs"), total: number("latencyMs") };
         let counted = rebuilt.head.get("tokenCount").and_then(Value::as_object);
         let tokens = |key: &str| counted.and_then(|counted| head_number(counted, key));
         let usage = counted.map(|_| Usage { prompt: tokens("prompt"), completion: tokens("completion") });

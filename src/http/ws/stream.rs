@@ -6,7 +6,7 @@ use crate::http::error::ApiError;
 use crate::http::wire::events::{Chunk, Event};
 use crate::http::wire::ids::Id;
 use crate::ids::NodeId;
-use crate::live::Live;
+use crate::live::{Live, Phase};
 
 /// The replies that this socket has told of and that are not over for it.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Streams {
 struct Sent {
     content: Place,
     reasoning: Place,
-    phase: &'static str,
+    phase: Phase,
 }
 
 /// A place in a text, counted twice.
@@ -72,13 +72,11 @@ impl Streams {
         let mut events = Vec::new();
         for (node, sent) in &mut self.open {
             let Some(running) = live.running(*node) else { continue };
-            running.look(|written| {
-                if sent.phase != written.phase {
-                    sent.phase = written.phase;
-                    events.push(Event::Progress { id: Id(*node), phase: written.phase });
-                }
-                events.extend(next(*node, sent, &written.content, &written.reasoning));
-            });
+            let phase = running.phase();
+            if std::mem::replace(&mut sent.phase, phase) != phase {
+                events.push(Event::Progress { id: Id(*node), phase: phase.word, queue_position: phase.place });
+            }
+            running.look(|written| events.extend(next(*node, sent, &written.content, &written.reasoning)));
         }
         events
     }

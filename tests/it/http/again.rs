@@ -120,7 +120,8 @@ async fn a_refusal_leaves_the_key() {
 /// What may go well the next time is not kept: HEAD elsewhere, too much at once.
 #[tokio::test]
 async fn a_conflict_is_tried_again() {
-    let play = Play::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await;
+    let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
+    let play = Play::with(limits, json!({})).await;
     let greeting = play.head().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));

@@ -124,7 +124,8 @@ async fn what_does_not_fit() {
 
 #[tokio::test]
 async fn what_is_too_much_or_too_early() {
-    let setup = TestApp::with().set("limits.generations_per_user", "1").set("limits.ws_per_user", "1");
+    let setup = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
+    let setup = setup.set("limits.ws_per_user", "1");
     let play = Play::with(setup, json!({})).await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));

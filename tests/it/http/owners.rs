@@ -14,6 +14,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{nid}", &stranger.greeting.to_string())
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
+        .replace("{tid}", &stranger.persona.to_string())
 }
 
 /// A body that the route takes, if it takes one.

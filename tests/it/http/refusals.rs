@@ -39,10 +39,10 @@ impl House {
     }
 }
 
-/// The routes that take a body: all that write, but for deleting and cancelling.
+/// The routes that take a body: all that write, but for those that only name what they are about.
 fn with_bodies() -> Vec<Entry> {
-    let takes =
-        |entry: &Entry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !entry.path.ends_with("/cancel");
+    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore");
+    let takes = |entry: &Entry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
     clotho::http::table().into_iter().filter(takes).collect()
 }
 

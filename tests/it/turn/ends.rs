@@ -169,7 +169,7 @@ async fn a_panic_is_an_error_on_the_node() {
 #[tokio::test]
 async fn too_many_replies() {
     let limits = TestApp::with().set("limits.generations_per_user", "2").set("limits.generations", "3");
-    let app = limits.start().await;
+    let app = limits.set("limits.waiting_per_user", "0").start().await;
     app.mock.always(Reply::ok(["Half"]).then_stall());
     let story = Story::begin(&app, &[]).await;
     let bob = app.another_user("Bob").await;
@@ -179,7 +179,7 @@ async fn too_many_replies() {
     let greeting = story.head().await;
     let several = |n| NewMessage { generate: Some(Generate { n, ..Generate::default() }), ..message(greeting, "Hi.") };
     let op = story.session().await.op;
-    // More than may ever run at once is a mistake: waiting would not help.
+    // More than would ever fit is a mistake: trying again would not help.
     for n in [3, u32::MAX] {
         match story.send(several(n)).await {
             Err(TurnError::Invalid { field: "n", message }) => assert!(message.contains("at most 2"), "{message}"),

@@ -26,7 +26,7 @@ impl<'a> Viewer<'a> {
     /// Takes what is new.
     async fn pull(&mut self) {
         for running in self.watcher.running() {
-            let text = self.texts.entry(running.node).or_default();
+            let text = self.texts.entry(running.id).or_default();
             let new = running.look(|written| written.content.get(text.len()..).unwrap().to_owned());
             self.pieces += usize::from(!new.is_empty());
             text.push_str(&new);

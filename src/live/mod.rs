@@ -3,26 +3,45 @@
 //! Watchers *pull*. A room only says that something is new; each watcher then takes the operations since the one it has
 //! and the text since the offset it has. A slow reader therefore gets larger pieces less often, never a gap, and nothing
 //! queues up for it. The newest operations are kept in memory; for older ones a watcher reads the log.
+//!
+//! `queue.rs` says whose turn it is to be written, `running.rs` is one text on its way. To add a kind of text that a model
+//! writes: an id for [`Writing`], and its map in `Held`.
+
+mod lock;
+mod queue;
+mod running;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::watch;
 
+use self::lock::lock;
+use self::queue::{Queue, Ticket};
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::{Effect, Operation};
+
+pub use queue::Most;
+pub use running::{Phase, Running, Stop, Writing, Written};
 
 /// How many operations of a watched session stay in memory.
 const KEPT: usize = 256;
 
 /// All sessions that are watched or being written to.
-#[derive(Default)]
 pub struct Live {
+    most: Most,
     rooms: Mutex<HashMap<SessionId, Watched>>,
-    running: Mutex<HashMap<NodeId, Arc<Running>>>,
-    /// How many replies run, for who waits until that changes.
+    held: Mutex<Held>,
+    /// How many replies run or wait, for who waits until that changes.
     count: watch::Sender<usize>,
+}
+
+/// What is being written, and what waits for its turn.
+#[derive(Default)]
+struct Held {
+    queue: Queue,
+    replies: HashMap<NodeId, Arc<Running>>,
 }
 
 /// A room and how many watchers hold it. Counted under the lock of all rooms: of two watchers that leave at once, one is
@@ -39,168 +58,94 @@ struct Room {
     operations: Mutex<VecDeque<Arc<Operation>>>,
 }
 
-/// A reply that is being written.
-pub struct Running {
-    /// The session.
-    pub session: SessionId,
-    /// The placeholder.
-    pub node: NodeId,
-    /// Who asked for it.
-    pub user: UserId,
-    written: Mutex<Written>,
-    stop: watch::Sender<Option<Stop>>,
-    /// Nothing more comes; what came is being committed.
-    is_closing: AtomicBool,
-}
-
-/// Why a running reply is asked to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// A person stopped it.
-    Cancelled,
-    /// The server is shutting down.
-    Interrupted,
-}
-
-/// How many replies may run at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Most {
-    /// Of one user.
-    pub per_user: usize,
-    /// Of all users.
-    pub in_all: usize,
-}
-
-/// What has arrived of a reply.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
-    /// The text so far.
-    pub content: String,
-    /// The thinking so far.
-    pub reasoning: String,
-    /// `waiting`, `thinking` or `streaming`.
-    pub phase: &'static str,
-    /// Bytes of both that are on disk already.
-    saved: (usize, usize),
-}
-
-impl Running {
-    /// What has arrived.
-    pub fn written(&self) -> Written {
-        lock(&self.written).clone()
-    }
-
-    /// Looks at what has arrived without copying it.
-    pub fn look<T>(&self, look: impl FnOnce(&Written) -> T) -> T {
-        look(&lock(&self.written))
-    }
-
-    /// Asks the reply to end now; what arrived is kept.
-    pub fn cancel(&self) {
-        self.ask(Stop::Cancelled);
-    }
-
-    /// Asks the reply to end because the server does.
-    pub fn interrupt(&self) {
-        self.ask(Stop::Interrupted);
-    }
-
-    fn ask(&self, stop: Stop) {
-        self.stop.send_if_modified(|asked| asked.is_none() && asked.replace(stop).is_none());
-    }
-
-    /// Waits until someone asks for the end; the first who asked counts.
-    pub async fn stopped(&self) -> Stop {
-        let mut asked = self.stop.subscribe();
-        // The sender lives as long as this reply does.
-        asked.wait_for(Option::is_some).await.ok().and_then(|asked| *asked).unwrap_or(Stop::Interrupted)
-    }
-
-    /// Nothing more comes, and what came is about to be committed: it makes room for the next reply now, because whoever
-    /// sees the commit may ask for one at once.
-    pub fn close(&self) {
-        self.is_closing.store(true, Ordering::SeqCst);
-    }
-
-    fn takes_room(&self) -> bool {
-        !self.is_closing.load(Ordering::SeqCst)
-    }
-
-    /// What is not on disk yet; `None` if all is. [`Running::saved`] says when it is.
-    pub fn unsaved(&self) -> Option<(String, String)> {
-        let written = lock(&self.written);
-        let (content, reasoning) = written.saved;
-        let new = (
-            written.content.get(content..).unwrap_or_default().to_owned(),
-            written.reasoning.get(reasoning..).unwrap_or_default().to_owned(),
-        );
-        if new.0.is_empty() && new.1.is_empty() { None } else { Some(new) }
-    }
-
-    /// So many more bytes of text and of thinking are on disk now.
-    pub fn saved(&self, content: usize, reasoning: usize) {
-        let mut written = lock(&self.written);
-        written.saved.0 += content;
-        written.saved.1 += reasoning;
-    }
-}
-
 impl Live {
-    /// Replies of one request begin together; `None` if there is no room for all of them, and then none begins.
+    /// Nobody watches yet and nothing is written; at most so many replies will be at once.
+    pub fn new(most: Most) -> Self {
+        Self { most, rooms: Mutex::default(), held: Mutex::default(), count: watch::Sender::new(0) }
+    }
+
+    /// Whether there is room for so many more replies of a user, be it to wait.
+    pub fn has_room(&self, user: UserId, n: usize) -> bool {
+        lock(&self.held).queue.has_room(user, n, &self.most)
+    }
+
+    /// The most replies that one request may ask for.
+    pub fn most_at_once(&self) -> usize {
+        self.most.ever()
+    }
+
+    /// Replies of one request come in together, to be written as their turns come; each begins with `content`. `None` if
+    /// there is no room for all of them, and then none comes in.
     pub fn begin_all(
         &self,
         session: SessionId,
         nodes: &[NodeId],
         user: UserId,
-        most: Most,
+        content: &str,
     ) -> Option<Vec<Arc<Running>>> {
-        let mut all = lock(&self.running);
-        let (own, in_all) = counted(&all, user);
-        if own.saturating_add(nodes.len()) > most.per_user || in_all.saturating_add(nodes.len()) > most.in_all {
-            return None;
-        }
-        let begun: Vec<_> = nodes.iter().map(|node| running(session, *node, user)).collect();
-        all.extend(begun.iter().map(|one| (one.node, Arc::clone(one))));
-        self.count.send_replace(all.len());
+        let mut held = lock(&self.held);
+        let tickets = held.queue.enter(user, session, nodes.len(), &self.most)?;
+        let begin = |(node, ticket): (&NodeId, Ticket)| Arc::new(Writing::new(*node, session, user, ticket, content));
+        let begun: Vec<_> = nodes.iter().zip(tickets).map(begin).collect();
+        held.replies.extend(begun.iter().map(|one| (one.id, Arc::clone(one))));
+        self.go_on(held);
         Some(begun)
     }
 
+    /// Whose turn has come begins, and who still waits hears of its place.
+    fn go_on(&self, mut held: MutexGuard<'_, Held>) {
+        let news = held.advance(&self.most);
+        self.count.send_replace(held.replies.len());
+        drop(held);
+        news.into_iter().for_each(|session| self.touch(session));
+    }
+
     /// More of a reply arrived.
-    pub fn write(&self, running: &Running, content: &str, reasoning: &str, phase: &'static str) {
-        {
-            let mut written = lock(&running.written);
-            written.content.push_str(content);
-            written.reasoning.push_str(reasoning);
-            written.phase = phase;
-        }
-        self.touch(running.session);
+    pub fn write<T>(&self, writing: &Writing<T>, content: &str, reasoning: &str, phase: &'static str) {
+        writing.grow(content, reasoning, phase);
+        self.touch(writing.session);
+    }
+
+    /// Nothing more comes of a reply, and what came is about to be committed: it makes room for the next one now, because
+    /// whoever sees the commit may ask for one at once.
+    pub fn close<T>(&self, writing: &Writing<T>) {
+        let mut held = lock(&self.held);
+        held.queue.leave(writing.ticket);
+        self.go_on(held);
     }
 
     /// A reply is over: its node is a fact now.
     pub fn end(&self, node: NodeId) {
-        let mut all = lock(&self.running);
-        all.remove(&node);
-        self.count.send_replace(all.len());
+        let mut held = lock(&self.held);
+        if let Some(ended) = held.replies.remove(&node) {
+            held.queue.leave(ended.ticket);
+        }
+        self.go_on(held);
     }
 
-    /// How many replies run, now and whenever that changes.
+    /// How many replies run or wait, now and whenever that changes.
     pub fn counting(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }
 
-    /// A running reply.
+    /// A reply that runs or waits.
     pub fn running(&self, node: NodeId) -> Option<Arc<Running>> {
-        lock(&self.running).get(&node).cloned()
+        lock(&self.held).replies.get(&node).cloned()
     }
 
-    /// All running replies.
+    /// All replies that run or wait.
     pub fn all_running(&self) -> Vec<Arc<Running>> {
-        lock(&self.running).values().cloned().collect()
+        lock(&self.held).replies.values().cloned().collect()
     }
 
-    /// How many replies take room: for one user, and in all.
+    /// How many replies run: for one user, and in all.
     pub fn count(&self, user: UserId) -> (usize, usize) {
-        counted(&lock(&self.running), user)
+        lock(&self.held).queue.count(user)
+    }
+
+    /// How many replies wait for their turn.
+    pub fn waiting(&self) -> usize {
+        lock(&self.held).queue.waiting()
     }
 
     /// An operation is durable: whoever watches the session may take it. The replies that it completes are over before
@@ -261,15 +206,18 @@ impl Live {
     }
 }
 
-fn running(session: SessionId, node: NodeId, user: UserId) -> Arc<Running> {
-    let written = Mutex::new(Written { phase: "waiting", ..Written::default() });
-    let (stop, is_closing) = (watch::Sender::new(None), AtomicBool::new(false));
-    Arc::new(Running { session, node, user, written, stop, is_closing })
-}
-
-fn counted(all: &HashMap<NodeId, Arc<Running>>, user: UserId) -> (usize, usize) {
-    let taking = || all.values().filter(|one| one.takes_room());
-    (taking().filter(|one| one.user == user).count(), taking().count())
+impl Held {
+    /// Lets begin what may, and tells each its place; answers with the sessions for which that is news.
+    fn advance(&mut self, most: &Most) -> Vec<SessionId> {
+        let begun: Vec<Ticket> = std::iter::from_fn(|| self.queue.next(most)).collect();
+        let places: HashMap<Ticket, usize> =
+            begun.into_iter().map(|ticket| (ticket, 0)).chain(self.queue.places(most)).collect();
+        let is_news = |one: &&Arc<Running>| places.get(&one.ticket).is_some_and(|place| one.stand(*place));
+        match places.is_empty() {
+            true => Vec::new(),
+            false => self.replies.values().filter(is_news).map(|one| one.session).collect(),
+        }
+    }
 }
 
 /// One watcher of one session.
@@ -308,7 +256,7 @@ impl Watcher {
     /// The replies being written in this session.
     pub fn running(&self) -> Vec<Arc<Running>> {
         let session = self.session;
-        lock(&self.live.running).values().filter(|one| one.session == session).cloned().collect()
+        lock(&self.live.held).replies.values().filter(|one| one.session == session).cloned().collect()
     }
 }
 
@@ -321,10 +269,6 @@ impl Drop for Watcher {
             rooms.remove(&self.session);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -341,14 +285,21 @@ mod tests {
         Arc::new(Operation { op, kind: Act::Checkout, actor: None, at: Time(0), step: op, effects: vec![] })
     }
 
+    fn live(per_user: usize, in_all: usize, waiting_per_user: usize) -> Live {
+        Live::new(Most { per_user, in_all, waiting_per_user })
+    }
+
+    fn wide() -> Live {
+        live(usize::MAX, usize::MAX, 0)
+    }
+
     fn begin(live: &Live, n: u128, user: UserId) -> Arc<Running> {
-        let most = Most { per_user: usize::MAX, in_all: usize::MAX };
-        live.begin_all(session(), &[node(n)], user, most).unwrap().remove(0)
+        live.begin_all(session(), &[node(n)], user, "").unwrap().remove(0)
     }
 
     #[tokio::test]
     async fn a_watcher_takes_what_it_has_not_seen() {
-        let live = Arc::new(Live::default());
+        let live = Arc::new(wide());
         live.publish(session(), &operation(1));
         let mut watcher = live.watch(session());
         assert_eq!(watcher.operations_since(1).map(|list| list.len()), Some(0));
@@ -366,7 +317,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_watches_a_deleted_session_is_told() {
-        let live = Arc::new(Live::default());
+        let live = Arc::new(wide());
         let user = UserId::new(uuid::Uuid::from_u128(2));
         let running = begin(&live, 1, user);
         let mut watcher = live.watch(session());
@@ -381,7 +332,7 @@ mod tests {
 
     #[test]
     fn rooms_go_with_their_last_watcher() {
-        let live = Arc::new(Live::default());
+        let live = Arc::new(wide());
         let (a, b) = (live.watch(session()), live.watch(session()));
         assert_eq!(live.watched(), (1, 2));
         drop(a);
@@ -392,7 +343,7 @@ mod tests {
 
     #[test]
     fn rooms_go_also_when_watchers_leave_at_once() {
-        let live = Arc::new(Live::default());
+        let live = Arc::new(wide());
         for _ in 0..500 {
             let both = [live.watch(session()), live.watch(session())];
             let start = std::sync::Barrier::new(2);
@@ -414,7 +365,7 @@ mod tests {
 
     #[test]
     fn text_is_unsaved_until_it_is_said_to_be_saved() {
-        let live = Live::default();
+        let live = wide();
         let user = UserId::new(uuid::Uuid::from_u128(2));
         let running = begin(&live, 3, user);
         live.write(&running, "天空", "", "streaming");
@@ -425,35 +376,58 @@ mod tests {
         live.write(&running, "!", "hm", "streaming");
         assert_eq!(running.unsaved(), Some(("!".into(), "hm".into())));
         assert_eq!(live.count(user), (1, 1));
-        live.end(running.node);
+        live.end(running.id);
         assert_eq!(live.count(user), (0, 0));
     }
 
-    /// A request's replies begin all or not at all, and the check and the beginning are one step.
+    /// A request's replies come in all or not at all, and the check and the coming in are one step.
     #[test]
     fn no_more_replies_run_than_may() {
-        let live = Live::default();
+        let live = live(2, 3, 0);
         let (ann, bob) = (UserId::new(uuid::Uuid::from_u128(2)), UserId::new(uuid::Uuid::from_u128(3)));
-        let most = Most { per_user: 2, in_all: 3 };
-        assert!(live.begin_all(session(), &[node(1), node(2), node(3)], ann, most).is_none());
+        let begin = |user, nodes: &[u128]| {
+            let nodes: Vec<NodeId> = nodes.iter().copied().map(node).collect();
+            live.begin_all(session(), &nodes, user, "").is_some()
+        };
+        assert!(!begin(ann, &[1, 2, 3]));
         assert_eq!(live.count(ann), (0, 0));
-        assert!(live.begin_all(session(), &[node(1), node(2)], ann, most).is_some());
-        assert!(live.begin_all(session(), &[node(3)], ann, most).is_none());
-        assert!(live.begin_all(session(), &[node(3), node(4)], bob, most).is_none());
-        assert!(live.begin_all(session(), &[node(3)], bob, most).is_some());
+        assert!(begin(ann, &[1, 2]) && !begin(ann, &[3]));
+        assert!(!begin(bob, &[3, 4]) && begin(bob, &[3]));
         live.end(node(1));
-        assert!(live.begin_all(session(), &[node(4)], ann, most).is_some());
+        assert!(begin(ann, &[4]));
         assert_eq!(*live.counting().borrow(), 3);
-        assert!(live.begin_all(session(), &[node(5)], ann, most).is_none());
-        live.running(node(4)).unwrap().close();
-        assert!(live.begin_all(session(), &[node(5)], ann, most).is_some(), "what is being committed takes no room");
+        assert!(!begin(ann, &[5]));
+        live.close(&live.running(node(4)).unwrap());
+        assert!(begin(ann, &[5]), "what is being committed takes no room");
         assert_eq!((live.count(ann), *live.counting().borrow()), ((2, 3), 4), "but is held until it is");
+    }
+
+    /// Who waits is told its place, and that its turn has come, as soon as one before it closes.
+    #[tokio::test]
+    async fn who_waits_hears_of_its_turn() {
+        let live = Arc::new(live(1, 9, 2));
+        let user = UserId::new(uuid::Uuid::from_u128(2));
+        let [one, two, three] = [1, 2, 3].map(|n| begin(&live, n, user));
+        assert!(live.begin_all(session(), &[node(4)], user, "").is_none(), "two may wait");
+        assert_eq!(one.phase(), Phase { word: "waiting", place: None });
+        assert_eq!(three.phase(), Phase { word: "queued", place: Some(2) });
+        assert_eq!((live.count(user), live.waiting(), *live.counting().borrow()), ((1, 1), 2, 3));
+        let mut watcher = live.watch(session());
+        live.close(&one);
+        watcher.changed().await;
+        assert_eq!((two.turn().await, two.is_queued(), three.phase().place), (Ok(()), false, Some(1)));
+        three.cancel();
+        assert_eq!(three.turn().await, Err(Stop::Cancelled));
+        live.end(node(3));
+        live.end(node(1));
+        live.end(node(2));
+        assert_eq!((live.count(user), live.waiting(), *live.counting().borrow()), ((0, 0), 0, 0));
     }
 
     /// Who hears that a reply is complete does not find it running.
     #[test]
     fn a_reply_is_over_before_its_end_is_told() {
-        let live = Arc::new(Live::default());
+        let live = Arc::new(wide());
         let watcher = live.watch(session());
         let user = UserId::new(uuid::Uuid::from_u128(2));
         begin(&live, 1, user);
@@ -462,12 +436,12 @@ mod tests {
         let completed = Operation { effects, ..(*operation(1)).clone() };
         live.publish(session(), &Arc::new(completed));
         assert_eq!(watcher.operations_since(0).map(|list| list.len()), Some(1));
-        assert_eq!(watcher.running().iter().map(|one| one.node).collect::<Vec<_>>(), [node(2)]);
+        assert_eq!(watcher.running().iter().map(|one| one.id).collect::<Vec<_>>(), [node(2)]);
     }
 
     #[tokio::test]
     async fn who_first_asks_for_the_end_counts() {
-        let live = Live::default();
+        let live = wide();
         let running = begin(&live, 1, UserId::new(uuid::Uuid::from_u128(2)));
         running.interrupt();
         running.cancel();

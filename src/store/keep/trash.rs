@@ -1,0 +1,308 @@
+//! The trash: what was deleted stays for a while, can be brought back, and is gone only when somebody says so twice or nobody
+//! asks for it (`domain.md` 2.16, 2.17).
+//!
+//! What is given up is out of everybody's sight at once; its rows go piece by piece. A session that is being cleared away has
+//! the time 0 in the column `trashed`. The newest node and the newest operation of the database stay behind, emptied, until
+//! there are newer ones: their numbers must never be given to others, because caches and the search index go by them.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Integer, Text};
+use serde_json::Value;
+
+use crate::clock::Time;
+use crate::ids::{NodeId, SessionId, TrashId, UserId};
+use crate::oplog::{Act, Effect};
+use crate::tree::edit::Refusal;
+
+use crate::store::conn::Conn;
+use crate::store::error::{StoreError, WriteError};
+use crate::store::held::Held;
+use crate::store::read::Reader;
+use crate::store::tables::{
+    characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, traces, users,
+};
+use crate::store::tx::{Entry, Tx};
+
+/// How long what was deleted can be brought back, in milliseconds: 30 days.
+pub const TRASH_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
+
+/// Nodes and operations that one write clears away.
+const PIECE: i64 = 250;
+/// Stands in the place of a time where a session is being cleared away.
+const GIVEN_UP: i64 = 0;
+
+/// What kind of thing lies in the trash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discarded {
+    /// A session with its whole tree.
+    Session,
+    /// A character.
+    Character,
+    /// A persona.
+    Persona,
+}
+
+/// Something in the trash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trashed {
+    /// Its id.
+    pub id: TrashId,
+    /// What it is.
+    pub kind: Discarded,
+    /// Its title or name.
+    pub name: String,
+    /// When it was deleted.
+    pub at: Time,
+    /// The nodes of a session, whether they stand in its tree or not; 0 for the others.
+    pub nodes: i64,
+}
+
+/// A row of any of the three tables.
+#[derive(QueryableByName)]
+struct Row {
+    #[diesel(sql_type = Integer)]
+    kind: i32,
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    /// A title, or a card.
+    #[diesel(sql_type = Text)]
+    about: String,
+    #[diesel(sql_type = BigInt)]
+    trashed: i64,
+    #[diesel(sql_type = BigInt)]
+    nodes: i64,
+}
+
+impl Row {
+    fn into_trashed(self) -> Result<Trashed, StoreError> {
+        let (kind, table) = match self.kind {
+            1 => (Discarded::Session, "sessions"),
+            2 => (Discarded::Character, "characters"),
+            _ => (Discarded::Persona, "personas"),
+        };
+        let name = match kind {
+            Discarded::Session => self.about,
+            _ => name_of(&self.about).ok_or(StoreError::Inconsistent { table, column: "card", row: self.n })?,
+        };
+        let id = TrashId::from_slice(&self.id).ok_or(StoreError::Inconsistent { table, column: "id", row: self.n })?;
+        Ok(Trashed { id, kind, name, at: Time(self.trashed), nodes: self.nodes })
+    }
+}
+
+fn name_of(card: &str) -> Option<String> {
+    let card: Value = serde_json::from_str(card).ok()?;
+    Some(card.get("name")?.as_str()?.to_owned())
+}
+
+impl Reader<'_> {
+    /// Every node that stands in a session's tree: what must be found again when it comes back.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn node_ids(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
+        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
+        let ids: Vec<Vec<u8>> = own.order(nodes::n).select(nodes::id).load(self.conn)?;
+        Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
+    }
+
+    /// What lies in the caller's trash, the newest first, after `skip` of it.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn trash(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<Trashed>, StoreError> {
+        let query = diesel::sql_query(
+            "SELECT t.kind, t.n, t.id, t.about, t.trashed, t.nodes FROM ( \
+               SELECT 1 AS kind, s.n, s.id, s.title AS about, s.owner_n, s.trashed, \
+                 (SELECT COUNT(*) FROM nodes k WHERE k.session_n = s.n AND k.parent_n IS NOT NULL) AS nodes \
+                 FROM sessions s WHERE s.trashed > 0 UNION ALL \
+               SELECT 2, c.n, c.id, c.card, c.owner_n, c.trashed, 0 FROM characters c WHERE c.trashed > 0 UNION ALL \
+               SELECT 3, p.n, p.id, p.card, p.owner_n, p.trashed, 0 FROM personas p WHERE p.trashed > 0) t \
+             JOIN users u ON u.n = t.owner_n WHERE u.id = $1 \
+             ORDER BY t.trashed DESC, t.kind, t.n DESC LIMIT $2 OFFSET $3",
+        );
+        let query = query.bind::<Binary, _>(caller.as_bytes().to_vec());
+        let rows: Vec<Row> = query.bind::<BigInt, _>(limit).bind::<BigInt, _>(skip).load(self.conn)?;
+        rows.into_iter().map(Row::into_trashed).collect()
+    }
+
+    /// One thing in the caller's trash.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn trashed(&mut self, caller: UserId, id: TrashId) -> Result<Option<Trashed>, StoreError> {
+        let query = diesel::sql_query(
+            "SELECT t.kind, t.n, t.id, t.about, t.trashed, t.nodes FROM ( \
+               SELECT 1 AS kind, s.n, s.id, s.title AS about, s.owner_n, s.trashed, \
+                 (SELECT COUNT(*) FROM nodes k WHERE k.session_n = s.n AND k.parent_n IS NOT NULL) AS nodes \
+                 FROM sessions s WHERE s.id = $1 AND s.trashed > 0 UNION ALL \
+               SELECT 2, c.n, c.id, c.card, c.owner_n, c.trashed, 0 FROM characters c \
+                 WHERE c.id = $1 AND c.trashed > 0 UNION ALL \
+               SELECT 3, p.n, p.id, p.card, p.owner_n, p.trashed, 0 FROM personas p \
+                 WHERE p.id = $1 AND p.trashed > 0) t \
+             JOIN users u ON u.n = t.owner_n WHERE u.id = $2",
+        );
+        let query = query.bind::<Binary, _>(id.as_bytes().to_vec());
+        let row: Option<Row> = query.bind::<Binary, _>(caller.as_bytes().to_vec()).get_result(self.conn).optional()?;
+        row.map(Row::into_trashed).transpose()
+    }
+}
+
+impl Tx<'_> {
+    /// Brings something of the caller's back from the trash.
+    ///
+    /// # Errors
+    /// It does not lie there.
+    pub fn restore(&mut self, owner: UserId, id: TrashId, at: Time) -> Result<(), WriteError> {
+        self.whole(|tx| match tx.find_trashed(owner, id)? {
+            (Discarded::Session, _) => tx.restore_session(owner, id, at),
+            (Discarded::Character, n) => tx.set_one(|conn| {
+                diesel::update(characters::table.find(n)).set(characters::trashed.eq(None::<i64>)).execute(conn)
+            }),
+            (Discarded::Persona, n) => tx.set_one(|conn| {
+                diesel::update(personas::table.find(n)).set(personas::trashed.eq(None::<i64>)).execute(conn)
+            }),
+        })
+    }
+
+    fn restore_session(&mut self, owner: UserId, id: TrashId, at: Time) -> Result<(), WriteError> {
+        let held = self.any_session(SessionId::new(id.uuid()))?;
+        let mut held = held.ok_or(Refusal::NotFound("what you look for in the trash"))?;
+        let effects = vec![Effect::Setting { name: "trashed".into(), from: true.into(), to: false.into() }];
+        self.log(&mut held, Entry { act: Act::Session, actor: Some(owner), at, step: None, effects })?;
+        let row = sessions::table.find(held.n);
+        self.set_one(|conn| diesel::update(row).set(sessions::trashed.eq(None::<i64>)).execute(conn))
+    }
+
+    /// Gives something of the caller's in the trash up for good. Of a session nothing can be seen any more; its rows go by
+    /// [`Tx::clear_away`].
+    ///
+    /// # Errors
+    /// It does not lie there.
+    pub fn give_up(&mut self, owner: UserId, id: TrashId) -> Result<(), WriteError> {
+        self.whole(|tx| match tx.find_trashed(owner, id)? {
+            (Discarded::Session, n) => tx.set_one(|conn| {
+                diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(GIVEN_UP))).execute(conn)
+            }),
+            (Discarded::Character, n) => tx.set_one(|conn| diesel::delete(characters::table.find(n)).execute(conn)),
+            (Discarded::Persona, n) => tx.set_one(|conn| diesel::delete(personas::table.find(n)).execute(conn)),
+        })
+    }
+
+    /// Gives up what was deleted before a moment, whoever owns it; answers with how many things that were.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn give_up_older(&mut self, before: Time) -> Result<usize, WriteError> {
+        let (before, out) = (before.0, GIVEN_UP);
+        Ok(self.run(|conn| {
+            let old = sessions::table.filter(sessions::trashed.gt(out)).filter(sessions::trashed.lt(before));
+            let given_up = diesel::update(old).set(sessions::trashed.eq(Some(out))).execute(conn)?;
+            let people = diesel::delete(characters::table.filter(characters::trashed.lt(before))).execute(conn)?;
+            Ok(given_up
+                + people
+                + diesel::delete(personas::table.filter(personas::trashed.lt(before))).execute(conn)?)
+        })?)
+    }
+
+    /// Which thing of the caller's in the trash has an id, and its row.
+    fn find_trashed(&mut self, owner: UserId, id: TrashId) -> Result<(Discarded, i64), WriteError> {
+        let (id, owner) = (id.as_bytes().to_vec(), owner.as_bytes().to_vec());
+        macro_rules! look {
+            ($table:ident) => {
+                self.run(|conn| {
+                    let own = $table::table
+                        .inner_join(users::table.on(users::n.eq($table::owner_n)))
+                        .filter(users::id.eq(&owner))
+                        .filter($table::id.eq(&id))
+                        .filter($table::trashed.gt(GIVEN_UP));
+                    Ok(own.select($table::n).get_result::<i64>(conn).optional()?)
+                })?
+            };
+        }
+        if let Some(n) = look!(sessions) {
+            return Ok((Discarded::Session, n));
+        }
+        if let Some(n) = look!(characters) {
+            return Ok((Discarded::Character, n));
+        }
+        let n = look!(personas).ok_or(Refusal::NotFound("what you look for in the trash"))?;
+        Ok((Discarded::Persona, n))
+    }
+
+    fn set_one(&mut self, work: impl FnOnce(&mut Conn) -> QueryResult<usize>) -> Result<(), WriteError> {
+        Ok(self.set(work)?)
+    }
+
+    /// Clears away a piece of what was given up; answers with how many rows that were. Nothing is left to do at 0.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn clear_away(&mut self) -> Result<usize, WriteError> {
+        let given_up: Vec<i64> = self.run(|conn| {
+            let all = sessions::table.filter(sessions::trashed.eq(Some(GIVEN_UP))).order(sessions::n);
+            Ok(all.select(sessions::n).load(conn)?)
+        })?;
+        if !given_up.is_empty() {
+            // Whatever the writer remembers may name rows that go.
+            self.memory.forget();
+        }
+        for session_n in given_up {
+            let rows = self.clear_session(session_n)?;
+            if rows > 0 {
+                return Ok(rows);
+            }
+        }
+        Ok(0)
+    }
+
+    /// A piece of one session; the last one takes the session itself.
+    fn clear_session(&mut self, session_n: i64) -> Result<usize, StoreError> {
+        let rows = self.clear_nodes(session_n)?;
+        let rows = if rows == 0 { self.clear_log(session_n)? } else { rows };
+        if rows > 0 {
+            return Ok(rows);
+        }
+        self.run(|conn| {
+            let nodes_left = nodes::table.filter(nodes::session_n.eq(session_n)).count().get_result::<i64>(conn)?;
+            let log_left =
+                operations::table.filter(operations::session_n.eq(session_n)).count().get_result::<i64>(conn)?;
+            diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
+            if nodes_left + log_left > 0 {
+                return Ok(0);
+            }
+            Ok(diesel::delete(sessions::table.find(session_n)).execute(conn)?)
+        })
+    }
+
+    fn clear_nodes(&mut self, session_n: i64) -> Result<usize, StoreError> {
+        self.run(|conn| {
+            let newest: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
+            let own = nodes::table.filter(nodes::session_n.eq(session_n)).order(nodes::n);
+            let some: Vec<i64> = own.limit(PIECE).select(nodes::n).load(conn)?;
+            let mut emptied = diesel::delete(deltas::table.filter(deltas::node_n.eq_any(&some))).execute(conn)?;
+            emptied += diesel::delete(keyframes::table.filter(keyframes::node_n.eq_any(&some))).execute(conn)?;
+            emptied += diesel::delete(traces::table.filter(traces::node_n.eq_any(&some))).execute(conn)?;
+            emptied += diesel::delete(segments::table.filter(segments::node_n.eq_any(&some))).execute(conn)?;
+            emptied += diesel::delete(texts::table.filter(texts::n.eq_any(&some))).execute(conn)?;
+            let gone: Vec<i64> = some.into_iter().filter(|n| Some(*n) != newest).collect();
+            Ok(emptied + diesel::delete(nodes::table.filter(nodes::n.eq_any(&gone))).execute(conn)?)
+        })
+    }
+
+    fn clear_log(&mut self, session_n: i64) -> Result<usize, StoreError> {
+        self.run(|conn| {
+            let newest: Option<i64> = operations::table.select(diesel::dsl::max(operations::n)).get_result(conn)?;
+            let own = operations::table.filter(operations::session_n.eq(session_n)).order(operations::op);
+            let some: Vec<i64> = own.limit(PIECE).select(operations::n).load(conn)?;
+            let gone: Vec<i64> = some.iter().copied().filter(|n| Some(*n) != newest).collect();
+            let left = operations::table
+                .filter(operations::n.eq_any(some))
+                .filter(operations::n.nullable().eq(newest))
+                .filter(operations::effects.ne("[]"));
+            let emptied = diesel::update(left).set(operations::effects.eq("[]")).execute(conn)?;
+            Ok(emptied + diesel::delete(operations::table.filter(operations::n.eq_any(&gone))).execute(conn)?)
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! The trash: what was deleted can be brought back as it was, and is gone only for those who say so twice.
+
+use diesel::prelude::*;
+
+use super::*;
+use crate::support::test_store::count;
+
+impl TestServer {
+    async fn delete(&self, target: &str) {
+        self.ask("DELETE", target).send().await.expect(204);
+    }
+
+    async fn restore(&self, id: &str) {
+        self.ask("POST", &format!("/api/trash/{id}/restore")).send().await.expect(204);
+    }
+}
+
+/// A look at the database behind the server's back.
+fn sql(app: &TestServer) -> SqliteConnection {
+    let file = app.inside().home().join("data/clotho.db");
+    SqliteConnection::establish(file.to_str().unwrap()).unwrap()
+}
+
+/// `domain.md` 2.17: what was deleted is listed with its kind, name and term, newest first and in pages, and comes back with
+/// everything that it had, to be read and to be found.
+#[tokio::test]
+async fn what_was_deleted_comes_back() {
+    let app = TestServer::start().await;
+    let (session, line) = app.line(3).await;
+    let sid = id(&session);
+    let cid = session["characterIds"][0].as_str().unwrap().to_owned();
+    let pid = id(&app.post("/api/personas", &json!({"name": "Ada"})).await);
+    search_until(&app, "message", 3).await;
+    let tree = app.get(&format!("/api/chat/{sid}/tree")).await["nodes"].clone();
+    let card = app.get(&format!("/api/characters/{cid}")).await;
+    app.delete(&format!("/api/characters/{cid}")).await;
+    app.delete(&format!("/api/personas/{pid}")).await;
+    app.delete(&format!("/api/sessions/{sid}")).await;
+
+    let trash = app.get("/api/trash").await;
+    let told = |item: &Value| (item["kind"].clone(), item["name"].clone(), item["id"].clone(), item["nodes"].clone());
+    let expected = [
+        (json!("session"), session["title"].clone(), json!(sid), json!(4)),
+        (json!("persona"), json!("Ada"), json!(pid), json!(null)),
+        (json!("character"), json!("Rin"), json!(cid), json!(null)),
+    ];
+    assert_eq!(trash["items"].as_array().unwrap().iter().map(told).collect::<Vec<_>>(), expected);
+    let time = |key: &str| trash["items"][0][key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert_eq!(time("until").duration_since(time("trashedAt")).as_hours(), 30 * 24);
+    let page = app.get("/api/trash?limit=2").await;
+    let rest = app.get(&format!("/api/trash?limit=2&cursor={}", page["next"].as_str().unwrap())).await;
+    assert_eq!((rest["items"].as_array().unwrap().len(), &rest["next"]), (1, &json!(null)));
+
+    app.ask("GET", &format!("/api/sessions/{sid}")).send().await.refused("not_found");
+    for id in [&sid, &cid, &pid] {
+        app.restore(id).await;
+        app.ask("POST", &format!("/api/trash/{id}/restore")).send().await.refused("not_found");
+    }
+    assert_eq!(app.get("/api/trash").await["items"], json!([]));
+    assert_eq!(app.get(&format!("/api/chat/{sid}/tree")).await["nodes"], tree);
+    assert_eq!(app.get(&format!("/api/characters/{cid}")).await, card);
+    assert_eq!(search_until(&app, "message", 3).await["total"]["value"], 3);
+    let body = json!({"parentId": line[3], "content": "And on."});
+    app.post(&format!("/api/chat/{sid}/message"), &body).await;
+}
+
+/// S0-20, `domain.md` 2.16: what is destroyed says first what would go; then nothing of it is left in any table, what others
+/// have is untouched, and the server counts on: numbers are never given twice.
+#[tokio::test]
+async fn what_is_destroyed_is_gone() {
+    let app = TestServer::start().await;
+    let kept = app.session().await;
+    let play = app.line(5).await;
+    let (sid, cid) = (id(&play.0), play.0["characterIds"][0].as_str().unwrap().to_owned());
+    app.ask("DELETE", &format!("/api/trash/{sid}?confirm=true")).send().await.refused("not_found");
+    app.delete(&format!("/api/sessions/{sid}")).await;
+    app.delete(&format!("/api/characters/{cid}")).await;
+    let error = app.ask("DELETE", &format!("/api/trash/{sid}")).send().await.refused("invalid");
+    let details = json!({"field": "confirm", "kind": "session", "name": play.0["title"], "nodes": 6});
+    assert_eq!(error["details"], details);
+    assert_eq!(app.get("/api/trash").await["items"].as_array().unwrap().len(), 2, "nothing was done");
+
+    let newest = "SELECT (SELECT max(n) FROM nodes) * 1000000 + (SELECT max(n) FROM operations) AS n";
+    let before = count(&mut sql(&app), newest);
+    app.delete(&format!("/api/trash/{sid}?confirm=true")).await;
+    app.delete(&format!("/api/trash/{cid}?confirm=true")).await;
+    assert_eq!(app.get("/api/trash").await["items"], json!([]));
+    app.ask("POST", &format!("/api/trash/{sid}/restore")).send().await.refused("not_found");
+    assert_eq!(count(&mut sql(&app), newest), before, "the highest numbers are still taken");
+
+    let found = |what: &str| count(&mut sql(&app), &format!("SELECT count(*) AS n FROM {what}"));
+    assert_eq!(found("texts WHERE content LIKE 'message%'"), 0);
+    assert_eq!(found("nodes WHERE session_n IN (SELECT n FROM sessions WHERE trashed = 0)"), 1);
+    assert_eq!(
+        found("operations WHERE session_n IN (SELECT n FROM sessions WHERE trashed = 0) AND effects <> '[]'"),
+        0
+    );
+    assert_eq!(found("pragma_foreign_key_check"), 0);
+
+    // It goes on, and the next clearing takes the last of it.
+    let parent = kept["activeLeafId"].clone();
+    let chat = format!("/api/chat/{}/message", id(&kept));
+    app.post(&chat, &json!({"parentId": parent, "content": "still here"})).await;
+    search_until(&app, "still", 1).await;
+    assert_eq!(app.get("/api/search?q=message").await["items"], json!([]));
+    while app.inside().store.write(|tx| tx.clear_away()).await.unwrap() > 0 {}
+    assert_eq!((found("sessions WHERE trashed = 0"), found("sessions")), (0, 1));
+    let app = app.restart().await;
+    assert_eq!(app.get(&format!("/api/sessions/{}", id(&kept))).await["counts"]["nodes"], 2);
+}
+
+/// `domain.md` 2.17: a session keeps the card and the persona it was made with when those are deleted and destroyed.
+#[tokio::test]
+async fn a_session_keeps_its_cards() {
+    let app = TestServer::start().await;
+    let cid = app.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
+    let pid = id(&app.post("/api/personas", &json!({"name": "Ada", "description": "A smith."})).await);
+    let session = app.post("/api/sessions", &json!({"characterIds": [cid], "personaId": pid})).await;
+    for (kind, one) in [("characters", &cid), ("personas", &pid)] {
+        app.delete(&format!("/api/{kind}/{one}")).await;
+        app.delete(&format!("/api/trash/{one}?confirm=true")).await;
+    }
+    app.mock().script(Reply::ok(["Welcome."]));
+    let body = json!({"parentId": session["activeLeafId"], "content": "Hi.", "generate": true});
+    let said = app.post(&format!("/api/chat/{}/message", id(&session)), &body).await;
+    app.mock().until_requests(1).await;
+    let sent = app.mock().requests()[0].to_string();
+    assert!(sent.contains("A smith.") && sent.contains("Rin"), "{sent}");
+    assert!(said["generations"][0]["id"].is_string());
+}
+
+/// S0-05: what a card says beyond the fields that this program knows is kept when it is made, changed and read, and comes back
+/// from the trash.
+#[tokio::test]
+async fn unknown_card_fields_are_kept() {
+    let app = TestServer::start().await;
+    let metadata = json!({"extensions": {"depth_prompt": {"depth": 4, "prompt": "斩"}, "fav": true, "talkativeness": "0.5"},
+        "character_version": "1.0", "x": [null, 1.50, {}]});
+    let cid = app.character(&json!({"name": "Rin", "metadata": metadata})).await;
+    let path = format!("/api/characters/{cid}");
+    app.ask("PATCH", &path).json(&json!({"description": "A guard."})).send().await.expect(200);
+    let merged =
+        app.ask("PATCH", &path).json(&json!({"metadata": {"character_version": "2.0"}})).send().await.expect(200);
+    let mut expected = metadata.clone();
+    expected["character_version"] = json!("2.0");
+    // A null inside is data; only a null at the top of a change takes away.
+    assert_eq!((&merged["metadata"], &merged["description"]), (&expected, &json!("A guard.")));
+    app.delete(&path).await;
+    app.restore(&cid).await;
+    assert_eq!(app.get(&path).await["metadata"], expected);
+}
+
+/// Nobody sees, brings back or destroys what somebody else deleted.
+#[tokio::test]
+async fn a_strangers_trash_is_not_there() {
+    let app = TestServer::start().await;
+    let stranger = app.stranger().await;
+    let (user, session, character) = (stranger.user, stranger.session, stranger.character);
+    let at = app.inside().clock.now();
+    let write = app.inside().store.write(move |tx| {
+        tx.trash_session(user, session, at)?;
+        tx.trash_character(user, character, at)
+    });
+    write.await.unwrap();
+    assert_eq!(app.get("/api/trash").await["items"], json!([]));
+    for id in [session.to_string(), character.to_string()] {
+        app.ask("POST", &format!("/api/trash/{id}/restore")).send().await.refused("not_found");
+        app.ask("DELETE", &format!("/api/trash/{id}?confirm=true")).send().await.refused("not_found");
+    }
+    let theirs = app.inside().store.read(move |reader| reader.trash(user, 0, 10)).await.unwrap();
+    assert_eq!(theirs.len(), 2);
+}
