@@ -7,20 +7,26 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::runtime::{self, Handle, Runtime};
+use tokio::sync::{Semaphore, mpsc};
 
+use crate::archive::Limits;
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
 use crate::config::{Config, ConfigError};
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
-use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
+use crate::plugin::{Catalogue, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
+use crate::transfer::{self, Desk};
 use crate::turn::{Models, Needs, Rhythm, TurnError, Turns};
 
 /// How long dropping the program waits for what still runs.
 const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// So many sessions are exported at the same time.
+const EXPORTS: usize = 2;
 
 /// Everything that a request may need.
 pub struct App {
@@ -44,6 +50,10 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<Ids>,
+    /// Where files of sessions are handed in.
+    pub desk: Desk,
+    /// Places for those who export.
+    pub exports: Semaphore,
     /// The one owner in mode `local`.
     pub owner: UserId,
     /// The token that writes with a cookie carry.
@@ -88,7 +98,7 @@ impl App {
         let catalogue = Arc::new(catalogue(&config));
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
         may_start_with(&models, &config)?;
-        let (store, published) = open(&config)?;
+        let (store, published) = open(&config).map_err(|(said, _)| said)?;
         let live = Arc::new(Live::new(most(&config)));
         let needs = Needs {
             config: Arc::clone(&config),
@@ -121,6 +131,8 @@ impl App {
             published,
         );
         let csrf = token()?;
+        let limits = Limits::of(config.limits.import_bytes);
+        let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
             config,
             store,
@@ -132,6 +144,8 @@ impl App {
             assets,
             clock,
             ids,
+            desk,
+            exports: Semaphore::new(EXPORTS),
             owner,
             csrf,
             runtime: Some(runtime),
@@ -141,6 +155,7 @@ impl App {
     /// Ends in order: running replies are stopped and committed with what they have, the index is made durable. Blocks, so
     /// it is not for asynchronous code.
     pub fn close(&self) {
+        self.desk.close();
         if let Some(runtime) = &self.runtime {
             runtime.block_on(self.turns.stop());
         }
@@ -194,7 +209,13 @@ fn page(config: &Config) -> Result<Assets, StartError> {
     }
 }
 
-fn open(config: &Config) -> Result<(Arc<Store>, tokio::sync::mpsc::UnboundedReceiver<store::Published>), StartError> {
+/// Opens the store of a configuration, alone.
+///
+/// # Errors
+/// It cannot be opened: a sentence for people, and what it was.
+pub fn open(
+    config: &Config,
+) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::Published>), (StartError, StoreError)> {
     let storage = &config.storage;
     let settings = store::Settings {
         data_dir: storage.data_dir.clone(),
@@ -204,7 +225,7 @@ fn open(config: &Config) -> Result<(Arc<Store>, tokio::sync::mpsc::UnboundedRece
         group_max: storage.group_max,
         max_pages: storage.max_pages(),
     };
-    let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
+    let (store, published) = Store::open(&settings).map_err(|error| (explain(config, &error), error))?;
     Ok((Arc::new(store), published))
 }
 
@@ -235,7 +256,7 @@ fn explain(config: &Config, error: &StoreError) -> StartError {
 
 /// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
 pub fn catalogue(config: &Config) -> Catalogue {
-    let limits = Limits::default();
+    let limits = ScriptLimits::default();
     let bundled = assets::plugin_ids().map(|id| {
         let files = assets::plugin(id).map(|file| (file.path, file.bytes));
         Source::new(id, Origin::Bundled, files)
@@ -247,18 +268,27 @@ pub fn catalogue(config: &Config) -> Catalogue {
     catalogue
 }
 
-/// The first start makes the owner and the characters that bundled plugins bring; every start ends what a crash left.
+/// Every start ends what a crash left: replies that were being written, files that were coming in.
 async fn move_in(store: &Arc<Store>, turns: &Turns, clock: &dyn Clock, ids: &Ids) -> Result<UserId, TurnError> {
-    let known = store.read(|reader| reader.users()).await?;
-    let owner = match known.into_iter().find(|user| user.role == "owner") {
-        Some(owner) => owner.id,
-        None => settle(store, clock, ids).await?,
-    };
+    let owner = settled(store, clock, ids).await?;
+    transfer::discard(store).await?;
     let ended = turns.end_interrupted().await?;
     if ended > 0 {
         tracing::warn!("{ended} replies were interrupted by the last stop; their partial texts are kept");
     }
     Ok(owner)
+}
+
+/// The one owner in mode `local`. The first start makes them, and the characters that bundled plugins bring.
+///
+/// # Errors
+/// The store fails.
+pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result<UserId, WriteError> {
+    let known = store.read(|reader| reader.users()).await?;
+    match known.into_iter().find(|user| user.role == "owner") {
+        Some(owner) => Ok(owner.id),
+        None => settle(store, clock, ids).await,
+    }
 }
 
 async fn settle(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result<UserId, WriteError> {

@@ -9,6 +9,9 @@ use super::{End, FORMAT, Header, Line, VERSION};
 /// The largest window that a file may ask for, as a power of two: eight megabytes.
 const WINDOW_LOG: u32 = 23;
 
+/// The longest line of any file: a message with its world is far below.
+const LONGEST_LINE: u64 = 32 << 20;
+
 /// How much a reader takes.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -16,6 +19,13 @@ pub struct Limits {
     pub total: u64,
     /// Bytes of one line.
     pub line: u64,
+}
+
+impl Limits {
+    /// A file of so many bytes, unpacked, with lines of any length that a session can have.
+    pub fn of(total: u64) -> Self {
+        Self { total, line: LONGEST_LINE }
+    }
 }
 
 /// What is wrong with a file, and where.

@@ -4,6 +4,7 @@
 
 mod plugin;
 mod serve;
+mod transfer;
 mod write;
 
 use std::path::PathBuf;
@@ -28,6 +29,10 @@ struct Line {
 enum Command {
     /// Serve (the default).
     Serve,
+    /// Write a whole session, or all of them, as files; also while a server runs.
+    Export(transfer::Export),
+    /// Take the file of a session in, while no server runs.
+    Import(transfer::Import),
     /// What modders need: list, check, test.
     #[command(subcommand)]
     Plugin(plugin::Command),
@@ -44,6 +49,8 @@ pub fn run() -> ExitCode {
     };
     let outcome = match line.command.unwrap_or(Command::Serve) {
         Command::Serve => config(line.config).and_then(serve::serve),
+        Command::Export(wanted) => config(line.config).and_then(|config| transfer::export(&wanted, &config)),
+        Command::Import(wanted) => config(line.config).and_then(|config| transfer::import(&wanted, &config)),
         Command::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, &config)),
     };
     outcome.unwrap_or_else(|error| {

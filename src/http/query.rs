@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
-use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, TrashId};
+use crate::ids::{CharacterId, JobId, NodeId, PersonaId, SessionId, TrashId};
 
 /// A query of the shape `T`.
 pub struct Query<T>(pub T);
@@ -182,6 +182,8 @@ path_ids! {
     Cid(CharacterId) = "cid" "the character";
     /// The persona of a path.
     Pid(PersonaId) = "pid" "the persona";
+    /// The job of a path.
+    Jid(JobId) = "jid" "the job";
     /// The thing in the trash of a path.
     Tid(TrashId) = "tid" "what you look for in the trash";
 }

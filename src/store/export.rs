@@ -9,9 +9,7 @@ use diesel::prelude::*;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::archive::{
-    BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, SessionLine, TraceLine,
-};
+use crate::archive::{BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, SessionLine, TraceLine};
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::Effect;
 use crate::tree::{Kind, Role, Status};
@@ -301,8 +299,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
 
     fn traces(&mut self, piece: &[i64]) -> Result<(), ExportError> {
         let of_piece = traces::table.filter(traces::node_n.eq_any(padded(piece))).order(traces::node_n);
-        let packed: Vec<(i64, Vec<u8>)> =
-            prepared(of_piece.select((traces::node_n, traces::body))).load(self.conn)?;
+        let packed: Vec<(i64, Vec<u8>)> = prepared(of_piece.select((traces::node_n, traces::body))).load(self.conn)?;
         for (n, body) in packed {
             let trace = unpacked(n, &body)?;
             let line = self.trace(n, trace)?;

@@ -92,9 +92,9 @@ impl Tx<'_> {
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
-        let cards: Vec<CardRef> =
-            line.cards.iter().map(|(id, hash)| CardRef { id: *id, hash: hash.clone() }).collect();
-        let persona = line.persona.as_ref().map(|(id, hash)| persona_to_text(&PersonaRef { id: *id, hash: hash.clone() }));
+        let cards: Vec<CardRef> = line.cards.iter().map(|(id, hash)| CardRef { id: *id, hash: hash.clone() }).collect();
+        let persona =
+            line.persona.as_ref().map(|(id, hash)| persona_to_text(&PersonaRef { id: *id, hash: hash.clone() }));
         let row = SessionRow {
             n,
             id: line.id.as_bytes().to_vec(),

@@ -303,7 +303,11 @@ impl Check {
             return Err(format!("the node {missing} stands in the log and nowhere else"));
         }
         if self.session.nodes != u64::try_from(self.order.len()).unwrap_or(u64::MAX) {
-            return Err(format!("there are {} nodes, and the session speaks of {}", self.order.len(), self.session.nodes));
+            return Err(format!(
+                "there are {} nodes, and the session speaks of {}",
+                self.order.len(),
+                self.session.nodes
+            ));
         }
         let counts = counts(&self.mirror);
         Ok(Checked { session: self.session, nodes: self.order, counts })

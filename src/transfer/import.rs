@@ -104,13 +104,7 @@ pub async fn discard(store: &Store) -> Result<(), StoreError> {
 }
 
 /// The ids of a file where nobody has them, new ones otherwise.
-async fn names(
-    store: &Store,
-    checked: &Checked,
-    owner: UserId,
-    ids: &Ids,
-    at: Time,
-) -> Result<Names, ImportError> {
+async fn names(store: &Store, checked: &Checked, owner: UserId, ids: &Ids, at: Time) -> Result<Names, ImportError> {
     let session = checked.session.id;
     for some in checked.nodes.chunks(PIECE) {
         let some = some.to_vec();

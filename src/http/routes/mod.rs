@@ -16,6 +16,7 @@ pub mod plugins;
 pub mod search;
 pub mod sessions;
 pub mod states;
+pub mod transfers;
 pub mod trash;
 pub mod tree;
 pub mod turns;

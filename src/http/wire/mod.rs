@@ -9,6 +9,7 @@ pub mod cards;
 pub mod events;
 pub mod host;
 pub mod ids;
+pub mod jobs;
 pub mod messages;
 pub mod node;
 pub mod search;
