@@ -1,24 +1,10 @@
 // The page against the real server: the tree, the library, and what everybody needs, in Chromium.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, bleed, browser, chat, clotho, composer, focused, last, line, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import { REFUSED, bleed, browser, chat, check, clotho, composer, focused, grown, last, line, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 
 describe("the tree", () => {
-  /** You -> reply -> You -> reply, by the server alone. */
-  async function grown(end = "Masts in the dusk.") {
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
-    const ids = [];
-    for (const [role, content] of [["user", "To the north."], ["assistant", "Snow."], ["user", "To the harbour."], ["assistant", end]]) {
-      const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
-      ids.push((parentId = node.id));
-    }
-    return { path, ids };
-  }
-
   /** Two tabs of one reader that show the same story. @param {string} path */
   async function twoTabs(path) {
     const { page, close } = await reader(browser);
@@ -326,15 +312,6 @@ describe("the library", () => {
 });
 
 describe("for everybody", () => {
-  const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-  /** @param {import("playwright-core").Page} page */
-  async function check(page, where) {
-    await page.evaluate(await axe);
-    const { violations } = await page.evaluate(() => /** @type {any} */ (window).axe.run());
-    assert.deepEqual(violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`), []);
-  }
-
   for (const colorScheme of ["light", "dark"]) {
     test(`axe finds nothing, ${colorScheme}`, async () => {
       const { page, close } = await reader(browser, { colorScheme });

@@ -10,6 +10,7 @@ import { shown } from "../tree/line.js";
 /**
  * @typedef {object} Context
  * @property {ChatNode | null} node the message the command is for: the focused one, or the one whose button was used
+ * @property {string} [key] which of its keys was pressed
  *
  * @typedef {object} Command
  * @property {string} id
@@ -19,6 +20,8 @@ import { shown } from "../tree/line.js";
  * @property {"page" | "message"} scope keys of message commands work while a message is focused
  * @property {(context: Context) => boolean} [enabled]
  * @property {(context: Context) => boolean} [waits] it cannot run, but soon can again: its button stays, dimmed
+ * @property {boolean} [leavesTyping] its keys mean something else in a field, and there they keep that meaning
+ * @property {Key} [words] other words that it is looked for by
  * @property {(context: Context) => unknown} run
  */
 
@@ -50,16 +53,16 @@ export function isWaiting(id, node = null) {
   return command(id).waits?.({ node }) ?? false;
 }
 
-/** @param {string} id @param {ChatNode | null} [node] */
-export function run(id, node = null) {
-  if (canRun(id, node)) void perform(command(id), node);
+/** @param {string} id @param {ChatNode | null} [node] @param {string} [key] */
+export function run(id, node = null, key = "") {
+  if (canRun(id, node)) void perform(command(id), { node, key });
 }
 
-/** Runs a command. Who used a button that is no longer there finds the message it belonged to, or the field. @param {Command} what @param {ChatNode | null} node */
-async function perform(what, node) {
-  const place = focusedMessage() ?? node?.id;
+/** Runs a command. Who used a button that is no longer there finds the message it belonged to, or the field. @param {Command} what @param {Context} context */
+async function perform(what, context) {
+  const place = focusedMessage() ?? context.node?.id;
   const hadFocus = !isFocusLost();
-  await what.run({ node });
+  await what.run(context);
   await drawn();
   if (!hadFocus || !isFocusLost()) return;
   if (place && shown.peek().includes(place)) focusOn(place);
@@ -73,12 +76,12 @@ async function perform(what, node) {
  */
 export function runKeys(event, node) {
   if (event.isComposing || event.defaultPrevented) return;
-  for (const { id, keys = [], scope } of commands.values()) {
+  for (const { id, keys = [], scope, leavesTyping } of commands.values()) {
     const hit = keys.find((shortcut) => pressed(event, shortcut));
     if (!hit || (scope === "message" && !node)) continue;
-    if (isTyping(event.target) && !hit.startsWith("mod+") && hit !== "Escape") continue;
+    if (isTyping(event.target) && (leavesTyping || (!hit.startsWith("mod+") && hit !== "Escape"))) continue;
     if (!canRun(id, node)) continue;
     event.preventDefault();
-    return run(id, node);
+    return run(id, node, hit);
   }
 }

@@ -3,7 +3,7 @@ import { t } from "../lib/i18n.js";
 import { hintSeen, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
-import { placeAmongSiblings } from "../tree/line.js";
+import { isLinear, placeAmongSiblings } from "../tree/line.js";
 import { register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
 import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.js";
@@ -118,7 +118,7 @@ async function settleHere() {
 }
 
 /** @param {ChatNode | null} node */
-const inLine = (node) => node !== null && node.status === "complete" && story.peek.peek() === null;
+const inLine = (node) => node !== null && node.status === "complete" && story.peek.peek() === null && !isLinear.value;
 
 register({
   id: "message.previous",
@@ -126,7 +126,7 @@ register({
   icon: "left",
   scope: "message",
   keys: ["alt+ArrowLeft"],
-  enabled: ({ node }) => node !== null && placeAmongSiblings(node).previous !== null,
+  enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).previous !== null,
   run: ({ node }) => node && toSibling(node, "previous"),
 });
 
@@ -136,7 +136,7 @@ register({
   icon: "right",
   scope: "message",
   keys: ["alt+ArrowRight"],
-  enabled: ({ node }) => node !== null && placeAmongSiblings(node).next !== null,
+  enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).next !== null,
   run: ({ node }) => node && toSibling(node, "next"),
 });
 

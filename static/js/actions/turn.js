@@ -6,7 +6,7 @@ import { recall, remember } from "../lib/storage.js";
 import { hint, hintSeen, offerHint, passHint, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
-import { tail, writing } from "../tree/line.js";
+import { isLinear, tail, writing } from "../tree/line.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { readingEnds, refresh, sid, visit } from "./follow.js";
@@ -141,17 +141,11 @@ export async function edit(node, content, carry) {
 /** The text as a reader sees it: what others wrote without its machine parts, one's own as it was typed. @param {ChatNode | null} node */
 const textOf = (node) => (node?.role === "user" ? node.content : (node?.display ?? node?.content ?? ""));
 
-/** Whether a model reads the story; a plugin that narrates does not read what was said. */
-const isRead = () => !story.session.value?.model?.startsWith("plugin:");
-
-/** Whether later replies are asked for with this message. @param {ChatNode} node @param {boolean} isEnabled */
-async function setEnabled(node, isEnabled) {
-  await attempt(() => api.setState(sid(), node.id, isEnabled));
-  await refresh();
-}
-
 /** @param {ChatNode | null} node */
 const free = (node) => node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
+
+/** Where only one line is shown, another reply takes the place of the last one. @param {ChatNode | null} node */
+const mayBranch = (node) => !isLinear.value || tail.value?.id === node?.id;
 
 /** Another reply is asked for, and is not yet on screen. */
 const isAsking = () => story.asking.value && !writing.value;
@@ -165,7 +159,7 @@ register({
   icon: "reroll",
   scope: "message",
   keys: ["r"],
-  enabled: ({ node }) => free(node) && isReply(node),
+  enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node),
   waits: ({ node }) => isAsking() && isReply(node),
   run: ({ node }) => node && reroll(node),
 });
@@ -200,26 +194,6 @@ register({
   run: async ({ node }) => {
     if (await copyText(textOf(node))) tell({ tone: "quiet", text: t("notice.copied") });
   },
-});
-
-register({
-  id: "message.leaveOut",
-  label: "command.leaveOut",
-  icon: "eyeOff",
-  scope: "message",
-  keys: ["x"],
-  enabled: ({ node }) => node?.status === "complete" && node.isEnabled !== false && story.peek.peek() === null && isRead(),
-  run: ({ node }) => node && setEnabled(node, false),
-});
-
-register({
-  id: "message.putBack",
-  label: "command.putBack",
-  icon: "eye",
-  scope: "message",
-  keys: ["x"],
-  enabled: ({ node }) => node?.isEnabled === false && story.peek.peek() === null,
-  run: ({ node }) => node && setEnabled(node, true),
 });
 
 register({

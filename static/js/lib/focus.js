@@ -9,6 +9,18 @@ export function messageOf(element) {
 /** The message that has the focus, itself or in one of its buttons. */
 export const focusedMessage = () => messageOf(document.activeElement);
 
+/** @param {string | null} id */
+const articleOf = (id) => /** @type {HTMLElement | null} */ (id && document.querySelector(`[data-node="${CSS.escape(id)}"]`));
+
+/** @param {string | null} id */
+export const focusMessage = (id) => articleOf(id)?.focus({ preventScroll: true });
+
+/** Opens the menu of a message, as a click on its button does. @param {string} id */
+export function openMenu(id) {
+  focusMessage(id);
+  /** @type {HTMLElement | null | undefined} */ (articleOf(id)?.querySelector(".more"))?.click();
+}
+
 /** Whether what had the focus is gone. */
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
 

@@ -2,7 +2,8 @@
 import { signal } from "../../vendor/preact.js";
 import en from "./strings/en.js";
 
-/** @typedef {keyof typeof en} Key */
+/** @import story from "./strings/en-story.js" */
+/** @typedef {keyof typeof en | keyof typeof story} Key */
 /** @typedef {"en" | "zh"} Locale */
 
 export const LOCALES = /** @type {const} */ ({ en: "English", zh: "中文" });
@@ -10,15 +11,19 @@ export const LOCALES = /** @type {const} */ ({ en: "English", zh: "中文" });
 /** The language on screen. Reading it in a view makes the view follow the switch. */
 export const locale = signal(/** @type {Locale} */ ("en"));
 
-/** @type {Record<Key, string>} */
-let words = en;
+const english = /** @type {Record<Key, string>} */ ({ ...en });
+
+/** Adds the words of what is loaded after the first page. @param {Partial<Record<Key, string>>} more */
+export const addEnglish = (more) => Object.assign(english, more);
+
+let words = english;
 
 /** What the server says, by code, in a language that the server does not speak. @type {Record<string, string>} */
 let servers = {};
 
 /** @param {Locale} next */
 export async function setLocale(next) {
-  ({ default: words, servers } = next === "zh" ? await import("./strings/zh.js") : { default: en, servers: {} });
+  ({ default: words, servers } = next === "zh" ? await import("./strings/zh.js") : { default: english, servers: {} });
   locale.value = next;
   document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
 }
@@ -36,7 +41,7 @@ export function chooseLocale(wanted) {
  */
 export function t(key, vars = {}) {
   const language = locale.value;
-  const [one = key, many] = words[key].split("|");
+  const [one = key, many] = (words[key] ?? "").split("|");
   const form = many && new Intl.PluralRules(language).select(Number(vars["n"])) !== "one" ? many : one;
   return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }

@@ -21,6 +21,7 @@ export interface ChatNode {
   reasoning?: string | null;
   status: "generating" | "complete" | "error";
   isEnabled?: boolean;
+  effects?: "on" | "muted";
   notes?: { plugin: string; text: string }[];
   problems?: Problem[];
   timestamp: string;
@@ -36,6 +37,15 @@ export interface NodeMetadata {
   isTruncated?: boolean | null;
   finishReason?: string | null;
   error?: { code: string; message: string; hint?: string | null } | string | null;
+  rating?: number | null;
+}
+
+/** How a node stands: whether its text and what it does to the world count, and its stars. */
+export interface NodeState {
+  id?: Id;
+  isEnabled?: boolean;
+  effects?: "on" | "muted";
+  rating?: number | null;
 }
 
 export interface QuickReply {
@@ -69,6 +79,7 @@ export interface Session {
   rootNodeId: Id;
   activeLeafId: Id;
   op: number;
+  mode?: "tree" | "linear";
   model?: string | null;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
@@ -309,7 +320,7 @@ export type Frame =
     }
   | { type: "node.progress"; id: Id; phase: NodeMetadata["phase"]; queuePosition?: number }
   | { type: "node.completed"; op?: number; node: ChatNode }
-  | { type: "node.state.updated"; op?: number; id?: Id; ids?: Id[]; isEnabled?: boolean; effects?: string; nodes?: { id: Id; isEnabled: boolean }[] }
+  | ({ type: "node.state.updated"; op?: number; ids?: Id[]; nodes?: NodeState[] } & NodeState)
   | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
   | { type: "tree.changed"; op?: number }
   | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }

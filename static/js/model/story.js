@@ -2,7 +2,7 @@
 import { batch, signal } from "../../vendor/preact.js";
 import { addPiece, endAllStreams, endStream, streamOf } from "./stream.js";
 
-/** @import { ChatNode, Frame, Id, Problem, Projection, QuickReply, Session, SlashCommand, Started } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame, Id, NodeState, Problem, Projection, QuickReply, Session, SlashCommand, Started } from "../lib/wire.d.ts" */
 /** @import { Signal } from "../../vendor/preact.js" */
 /** @import { Loading } from "./library.js" */
 /** @import { ApiError } from "../net/api.js" */
@@ -321,8 +321,7 @@ export function applyFrame(frame) {
       putNode(frame.node);
       return { refresh: true, finished: frame.node };
     case "node.state.updated":
-      if (frame.nodes) for (const state of frame.nodes) setEnabled(state.id, state.isEnabled);
-      else for (const id of frame.ids ?? [frame.id ?? ""]) setEnabled(id, frame.isEnabled);
+      for (const state of frame.nodes ?? [frame]) putState(state);
       return {};
     case "hello":
     case "head.moved":
@@ -387,10 +386,12 @@ function progressed(frame) {
   return {};
 }
 
-/** @param {Id} id @param {boolean | undefined} isEnabled */
-function setEnabled(id, isEnabled) {
-  const node = peekNode(id);
-  if (node && isEnabled !== undefined) putNode({ ...node, isEnabled });
+/** @param {NodeState} state */
+export function putState({ id, isEnabled, effects, rating }) {
+  const node = peekNode(id ?? null);
+  if (!node) return;
+  const metadata = rating === undefined ? node.metadata : { ...node.metadata, rating };
+  putNode({ ...node, ...(isEnabled !== undefined && { isEnabled }), ...(effects && { effects }), ...(metadata && { metadata }) });
 }
 
 /** Nodes that are being written, as far as the page knows. @returns {ChatNode[]} */

@@ -111,7 +111,7 @@ export const session = (sid) => call("GET", `/api/sessions/${sid}`);
 /** @param {Wire.NewSession} wanted @returns {Promise<Wire.Session>} */
 export const createSession = (wanted) => call("POST", "/api/sessions", wanted);
 
-/** @param {Wire.Id} sid @param {{title?: string, model?: string}} changes @returns {Promise<Wire.Session>} */
+/** @param {Wire.Id} sid @param {{title?: string, model?: string, mode?: "tree" | "linear"}} changes @returns {Promise<Wire.Session>} */
 export const changeSession = (sid, changes) => call("PATCH", `/api/sessions/${sid}`, changes);
 
 /** @param {Wire.Id} sid */
@@ -151,8 +151,8 @@ export const edit = (sid, nid, edit) => call("POST", `${node(sid, nid)}/edit`, e
 /** @param {Wire.Id} sid @param {Wire.Id} nid */
 export const cancel = (sid, nid) => call("POST", `${node(sid, nid)}/cancel`, {});
 
-/** @param {Wire.Id} sid @param {Wire.Id} nid @param {boolean} isEnabled whether later prompts have it */
-export const setState = (sid, nid, isEnabled) => call("PUT", `${node(sid, nid)}/state`, { isEnabled });
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {Omit<Wire.NodeState, "id">} state */
+export const setState = (sid, nid, state) => call("PUT", `${node(sid, nid)}/state`, state);
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.ChatNode[]>} all versions of a node, in the order in which they came */
 export const versions = async (sid, nid) => items(await call("GET", `${node(sid, nid)}/alternatives`));

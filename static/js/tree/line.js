@@ -1,8 +1,11 @@
 // Readings of the tree that the views need: what is on screen, who stands beside whom. Nothing here changes anything.
 import { computed } from "../../vendor/preact.js";
-import { byHand, familyOf, head, line, nodeOf, ownerOf, peek, peekNode, watched } from "../model/story.js";
+import { byHand, familyOf, head, line, nodeOf, ownerOf, peek, peekNode, session, watched } from "../model/story.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+
+/** Whether the story is shown as one line: nothing says then that there are others. */
+export const isLinear = computed(() => session.value?.mode === "linear");
 
 /** The ids on screen: the line, with the watched generation after its parent or in the place of its sibling. */
 export const shown = computed(() => {

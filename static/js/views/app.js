@@ -16,6 +16,7 @@ import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
 const story = () => import("./story.js");
 const dialogs = () => import("./dialogs.js");
 const Story = later(() => story().then((module) => module.Story), 6);
+const StoryMenu = later(() => story().then((module) => module.StoryMenu), 0);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /** Loads what the next click needs. */
@@ -48,7 +49,7 @@ function MenuItems() {
   const inStory = route.value.page === "story" && session.value !== null;
   const choice = (/** @type {boolean} */ on, /** @type {string} */ label, /** @type {() => unknown} */ act) =>
     html`<button type="button" aria-pressed=${on} onClick=${act}>${icon("check")}${label}</button>`;
-  return html`${inStory && html`${h(CommandButton, { id: "session.model", wide: true })}${h(CommandButton, { id: "session.rename", wide: true })}${h(CommandButton, { id: "session.delete", wide: true })}<hr />`}
+  return html`${inStory && html`${h(CommandButton, { id: "session.model", wide: true })}${h(CommandButton, { id: "session.rename", wide: true })}${h(CommandButton, { id: "session.delete", wide: true })}${h(StoryMenu, {})}<hr />`}
     ${/** @type {Locale[]} */ (Object.keys(LOCALES)).map((l) => choice(locale.value === l, LOCALES[l], () => speakIn(l)))}<hr />
     ${/** @type {Theme[]} */ (["auto", "light", "dark"]).map((look) => choice(theme.value === look, t(/** @type {Key} */ (`theme.${look}`)), () => setTheme(look)))}<hr />
     ${h(CommandButton, { id: "page.palette", wide: true })}`;

@@ -8,7 +8,7 @@ import { arrive, navigate } from "../actions/travel.js";
 import { t } from "../lib/i18n.js";
 import { hint, hintFits, hintSeen, route } from "../model/page.js";
 import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
-import { beforeTurn, shown, tail, writing } from "../tree/line.js";
+import { beforeTurn, isLinear, shown, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
@@ -191,7 +191,7 @@ function PeekBar() {
 
 function HintLine() {
   const which = hint.value;
-  if (which === null || writing.value || peek.value !== null) return null;
+  if (which === null || writing.value || peek.value !== null || isLinear.value) return null;
   const last = tail.value;
   if (!hintFits(last?.id)) return null;
   const before = which === "hint.goBack" ? nodeOf(beforeTurn.value) : null;

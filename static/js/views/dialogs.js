@@ -1,7 +1,8 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
 import { h, html, useRef } from "../../vendor/preact.js";
 import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.js";
-import { t } from "../lib/i18n.js";
+import { addEnglish, t } from "../lib/i18n.js";
+import words from "../lib/strings/en-story.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
 import { Search } from "./search.js";
@@ -10,6 +11,8 @@ import { Modal, Waiting, later } from "./parts.js";
 
 /** @import { PluginInfo } from "../lib/wire.d.ts" */
 /** @import { Dialog } from "../model/page.js" */
+
+addEnglish(words);
 
 /** @param {{open: Dialog}} props */
 export function OpenDialog({ open }) {

@@ -9,8 +9,9 @@ import { sentence } from "../lib/text.js";
 import { characterById } from "../model/library.js";
 import { editInPlace, editing, focusOn, nodeOf } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
-import { placeAmongSiblings, wentOnFrom } from "../tree/line.js";
+import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { TurnChanges } from "./changes.js";
+import { MessageMenu, Stars } from "./message-menu.js";
 import { Avatar, CommandButton, ProblemLine, icon } from "./parts.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
@@ -22,16 +23,21 @@ export function Message({ id, last }) {
   if (!node) return null;
   const name = nameOf(node);
   const touched = (/** @type {TouchEvent} */ event) => swiped(node, swipe.current, event);
-  return html`<li class=${`message ${node.role} ${node.status} ${node.isEnabled === false ? "disabled" : ""} ${last ? "last" : ""}`}>
+  // A linear session shows what it has as one line, whatever the tree says of it.
+  const isLeftOut = node.isEnabled === false && !isLinear.value;
+  return html`<li class=${`message ${node.role} ${node.status} ${isLeftOut ? "disabled" : ""} ${last ? "last" : ""}`}>
     <article data-node=${id} tabindex=${last ? 0 : -1} aria-label=${t("message.by", { name, time: clock(node.timestamp) })}
       aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
       ${h(Avatar, { name, src: characterById(node.characterId ?? "")?.avatar })}
       <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
-        ${node.isEnabled === false && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}</header>
+        ${h(Stars, { node })}
+        ${isLeftOut && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}
+        ${node.effects === "muted" && !isLinear.value && html`<span class="left-out">${icon("worldOff")}${t("message.muted")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
       ${node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
-        ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}</div></footer>
+        ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}
+        ${node.status !== "generating" && h(MessageMenu, { node })}</div></footer>
     </article></li>`;
 }
 
@@ -141,7 +147,7 @@ function SiblingSwitch({ node }) {
     if (count > 1 && count <= MOST_DOTS) void readVersions(node).then(() => (read.value += 1));
   }, [node.id, count]);
   void read.value;
-  if (count < 2) return null;
+  if (count < 2 || isLinear.value) return null;
   const followed = wentOnFrom(node);
   const place = [t("siblings.place", { i: index + 1, n: count }), followed[index] ? "" : t("siblings.candidate")].filter(Boolean).join(", ");
   const arrow = (/** @type {"previous" | "next"} */ which, /** @type {string} */ symbol, /** @type {boolean} */ can) =>
@@ -161,7 +167,7 @@ function swiped(node, from, event) {
   if (!touch) return;
   const [dx, dy] = [touch.clientX - from.x, touch.clientY - from.y];
   if (event.type === "touchstart") Object.assign(from, { x: touch.clientX, y: touch.clientY });
-  else if (Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy)) void toSibling(node, dx > 0 ? "previous" : "next");
+  else if (!isLinear.peek() && Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy)) void toSibling(node, dx > 0 ? "previous" : "next");
 }
 
 // Editing
@@ -169,7 +175,8 @@ function swiped(node, from, event) {
 /** @param {{node: ChatNode, last: boolean}} props */
 function EditForm({ node, last }) {
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const carry = useSignal(false);
+  // On a single line, what follows stays.
+  const carry = useSignal(isLinear.peek() && !last);
   const busy = useSignal(false);
   useLayoutEffect(() => {
     field.current?.focus();
@@ -195,7 +202,7 @@ function EditForm({ node, last }) {
   const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
   return html`<form class="edit" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void save())}>
     <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} defaultValue=${node.content}></textarea>
-    ${!last && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
+    ${!last && !isLinear.value && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
       <span>${t("edit.carry")}<small>${t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small></span></label>`}
     <div class="actions"><button type="button" onClick=${leave}>${t("cancel")}</button>
       <button class="primary" disabled=${busy.value}>${t(saves)}</button></div></form>`;

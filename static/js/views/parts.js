@@ -1,7 +1,7 @@
 // Small pieces that every view uses: icons, buttons of commands, avatars, menus, dialogs.
-import { h, html, signal, useEffect, useRef } from "../../vendor/preact.js";
+import { h, html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, command, isWaiting, run } from "../actions/commands.js";
-import { isFocusLost } from "../lib/focus.js";
+import { focusMessage, isFocusLost, messageOf } from "../lib/focus.js";
 import { t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
 import { initial, sentence } from "../lib/text.js";
@@ -44,19 +44,56 @@ export function Avatar({ name, src = null }) {
 
 let menus = 0;
 
-/** A button that opens a small menu. @param {{label: string, children?: ComponentChildren}} props */
-export function Menu({ label, children }) {
+/**
+ * A button that opens a small menu; what is in it is drawn while it is open.
+ * @param {{label: string, symbol?: string, class?: string, children?: ComponentChildren}} props
+ */
+export function Menu({ label, symbol = "menu", class: look = "", children }) {
   const id = useRef(`menu-${++menus}`).current;
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
-  const place = (/** @type {MouseEvent} */ event) => {
-    const button = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
-    const style = /** @type {HTMLElement} */ (ref.current).style;
-    style.top = `${button.bottom + 4}px`;
-    style.right = `${Math.max(8, innerWidth - button.right)}px`;
+  const open = useSignal(false);
+  const isOpen = open.value;
+  useLayoutEffect(() => {
+    if (!isOpen || !ref.current) return;
+    putBeside(ref.current, /** @type {HTMLElement} */ (ref.current.previousElementSibling).getBoundingClientRect());
+    ref.current.querySelector("button")?.focus();
+  }, [isOpen]);
+  // What is in it comes before it is seen and goes after it has given the focus back.
+  const turn = (/** @type {ToggleEvent} */ event) => {
+    if ((event.type === "beforetoggle") === (event.newState === "open")) open.value = event.newState === "open";
+    if (!open.peek() && isFocusLost()) focusMessage(messageOf(ref.current));
   };
   const close = () => ref.current?.hidePopover();
-  return html`<button type="button" class="round" aria-label=${label} title=${label} popovertarget=${id} onClick=${place}>${icon("menu")}</button>
-    <div id=${id} ref=${ref} class="menu" popover="auto" onClick=${close}>${children}</div>`;
+  // By hand, so that it is filled and in its place before it is first seen; the attribute says whose menu it is.
+  const show = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    ref.current?.togglePopover();
+  };
+  return html`<button type="button" class=${`round ${look}`} aria-label=${label} title=${label} popovertarget=${id} onClick=${show}>${icon(symbol)}</button>
+    <div id=${id} ref=${ref} class="menu" popover="auto" onBeforeToggle=${turn} onToggle=${turn} onClick=${close} onKeyDown=${walkMenu}>${isOpen && children}</div>`;
+}
+
+const GAP = 4;
+const EDGE = 8;
+
+/** Below what opened it, or above where there is no room; never over an edge of the window. @param {HTMLElement} menu @param {DOMRect} opener */
+function putBeside(menu, opener) {
+  const { offsetHeight: tall, offsetWidth: wide, style } = menu;
+  const fits = opener.bottom + GAP + tall <= innerHeight - EDGE;
+  const top = fits ? opener.bottom + GAP : Math.max(EDGE, opener.top - GAP - tall);
+  style.top = `${Math.min(top, Math.max(EDGE, innerHeight - tall - EDGE))}px`;
+  style.left = `${Math.max(EDGE, Math.min(opener.left, innerWidth - wide - EDGE))}px`;
+}
+
+/** @param {KeyboardEvent} event */
+function walkMenu(event) {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (!step) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const all = [.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll("button")];
+  const at = all.findIndex((button) => button === document.activeElement);
+  all[(at + step + all.length) % all.length]?.focus();
 }
 
 /** A modal dialog; Escape, the cross and a click beside it close it. @param {{title: string, class?: string, children?: ComponentChildren}} props */
@@ -72,7 +109,10 @@ export function Modal({ title, class: look = "", children }) {
     return () => {
       box?.close();
       // The browser gives the focus back to what had it only when it closes the dialog itself.
-      if (from instanceof HTMLElement && (isFocusLost() || box?.contains(document.activeElement))) from.focus({ preventScroll: true });
+      if (!(from instanceof HTMLElement) || !(isFocusLost() || box?.contains(document.activeElement))) return;
+      from.focus({ preventScroll: true });
+      // The tools of a message hide without the focus, and what is hidden cannot take it.
+      if (isFocusLost()) focusMessage(messageOf(from));
     };
   }, []);
   const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && close();

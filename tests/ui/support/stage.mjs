@@ -1,5 +1,7 @@
 // What every file of browser tests begins with: a server, a model and a browser; and what a reader sees and does.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { after, afterEach, before } from "node:test";
 import { closePages, launch, limitRun, until } from "./browser.mjs";
 import { startClotho, startModel } from "./server.mjs";
@@ -109,3 +111,42 @@ export async function bleed(page) {
   }
   assert.fail("thirty rolls and not a scratch");
 }
+
+/** You -> reply -> You -> reply, by the server alone. */
+export async function grown(end = "Masts in the dusk.") {
+  const path = await newStory();
+  let parentId = (await session(path)).activeLeafId;
+  const ids = [];
+  for (const [role, content] of [["user", "To the north."], ["assistant", "Snow."], ["user", "To the harbour."], ["assistant", end]]) {
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
+    ids.push((parentId = node.id));
+  }
+  return { path, ids };
+}
+
+// For everybody
+
+const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Sees that everybody can use what is on screen. @param {import("playwright-core").Page} page @param {string} where */
+export async function check(page, where) {
+  await page.evaluate(await axe);
+  const { violations } = await page.evaluate(() => /** @type {any} */ (window).axe.run());
+  assert.deepEqual(violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`), []);
+}
+
+/** Chooses from the menu of a message. */
+export async function choose(page, message, name) {
+  await message.locator("article").focus();
+  await tool(message, "More").click();
+  await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
+}
+
+/** Chooses from the menu of the page. @param {import("playwright-core").Page} page */
+export async function chooseFromPage(page, name) {
+  await page.getByRole("button", { name: "Menu", exact: true }).click();
+  await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
+}
+
+/** A message on screen, by its id. @param {import("playwright-core").Page} page */
+export const messageOf = (page, id) => page.locator(`.message:has([data-node="${id}"])`);

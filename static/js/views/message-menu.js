@@ -1,0 +1,36 @@
+// The menu of a message: what is done with it more seldom than its buttons say.
+import { h, html } from "../../vendor/preact.js";
+import { canRun } from "../actions/commands.js";
+import { rate } from "../actions/arrange.js";
+import { t } from "../lib/i18n.js";
+import { CommandButton, Menu, icon } from "./parts.js";
+
+/** @import { ChatNode } from "../lib/wire.d.ts" */
+
+const ITEMS = ["message.setCurrent", "message.mute", "message.unmute", "message.link"];
+const MOST_STARS = 5;
+
+/** @param {{node: ChatNode}} props */
+export const MessageMenu = ({ node }) =>
+  h(Menu, { label: t("command.menu"), symbol: "more", class: "more" }, h(Items, { node }));
+
+/** @param {{node: ChatNode}} props */
+function Items({ node }) {
+  return html`${canRun("message.rate", node) && html`${h(StarRow, { node })}<hr />`}
+    ${ITEMS.map((id) => h(CommandButton, { key: id, id, node, wide: true }))}`;
+}
+
+/** @param {{node: ChatNode}} props */
+function StarRow({ node }) {
+  const has = node.metadata?.rating ?? 0;
+  return html`<div class="stars" role="group" aria-label=${t("rating.label")}>${Array.from({ length: MOST_STARS }, (_, i) => {
+    const name = t(i + 1 === has ? "rating.takeBack" : "rating.stars", { n: i + 1 });
+    return html`<button key=${i} type="button" class=${i < has ? "given" : ""} aria-pressed=${i + 1 === has} aria-label=${name} title=${name} onClick=${() => rate(node, i + 1)}>${icon("star")}</button>`;
+  })}</div>`;
+}
+
+/** The stars that a message has. @param {{node: ChatNode}} props */
+export function Stars({ node }) {
+  const has = node.metadata?.rating ?? 0;
+  return has === 0 ? null : html`<span class="given-stars" role="img" aria-label=${t("rating.has", { n: has })} title=${t("rating.has", { n: has })}>${"★".repeat(has)}<i>${"★".repeat(MOST_STARS - has)}</i></span>`;
+}
