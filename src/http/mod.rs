@@ -49,9 +49,10 @@ pub fn table() -> Vec<Entry> {
     [
         group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
         group("Characters and personas", cards()),
+        // Before the sessions: a path that is a word comes before the one that takes any.
+        group("Out and in", transfers()),
         group("Sessions", stories()),
         group("The trash", trash()),
-        group("Out and in", transfers()),
         group("The tree", reading()),
         group("Writing", writing()),
         group("Search, plugins, models", offers()),

@@ -51,11 +51,14 @@ async fn every_read_answers_as_documented() {
     let said = play.say("/roll 2d6").await;
     let character = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
     let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
+    let file = super::transfers::exported(&play.app, &play.sid).await.body;
+    let job = id(&super::transfers::sent(&play.app, &file).await);
     let part = |part: &str| match part {
         "{sid}" => play.sid.clone(),
         "{nid}" => said.reply.clone(),
         "{cid}" => character.clone(),
         "{pid}" => persona.clone(),
+        "{jid}" => job.clone(),
         "{plugin}" => "combat".to_owned(),
         other => other.to_owned(),
     };

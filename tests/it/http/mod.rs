@@ -5,7 +5,7 @@
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
 //! `views` (the faces of a tree), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again`
 //! (the same request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself
-//! offers), `trash` (what was deleted), `waiting` (replies whose turn has not come), `whole` (one story from beginning to
+//! offers), `trash` (what was deleted), `waiting` (replies whose turn has not come), `transfers` (sessions out and in), `whole` (one story from beginning to
 //! end). [`play::Play`] is a session in few
 //! words. Every answer is held to the document by the client itself.
 
@@ -24,6 +24,7 @@ mod owners;
 mod play;
 mod refusals;
 mod sockets;
+mod transfers;
 mod trash;
 mod views;
 mod waiting;

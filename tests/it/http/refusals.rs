@@ -21,7 +21,8 @@ impl House {
         let (session, line) = app.line(2).await;
         let character = session["characterIds"][0].as_str().unwrap().to_owned();
         let persona = id(&app.post("/api/personas", &json!({"name": "Ann"})).await);
-        let ids = [("sid", id(&session)), ("nid", line[1].clone()), ("cid", character), ("pid", persona)];
+        let job = app.inside().desk.expect(app.inside().owner).unwrap().to_string();
+        let ids = [("sid", id(&session)), ("nid", line[1].clone()), ("cid", character), ("pid", persona), ("jid", job)];
         Self { app, ids: ids.into_iter().collect() }
     }
 
@@ -39,9 +40,10 @@ impl House {
     }
 }
 
-/// The routes that take a body: all that write, but for those that only name what they are about.
+/// The routes that take JSON: all that write, but for those that only name what they are about, or take a file
+/// (`transfers.rs`).
 fn with_bodies() -> Vec<Entry> {
-    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore");
+    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || path.ends_with("/import");
     let takes = |entry: &Entry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
     clotho::http::table().into_iter().filter(takes).collect()
 }
@@ -286,7 +288,9 @@ async fn a_message_has_its_size() {
 async fn ids_that_are_no_ids_are_not_there() {
     let house = House::new().await;
     for entry in clotho::http::table() {
-        let Some(name) = ["{nid}", "{sid}", "{cid}", "{pid}"].into_iter().find(|name| entry.path.contains(name)) else {
+        let Some(name) =
+            ["{nid}", "{sid}", "{cid}", "{pid}", "{jid}"].into_iter().find(|name| entry.path.contains(name))
+        else {
             continue;
         };
         for odd in ["1", "x", "..%2f", "%00", "018F3E2A-0000-7000-8000-0000000000AA", "{id}"] {
