@@ -14,7 +14,7 @@
 //! 6. [`turn`], [`follow`], [`transfer`]: one journey; operations to the index and the live bus; sessions out and in
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
-//! 9. `cli`: serve, plugin
+//! 9. `cli`: serve, export, import, plugin
 //!
 //! `ARCHITECTURE.md` has the map and the way of a turn, `GLOSSARY.md` the words.
 

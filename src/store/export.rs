@@ -89,18 +89,17 @@ impl Snapshot {
     /// The database fails, a row is damaged, or `out` fails.
     pub fn export(&mut self, held: &Held, out: impl FnMut(&Line) -> io::Result<()>) -> Result<(), ExportError> {
         let rows = parents_first(&mut self.conn, held.n)?;
-        let mut export = Export { conn: &mut self.conn, held, out, told: HashSet::new() };
+        let (told, traced, waiting) = (HashSet::new(), HashSet::new(), HashMap::new());
+        let mut export = Export { conn: &mut self.conn, held, out, told, traced, waiting };
         export.session(rows.len())?;
         export.operations()?;
         for piece in rows.chunks(PIECE) {
             export.nodes(piece)?;
         }
-        let mut by_row = rows;
-        by_row.sort_unstable();
-        for piece in by_row.chunks(PIECE) {
+        for piece in rows.chunks(PIECE) {
             export.traces(piece)?;
         }
-        Ok(())
+        export.nothing_waits()
     }
 }
 
@@ -146,6 +145,10 @@ struct Export<'a, W> {
     out: W,
     /// The blobs that have been told.
     told: HashSet<(BlobKind, String)>,
+    /// The nodes whose traces have been told.
+    traced: HashSet<NodeId>,
+    /// Traces that come before the one they go on from, by that one's node: something was moved.
+    waiting: HashMap<NodeId, Vec<TraceLine>>,
 }
 
 impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
@@ -298,17 +301,37 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     fn traces(&mut self, piece: &[i64]) -> Result<(), ExportError> {
-        let of_piece = traces::table.filter(traces::node_n.eq_any(padded(piece))).order(traces::node_n);
-        let packed: Vec<(i64, Vec<u8>)> = prepared(of_piece.select((traces::node_n, traces::body))).load(self.conn)?;
-        for (n, body) in packed {
-            let trace = unpacked(n, &body)?;
-            let line = self.trace(n, trace)?;
-            for (_, hash) in &line.blocks {
-                self.blob(BlobKind::Block, hash)?;
+        let of_piece = traces::table.filter(traces::node_n.eq_any(padded(piece)));
+        let packed = prepared(of_piece.select((traces::node_n, traces::body)));
+        let packed: HashMap<i64, Vec<u8>> = packed.load::<(i64, Vec<u8>)>(self.conn)?.into_iter().collect();
+        for n in piece {
+            let Some(body) = packed.get(n) else { continue };
+            let line = self.trace(*n, unpacked(*n, body)?)?;
+            match line.history.base.filter(|base| !self.traced.contains(base)) {
+                Some(base) => self.waiting.entry(base).or_default().push(line),
+                None => self.tell_trace(line)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Tells a trace, and those that waited for it.
+    fn tell_trace(&mut self, line: TraceLine) -> Result<(), ExportError> {
+        let mut next = vec![line];
+        while let Some(line) = next.pop() {
+            line.blocks.iter().try_for_each(|(_, hash)| self.blob(BlobKind::Block, hash))?;
+            self.traced.insert(line.node);
+            next.extend(self.waiting.remove(&line.node).unwrap_or_default().into_iter().rev());
             self.line(&Line::Trace(Box::new(line)))?;
         }
         Ok(())
+    }
+
+    fn nothing_waits(&self) -> Result<(), ExportError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        Err(StoreError::Inconsistent { table: "traces", column: "body", row: 0 }.into())
     }
 
     fn trace(&mut self, n: i64, trace: super::traces::Unpacked) -> Result<TraceLine, ExportError> {

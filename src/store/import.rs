@@ -21,12 +21,10 @@ use super::held::Counts;
 use super::memory::Numbered;
 use super::overlay::may_be_set;
 use super::people::Card;
-use super::prepared::{insert, prepared, update};
+use super::prepared::{insert, update};
 use super::read::{Reader, any_node_row};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
-use super::tables::{
-    characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, traces,
-};
+use super::tables::{characters, deltas, nodes, operations, personas, sessions};
 use super::traces::{Unpacked, put_unpacked};
 use super::tx::Tx;
 
@@ -154,12 +152,11 @@ impl Tx<'_> {
             reasoning: line.reasoning.as_deref().filter(|_| !is_running),
             metadata: line.metadata.get().to_owned(),
         };
-        self.run_knowing(|conn, memory| {
-            insert::<NodeRow>(conn, &row)?;
-            insert::<NewText<'_>>(conn, &text)?;
-            memory.keep_node(&row);
-            Ok(row.parent_n.into_iter().for_each(|parent_n| memory.forget_children(parent_n)))
-        })?;
+        self.write_node(&row, &text)?;
+        self.memory.keep_node(&row);
+        if let Some(parent_n) = row.parent_n {
+            self.memory.forget_children(parent_n);
+        }
         for delta in &line.deltas {
             self.import_delta(row.n, delta.revision, delta.body.get())?;
         }
@@ -245,19 +242,17 @@ impl Tx<'_> {
 
     /// An entry of the log under a number that no follower of the log comes to: below zero.
     fn import_operation(&mut self, incoming: Incoming, line: &OperationLine) -> Result<(), StoreError> {
-        self.run(|conn| {
-            let lowest: Option<i64> = operations::table.select(diesel::dsl::min(operations::n)).get_result(conn)?;
-            let row = OperationRow {
-                n: lowest.unwrap_or(0).min(0) - 1,
-                session_n: incoming.n,
-                op: line.op,
-                step: line.step,
-                act: line.act.clone(),
-                actor: line.actor.map(|actor| actor.as_bytes().to_vec()),
-                at: line.at,
-                effects: line.effects.get().to_owned(),
-            };
-            Ok(insert::<OperationRow>(conn, &row)?)
+        let lowest: Option<i64> =
+            self.run(|conn| Ok(operations::table.select(diesel::dsl::min(operations::n)).get_result(conn)?))?;
+        self.write_operation(&OperationRow {
+            n: lowest.unwrap_or(0).min(0) - 1,
+            session_n: incoming.n,
+            op: line.op,
+            step: line.step,
+            act: line.act.clone(),
+            actor: line.actor.map(|actor| actor.as_bytes().to_vec()),
+            at: line.at,
+            effects: line.effects.get().to_owned(),
         })
     }
 
@@ -354,23 +349,18 @@ impl Tx<'_> {
         Ok(is_rest)
     }
 
-    /// Takes away a piece of what came in and never became whole; `false` when there is nothing left. Other blobs than
-    /// those that something still names go with the next collection.
+    /// Takes away a piece of what came in and never became whole; `false` when there is nothing left. Blobs that nothing
+    /// names stay.
     ///
     /// # Errors
     /// The database fails.
     pub fn discard_imports(&mut self) -> Result<bool, WriteError> {
-        let found = self.run(|conn| {
-            let broken = sessions::table.filter(sessions::root_n.eq(NO_ROOT)).select(sessions::n);
-            Ok(broken.get_result::<i64>(conn).optional()?)
-        })?;
-        let Some(session_n) = found else { return Ok(false) };
-        self.run_knowing(|conn, memory| {
-            // Their numbers are given to others now.
-            memory.forget();
-            take_away(conn, session_n)
-        })?;
-        Ok(true)
+        let broken = sessions::table.filter(sessions::root_n.eq(NO_ROOT)).select(sessions::n);
+        let Some(session_n) = self.run(|conn| Ok(broken.get_result::<i64>(conn).optional()?))? else {
+            return Ok(false);
+        };
+        self.memory.forget();
+        Ok(self.clear_unseen(session_n)? > 0)
     }
 }
 
@@ -378,23 +368,4 @@ impl Tx<'_> {
 fn card(conn: &mut Conn, hash: &str) -> Result<Map<String, Value>, StoreError> {
     let bad = |_| StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
     serde_json::from_slice(&blobs::by_hash(conn, hash)?).map_err(bad)
-}
-
-/// Takes away a piece of a session, or at last the session itself.
-fn take_away(conn: &mut Conn, session_n: i64) -> Result<(), StoreError> {
-    let of_session = nodes::table.filter(nodes::session_n.eq(session_n)).limit(PIECE).select(nodes::n);
-    let rows: Vec<i64> = prepared(of_session).load(conn)?;
-    if rows.is_empty() {
-        diesel::delete(operations::table.filter(operations::session_n.eq(session_n))).execute(conn)?;
-        diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
-        diesel::delete(sessions::table.find(session_n)).execute(conn)?;
-        return Ok(());
-    }
-    diesel::delete(texts::table.filter(texts::n.eq_any(&rows))).execute(conn)?;
-    diesel::delete(segments::table.filter(segments::node_n.eq_any(&rows))).execute(conn)?;
-    diesel::delete(deltas::table.filter(deltas::node_n.eq_any(&rows))).execute(conn)?;
-    diesel::delete(keyframes::table.filter(keyframes::node_n.eq_any(&rows))).execute(conn)?;
-    diesel::delete(traces::table.filter(traces::node_n.eq_any(&rows))).execute(conn)?;
-    diesel::delete(nodes::table.filter(nodes::n.eq_any(&rows))).execute(conn)?;
-    Ok(())
 }

@@ -260,12 +260,8 @@ impl<'a> Tx<'a> {
             reasoning: draft.reasoning.as_deref(),
             metadata: object_to_text(&draft.metadata),
         };
-        self.run_knowing(|conn, memory| {
-            insert::<NodeRow>(conn, &row)?;
-            insert::<NewText<'_>>(conn, &text)?;
-            memory.keep_new_node(&row);
-            Ok(())
-        })?;
+        self.write_node(&row, &text)?;
+        self.memory.keep_new_node(&row);
         self.write_delta(row.n, row.revision, &draft.delta)?;
         if draft.status == Status::Complete {
             self.go_on(edits, &row, &draft.delta)?;
@@ -316,6 +312,20 @@ impl<'a> Tx<'a> {
             revision: i32::from(!draft.delta.is_empty()),
             created: draft.created.0,
         })
+    }
+
+    /// Adds a node with its texts.
+    pub(super) fn write_node(&mut self, row: &NodeRow, text: &NewText<'_>) -> Result<(), StoreError> {
+        self.run(|conn| {
+            insert::<NodeRow>(conn, row)?;
+            insert::<NewText<'_>>(conn, text)?;
+            Ok(())
+        })
+    }
+
+    /// Adds an entry of the log.
+    pub(super) fn write_operation(&mut self, row: &OperationRow) -> Result<(), StoreError> {
+        self.run(|conn| Ok(insert::<OperationRow>(conn, row)?))
     }
 
     pub(super) fn write_delta(&mut self, node_n: i64, revision: i32, delta: &Delta) -> Result<(), StoreError> {
@@ -416,11 +426,12 @@ impl<'a> Tx<'a> {
         let (session_n, session) = (held.n, &held.session);
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let counts = held.counts;
-        let cursor = self.run_knowing(|conn, memory| {
+        let n = self.run_knowing(|conn, memory| {
             let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
-            let n = memory.next(Numbered::Operations, newest)?;
-            let row = OperationRow::new(n, session_n, &operation);
-            insert::<OperationRow>(conn, &row)?;
+            memory.next(Numbered::Operations, newest)
+        })?;
+        self.write_operation(&OperationRow::new(n, session_n, &operation))?;
+        self.run(|conn| {
             let places = (
                 sessions::op.eq(op),
                 sessions::head_n.eq(head_n),
@@ -432,12 +443,12 @@ impl<'a> Tx<'a> {
             );
             let own = sessions::n.eq(session_n).and(sessions::op.eq(op - 1));
             let changed = update(sessions::table, places, own).execute(conn)?;
-            if changed == 1 { Ok(n) } else { Err(StoreError::Database("the session's log forked".into())) }
+            if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log forked".into())) }
         })?;
         held.session.op = op;
         held.session.updated = operation.at;
         self.memory.session_went_on(held, &operation.effects);
-        self.published.push(Published { cursor, session: held.session.id, operation: Arc::new(operation) });
+        self.published.push(Published { cursor: n, session: held.session.id, operation: Arc::new(operation) });
         Ok(op)
     }
 

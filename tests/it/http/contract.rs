@@ -227,13 +227,18 @@ fn promised_names_stay() {
     }
 }
 
+/// Whether an address is all words: then it is its own, also where another with a name would fit.
+fn is_word(path: &str) -> bool {
+    !path.contains('{')
+}
+
 #[tokio::test]
 async fn other_methods_are_refused_with_those_that_fit() {
     let app = TestServer::start().await;
     for entry in clotho::http::table() {
         let own: Vec<String> = clotho::http::table()
             .iter()
-            .filter(|other| fits(other, entry.path))
+            .filter(|other| fits(other, entry.path) && is_word(other.path) == is_word(entry.path))
             .map(|other| other.method.to_string())
             .collect();
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
