@@ -16,6 +16,7 @@ use crate::config::{Config, ConfigError};
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
+use crate::night::Night;
 use crate::plugin::{Catalogue, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
@@ -44,6 +45,8 @@ pub struct App {
     pub catalogue: Arc<Catalogue>,
     /// The models.
     pub models: Arc<Models>,
+    /// What is done once a day.
+    pub night: Arc<Night>,
     /// The page.
     pub assets: Assets,
     /// Time.
@@ -98,7 +101,7 @@ impl App {
         let catalogue = Arc::new(catalogue(&config));
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
         may_start_with(&models, &config)?;
-        let (store, published) = open(&config).map_err(|(said, _)| said)?;
+        let (store, published) = open(&config)?;
         let live = Arc::new(Live::new(most(&config)));
         let needs = Needs {
             config: Arc::clone(&config),
@@ -130,6 +133,10 @@ impl App {
             follow::Indexing { index: Arc::clone(&search), hide_tags },
             published,
         );
+        let (storage, backups) = (&config.storage, config.storage.backups_path());
+        let night = Night::new(storage.database_path(), backups, storage.backups, Arc::clone(&clock));
+        let night = Arc::new(night);
+        night.begin(runtime.handle(), &store);
         let csrf = token()?;
         let limits = Limits::of(config.limits.import_bytes);
         let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
@@ -141,6 +148,7 @@ impl App {
             search,
             catalogue,
             models,
+            night,
             assets,
             clock,
             ids,
@@ -209,28 +217,27 @@ fn page(config: &Config) -> Result<Assets, StartError> {
     }
 }
 
-/// Opens the store of a configuration, alone.
-///
-/// # Errors
-/// It cannot be opened: a sentence for people, and what it was.
-pub fn open(
-    config: &Config,
-) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::Published>), (StartError, StoreError)> {
+/// How the store is opened by these settings.
+pub fn store_settings(config: &Config) -> store::Settings {
     let storage = &config.storage;
-    let settings = store::Settings {
+    store::Settings {
         data_dir: storage.data_dir.clone(),
         database: Some(storage.database_path()),
         keyframe_every: u16::try_from(storage.keyframe_every).unwrap_or(u16::MAX),
         readers: storage.readers,
         group_max: storage.group_max,
         max_pages: storage.max_pages(),
-    };
-    let (store, published) = Store::open(&settings).map_err(|error| (explain(config, &error), error))?;
+    }
+}
+
+fn open(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::Published>), StartError> {
+    let settings = store_settings(config);
+    let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
     Ok((Arc::new(store), published))
 }
 
 /// A sentence for the one who starts the server.
-fn explain(config: &Config, error: &StoreError) -> StartError {
+pub fn explain(config: &Config, error: &StoreError) -> StartError {
     let folder = config.storage.data_dir.display();
     StartError::Store(match error {
         StoreError::Locked => {

@@ -159,6 +159,21 @@ fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String
     Ok(found.map_or(Change::Remove(node), |node| Change::Put(document(held, node))))
 }
 
+/// What must be found of a session, by its row; nothing of one that lies in the trash.
+///
+/// # Errors
+/// The database fails or a row is damaged.
+pub fn documents(reader: &mut Reader<'_>, session_n: i64, hide_tags: &[String]) -> Result<Vec<Document>, StoreError> {
+    let Some(held) = reader.session_in_row(session_n)? else { return Ok(Vec::new()) };
+    let mut documents = Vec::new();
+    for node in reader.node_ids(&held)? {
+        if let Change::Put(document) = of_node(reader, &held, node, hide_tags)? {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
 /// Every complete message of every branch can be found, and what arrived of those that failed.
 fn is_found(node: &Node) -> bool {
     node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()

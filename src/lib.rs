@@ -11,10 +11,11 @@
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
 //! 4. [`plugin`], [`prompt`], [`archive`]: Rhai hooks and their host; blueprint to messages; the file of a session
 //! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
-//! 6. [`turn`], [`follow`], [`transfer`]: one journey; operations to the index and the live bus; sessions out and in
+//! 6. [`turn`], [`follow`], [`night`], [`transfer`]: one journey; operations to the index and the live bus; copies and
+//!    clearing away; sessions out and in
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
-//! 9. `cli`: serve, export, import, plugin
+//! 9. `cli`: serve, plugin, export, import, backup, restore, gc, stats, doctor
 //!
 //! `ARCHITECTURE.md` has the map and the way of a turn, `GLOSSARY.md` the words.
 
@@ -28,6 +29,7 @@ pub mod follow;
 pub mod http;
 pub mod ids;
 pub mod live;
+pub mod night;
 pub mod oplog;
 pub mod plugin;
 pub mod prompt;

@@ -2,6 +2,9 @@
 //! [`run`]. Commands print to standard output what was asked for and to standard error what went wrong, with a hint.
 //! Nothing below this floor prints, reads the command line or the environment, or ends the process.
 
+mod backup;
+mod doctor;
+mod keeping;
 mod plugin;
 mod serve;
 mod transfer;
@@ -33,6 +36,33 @@ enum Command {
     Export(transfer::Export),
     /// Take the file of a session in, while no server runs.
     Import(transfer::Import),
+    /// Copy everything into one new file, also while a server runs.
+    Backup {
+        /// The file, which must not be there yet.
+        file: PathBuf,
+    },
+    /// Put a copy in the place of the database; what was there is kept. No server may run.
+    Restore {
+        /// A file that `clotho backup` made.
+        file: PathBuf,
+    },
+    /// Clear away what may go: old answers, old keyframes, texts that nothing refers to, trash after 30 days.
+    Gc,
+    /// How much there is, by table and by session; also while a server runs.
+    Stats {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look whether everything is as it must be; without --repair also while a server runs.
+    Doctor {
+        /// Put right what is derived.
+        #[arg(long)]
+        repair: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// What modders need: list, check, test.
     #[command(subcommand)]
     Plugin(plugin::Command),
@@ -51,6 +81,13 @@ pub fn run() -> ExitCode {
         Command::Serve => config(line.config).and_then(serve::serve),
         Command::Export(wanted) => config(line.config).and_then(|config| transfer::export(&wanted, &config)),
         Command::Import(wanted) => config(line.config).and_then(|config| transfer::import(&wanted, &config)),
+        Command::Backup { file } => config(line.config).and_then(|config| backup::backup(&config, &file)),
+        Command::Restore { file } => config(line.config).and_then(|config| backup::restore(&config, &file)),
+        Command::Gc => config(line.config).and_then(|config| keeping::gc(&config)),
+        Command::Stats { json } => config(line.config).and_then(|config| keeping::stats(&config, json)),
+        Command::Doctor { repair, json } => {
+            config(line.config).and_then(|config| doctor::doctor(&config, repair, json))
+        }
         Command::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, &config)),
     };
     outcome.unwrap_or_else(|error| {

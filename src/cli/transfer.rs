@@ -15,7 +15,7 @@ use crate::archive::Limits;
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
 use crate::ids::SessionId;
-use crate::store::{Snapshot, StoreError};
+use crate::store::{Snapshot, Store, StoreError};
 use crate::transfer;
 
 use super::{Outcome, write};
@@ -92,13 +92,13 @@ pub fn import(wanted: &Import, config: &Config) -> Outcome {
     let clock = SystemClock;
     let ids = Ids::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let (store, _published) = app::open(config).map_err(|error| match error {
-        (_, StoreError::Locked) => anyhow::anyhow!(
+    let (store, _published) = Store::open(&app::store_settings(config)).map_err(|error| match error {
+        StoreError::Locked => anyhow::anyhow!(
             "a server uses the data directory: stop it first, or send the file to it with \
              curl --data-binary @FILE -H 'Content-Type: application/zstd' http://{}/api/sessions/import",
             config.server.listen
         ),
-        (said, _) => said.into(),
+        other => app::explain(config, &other).into(),
     })?;
     let limits = Limits::of(config.limits.import_bytes);
     let bar = bar(0, "{wide_bar} {bytes}/{total_bytes}");
@@ -108,6 +108,7 @@ pub fn import(wanted: &Import, config: &Config) -> Outcome {
         true
     };
     let session = runtime.block_on(async {
+        let store = std::sync::Arc::new(store);
         let owner = app::settled(&store, &clock, &ids).await?;
         transfer::discard(&store).await?;
         let took = transfer::import(&store, &mut open, owner, &ids, clock.now(), limits, told).await;

@@ -8,6 +8,12 @@ pub fn line(text: &str) {
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
+/// Something that the next thing takes the place of, for whoever waits.
+pub fn passing(text: &str) {
+    let mut out = std::io::stderr().lock();
+    let _ = write!(out, "{text}").and_then(|()| out.flush());
+}
+
 /// A line about what went wrong.
 pub fn error(text: &str) {
     let mut out = std::io::stderr().lock();

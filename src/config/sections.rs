@@ -46,6 +46,8 @@ pub struct Storage {
     pub group_max: usize,
     /// A quota: the database file grows to so many megabytes and no further; 0 means as large as the disk allows.
     pub max_database_mb: u32,
+    /// So many daily copies of the database are kept; none are made for 0.
+    pub backups: usize,
 }
 
 /// `[plugins]`: where more plugins lie.
@@ -169,6 +171,7 @@ impl Storage {
             readers: size(table.number("readers", 4, 1..=64, "the number of connections that read", reader)),
             group_max: size(table.number("group_max", 64, 1..=1024, "the requests that share a commit", reader)),
             max_database_mb: table.number("max_database_mb", 0, 0..=16_000_000, "megabytes (0: no limit)", reader),
+            backups: size(table.number("backups", 7, 0..=1_000, "daily copies (0: none)", reader)),
         }
     }
 
@@ -180,6 +183,11 @@ impl Storage {
     /// The quota in pages of the database, 4 096 bytes each.
     pub fn max_pages(&self) -> Option<u32> {
         (self.max_database_mb > 0).then(|| self.max_database_mb.saturating_mul(256))
+    }
+
+    /// The folder of the daily copies.
+    pub fn backups_path(&self) -> PathBuf {
+        self.data_dir.join("backups")
     }
 
     /// The folder of the search index.

@@ -1,11 +1,15 @@
 //! Answers that are no refusals: JSON with a status, and with a tag where a client may ask "still the same?".
 
+use std::marker::PhantomData;
+use std::pin::Pin;
+
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, Responder};
+use bytes::Bytes;
+use futures_util::{Stream, TryStreamExt};
 use serde::Serialize;
-use std::marker::PhantomData;
 
 use super::error::ApiError;
 
@@ -27,8 +31,24 @@ pub struct Reply<T> {
 
 enum Content {
     Json(Vec<u8>),
+    File(FileHead, Pieces),
     Nothing,
 }
+
+/// The shape of an answer that is a file to keep.
+pub struct File;
+
+/// What is said of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileHead {
+    /// What it is, for `Content-Type`.
+    pub kind: &'static str,
+    /// How it should be named: letters, digits, `-`, `_` and `.` of any script.
+    pub name: String,
+}
+
+/// A file in pieces, each made when the one before is gone.
+pub type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, ApiError>>>>;
 
 /// The shape of an answer without a body.
 pub struct Nothing;
@@ -103,6 +123,31 @@ impl<T: Serialize> Reply<T> {
     }
 }
 
+impl Reply<File> {
+    /// 200 with a file.
+    pub fn file(head: FileHead, pieces: Pieces) -> Self {
+        Self { content: Content::File(head, pieces), ..Self::empty(StatusCode::OK) }
+    }
+}
+
+impl FileHead {
+    /// For `Content-Disposition`: the name, and one in plain letters for who reads no other (RFC 6266).
+    fn disposition(&self) -> String {
+        let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let plain: String = self.name.chars().map(|c| if is_plain(&c) { c } else { '_' }).collect();
+        let mut whole = String::new();
+        for c in self.name.chars() {
+            if is_plain(&c) {
+                whole.push(c);
+            } else {
+                let mut bytes = [0; 4];
+                whole.extend(c.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")));
+            }
+        }
+        format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}")
+    }
+}
+
 impl Reply<Nothing> {
     /// 204: done, and nothing to say.
     pub fn done() -> Self {
@@ -138,6 +183,10 @@ impl<T> Responder for Reply<T> {
         }
         match self.content {
             Content::Json(bytes) => answer.content_type("application/json").body(bytes),
+            Content::File(head, pieces) => {
+                answer.insert_header((header::CONTENT_DISPOSITION, head.disposition()));
+                answer.content_type(head.kind).streaming(pieces.map_err(actix_web::Error::from))
+            }
             Content::Nothing => answer.finish(),
         }
     }
@@ -169,6 +218,13 @@ pub fn has_any(headers: &HeaderMap) -> bool {
 mod tests {
     use super::*;
     use actix_web::test::TestRequest;
+
+    #[test]
+    fn names_of_files_are_told_in_two_ways() {
+        let head = |name: &str| FileHead { kind: "text/plain", name: name.to_owned() }.disposition();
+        assert_eq!(head("a-1.txt"), "attachment; filename=\"a-1.txt\"; filename*=UTF-8''a-1.txt");
+        assert_eq!(head("灯\".txt"), "attachment; filename=\"__.txt\"; filename*=UTF-8''%E7%81%AF%22.txt");
+    }
 
     #[test]
     fn tags_are_found_in_lists() {

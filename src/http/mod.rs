@@ -33,8 +33,8 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    auth, characters, docs, health, line, messages, models, nodes, page, personas, plugins, search, sessions, states,
-    transfers, trash, tree, turns, worlds,
+    auth, branches, characters, docs, drafts, health, line, messages, models, nodes, page, personas, plugins, search,
+    sessions, states, transcript, transfers, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -116,6 +116,12 @@ fn reading() -> Vec<Entry> {
         route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(TAGGED),
         route(GET, "/api/chat/{sid}/deltas", User, "What the messages of a line do to the world", worlds::deltas)
             .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/line", User, "One line written out as a file", transcript::transcript)
+            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/branches", User, "The branches of a tree", branches::branches).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/diff", User, "How two lines differ", branches::compare).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/variables", User, "How values went along lines", branches::variables)
+            .answers(TAGGED),
         route(GET, "/api/chat/{sid}/turns", User, "The turn-based view", turns::turns).answers(TAGGED),
         route(GET, "/api/chat/{sid}/context-path", User, "The turns from the root to a leaf", turns::context_path)
             .answers(TAGGED),
@@ -144,8 +150,16 @@ fn writing() -> Vec<Entry> {
         route(POST, "/api/chat/{sid}/message", User, "Writes a message", messages::message).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/reroll", User, "Begins other replies", messages::reroll)
             .answers(&[202]),
+        route(POST, "/api/chat/{sid}/node/{nid}/continue", User, "Goes on from a reply's text", messages::go_on)
+            .answers(&[202]),
         route(POST, "/api/chat/{sid}/node/{nid}/edit", User, "Writes a new version", messages::edit).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/cancel", User, "Stops a reply", messages::cancel).answers(&[202]),
+        route(POST, "/api/chat/{sid}/impersonate", User, "Drafts the user's next message", drafts::impersonate)
+            .answers(&[202]),
+        route(POST, "/api/chat/{sid}/summarise", User, "Drafts a summary of some messages", drafts::summarise)
+            .answers(&[202]),
+        route(GET, "/api/chat/{sid}/draft/{did}", User, "A draft as far as it is", drafts::read),
+        route(DELETE, "/api/chat/{sid}/draft/{did}", User, "Stops or forgets a draft", drafts::delete).answers(&[204]),
         route(POST, "/api/chat/{sid}/node/{nid}/world", User, "Changes the world by hand", worlds::change)
             .answers(&[201]),
         route(PUT, "/api/chat/{sid}/active_leaf", User, "Moves HEAD", line::checkout),

@@ -3,16 +3,18 @@
 
 use std::fmt;
 use std::future::{Ready, ready};
+use std::slice;
 use std::str::FromStr;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use serde::de::value::MapDeserializer;
+use indexmap::IndexMap;
+use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
-use crate::ids::{CharacterId, JobId, NodeId, PersonaId, SessionId, TrashId};
+use crate::ids::{CharacterId, DraftId, JobId, NodeId, PersonaId, SessionId, TrashId};
 
 /// A query of the shape `T`.
 pub struct Query<T>(pub T);
@@ -31,13 +33,11 @@ impl<T: DeserializeOwned> FromRequest for Query<T> {
 /// # Errors
 /// `malformed` for bad escapes, `invalid` with the key for what does not fit.
 pub fn parse<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
-    let pairs = pairs(query)?;
-    for (at, (key, _)) in pairs.iter().enumerate() {
-        if pairs.iter().take(at).any(|(other, _)| other == key) {
-            return Err(ApiError::invalid(&printable(key), format!("\"{}\" stands there twice", printable(key))));
-        }
+    let mut given: IndexMap<String, Vec<String>> = IndexMap::new();
+    for (key, value) in pairs(query)? {
+        given.entry(key).or_default().push(value);
     }
-    let map = MapDeserializer::new(pairs.iter().map(|(key, value)| (key.as_str(), Part(value))));
+    let map = MapDeserializer::new(given.iter().map(|(key, values)| (key.as_str(), Part { key, values })));
     serde_path_to_error::deserialize(map).map_err(|error| {
         let path = error.path().to_string();
         invalid(&path, sentence(&error.into_inner().to_string()))
@@ -77,11 +77,24 @@ fn decode(text: &str) -> Result<String, ApiError> {
     String::from_utf8(bytes).map_err(|_| bad())
 }
 
-/// One value of a query: text that becomes a number or a truth where the shape wants one.
+/// What a query says of one key: text that becomes a number or a truth where the shape wants one. Only where the shape wants
+/// a list may the key stand there more than once.
 #[derive(Clone, Copy)]
-struct Part<'a>(&'a str);
+struct Part<'a> {
+    key: &'a str,
+    values: &'a [String],
+}
 
 type PartError = serde::de::value::Error;
+
+impl<'a> Part<'a> {
+    fn one(self) -> Result<&'a str, PartError> {
+        match self.values {
+            [one] => Ok(one),
+            _ => Err(serde::de::Error::custom(format!("\"{}\" stands there twice", printable(self.key)))),
+        }
+    }
+}
 
 impl<'a> IntoDeserializer<'a, PartError> for Part<'a> {
     type Deserializer = Self;
@@ -94,9 +107,10 @@ impl<'a> IntoDeserializer<'a, PartError> for Part<'a> {
 macro_rules! numbers {
     ($($method:ident $visit:ident,)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
-            match self.0.parse() {
+            let text = self.one()?;
+            match text.parse() {
                 Ok(number) => visitor.$visit(number),
-                Err(_) => visitor.visit_borrowed_str(self.0),
+                Err(_) => visitor.visit_borrowed_str(text),
             }
         }
     )*};
@@ -106,11 +120,16 @@ impl<'de> Deserializer<'de> for Part<'de> {
     type Error = PartError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
-        visitor.visit_borrowed_str(self.0)
+        visitor.visit_borrowed_str(self.one()?)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+        let parts = self.values.iter().map(|value| Part { values: slice::from_ref(value), ..self });
+        visitor.visit_seq(SeqDeserializer::new(parts))
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
-        match self.0 {
+        match self.one()? {
             "1" | "true" => visitor.visit_bool(true),
             "0" | "false" => visitor.visit_bool(false),
             other => visitor.visit_borrowed_str(other),
@@ -131,7 +150,7 @@ impl<'de> Deserializer<'de> for Part<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, PartError> {
-        visitor.visit_enum(IntoDeserializer::<PartError>::into_deserializer(self.0))
+        visitor.visit_enum(IntoDeserializer::<PartError>::into_deserializer(self.one()?))
     }
 
     numbers! {
@@ -145,7 +164,7 @@ impl<'de> Deserializer<'de> for Part<'de> {
     }
 
     serde::forward_to_deserialize_any! {
-        i8 i16 f32 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+        i8 i16 f32 char str string bytes byte_buf unit unit_struct tuple tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -186,6 +205,8 @@ path_ids! {
     Jid(JobId) = "jid" "the job";
     /// The thing in the trash of a path.
     Tid(TrashId) = "tid" "what you look for in the trash";
+    /// The draft of a path.
+    Did(DraftId) = "did" "the draft";
 }
 
 fn path_id<Id: FromStr + fmt::Debug>(request: &HttpRequest, key: &str, what: &str) -> Result<Id, ApiError> {
@@ -217,6 +238,7 @@ mod tests {
         all: bool,
         q: Option<String>,
         kind: Option<Kind>,
+        path: Vec<String>,
     }
 
     #[derive(Debug, Deserialize, PartialEq)]
@@ -228,10 +250,11 @@ mod tests {
     #[test]
     fn reads_numbers_truths_words_and_texts() {
         let read: Shape = parse("limit=5&all=1&q=%E9%BE%99+%26x&kind=off-trunk").unwrap();
-        let expected = Shape { limit: Some(5), all: true, q: Some("龙 &x".into()), kind: Some(Kind::OffTrunk) };
-        assert_eq!(read, expected);
+        let shape = Shape { limit: Some(5), all: true, kind: Some(Kind::OffTrunk), ..Shape::default() };
+        assert_eq!(read, Shape { q: Some("龙 &x".into()), ..shape });
         assert_eq!(parse::<Shape>("").unwrap(), Shape::default());
         assert_eq!(parse::<Shape>("q=123").unwrap().q.as_deref(), Some("123"));
+        assert_eq!(parse::<Shape>("path=/a&limit=1&path=/b").unwrap().path, ["/a", "/b"], "a list takes a key twice");
     }
 
     #[test]

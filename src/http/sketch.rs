@@ -7,12 +7,12 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr, Required};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::answer::{Nothing, Reply};
+use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
 use super::file::{Download, KIND, Upload};
-use super::query::{Cid, Jid, Nid, Pid, PluginName, Query, Sid, Tid};
+use super::query::{Cid, Did, Jid, Nid, Pid, PluginName, Query, Sid, Tid};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -98,7 +98,7 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Sid, Nid, Cid, Pid, Jid, Tid);
+path_inputs!(Sid, Nid, Cid, Pid, Jid, Tid, Did);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {
@@ -155,6 +155,10 @@ impl<T: ToSchema> Output for Result<Reply<T>, ApiError> {
 }
 
 impl Output for Result<HttpResponse, ApiError> {
+    fn describe(_: &mut Sketch) {}
+}
+
+impl Output for Result<Reply<File>, ApiError> {
     fn describe(_: &mut Sketch) {}
 }
 

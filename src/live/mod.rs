@@ -4,9 +4,11 @@
 //! and the text since the offset it has. A slow reader therefore gets larger pieces less often, never a gap, and nothing
 //! queues up for it. The newest operations are kept in memory; for older ones a watcher reads the log.
 //!
-//! `queue.rs` says whose turn it is to be written, `running.rs` is one text on its way. To add a kind of text that a model
+//! `queue.rs` says whose turn it is to be written, `running.rs` is one text on its way, `draft.rs` one that becomes no node.
+//! To add a kind of text that a model
 //! writes: an id for [`Writing`], and its map in `Held`.
 
+mod draft;
 mod lock;
 mod queue;
 mod running;
@@ -15,13 +17,15 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use indexmap::IndexMap;
 use tokio::sync::watch;
 
 use self::lock::lock;
 use self::queue::{Queue, Ticket};
-use crate::ids::{NodeId, SessionId, UserId};
+use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::oplog::{Effect, Operation};
 
+pub use draft::{Draft, DraftKind, Failed};
 pub use queue::Most;
 pub use running::{Phase, Running, Stop, Writing, Written};
 
@@ -42,6 +46,8 @@ pub struct Live {
 struct Held {
     queue: Queue,
     replies: HashMap<NodeId, Arc<Running>>,
+    /// In the order in which they were asked for.
+    drafts: IndexMap<DraftId, Arc<Draft>>,
 }
 
 /// A room and how many watchers hold it. Counted under the lock of all rooms: of two watchers that leave at once, one is
@@ -95,7 +101,7 @@ impl Live {
     /// Whose turn has come begins, and who still waits hears of its place.
     fn go_on(&self, mut held: MutexGuard<'_, Held>) {
         let news = held.advance(&self.most);
-        self.count.send_replace(held.replies.len());
+        self.count.send_replace(held.replies.len() + held.running_drafts().count());
         drop(held);
         news.into_iter().for_each(|session| self.touch(session));
     }
@@ -123,7 +129,59 @@ impl Live {
         self.go_on(held);
     }
 
-    /// How many replies run or wait, now and whenever that changes.
+    /// A draft comes in, to be written as its turn comes; `None` if there is no room for it.
+    pub fn begin_draft(
+        &self,
+        id: DraftId,
+        session: SessionId,
+        user: UserId,
+        kind: DraftKind,
+        model: &str,
+    ) -> Option<Arc<Draft>> {
+        let mut held = lock(&self.held);
+        let ticket = held.queue.enter(user, session, 1, &self.most)?.pop()?;
+        let draft = Arc::new(Draft::new(Writing::new(id, session, user, ticket, ""), kind, model.to_owned()));
+        let overdue = draft::overdue(held.drafts.values().map(AsRef::as_ref), user);
+        held.drafts.retain(|id, _| !overdue.contains(id));
+        held.drafts.insert(id, Arc::clone(&draft));
+        self.go_on(held);
+        Some(draft)
+    }
+
+    /// A draft is over, well or not; what came of it can be read for a while.
+    pub fn end_draft(&self, draft: &Draft, failed: Option<Failed>) {
+        let mut held = lock(&self.held);
+        draft.end(failed);
+        held.queue.leave(draft.writing.ticket);
+        self.go_on(held);
+        self.touch(draft.writing.session);
+    }
+
+    /// A draft of a user in a session.
+    pub fn draft(&self, user: UserId, session: SessionId, id: DraftId) -> Option<Arc<Draft>> {
+        let is_own = |draft: &&Arc<Draft>| draft.writing.user == user && draft.writing.session == session;
+        lock(&self.held).drafts.get(&id).filter(is_own).cloned()
+    }
+
+    /// All drafts of a user in a session, in the order in which they were asked for.
+    pub fn drafts(&self, user: UserId, session: SessionId) -> Vec<Arc<Draft>> {
+        let is_own = |draft: &&Arc<Draft>| draft.writing.user == user && draft.writing.session == session;
+        lock(&self.held).drafts.values().filter(is_own).cloned().collect()
+    }
+
+    /// Forgets a draft.
+    pub fn forget_draft(&self, id: DraftId) {
+        lock(&self.held).drafts.shift_remove(&id);
+    }
+
+    /// Asks everything that is being written or waits to end, because the server does.
+    pub fn interrupt_all(&self) {
+        let held = lock(&self.held);
+        held.replies.values().for_each(|reply| reply.interrupt());
+        held.running_drafts().for_each(|draft| draft.writing.interrupt());
+    }
+
+    /// How many replies and drafts run or wait, now and whenever that changes.
     pub fn counting(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }
@@ -175,8 +233,13 @@ impl Live {
 
     /// A session was deleted: its running replies are stopped, and whoever watches it hears of it.
     pub fn forget(&self, session: SessionId) {
-        let of_it = |running: &Arc<Running>| running.session == session;
-        self.all_running().into_iter().filter(of_it).for_each(|running| running.cancel());
+        {
+            let mut held = lock(&self.held);
+            held.replies.values().filter(|reply| reply.session == session).for_each(|reply| reply.cancel());
+            let of_it = |draft: &Draft| draft.writing.session == session;
+            held.running_drafts().filter(|draft| of_it(draft)).for_each(|draft| draft.writing.cancel());
+            held.drafts.retain(|_, draft| !of_it(draft) || !draft.is_over());
+        }
         if let Some(watched) = lock(&self.rooms).get(&session) {
             watched.room.is_gone.store(true, Ordering::SeqCst);
             watched.room.version.send_modify(|version| *version += 1);
@@ -212,12 +275,22 @@ impl Held {
         let begun: Vec<Ticket> = std::iter::from_fn(|| self.queue.next(most)).collect();
         let places: HashMap<Ticket, usize> =
             begun.into_iter().map(|ticket| (ticket, 0)).chain(self.queue.places(most)).collect();
-        let is_news = |one: &&Arc<Running>| places.get(&one.ticket).is_some_and(|place| one.stand(*place));
-        match places.is_empty() {
-            true => Vec::new(),
-            false => self.replies.values().filter(is_news).map(|one| one.session).collect(),
+        if places.is_empty() {
+            return Vec::new();
         }
+        let replies = self.replies.values().filter(|reply| stands(reply, &places)).map(|reply| reply.session);
+        let drafts = self.running_drafts().map(|draft| &draft.writing).filter(|draft| stands(draft, &places));
+        replies.chain(drafts.map(|draft| draft.session)).collect()
     }
+
+    fn running_drafts(&self) -> impl Iterator<Item = &Arc<Draft>> {
+        self.drafts.values().filter(|draft| !draft.is_over())
+    }
+}
+
+/// Tells a text its place, if it has one among these; answers whether that is news.
+fn stands<T>(writing: &Writing<T>, places: &HashMap<Ticket, usize>) -> bool {
+    places.get(&writing.ticket).is_some_and(|place| writing.stand(*place))
 }
 
 /// One watcher of one session.

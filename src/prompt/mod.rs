@@ -3,6 +3,7 @@
 //!
 //! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
+//! - [`impersonation`] and [`summary`] ask for something else than a reply.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
@@ -12,6 +13,7 @@
 mod blueprint;
 mod choose;
 mod fit;
+mod instruct;
 pub mod macros;
 pub mod status;
 pub mod tags;
@@ -22,7 +24,8 @@ use crate::tree::Role;
 pub use blueprint::blueprint;
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
-pub use weave::{filler, weave};
+pub use instruct::{impersonation, summary};
+pub use weave::{continued, filler, weave};
 
 /// Where a block belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +48,10 @@ pub enum Slot {
     Filler,
     /// The last word to the model.
     PostHistory,
+    /// What the model is asked to do in place of a reply.
+    Instruction,
+    /// The reply that it is to go on from.
+    Continued,
 }
 
 impl Slot {
@@ -60,12 +67,14 @@ impl Slot {
             Self::Status => "status",
             Self::Filler => "filler",
             Self::PostHistory => "postHistory",
+            Self::Instruction => "instruction",
+            Self::Continued => "continued",
         }
     }
 
     /// Reads the word.
     pub fn from_word(word: &str) -> Option<Self> {
-        const ALL: [Slot; 9] = [
+        const ALL: [Slot; 11] = [
             Slot::Main,
             Slot::Description,
             Slot::Personality,
@@ -75,6 +84,8 @@ impl Slot {
             Slot::Status,
             Slot::Filler,
             Slot::PostHistory,
+            Slot::Instruction,
+            Slot::Continued,
         ];
         ALL.into_iter().find(|slot| slot.word() == word)
     }
@@ -89,7 +100,7 @@ pub struct Block {
     pub role: Role,
     /// The text, macros filled in.
     pub text: String,
-    /// Where it comes from: `card`, `persona`, `world`, `default`.
+    /// Where it comes from: `card`, `persona`, `world`, `default`, `settings`, `reply`.
     pub source: &'static str,
     /// Why it is not sent; `None` = it is.
     pub left_out: Option<LeftOut>,

@@ -26,8 +26,9 @@ pub fn weave(blocks: &[Block], history: &[Line]) -> Vec<Sent> {
     sent.extend(earlier.iter().map(|line| spoken(line, named)));
     sent.extend(of(&|slot| slot == Slot::Status));
     sent.extend(last.map(|line| spoken(line, named)));
-    sent.extend(of(&|slot| slot == Slot::Filler));
-    sent.extend(of(&|slot| slot == Slot::PostHistory));
+    for end in [Slot::Filler, Slot::PostHistory, Slot::Instruction, Slot::Continued] {
+        sent.extend(of(&|slot| slot == end));
+    }
     join(sent)
 }
 
@@ -61,12 +62,21 @@ fn join(sent: Vec<Sent>) -> Vec<Sent> {
     joined
 }
 
-/// The block that a history without any user's text needs: model servers refuse a prompt without one.
-pub fn filler(history: &[Line], text: &str) -> Option<Block> {
-    let speaks = history.iter().any(|line| line.role == Role::User && !line.text.trim().is_empty());
+/// The block that a history without any user's text needs, or one in which a reply has the last word: model servers refuse
+/// the one, and take the other for a text to go on from. Not needed where the blocks ask for something themselves.
+pub fn filler(blocks: &[Block], history: &[Line], text: &str) -> Option<Block> {
+    let mut said = history.iter().rev().filter(|line| !line.text.trim().is_empty()).map(|line| line.role);
+    let has_last_word = said.clone().next() == Some(Role::Assistant);
+    let asks = blocks.iter().any(|block| block.slot == Slot::Instruction);
+    let is_needed = !asks && (has_last_word || !said.any(|role| role == Role::User));
     let filler =
         || Block { slot: Slot::Filler, role: Role::User, text: text.to_owned(), source: "settings", left_out: None };
-    (!speaks && !text.trim().is_empty()).then(filler)
+    (is_needed && !text.trim().is_empty()).then(filler)
+}
+
+/// The block of a reply that the model is to go on from: the last message, and the model's own.
+pub fn continued(text: String) -> Block {
+    Block { slot: Slot::Continued, role: Role::Assistant, text, source: "reply", left_out: None }
 }
 
 #[cfg(test)]
@@ -137,7 +147,7 @@ mod tests {
     fn a_history_without_a_user_is_filled() {
         let greeting = [line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", " ")];
         let mut blocks = blueprint(&Cast { system: "Be brief.".into(), ..Cast::default() }, "");
-        blocks.extend(filler(&greeting, "[Go on]"));
+        blocks.extend(filler(&[], &greeting, "[Go on]"));
         assert_eq!(
             woven(&blocks, &greeting),
             [
@@ -146,7 +156,29 @@ mod tests {
                 (Role::User, "[Go on]".to_owned()),
             ]
         );
-        assert_eq!(filler(&greeting, ""), None, "switched off");
-        assert_eq!(filler(&[line(Role::User, "Ann", "Hi.")], "[Go on]"), None);
+        assert_eq!(filler(&[], &greeting, ""), None, "switched off");
+        assert_eq!(filler(&[], &[line(Role::User, "Ann", "Hi.")], "[Go on]"), None);
+    }
+
+    /// S4-35: where messages between were switched off and a reply has the last word, the model is asked to go on.
+    #[test]
+    fn a_reply_does_not_have_the_last_word() {
+        let ann = || line(Role::User, "Ann", "Hi.");
+        let rin = |text| line(Role::Assistant, "Rin", text);
+        let filled = |history: &[Line]| filler(&[], history, "[Go on]").is_some();
+        assert!(filled(&[ann(), rin("Yes?")]) && filled(&[ann(), rin("Yes?"), line(Role::User, "Ann", " \n")]));
+        assert!(!filled(&[rin("Yes?"), ann()]) && !filled(&[ann(), rin(" ")]));
+        assert!(!filled(&[ann(), rin("Yes?"), line(Role::System, "", "Rain.")]), "narration is answered as it is");
+    }
+
+    /// `domain.md` 5.8: a text to go on from is the last message whatever else there is, and the model's own.
+    #[test]
+    fn a_text_to_go_on_from_comes_last() {
+        let mut blocks = vec![continued("She lights".into())];
+        blocks
+            .extend(blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90"));
+        let sent = woven(&blocks, &[line(Role::User, "Ann", "Hi.")]);
+        assert_eq!(sent.last(), Some(&(Role::Assistant, "She lights".to_owned())));
+        assert_eq!(sent.iter().filter(|(role, _)| *role == Role::Assistant).count(), 1);
     }
 }

@@ -70,6 +70,14 @@ impl Place {
     }
 }
 
+/// Throws the index in a folder away; the next start makes it anew. Nobody may have it open.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn discard(folder: &Path) -> io::Result<()> {
+    if folder.exists() { throw_away(folder) } else { Ok(()) }
+}
+
 /// Whether every file of the index is as it was written.
 pub(super) fn is_intact(index: &tantivy::Index) -> bool {
     guarded(|| Ok(index.validate_checksum()?)).is_ok_and(|damaged| damaged.is_empty())
@@ -86,7 +94,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Resul
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
 }
 
-fn existing(folder: &Path, upstream: Upstream) -> Result<Option<Open>, SearchError> {
+pub(super) fn existing(folder: &Path, upstream: Upstream) -> Result<Option<Open>, SearchError> {
     let other = |why: &str| SearchError::Unreadable(why.to_owned());
     let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
     if !tantivy::Index::exists(&directory).map_err(TantivyError::from)? {

@@ -13,6 +13,7 @@
 //! - `snippet`: the piece of a text that shows why it was found
 //! - `schema`, `disk`: the fields; opening, checking and throwing away
 //! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
+//! - `look`: every document, for who compares the index with the tree
 //! - `shared`, `index`: what both sides look at; the index as others hold it
 //!
 //! To add a field: `schema.rs` (field, writing, reading) and `schema::FORMAT` one higher, so that old indexes are
@@ -22,6 +23,7 @@ mod analyse;
 mod disk;
 mod find;
 mod index;
+mod look;
 mod query;
 mod queue;
 mod schema;
@@ -37,8 +39,10 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
+pub use disk::discard;
 pub use find::{Found, Hit, Page, Request};
 pub use index::{Index, Progress};
+pub use look::{Look, look, number_of};
 pub use query::{Query, QueryError};
 pub use queue::SendError;
 pub use snippet::Snippet;

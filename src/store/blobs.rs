@@ -1,14 +1,44 @@
 //! Content-addressed bytes: written once, found by hash.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
+
 use diesel::prelude::*;
 
 use super::conn::Conn;
 use super::error::StoreError;
 use super::tables::blobs;
 
+thread_local! {
+    /// What was put since a sweep began; nothing is noted while there is none. Only the writer's thread puts.
+    static PUT: RefCell<Option<HashSet<Vec<u8>>>> = const { RefCell::new(None) };
+}
+
+/// Begins to note what is put: what a sweep found idle before may be in use again.
+pub fn watch() {
+    PUT.set(Some(HashSet::new()));
+}
+
+/// Ends the notes.
+pub fn unwatch() {
+    PUT.set(None);
+}
+
+/// Takes rows with these hashes away, but for those that were put since [`watch`]; answers with how many and their bytes.
+pub fn forget(conn: &mut Conn, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i64), StoreError> {
+    let is_idle = |hash: &Vec<u8>| PUT.with_borrow(|put| put.as_ref().is_some_and(|put| !put.contains(hash)));
+    let (mut gone, mut bytes) = (0, 0);
+    for (n, _) in idle.iter().filter(|(_, hash)| is_idle(hash)) {
+        bytes += get(conn, *n)?.len();
+        gone += diesel::delete(blobs::table.find(n)).execute(conn)?;
+    }
+    Ok((gone, i64::try_from(bytes).unwrap_or(i64::MAX)))
+}
+
 /// Keeps bytes; answers with their row and their hash in hex. Equal bytes are kept once.
 pub fn put(conn: &mut Conn, bytes: &[u8]) -> Result<(i64, String), StoreError> {
     let hash = blake3::hash(bytes);
+    PUT.with_borrow_mut(|put| put.as_mut().map(|put| put.insert(hash.as_bytes().to_vec())));
     let found: Option<i64> =
         blobs::table.filter(blobs::hash.eq(hash.as_bytes().to_vec())).select(blobs::n).get_result(conn).optional()?;
     let n = match found {

@@ -8,7 +8,7 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::prelude::*;
 use diesel::serialize::{self, Output, ToSql};
-use diesel::sql_types::{Binary, Text};
+use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::{Sqlite, SqliteValue};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
@@ -37,7 +37,7 @@ pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreErr
     }
     write_ahead(&mut conn)?;
     conn.batch_execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-    conn.batch_execute("PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -8192;")?;
+    conn.batch_execute("PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;")?;
     conn.run_pending_migrations(MIGRATIONS).map_err(|error| migration_error(error.as_ref()))?;
     Ok(conn)
 }
@@ -105,7 +105,7 @@ fn write_ahead(conn: &mut Conn) -> Result<(), StoreError> {
 }
 
 /// A migration that this program does not know was made by a newer one: going on could destroy what it means.
-fn refuse_newer(conn: &mut Conn) -> Result<(), StoreError> {
+pub fn refuse_newer(conn: &mut Conn) -> Result<(), StoreError> {
     let applied = match conn.applied_migrations() {
         Ok(applied) => applied,
         Err(error) => return Err(migration_error(error.as_ref())),
@@ -119,6 +119,18 @@ fn refuse_newer(conn: &mut Conn) -> Result<(), StoreError> {
     }
 }
 
+/// A migration that is still to be made: who only reads does not know such a database.
+///
+/// # Errors
+/// There is one.
+pub fn refuse_older(conn: &mut Conn) -> Result<(), StoreError> {
+    match conn.has_pending_migration(MIGRATIONS) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(StoreError::Open("an older version wrote it: start the server once".to_owned())),
+        Err(error) => Err(migration_error(error.as_ref())),
+    }
+}
+
 /// The migration harness boxes the database's error; its sentence still says which it was.
 fn migration_error(error: &(dyn std::error::Error + Send + Sync)) -> StoreError {
     let message = error.to_string();
@@ -129,6 +141,111 @@ fn migration_error(error: &(dyn std::error::Error + Send + Sync)) -> StoreError 
     } else {
         StoreError::Open(message)
     }
+}
+
+/// Copies the database as it is at this moment into a file that is not there yet, or empty.
+///
+/// # Errors
+/// The disk is full, or the database cannot be read.
+pub fn copy_into(conn: &mut Conn, to: &Path) -> Result<(), StoreError> {
+    let text = to.to_str().ok_or_else(|| StoreError::Open(format!("{} is not UTF-8", to.display())))?;
+    // The database that is read stays as it is; the copy is what is written.
+    conn.batch_execute("PRAGMA query_only = OFF;")?;
+    diesel::sql_query("VACUUM INTO $1").bind::<Text, _>(text).execute(conn)?;
+    Ok(())
+}
+
+/// Brings what is only in the write-ahead log into the database file, and empties the log.
+///
+/// # Errors
+/// The file is damaged, or somebody uses it.
+pub fn empty_log(path: &Path) -> Result<(), StoreError> {
+    // Whoever writes meanwhile waits as long as this waits for readers.
+    Ok(open(path)?.batch_execute("PRAGMA busy_timeout = 250; PRAGMA wal_checkpoint(TRUNCATE);")?)
+}
+
+#[derive(QueryableByName)]
+struct Fault {
+    #[diesel(sql_type = Text)]
+    integrity_check: String,
+}
+
+/// What the database itself finds wrong with its file, at most twenty things.
+///
+/// # Errors
+/// The file cannot be read at all.
+pub fn faults(conn: &mut Conn) -> Result<Vec<String>, StoreError> {
+    let found: Vec<Fault> = diesel::sql_query("PRAGMA integrity_check(20)").load(conn)?;
+    Ok(found.into_iter().map(|fault| fault.integrity_check).filter(|words| words != "ok").collect())
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+/// Whether it is a database of this program.
+///
+/// # Errors
+/// The file is no database, or cannot be read.
+pub fn is_ours(conn: &mut Conn) -> Result<bool, StoreError> {
+    let ours = "SELECT COUNT(*) AS n FROM sqlite_master WHERE type = 'table' \
+                AND name IN ('__diesel_schema_migrations', 'sessions', 'nodes', 'texts', 'operations')";
+    Ok(diesel::sql_query(ours).get_result::<Count>(conn)?.n == 5)
+}
+
+/// A row that points to one that is not there.
+#[derive(Debug, QueryableByName)]
+pub struct Loose {
+    /// The table.
+    #[diesel(sql_type = Text)]
+    pub table: String,
+    /// The row.
+    #[diesel(sql_type = BigInt)]
+    pub n: i64,
+    /// The table of what is not there.
+    #[diesel(sql_type = Text)]
+    pub parent: String,
+}
+
+/// The rows that point to rows that are not there, at most a thousand.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn loose_rows(conn: &mut Conn) -> Result<Vec<Loose>, StoreError> {
+    let query = "SELECT \"table\", rowid AS n, parent FROM pragma_foreign_key_check LIMIT 1000";
+    Ok(diesel::sql_query(query).load(conn)?)
+}
+
+/// How much room a table takes, its indexes included.
+#[derive(Debug, QueryableByName)]
+pub struct Room {
+    /// The table.
+    #[diesel(sql_type = Text)]
+    pub name: String,
+    /// Bytes in the file.
+    #[diesel(sql_type = BigInt)]
+    pub bytes: i64,
+}
+
+/// The room of every table, by name.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn rooms(conn: &mut Conn) -> Result<Vec<Room>, StoreError> {
+    let query = "SELECT m.tbl_name AS name, SUM(s.pgsize) AS bytes FROM dbstat s JOIN sqlite_master m ON m.name = s.name \
+                 WHERE s.aggregate = TRUE GROUP BY m.tbl_name ORDER BY m.tbl_name";
+    Ok(diesel::sql_query(query).load(conn)?)
+}
+
+/// How many rows a table has.
+///
+/// # Errors
+/// The file cannot be read, or has no such table.
+pub fn rows(conn: &mut Conn, table: &str) -> Result<i64, StoreError> {
+    let query = format!("SELECT COUNT(*) AS n FROM \"{}\"", table.replace('"', "\"\""));
+    Ok(diesel::sql_query(query).get_result::<Count>(conn)?.n)
 }
 
 /// Begins the transaction of a group of writes.

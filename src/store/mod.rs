@@ -5,7 +5,8 @@
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `worlds.rs` the fold along a path, `page.rs` a page of it, `shape.rs` the reading of many nodes at once, `traces.rs`
+//!   `worlds.rs` the fold along a path, `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where
+//!   the paths end, `compare.rs` two of them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in.
@@ -15,11 +16,14 @@
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
 
 mod acts;
+mod along;
 mod blobs;
+mod branches;
 mod bridges;
 mod caches;
 mod claims;
 mod climb;
+mod compare;
 mod conn;
 mod effects;
 mod error;
@@ -54,12 +58,15 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Seen, Written};
+pub use along::Stop;
+pub use branches::Branch;
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
 pub use export::{ExportError, Snapshot};
 pub use held::{Counts, Held, Placed};
 pub use import::Incoming;
-pub use keep::{Discarded, TRASH_KEPT_MS, Trashed};
+pub use keep::{Discarded, Swept, TRASH_KEPT_MS, Trashed};
+pub use keep::{checkup, copies, figures};
 pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
@@ -87,11 +94,19 @@ pub struct Settings {
     pub max_pages: Option<u32>,
 }
 
+impl Settings {
+    /// The database file.
+    pub fn database_path(&self) -> PathBuf {
+        self.database.clone().unwrap_or_else(|| self.data_dir.join("clotho.db"))
+    }
+}
+
 /// The open store.
 pub struct Store {
     writer: writer::Writer,
     readers: readers::Readers,
     caches: Arc<caches::Caches>,
+    database: PathBuf,
     // Held as long as the store lives: the locks go with them.
     _locks: [File; 2],
 }
@@ -103,9 +118,9 @@ impl Store {
     /// # Errors
     /// The folder cannot be made or written, another server holds it, or the database is newer than this program.
     pub fn open(settings: &Settings) -> Result<(Self, mpsc::UnboundedReceiver<Published>), StoreError> {
-        let path = settings.database.clone().unwrap_or_else(|| settings.data_dir.join("clotho.db"));
+        let path = settings.database_path();
         // The database has a lock of its own: two data directories may name one database.
-        let locks = [lock_folder(&settings.data_dir)?, lock_file(&beside(&path))?];
+        let locks = [lock_folder(&settings.data_dir)?, lock_database(&path)?];
         let disk = Disk { database: path.clone(), has_quota: settings.max_pages.is_some() };
         let writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.name(error))?;
         let caches = Arc::new(caches::Caches::default());
@@ -114,7 +129,7 @@ impl Store {
         let (published, operations) = mpsc::unbounded_channel();
         let readers = readers::Readers::start(&path, settings.readers, &caches)?;
         let writer = writer::Writer::start(writing, context, settings.group_max.max(1), disk, published)?;
-        Ok((Self { writer, readers, caches, _locks: locks }, operations))
+        Ok((Self { writer, readers, caches, database: path, _locks: locks }, operations))
     }
 
     /// Runs a write and waits until it is durable. The closure may run twice, so it must not use anything up.
@@ -213,11 +228,11 @@ fn lock_file(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// The name of a database's lock.
-fn beside(database: &Path) -> PathBuf {
+/// Takes the lock that keeps others off a database, whatever folder they name it from.
+fn lock_database(database: &Path) -> Result<File, StoreError> {
     let mut name = database.as_os_str().to_owned();
     name.push(".lock");
-    PathBuf::from(name)
+    lock_file(Path::new(&name))
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> StoreError {

@@ -39,6 +39,24 @@ pub enum Show {
     All,
 }
 
+impl Show {
+    /// What is asked of a node beside that it is no placeholder.
+    const fn condition(self) -> &'static str {
+        // kind 0: root, 3: change.
+        match self {
+            Self::Enabled => " AND kind NOT IN (0, 3) AND is_enabled",
+            Self::Disabled => " AND kind NOT IN (0, 3)",
+            Self::All => "",
+        }
+    }
+}
+
+#[derive(QueryableByName)]
+struct OnLine {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
 impl Reader<'_> {
     /// One page of the path to `leaf`: the newest `limit` nodes that come before `before`, oldest first.
     ///
@@ -70,7 +88,23 @@ impl Reader<'_> {
         self.page_from(held, leaf.n, limit, show)
     }
 
-    fn page_from(&mut self, held: &Held, start: i64, limit: i64, show: Show) -> Result<Page, StoreError> {
+    /// The rows of the whole path to a node, oldest first, for who reads their texts piece by piece.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn line(&mut self, leaf: &Placed, show: Show) -> Result<Vec<i64>, StoreError> {
+        // status 0: generating.
+        let query = diesel::sql_query(format!(
+            "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = $1 UNION ALL \
+               SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
+             SELECT nodes.n FROM up JOIN nodes ON nodes.n = up.n WHERE status <> 0{}",
+            show.condition(),
+        ));
+        let up: Vec<OnLine> = prepared(query.bind::<BigInt, _>(leaf.n)).load(self.conn)?;
+        Ok(up.into_iter().rev().map(|row| row.n).collect())
+    }
+
+    pub(super) fn page_from(&mut self, held: &Held, start: i64, limit: i64, show: Show) -> Result<Page, StoreError> {
         let mut up: Vec<ShownRow> = Vec::with_capacity(usize::try_from(limit.clamp(0, AT_ONCE)).unwrap_or(0) + 1);
         let query = Up { start, limit: limit + 1, show, columns: ShownRow::as_select() };
         for row in query.load_iter::<ShownRow, DefaultLoadingMode>(self.conn)? {
@@ -132,12 +166,8 @@ impl QueryFragment<Dialect> for Up {
         pass.push_sql(" UNION ALL SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) SELECT ");
         self.columns.walk_ast(pass.reborrow())?;
         pass.push_sql(" FROM up JOIN nodes ON nodes.n = up.n JOIN texts ON texts.n = up.n WHERE status <> 0");
-        // status 0: generating; kind 0: root, 3: change.
-        pass.push_sql(match self.show {
-            Show::Enabled => " AND kind NOT IN (0, 3) AND is_enabled",
-            Show::Disabled => " AND kind NOT IN (0, 3)",
-            Show::All => "",
-        });
+        // status 0: generating.
+        pass.push_sql(self.show.condition());
         pass.push_sql(" LIMIT 0 + ");
         pass.push_bind_param::<BigInt, _>(&self.limit)
     }

@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Under the arrangement of this snapshot: `held` may come from an earlier one.
-    fn world_of(&mut self, held: &Held, node_n: i64) -> Result<Arc<World>, StoreError> {
+    pub(super) fn world_of(&mut self, held: &Held, node_n: i64) -> Result<Arc<World>, StoreError> {
         let edits = worlds::edits_now(self.conn, held.n)?;
         worlds::at(self.conn, self.caches, &mut View::Snapshot, node_n, edits)
     }

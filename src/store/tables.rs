@@ -69,5 +69,6 @@ diesel::table! {
     }
 }
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, users,
+    answers, characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, traces,
+    users,
 );

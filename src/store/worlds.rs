@@ -46,17 +46,17 @@ pub enum View<'a> {
 
 /// What the walk up reads of each node.
 #[derive(Debug, Clone, QueryableByName)]
-struct Step {
+pub(super) struct Step {
     #[diesel(sql_type = BigInt)]
-    n: i64,
+    pub n: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
-    parent_n: Option<i64>,
+    pub parent_n: Option<i64>,
     #[diesel(sql_type = BigInt)]
     session_n: i64,
     #[diesel(sql_type = Integer)]
-    depth: i32,
+    pub depth: i32,
     #[diesel(sql_type = SmallInt)]
-    status: i16,
+    pub status: i16,
     #[diesel(sql_type = Integer)]
     since_keyframe: i32,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -125,7 +125,11 @@ pub fn at(
     Ok(world)
 }
 
-fn apply(
+/// Folds what a node does into the world before it.
+///
+/// # Errors
+/// The database fails, or the row is damaged.
+pub(super) fn apply(
     conn: &mut Conn,
     caches: &Caches,
     view: &mut View<'_>,
@@ -241,7 +245,11 @@ pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, Store
     read_delta(node_n, body.as_deref())
 }
 
-fn read_delta(node_n: i64, body: Option<&str>) -> Result<Delta, StoreError> {
+/// Reads a delta as it is kept.
+///
+/// # Errors
+/// It does not read well.
+pub(super) fn read_delta(node_n: i64, body: Option<&str>) -> Result<Delta, StoreError> {
     let value: Option<Value> = body.and_then(|body| serde_json::from_str(body).ok());
     let delta = value.and_then(|value| Delta::from_json(&value));
     delta.ok_or(StoreError::Inconsistent { table: "deltas", column: "body", row: node_n })
@@ -352,7 +360,11 @@ fn with_sections_apart(conn: &mut Conn, world: &World) -> Result<String, StoreEr
     Ok(json!({"world": json, "apart": apart}).to_string())
 }
 
-fn unpack(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
+/// The world of a keyframe; none if its body is damaged, or a part of it is not there.
+///
+/// # Errors
+/// The database fails.
+pub fn unpack(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
     let Some(bytes) = pack::unpack(body) else { return Ok(None) };
     let Ok(Value::Object(mut frame)) = serde_json::from_slice(&bytes) else { return Ok(None) };
     let Some(mut world) = frame.shift_remove("world").and_then(World::from_json) else { return Ok(None) };

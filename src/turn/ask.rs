@@ -30,20 +30,27 @@ pub struct Bounds {
     pub filler: String,
 }
 
-/// The prompt at a scene: the world just before the model speaks.
+/// The prompt at a scene: the world just before the model speaks. `last` is what stands behind everything else.
 ///
 /// # Errors
 /// The database fails.
-pub fn prompt(reader: &mut Reader<'_>, scene: &mut Scene, bounds: Bounds) -> Result<Made, StoreError> {
+pub fn prompt(
+    reader: &mut Reader<'_>,
+    scene: &mut Scene,
+    bounds: Bounds,
+    last: Option<Block>,
+) -> Result<Made, StoreError> {
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let mut blocks = prompt::blueprint(&scene.cast, &status);
+    blocks.extend(last);
     let newest = scene.page.nodes.iter().rev().find(|placed| placed.node.is_sent());
     let newest = newest.map_or(0, |placed| prompt::tokens(&trace::line(&placed.node, &bounds.hide_tags).text));
     if let Err(too_large) = prompt::choose(&mut blocks, newest, bounds.budget) {
         return Ok(Made { blocks, too_large: Some(too_large), ..Made::default() });
     }
     let history = History::read(reader, scene, &blocks, &bounds)?;
-    blocks.extend(prompt::filler(&history.lines, &bounds.filler));
+    let filler = prompt::filler(&blocks, &history.lines, &bounds.filler);
+    blocks.extend(filler);
     let messages = prompt::weave(&blocks, &history.lines);
     let History { rows, tokens, cut, .. } = history;
     let Bounds { reply, hide_tags, .. } = bounds;

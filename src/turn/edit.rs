@@ -54,8 +54,8 @@ pub async fn edit(
         // They fold under the new rules, which begin below the message.
         bridge.delta.operations.append(&mut draft.delta.operations);
     }
-    let wish =
-        Wish { generate: generate.filter(|_| input.is_answered()), given: input.given, move_head: asked.move_head };
+    let generate = generate.filter(|_| input.is_answered());
+    let wish = Wish { generate, given: input.given, move_head: asked.move_head, ..Wish::default() };
     draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     let replies = start::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
     let message = Message {

@@ -140,7 +140,7 @@ pub async fn stop(parts: &Arc<Parts>) {
     let mut counting = parts.live.counting();
     // A reply that was just about to begin is seen when it does.
     while *counting.borrow_and_update() > 0 {
-        parts.live.all_running().iter().for_each(|one| one.interrupt());
+        parts.live.interrupt_all();
         if counting.changed().await.is_err() {
             return;
         }

@@ -8,6 +8,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::echo::Echo;
 use crate::clock::Time;
 use crate::provider::{Finish, Frame, Usage};
 use crate::tree::Status;
@@ -75,6 +76,9 @@ enum Over {
 #[derive(Debug, Clone)]
 pub struct Machine {
     asked_at: Time,
+    /// Bytes of the text that it began with.
+    begun: usize,
+    echo: Echo,
     first_at: Option<Time>,
     ended_at: Option<Time>,
     content: String,
@@ -90,6 +94,8 @@ impl Machine {
     pub fn new(asked_at: Time) -> Self {
         Self {
             asked_at,
+            begun: 0,
+            echo: Echo::default(),
             first_at: None,
             ended_at: None,
             content: String::new(),
@@ -101,20 +107,30 @@ impl Machine {
         }
     }
 
+    /// The same for a reply that goes on from a text.
+    #[must_use]
+    pub fn going_on_from(self, text: &str) -> Self {
+        Self { begun: text.len(), echo: Echo::of(text), content: text.to_owned(), ..self }
+    }
+
     /// Takes an event; answers with what to do. After the end nothing more is done.
     pub fn on(&mut self, event: Event, now: Time) -> Option<Action> {
         if self.over.is_some() {
             return None;
         }
+        if matches!(event, Event::Ended) {
+            let rest = self.echo.rest();
+            self.content.push_str(&rest);
+        }
         match event {
             Event::Frame(frame) => self.frame(frame, now),
-            Event::Ended if self.content.trim().is_empty() => {
+            Event::Ended if self.said().trim().is_empty() => {
                 let fault = self.without_text();
                 self.end(Over::Failed(fault), now)
             }
             Event::Ended => self.end(Over::Finished, now),
             Event::Failed(fault) => self.end(Over::Failed(fault), now),
-            Event::Cancelled if self.content.trim().is_empty() => self.end(Over::Failed(unsaid()), now),
+            Event::Cancelled if self.said().trim().is_empty() => self.end(Over::Failed(unsaid()), now),
             Event::Cancelled => self.end(Over::Cancelled, now),
         }
     }
@@ -126,6 +142,10 @@ impl Machine {
                 let hint = "say it otherwise, or choose another model";
                 Fault::new("provider_refused", format!("the model server held the reply back: {words}"), hint)
             }
+            _ if self.begun > 0 => {
+                let hint = "the text may be whole as it is: ask again, choose another model, or write the next message";
+                Fault::new("empty_reply", "the model added nothing to the text", hint)
+            }
             _ => {
                 let hint = "try again, or choose another model";
                 Fault::new("empty_reply", "the model answered without any text", hint)
@@ -135,7 +155,10 @@ impl Machine {
 
     fn frame(&mut self, frame: Frame, now: Time) -> Option<Action> {
         match frame {
-            Frame::Text(text) => self.show(&text, "", now),
+            Frame::Text(text) => {
+                let new = self.echo.hear(&text);
+                self.show(&new, "", now)
+            }
             Frame::Reasoning(text) => self.show("", &text, now),
             Frame::Usage(usage) => {
                 self.usage = Some(usage);
@@ -162,7 +185,7 @@ impl Machine {
         let (content, reasoning) = (content.replace('\0', "\u{fffd}"), reasoning.replace('\0', "\u{fffd}"));
         self.content.push_str(&content);
         self.reasoning.push_str(&reasoning);
-        let phase = if self.content.is_empty() { "thinking" } else { "streaming" };
+        let phase = if self.said().is_empty() { "thinking" } else { "streaming" };
         Some(Action::Show { content, reasoning, phase })
     }
 
@@ -182,6 +205,11 @@ impl Machine {
         self.over == Some(Over::Finished)
     }
 
+    /// What was added to the text that it began with.
+    fn said(&self) -> &str {
+        self.content.get(self.begun..).unwrap_or_default()
+    }
+
     /// The text so far.
     pub fn content(&self) -> &str {
         &self.content
@@ -198,6 +226,14 @@ impl Machine {
             None => Status::Generating,
             Some(Over::Finished | Over::Cancelled) => Status::Complete,
             Some(Over::Failed(_)) => Status::Error,
+        }
+    }
+
+    /// Why it failed, if it did.
+    pub fn fault(&self) -> Option<&Fault> {
+        match &self.over {
+            Some(Over::Failed(fault)) => Some(fault),
+            _ => None,
         }
     }
 
@@ -320,6 +356,29 @@ mod tests {
             assert_eq!(actions.last(), Some(&Action::Finish));
             assert!(!machine.runs_rules());
         }
+    }
+
+    /// `domain.md` 5.8: what a model adds is behind the text it goes on from; adding nothing is an error that keeps the text.
+    #[test]
+    fn a_reply_goes_on_from_a_text() {
+        let go_on = |events: Vec<Event>| {
+            let mut machine = Machine::new(Time(1_000)).going_on_from("She lights");
+            let shown: Vec<Action> = events.into_iter().filter_map(|event| machine.on(event, Time(1_010))).collect();
+            (machine, shown)
+        };
+        let (machine, shown) = go_on(vec![text("She "), text("lights"), text(" the lamp."), Event::Ended]);
+        assert_eq!((machine.content(), machine.status()), ("She lights the lamp.", Status::Complete));
+        let piece = Action::Show { content: " the lamp.".into(), reasoning: String::new(), phase: "streaming" };
+        assert_eq!(shown, [piece, Action::Finish]);
+        let (machine, _) = go_on(vec![text("She"), Event::Ended]);
+        assert_eq!(machine.content(), "She lightsShe", "what is no whole echo is text");
+        let (machine, shown) =
+            go_on(vec![Event::Frame(Frame::Reasoning("hm".into())), text("She lights"), Event::Ended]);
+        assert!(matches!(&shown[0], Action::Show { phase: "thinking", .. }), "{shown:?}");
+        assert_eq!((machine.content(), machine.status()), ("She lights", Status::Error));
+        assert_eq!(machine.facts()["error"]["code"], "empty_reply");
+        let (machine, _) = go_on(vec![Event::Cancelled]);
+        assert_eq!((machine.content(), &machine.facts()["error"]["code"]), ("She lights", &json!("cancelled")));
     }
 
     /// A reply that the provider held back: with some text it is truncated, without any it is refused in the provider's words.

@@ -1,9 +1,10 @@
 //! The journey of one turn, and the only place that orders it: input, node, 202, prompt, stream, rules, commit.
 //!
-//! - [`Turns`] is the door: begin, message, reroll, edit, cancel, change. Each runs on the server's own task: a client
+//! - [`Turns`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `asked.rs`. Each runs on the server's own task: a client
 //!   that goes away changes nothing.
-//! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one), `runner.rs` one reply up to
-//!   commit 2, fed by [`machine`], which is pure. `scene.rs` reads a position, `ask.rs` makes the prompt there.
+//! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
+//!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
+//!   what becomes no node. `scene.rs` reads a position, `ask.rs` makes the prompt there.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -11,10 +12,14 @@
 //! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
 //! [`crate::plugin`], then call it here.
 
+mod again;
 mod ask;
+mod asked;
 mod begin;
 mod cast;
 mod change;
+mod draft;
+mod echo;
 mod edit;
 mod ends;
 mod force;
@@ -35,20 +40,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
-use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
 use crate::provider::OpenAi;
 use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
-use crate::tree::Role;
 use crate::tree::edit::Refusal;
 
+pub use asked::{
+    Edit, Generate, GoOn, Impersonate, NewMessage, NewSession, OnStale, PluginChoice, Reroll, Started, Summarise,
+};
 pub use keeper::Rhythm;
 pub use models::{Models, UnknownModel, Writer};
 pub use scene::{Offered, QuickReply, Tip};
@@ -102,119 +107,6 @@ impl From<WriteError> for TurnError {
             WriteError::Failed(error) => Self::Store(error),
         }
     }
-}
-
-/// A session to begin.
-#[derive(Debug, Clone, Default)]
-pub struct NewSession {
-    /// The characters, the first speaks by default.
-    pub character_ids: Vec<CharacterId>,
-    /// Who the user plays.
-    pub persona_id: Option<PersonaId>,
-    /// Its title; the first character's name by default.
-    pub title: Option<String>,
-    /// The plugins; what the first character suggests by default.
-    pub plugins: Option<Vec<PluginChoice>>,
-    /// The model; what the first character suggests, else the server's default.
-    pub model: Option<String>,
-    /// `tree` or `linear`.
-    pub mode: Option<String>,
-    /// Parameters passed on to the model.
-    pub params: Map<String, Value>,
-}
-
-/// What somebody chooses for one plugin of a session. [`crate::tree::PluginSetting`] is what comes of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PluginChoice {
-    /// The plugin.
-    pub id: String,
-    /// Whether it plays.
-    pub enabled: bool,
-    /// Its settings, as given.
-    pub config: Map<String, Value>,
-    /// Permissions granted; `None` = what its manifest asks for, which is what people are shown.
-    pub grants: Option<Vec<String>>,
-}
-
-impl PluginChoice {
-    /// A plugin switched on, with what its manifest asks for.
-    pub fn on(id: &str, config: Map<String, Value>) -> Self {
-        Self { id: id.to_owned(), enabled: true, config, grants: None }
-    }
-}
-
-/// Replies to generate.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Generate {
-    /// How many; 0 counts as 1.
-    pub n: u32,
-    /// Another model than the session's.
-    pub model: Option<String>,
-    /// Parameters over the session's.
-    pub params: Map<String, Value>,
-    /// Another character than the first.
-    pub character: Option<CharacterId>,
-}
-
-/// What happens when HEAD is not where the writer saw it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnStale {
-    /// Refuse.
-    #[default]
-    Refuse,
-    /// Put the message below the present HEAD.
-    Append,
-    /// Write a sibling where the writer meant it.
-    Branch,
-}
-
-/// A message to send.
-#[derive(Debug, Clone)]
-pub struct NewMessage {
-    /// Below which node.
-    pub parent: NodeId,
-    /// The text.
-    pub content: String,
-    /// As whom.
-    pub role: Role,
-    /// The speaker's name, if not the persona's.
-    pub name: Option<String>,
-    /// The persona, if not the session's.
-    pub persona: Option<PersonaId>,
-    /// The replies to generate; `None` = none.
-    pub generate: Option<Generate>,
-    /// Whether HEAD follows.
-    pub move_head: bool,
-    /// What the writer saw of the session.
-    pub expected_leaf: Option<Seen>,
-    /// What if it is not there.
-    pub on_stale: OnStale,
-}
-
-/// An edited version of a message.
-#[derive(Debug, Clone)]
-pub struct Edit {
-    /// The new text.
-    pub content: String,
-    /// Whether what follows the old version moves below the new one.
-    pub carry: bool,
-    /// The replies: `None` = what fits the node, `Some(None)` = none.
-    pub generate: Option<Option<Generate>>,
-    /// Whether HEAD follows.
-    pub move_head: bool,
-    /// What the writer saw of the session.
-    pub expected_leaf: Option<Seen>,
-}
-
-/// What a request began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Started {
-    /// The node that was written, if one was.
-    pub node: Option<NodeId>,
-    /// The placeholders of the replies.
-    pub generations: Vec<NodeId>,
-    /// The operation.
-    pub op: i64,
 }
 
 /// Everything a turn needs, shared by all of them.
@@ -315,18 +207,18 @@ impl Turns {
     ///
     /// # Errors
     /// As [`TurnError`] says; nothing was written then.
-    pub async fn reroll(
-        &self,
-        caller: UserId,
-        session: SessionId,
-        node: NodeId,
-        generate: Generate,
-        move_head: bool,
-        expected_leaf: Option<Seen>,
-    ) -> Result<Started, TurnError> {
+    pub async fn reroll(&self, caller: UserId, session: SessionId, asked: Reroll) -> Result<Started, TurnError> {
         let turns = self.clone();
-        let asked = start::Reroll { node, generate, move_head, expected_leaf };
-        self.once(async move { start::reroll(&turns, caller, session, asked).await }).await
+        self.once(async move { again::reroll(&turns, caller, session, asked).await }).await
+    }
+
+    /// Begins another reply that goes on from the text of one.
+    ///
+    /// # Errors
+    /// It is no reply with text, a plugin writes, or as [`TurnError`] says; nothing was written then.
+    pub async fn go_on(&self, caller: UserId, session: SessionId, asked: GoOn) -> Result<Started, TurnError> {
+        let turns = self.clone();
+        self.once(async move { again::go_on(&turns, caller, session, asked).await }).await
     }
 
     /// Writes an edited version of a message beside it.
@@ -372,6 +264,29 @@ impl Turns {
     ) -> Result<i64, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.own(async move { change::set_plugins(&parts, caller, session, plugins).await }).await
+    }
+
+    /// Begins to draft the next message in the user's own voice; its text comes as events and can be read for a while.
+    ///
+    /// # Errors
+    /// The leaf is not there, no model can be asked, or there is no room.
+    pub async fn impersonate(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        asked: Impersonate,
+    ) -> Result<DraftId, TurnError> {
+        let turns = self.clone();
+        self.own(async move { draft::impersonate(&turns, caller, session, asked).await }).await
+    }
+
+    /// Begins to draft a summary of a run of messages, in the same way.
+    ///
+    /// # Errors
+    /// The messages are no run of one line, no model can be asked, or there is no room.
+    pub async fn summarise(&self, caller: UserId, session: SessionId, asked: Summarise) -> Result<DraftId, TurnError> {
+        let turns = self.clone();
+        self.own(async move { draft::summarise(&turns, caller, session, asked).await }).await
     }
 
     /// Stops a running reply and keeps its text. Answers when it has been asked to stop; the end is an event.

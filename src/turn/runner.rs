@@ -7,9 +7,9 @@ use futures_util::{FutureExt, StreamExt};
 use serde_json::{Map, Value};
 
 use crate::ids::{SessionId, UserId};
-use crate::live::{Running, Stop};
+use crate::live::{Running, Stop, Writing};
 use crate::plugin::{Answer, Hook};
-use crate::prompt::TooLarge;
+use crate::prompt::{self, TooLarge};
 use crate::provider::{self, Failure, Frame, FrameStream, OpenAi};
 use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
@@ -41,6 +41,8 @@ pub struct Job {
     pub draft: Draft,
     pub source: Source,
     pub params: Map<String, Value>,
+    /// The text that it goes on from.
+    pub so_far: String,
     pub asked: Option<Asked>,
     /// The operation that asked for it.
     pub step: i64,
@@ -126,7 +128,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     if let Err(stop) = job.running.turn().await {
         return dismiss(parts, &job, stop).await;
     }
-    let mut machine = Machine::new(job.draft.created);
+    let mut machine = Machine::new(job.draft.created).going_on_from(&job.so_far);
     let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
     let (scene, made) = read(parts, &job, &pen).await?;
@@ -141,7 +143,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     }
     match open(parts, &job, &scene, pen, made, &mut known).await {
         Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
-        Ok(Text::Coming(frames)) => stream_in(parts, &job, &mut machine, frames).await,
+        Ok(Text::Coming(frames)) => stream_in(parts, &job.running, &mut machine, frames).await,
         Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
     }
     if machine.runs_rules() {
@@ -175,6 +177,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         Pen::Model { client, model, .. } => Some(bounds(parts, client, model, &job.params)),
         _ => None,
     };
+    let last = Some(job.so_far.clone()).filter(|text| !text.is_empty()).map(prompt::continued);
     let look = Look { speaker: job.draft.character, ..Look::at(parts, job.user, job.session, job.draft.id) };
     parts
         .store
@@ -183,13 +186,14 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds)).transpose()?;
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, last)).transpose()?;
             Ok((scene, made))
         })
         .await
 }
 
-fn bounds(parts: &Parts, client: &OpenAi, model: &str, params: &Map<String, Value>) -> Bounds {
+/// What the prompt of a request has to keep to.
+pub fn bounds(parts: &Parts, client: &OpenAi, model: &str, params: &Map<String, Value>) -> Bounds {
     let generation = &parts.config.generation;
     let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
     let endpoint = client.endpoint();
@@ -260,13 +264,13 @@ fn take(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, pieces: Vec<String
     };
     for event in events {
         if !machine.is_over() {
-            hear(parts, job, machine, event);
+            hear(parts, &job.running, machine, event);
         }
     }
 }
 
-/// What it means to the machine that somebody stops a reply.
-fn halt(stop: Stop) -> Event {
+/// What it means to the machine that somebody stops a text.
+pub fn halt(stop: Stop) -> Event {
     match stop {
         Stop::Cancelled => Event::Cancelled,
         Stop::Interrupted => Event::Failed(ends::interrupted()),
@@ -274,9 +278,9 @@ fn halt(stop: Stop) -> Event {
 }
 
 /// Tells the machine, and shows what is new to whoever watches.
-fn hear(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, event: Event) {
+fn hear<T>(parts: &Arc<Parts>, writing: &Writing<T>, machine: &mut Machine, event: Event) {
     if let Some(Action::Show { content, reasoning, phase }) = machine.on(event, parts.clock.now()) {
-        parts.live.write(&job.running, &content, &reasoning, phase);
+        parts.live.write(writing, &content, &reasoning, phase);
     }
 }
 
@@ -311,15 +315,15 @@ async fn narrate(
     }
 }
 
-/// Feeds the machine until the reply is over, and shows watchers what comes.
-async fn stream_in(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, mut frames: FrameStream) {
+/// Feeds the machine until the text is over, and shows watchers what comes.
+pub async fn stream_in<T>(parts: &Arc<Parts>, writing: &Writing<T>, machine: &mut Machine, mut frames: FrameStream) {
     let limit = parts.config.limits.generation;
     let deadline = tokio::time::sleep(limit);
     tokio::pin!(deadline);
     while !machine.is_over() {
         let event = tokio::select! {
             biased;
-            stop = job.running.stopped() => halt(stop),
+            stop = writing.stopped() => halt(stop),
             () = &mut deadline => {
                 let message = format!("the reply took longer than {} s", limit.as_secs());
                 Event::Failed(Fault::new("provider_timeout", message, "raise `limits.generation_s` or ask for less"))
@@ -330,12 +334,12 @@ async fn stream_in(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, mut fra
                 None => Event::Ended,
             },
         };
-        hear(parts, job, machine, event);
+        hear(parts, writing, machine, event);
     }
 }
 
 /// A prompt that cannot be made: what says who plays takes more than there is.
-fn does_not_fit(TooLarge { needed, budget }: TooLarge) -> Fault {
+pub fn does_not_fit(TooLarge { needed, budget }: TooLarge) -> Fault {
     let message = format!(
         "the texts of the character take about {needed} tokens, and the model's context has {budget} for the prompt"
     );

@@ -12,22 +12,14 @@ use crate::live::Live;
 use crate::oplog::Act;
 use crate::store::{Actor, Claim, Draft, Held, Message, Reader, Seen};
 use crate::tree::edit::{self, Refusal};
-use crate::tree::{Delta, Kind, Node, Role, Session, Status};
+use crate::tree::{Delta, Kind, Role, Session, Status};
 
-use super::cast::{self, Voice};
+use super::cast::Voice;
 use super::input::{self, Given};
 use super::models::Writer;
 use super::runner::{Job, Source};
 use super::scene::{self, Look, Scene};
 use super::{Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, begin, change};
-
-/// Other replies, as asked for.
-pub struct Reroll {
-    pub node: NodeId,
-    pub generate: Generate,
-    pub move_head: bool,
-    pub expected_leaf: Option<Seen>,
-}
 
 /// What the replies are to be.
 #[derive(Default)]
@@ -38,6 +30,14 @@ pub struct Wish {
     pub given: Option<Given>,
     /// Whether HEAD follows the first of them.
     pub move_head: bool,
+    /// The reply that each goes on from.
+    pub continued: Option<Continued>,
+}
+
+/// A reply whose text another begins with.
+pub struct Continued {
+    pub node: NodeId,
+    pub text: String,
 }
 
 /// How often a message is tried again when HEAD moves meanwhile, or another message bridges the same place first. Each
@@ -86,7 +86,7 @@ async fn send(
     let mut draft = draft(parts, caller, &scene, new, now);
     let input = input::read(parts, &scene, &mut draft, &Delta::default()).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
-    let wish = Wish { generate, given: input.given, move_head: new.move_head };
+    let wish = Wish { generate, given: input.given, move_head: new.move_head, ..Wish::default() };
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
     let message = Message {
         session,
@@ -139,84 +139,6 @@ fn draft(parts: &Parts, caller: UserId, scene: &Scene, new: &NewMessage, now: Ti
     draft
 }
 
-/// Begins other replies beside an assistant node, or under a context node.
-pub async fn reroll(turns: &Turns, caller: UserId, session: SessionId, asked: Reroll) -> Result<Started, TurnError> {
-    let parts = &turns.parts;
-    let (node, wanted) = (asked.node, asked.generate);
-    let known = Arc::clone(parts);
-    let (held, context, generate, name) = parts
-        .store
-        .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let at = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?.node;
-            let context = context(reader, &held, &at)?;
-            let generate = again(&known, &held.session, &at, wanted);
-            let name = cast::read(reader, &held.session, generate.character, &Voice::default())?.character;
-            Ok::<_, TurnError>((held, context, generate, name))
-        })
-        .await?;
-    edit::may_be_parent(&context)?;
-    can_answer(parts, &held.session, Some(&generate), &context.content)?;
-    let now = parts.clock.now();
-    let wish = Wish { generate: Some(generate), given: None, move_head: asked.move_head };
-    let message = Message {
-        session,
-        parent: context.id,
-        bridge: None,
-        draft: None,
-        carry_from: None,
-        replies: replies(parts, &held.session, caller, &name, &wish, now)?,
-        move_head: false,
-        act: Act::Reroll,
-    };
-    let started = commit(turns, actor(caller, now, asked.expected_leaf), message, &held.session, wish).await?;
-    // Only a bridge is ever written by somebody else first.
-    started.ok_or(TurnError::Stopped)
-}
-
-/// What a new reply answers: a reply beside a reply answers the same message; below anything else it answers that. A
-/// change node is answered where the message above it waits for an answer.
-fn context(reader: &mut Reader<'_>, held: &Held, at: &Node) -> Result<Node, TurnError> {
-    let nothing = |message: &str| TurnError::from(Refusal::Conflict(message.to_owned()));
-    let above = |reader: &mut Reader<'_>, node: &Node| {
-        let parent = node.parent.ok_or_else(|| nothing("there is nothing to answer"))?;
-        let placed = reader.node(held, parent)?.ok_or(Refusal::NotFound("the message"))?;
-        Ok::<_, TurnError>(placed.node)
-    };
-    let context = if at.role == Role::Assistant { above(reader, at)? } else { at.clone() };
-    let mut said = context.clone();
-    while at.role != Role::Assistant && said.kind == Kind::Change {
-        said = above(reader, &said)?;
-    }
-    if said.kind == Kind::Root {
-        return Err(nothing("a greeting has no message to answer: write one, or choose another greeting"));
-    }
-    if at.role != Role::Assistant && said.role == Role::Assistant {
-        return Err(nothing("the last word is a reply's: write a message, or choose the reply itself"));
-    }
-    Ok(context)
-}
-
-/// A reply again: as the one it stands beside was asked for, unless told otherwise. Its seed is its own.
-fn again(parts: &Parts, session: &Session, beside: &Node, asked: Generate) -> Generate {
-    if beside.role != Role::Assistant {
-        return asked;
-    }
-    let before = beside.metadata.get("override");
-    let model = before.and_then(|before| before.get("model")).and_then(Value::as_str);
-    let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
-    let mut params =
-        before.and_then(|before| before.get("params")).and_then(Value::as_object).cloned().unwrap_or_default();
-    params.shift_remove("seed");
-    params.extend(asked.params);
-    Generate {
-        n: asked.n,
-        model: asked.model.or(model),
-        params,
-        character: asked.character.or(beside.character.filter(|id| begin::plays(session, *id))),
-    }
-}
-
 /// Stops a running reply.
 pub async fn cancel(parts: &Arc<Parts>, caller: UserId, session: SessionId, node: NodeId) -> Result<(), TurnError> {
     parts
@@ -259,7 +181,10 @@ pub fn replies(
     now: Time,
 ) -> Result<Vec<Draft>, TurnError> {
     let Some(generate) = &wish.generate else { return Ok(Vec::new()) };
-    let metadata = asked_for(parts, session, generate, wish.given.as_ref())?;
+    let mut metadata = asked_for(parts, session, generate, wish.given.as_ref())?;
+    if let Some(continued) = &wish.continued {
+        metadata.insert("continuedFrom".into(), continued.node.to_string().into());
+    }
     if let Some(character) = generate.character.filter(|id| !begin::plays(session, *id)) {
         let message = format!("character {character} does not play in this session");
         return Err(TurnError::Invalid { field: "characterId", message });
@@ -305,7 +230,8 @@ fn asked_for(
     Ok(metadata)
 }
 
-fn model<'a>(parts: &'a Parts, session: &'a Session, generate: &'a Generate) -> &'a str {
+/// The model that is asked: the request's, the session's, or the server's own.
+pub fn model<'a>(parts: &'a Parts, session: &'a Session, generate: &'a Generate) -> &'a str {
     generate.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default)
 }
 
@@ -324,7 +250,7 @@ pub fn can_answer(
 }
 
 /// The session's parameters with the request's over them.
-fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
+pub fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
     let mut params = session.params.clone();
     params.extend(generate.params.clone());
     params
@@ -368,8 +294,9 @@ pub async fn commit(
     let nodes: Vec<NodeId> = drafts.iter().map(|draft| draft.id).collect();
     let node = message.draft.as_ref().map(|draft| draft.id);
     let session_id = message.session;
+    let so_far = wish.continued.as_ref().map_or_else(String::new, |continued| continued.text.clone());
     // Registered before the commit: the sweeper must never see a placeholder that nobody holds.
-    let running = parts.live.begin_all(session_id, &nodes, actor.user, "").ok_or(TurnError::TooMany)?;
+    let running = parts.live.begin_all(session_id, &nodes, actor.user, &so_far).ok_or(TurnError::TooMany)?;
     let mut unclaimed = Unclaimed { live: Arc::clone(&parts.live), nodes: nodes.clone() };
     if parts.is_stopping.load(Ordering::SeqCst) {
         return Err(TurnError::Stopped);
@@ -405,6 +332,7 @@ pub async fn commit(
             user: actor.user,
             source,
             params: params(session, &generate),
+            so_far: so_far.clone(),
             // With several replies only the first may take HEAD (`docs/domain.md` 5.2).
             asked: (wish.move_head && i == 0).then_some(written.asked),
             step: written.op,

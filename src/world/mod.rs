@@ -2,7 +2,7 @@
 //!
 //! - [`Pointer`] names a place in it, [`Operation`] is one recorded intent, [`Schema`] governs one root of `vars`.
 //! - [`fold()`] applies operations under [`Rules`] and answers with what it had to bend or leave out.
-//! - [`diff()`] compares two worlds for display.
+//! - [`diff()`] compares two worlds for display; [`Differences`] finds which operations had to do with what differs.
 //!
 //! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in [`op::Change`], its JSON
 //! in `op.rs`, its arm in `fold/edit.rs`, and a line in the fold's table of tests. To add a schema keyword: see
@@ -10,6 +10,7 @@
 
 pub mod canonical;
 pub mod diff;
+mod differences;
 pub mod fold;
 pub mod number;
 pub mod op;
@@ -21,6 +22,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use diff::{PathChange, diff};
+pub use differences::Differences;
 pub use fold::fold;
 pub use op::{Change, MalformedOperation, Operation, Section};
 pub use pointer::Pointer;

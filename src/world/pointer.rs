@@ -1,5 +1,6 @@
 //! JSON Pointers (RFC 6901) into a world.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -94,6 +95,13 @@ pub fn step_mut<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
 pub fn index(key: &str) -> Option<usize> {
     let canonical = key == "0" || (!key.starts_with('0') && !key.is_empty());
     (canonical && key.bytes().all(|b| b.is_ascii_digit())).then(|| key.parse().ok()).flatten()
+}
+
+/// Pointers are ordered and compared as their keys are, so that what is kept by them can be looked up by a part of one.
+impl Borrow<[String]> for Pointer {
+    fn borrow(&self) -> &[String] {
+        &self.0
+    }
 }
 
 impl Serialize for Pointer {

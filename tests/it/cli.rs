@@ -218,6 +218,63 @@ fn a_disk_that_gets_full_is_said_and_forgotten() {
     serving.told_to_stop("-TERM");
 }
 
+/// `domain.md` 4: a copy is made beside a running server and put back when none runs; what is refused says why and what to do.
+#[test]
+fn a_copy_is_made_beside_a_server_and_put_back() {
+    let folder = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| clotho(folder.path()).args(arguments).output().unwrap();
+    says(&refused(clotho(folder.path()).args(["backup", "copy.db"])), &["clotho.db is not there", "storage.data_dir"]);
+    let serving = Serving::start(&mut clotho(folder.path()));
+    let keep = |serving: &Serving, name: &str| {
+        assert!(serving.ask("POST", "/api/characters", &format!("{{\"name\": \"{name}\"}}")).contains("201 Created"));
+    };
+    keep(&serving, "Before");
+    let made = run(&["backup", "copy.db"]);
+    assert_eq!(made.status.code(), Some(0));
+    says(&String::from_utf8(made.stdout).unwrap(), &["copy.db holds everything", "checked"]);
+    says(&refused(clotho(folder.path()).args(["backup", "copy.db"])), &["copy.db is there already", "another name"]);
+    keep(&serving, "After");
+    says(&refused(clotho(folder.path()).args(["restore", "copy.db"])), &["another server", "data directory"]);
+    serving.told_to_stop("-TERM");
+
+    std::fs::write(folder.path().join("letter"), "Dear diary.").unwrap();
+    says(&refused(clotho(folder.path()).args(["restore", "letter"])), &["letter is no copy of a Clotho database"]);
+    says(&refused(clotho(folder.path()).args(["restore", "nothing"])), &["nothing is not there"]);
+    assert_eq!(run(&["restore"]).status.code(), Some(2));
+    let put_back = run(&["restore", "copy.db"]);
+    assert_eq!(put_back.status.code(), Some(0));
+    says(&String::from_utf8(put_back.stdout).unwrap(), &["is kept as", "clotho-before-", "copy.db was put back"]);
+    let serving = Serving::start(&mut clotho(folder.path()));
+    let known = serving.get("/api/characters");
+    assert!(known.contains("\"Before\"") && !known.contains("\"After\""), "{known}");
+    serving.told_to_stop("-TERM");
+}
+
+/// How much there is, also beside a server, for people and for programs; clearing away is the server's while it runs.
+#[test]
+fn what_is_there_is_counted_and_cleared() {
+    let folder = TempDir::new().unwrap();
+    for command in ["stats", "gc"] {
+        says(&refused(clotho(folder.path()).arg(command)), &["clotho.db is not there", "storage.data_dir"]);
+    }
+    assert!(!folder.path().join("data").exists(), "nothing was begun");
+    let serving = Serving::start(&mut clotho(folder.path()));
+    let said = |arguments: &[&str]| {
+        let run = clotho(folder.path()).args(arguments).output().unwrap();
+        assert_eq!(run.status.code(), Some(0));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    says(&said(&["stats"]), &["table", "characters", "0 sessions", "0 nodes"]);
+    let figures: serde_json::Value = serde_json::from_str(&said(&["stats", "--json"])).unwrap();
+    let characters = figures["tables"].as_array().unwrap().iter().find(|table| table["name"] == "characters").unwrap();
+    assert!(characters["rows"].as_i64().unwrap() > 0 && characters["bytes"].as_i64().unwrap() >= 4_096);
+    assert_eq!((&figures["sessions"], &figures["largestSession"]), (&0.into(), &serde_json::Value::Null));
+    says(&refused(clotho(folder.path()).arg("gc")), &["a server uses", "by itself"]);
+    serving.told_to_stop("-TERM");
+    says(&said(&["gc"]), &["cleared away: 0 kept answers"]);
+    assert_eq!(clotho(folder.path()).args(["stats", "--jsn"]).output().unwrap().status.code(), Some(2));
+}
+
 /// A database that has grown to its quota says so, and not that the disk is full.
 #[test]
 fn a_quota_is_no_full_disk() {

@@ -10,6 +10,7 @@
 
 mod cli;
 mod http;
+mod keep;
 mod plugins;
 mod provider;
 mod store_bounds;

@@ -8,7 +8,7 @@ use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Nid, Pid, Sid};
 use crate::http::wire::ids::{Id, PersonaRef};
-use crate::http::wire::messages::{Cancelled, Edit, NewMessage, Reroll, Started, seen};
+use crate::http::wire::messages::{Cancelled, Continue, Edit, NewMessage, Reroll, Started};
 use crate::ids::NodeId;
 use crate::store::Reader;
 use crate::turn;
@@ -30,10 +30,16 @@ pub async fn message(app: Program, caller: Caller, sid: Sid, body: Body<NewMessa
 /// # Errors
 /// A field does not fit, or HEAD is elsewhere.
 pub async fn reroll(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<Reroll>) -> Answer<Started> {
-    let generate = body.0.generate()?;
-    let move_head = body.0.move_head.unwrap_or(true);
-    let expected = seen(body.0.expected_leaf_id, body.0.expected_op)?;
-    let started = app.turns.reroll(caller.0, sid.0, nid.0, generate, move_head, expected).await?;
+    let started = app.turns.reroll(caller.0, sid.0, body.0.read(nid.0)?).await?;
+    answer(&app, caller, sid, started).await
+}
+
+/// Begins another reply that goes on from the text of this one.
+///
+/// # Errors
+/// It is no reply with text, a plugin writes, or HEAD is elsewhere.
+pub async fn go_on(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<Continue>) -> Answer<Started> {
+    let started = app.turns.go_on(caller.0, sid.0, body.0.read(nid.0)?).await?;
     answer(&app, caller, sid, started).await
 }
 

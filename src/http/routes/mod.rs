@@ -3,8 +3,10 @@
 //! handler takes and answers are shapes of `wire/`; what it decides is decided a floor below.
 
 pub mod auth;
+pub mod branches;
 pub mod characters;
 pub mod docs;
+pub mod drafts;
 pub mod health;
 pub mod line;
 pub mod messages;
@@ -16,6 +18,7 @@ pub mod plugins;
 pub mod search;
 pub mod sessions;
 pub mod states;
+pub mod transcript;
 pub mod transfers;
 pub mod trash;
 pub mod tree;

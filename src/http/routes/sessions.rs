@@ -44,12 +44,7 @@ pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answ
 /// How the newest message of a session begins, as readers see it.
 fn preview(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Option<String>, ApiError> {
     let page = reader.page(held, held.session.head, None, 1, Show::Enabled)?;
-    let shown = |content: &str| {
-        let shown = look.display(content);
-        let words = shown.as_deref().unwrap_or(content).split_whitespace();
-        words.collect::<Vec<_>>().join(" ").chars().take(PREVIEW).collect::<String>()
-    };
-    Ok(page.nodes.last().map(|placed| shown(&placed.node.content)))
+    Ok(page.nodes.last().map(|placed| look.beginning(&placed.node.content, PREVIEW)))
 }
 
 /// Begins a session.

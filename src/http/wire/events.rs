@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::NodeRef;
+use super::drafts::DraftError;
+use super::ids::{DraftRef, NodeRef};
 use super::node::ChatMessageNode;
 use super::tree::OperationShape;
 use super::words::Effects;
@@ -96,6 +97,9 @@ pub enum Event {
         #[schema(value_type = Object)]
         session: Map<String, Value>,
     },
+    /// More of a draft arrived, or it reached another phase; only for whoever asked for it.
+    #[serde(rename = "draft.updated")]
+    Draft(DraftPiece),
     /// Answers a ping.
     #[serde(rename = "pong")]
     Pong,
@@ -123,6 +127,27 @@ pub struct Chunk {
     /// The length of the thinking before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_offset: Option<usize>,
+}
+
+/// A piece of a draft.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DraftPiece {
+    /// The draft.
+    pub id: DraftRef,
+    /// The piece, which may be empty.
+    pub content_chunk: String,
+    /// The length of the text before it, in UTF-16 code units.
+    pub offset: usize,
+    /// `queued`, `waiting`, `thinking` or `streaming`; the last one says `done` or `error`.
+    #[schema(value_type = String)]
+    pub status: &'static str,
+    /// Its place in the queue, counted from 1, while it is `queued`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_position: Option<usize>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<DraftError>,
 }
 
 /// One or many nodes whose state changed. Many have `ids`, and the values where they are the same for all.

@@ -16,6 +16,7 @@ use super::sessions::model;
 use super::words::{Effects, OnStale, Role};
 use super::{given, objects};
 use crate::http::error::{ApiError, Code};
+use crate::ids::NodeId;
 use crate::store::Seen;
 use crate::turn;
 
@@ -104,6 +105,23 @@ pub struct Reroll {
     /// Where the writer saw HEAD.
     pub expected_leaf_id: Option<NodeRef>,
     /// Instead: the newest operation that the writer saw.
+    pub expected_op: Option<i64>,
+}
+
+/// A reply to go on from.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Continue {
+    /// Another model than it was asked of.
+    pub model: Option<String>,
+    /// Parameters over those it was asked with.
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+    /// Whether HEAD follows; true unless said.
+    pub move_head: Option<bool>,
+    /// Where the caller saw HEAD.
+    pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the caller saw.
     pub expected_op: Option<i64>,
 }
 
@@ -266,13 +284,35 @@ impl Generate {
 }
 
 impl Reroll {
-    /// What to generate.
+    /// The replies for the turn.
     ///
     /// # Errors
     /// Names the field.
-    pub fn generate(&self) -> Result<turn::Generate, ApiError> {
-        let (model, params) = (self.model.clone(), self.params.clone());
-        Generate { n: self.n, model, params, character_id: self.character_id }.read("")
+    pub fn read(self, node: NodeId) -> Result<turn::Reroll, ApiError> {
+        let generate = Generate { n: self.n, model: self.model, params: self.params, character_id: self.character_id };
+        Ok(turn::Reroll {
+            node,
+            generate: generate.read("")?,
+            move_head: self.move_head.unwrap_or(true),
+            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
+        })
+    }
+}
+
+impl Continue {
+    /// The continuation for the turn.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn read(self, node: NodeId) -> Result<turn::GoOn, ApiError> {
+        model(self.model.as_deref())?;
+        Ok(turn::GoOn {
+            node,
+            model: self.model,
+            params: self.params,
+            move_head: self.move_head.unwrap_or(true),
+            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
+        })
     }
 }
 

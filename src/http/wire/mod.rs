@@ -5,7 +5,9 @@
 //! doc comment, which the document shows. To add a shape: a struct with `Serialize` (answers) or `Deserialize` with
 //! `deny_unknown_fields` (requests), and `ToSchema`.
 
+pub mod branches;
 pub mod cards;
+pub mod drafts;
 pub mod events;
 pub mod host;
 pub mod ids;
@@ -14,6 +16,7 @@ pub mod messages;
 pub mod node;
 pub mod search;
 pub mod sessions;
+pub mod transcript;
 pub mod trash;
 pub mod tree;
 pub mod turns;

@@ -213,6 +213,13 @@ impl Look {
         tags::hide(content, &self.hide_tags).filter(|shown| shown != content)
     }
 
+    /// How a text begins as readers see it, on one line; at most `most` characters.
+    pub fn beginning(&self, content: &str, most: usize) -> String {
+        let shown = self.display(content);
+        let words = shown.as_deref().unwrap_or(content).split_whitespace();
+        words.collect::<Vec<_>>().join(" ").chars().take(most).collect()
+    }
+
     /// What has arrived of a running reply.
     fn so_far(&self, node: &mut ChatMessageNode) {
         let Some(running) = self.live.as_ref().and_then(|live| live.running(node.id.0)) else { return };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::drafts::Drafts;
 use super::stream::Streams;
 use crate::http::error::ApiError;
 use crate::http::routes::worlds::delta_of;
@@ -21,7 +22,7 @@ use crate::store::{Dressed, Held, Placed, Reader};
 use crate::tree::{Kind, Node, Role};
 
 /// What a placeholder knows of itself; everything else came with its end.
-const KNOWN_AT_FIRST: [&str; 3] = ["model", "params", "editedFrom"];
+const KNOWN_AT_FIRST: [&str; 4] = ["model", "params", "editedFrom", "continuedFrom"];
 /// So many operations are read at once when only looking for completions.
 const LOOK_AHEAD: i64 = 500;
 
@@ -35,6 +36,8 @@ pub struct Position {
     completing: HashSet<NodeId>,
     /// Replies that are on their way.
     pub streams: Streams,
+    /// Drafts of the caller's.
+    pub drafts: Drafts,
 }
 
 /// The first frame.
@@ -52,7 +55,8 @@ impl Position {
         let op = since.unwrap_or(held.session.op).min(held.session.op);
         let mut streams = Streams::default();
         reader.placeholders(held)?.into_iter().for_each(|node| streams.join(node, live));
-        Ok(Self { op, ahead: op, completing: HashSet::new(), streams })
+        let drafts = Drafts::new(live, held.session.id, held.session.owner);
+        Ok(Self { op, ahead: op, completing: HashSet::new(), streams, drafts })
     }
 
     /// The newest operation that was sent.

@@ -2,9 +2,10 @@
 //!
 //! A socket watches first and reads the log afterwards, so nothing falls in between. It *pulls*: whenever something is new
 //! it takes the operations since the one it has (`events.rs`) and the texts since the offsets it has (`stream.rs`), and
-//! sends them before it looks again. A slow reader therefore gets larger pieces less often and never loses an operation,
+//! sends them before it looks again; drafts are pulled the same way (`drafts.rs`). A slow reader therefore gets larger pieces less often and never loses an operation,
 //! and nothing queues up for it. To add a frame: its shape in `wire/events.rs`, the effect it comes from in `events.rs`.
 
+mod drafts;
 mod events;
 mod stream;
 
@@ -192,7 +193,8 @@ impl Socket {
             Some(told) if told.is_empty() => {}
             told => position = self.catch_up(position, told.unwrap_or_default()).await?,
         }
-        for event in position.streams.pull(&self.live) {
+        let texts = position.streams.pull(&self.live).into_iter().chain(position.drafts.pull(&self.live));
+        for event in texts.collect::<Vec<_>>() {
             self.send(&event).await?;
         }
         Ok(position)

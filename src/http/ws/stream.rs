@@ -24,7 +24,7 @@ struct Sent {
 
 /// A place in a text, counted twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
+pub struct Place {
     bytes: usize,
     units: usize,
 }
@@ -43,8 +43,13 @@ impl Place {
         (at.units == units).then_some(at)
     }
 
+    /// UTF-16 code units before it.
+    pub fn units(self) -> usize {
+        self.units
+    }
+
     /// What comes after this place, and the place after that.
-    fn rest(self, text: &str) -> (&str, Self) {
+    pub fn rest(self, text: &str) -> (&str, Self) {
         let rest = text.get(self.bytes..).unwrap_or_default();
         let units = self.units + rest.encode_utf16().count();
         (rest, Self { bytes: self.bytes + rest.len(), units })

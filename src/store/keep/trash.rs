@@ -97,6 +97,15 @@ fn name_of(card: &str) -> Option<String> {
 }
 
 impl Reader<'_> {
+    /// The session of a row, unless it lies in the trash.
+    ///
+    /// # Errors
+    /// The database fails or the row is damaged.
+    pub fn session_in_row(&mut self, n: i64) -> Result<Option<Held>, StoreError> {
+        let id: Option<Vec<u8>> = sessions::table.find(n).select(sessions::id).get_result(self.conn).optional()?;
+        id.as_deref().and_then(SessionId::from_slice).map_or(Ok(None), |id| self.any_session(id))
+    }
+
     /// Every node that stands in a session's tree: what must be found again when it comes back.
     ///
     /// # Errors

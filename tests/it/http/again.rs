@@ -168,6 +168,7 @@ async fn a_crash_after_the_act_does_not_let_it_act_twice() {
     let writes = [
         (play.chat("message"), json!({"parentId": parent, "content": "Once.", "generate": true})),
         (play.chat(&format!("node/{}/reroll", said.reply)), json!({})),
+        (play.chat(&format!("node/{}/continue", said.reply)), json!({})),
         (play.chat(&format!("node/{}/edit", said.user)), json!({"content": "Once more."})),
         (play.chat(&format!("node/{parent}/world")), json!({"operations": [{"op": "set", "path": "/a", "value": 1}]})),
         ("/api/sessions".to_owned(), json!({"characterIds": [character]})),
@@ -230,7 +231,7 @@ async fn what_one_has_is_not_sent_again() {
     let parts = ["", "?expand=world,delta,trace", "/alternatives", "/world", "/delta", "/trace"];
     let parts = parts.map(|part| format!("{node}{part}"));
     let whole = ["tree", "tree?shape=skeleton", "tree?cursor=&limit=2", "projection", "projection?limit=1&all=1"];
-    let turns = ["turns", "turns?limit=1", "context-path", "deltas"];
+    let turns = ["turns", "turns?limit=1", "context-path", "deltas", "branches", "diff", "variables?path=/hp", "line"];
     for path in whole.into_iter().chain(turns).chain(parts.iter().map(String::as_str)) {
         let ask = |tag: Option<&str>| {
             let ask = play.app.ask("GET", &play.chat(path));

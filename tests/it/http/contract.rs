@@ -53,6 +53,7 @@ async fn every_read_answers_as_documented() {
     let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
     let file = super::transfers::exported(&play.app, &play.sid).await.body;
     let job = id(&super::transfers::sent(&play.app, &file).await);
+    let draft = play.post("impersonate", json!({})).await["draftId"].as_str().unwrap().to_owned();
     let part = |part: &str| match part {
         "{sid}" => play.sid.clone(),
         "{nid}" => said.reply.clone(),
@@ -60,6 +61,7 @@ async fn every_read_answers_as_documented() {
         "{pid}" => persona.clone(),
         "{jid}" => job.clone(),
         "{plugin}" => "combat".to_owned(),
+        "{did}" => draft.clone(),
         other => other.to_owned(),
     };
     let before = (play.session().await, play.nodes().await);
@@ -69,7 +71,12 @@ async fn every_read_answers_as_documented() {
             continue;
         }
         let path = entry.path.split('/').map(part).collect::<Vec<_>>().join("/");
-        let path = if path == "/api/search" { path + "?q=roll" } else { path };
+        // Two must be told what to look for.
+        let path = match path.rsplit('/').next() {
+            Some("search") => path + "?q=roll",
+            Some("variables") => path + "?path=/combat/hp",
+            _ => path,
+        };
         let heard = play.app.ask("GET", &path).send().await;
         assert_eq!(heard.status, 200, "{path}: {}", heard.text());
         described += usize::from(schema::answer("GET", &entry.plain_path(), 200).is_some());

@@ -20,7 +20,7 @@ fn with_expectation() -> Vec<Entry> {
 fn body(entry: &Entry, node: &str) -> Value {
     match entry.path.rsplit('/').next().unwrap() {
         "message" => json!({"parentId": node, "content": "x"}),
-        "reroll" => json!({}),
+        "reroll" | "continue" => json!({}),
         "edit" => json!({"content": "x", "generate": false}),
         "world" => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),
         "active_leaf" => json!({"nodeId": node}),
@@ -37,7 +37,8 @@ async fn a_stale_writer_is_refused_everywhere() {
     let routes = with_expectation();
     assert!(routes.len() >= 5, "{}", routes.len());
     for entry in routes {
-        let path = entry.path.replace("{sid}", &play.sid).replace("{nid}", &said.user);
+        let node = if entry.path.ends_with("continue") { &said.reply } else { &said.user };
+        let path = entry.path.replace("{sid}", &play.sid).replace("{nid}", node);
         let before = play.session().await;
         let mut stale = body(&entry, &said.user);
         stale["expectedLeafId"] = json!(said.user);

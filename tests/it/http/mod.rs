@@ -3,17 +3,21 @@
 //! `contract` compares the table of routes, the document and what is served; `refusals` sends every route what it must not
 //! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side; `codes` has a refusal of
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
-//! `views` (the faces of a tree), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again`
-//! (the same request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself
-//! offers), `trash` (what was deleted), `waiting` (replies whose turn has not come), `transfers` (sessions out and in), `whole` (one story from beginning to
-//! end). [`play::Play`] is a session in few
-//! words. Every answer is held to the document by the client itself.
+//! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `transfers` (whole
+//! sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
+//! request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself offers),
+//! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
+//! no node), `whole` (one story from beginning to end).
+//! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
+mod branches;
 mod codes;
+mod continued;
 mod contract;
 mod cost;
 mod deltas;
+mod drafts;
 mod files;
 mod finds;
 mod fuzz;
@@ -24,6 +28,7 @@ mod owners;
 mod play;
 mod refusals;
 mod sockets;
+mod transcripts;
 mod transfers;
 mod trash;
 mod views;
@@ -36,7 +41,7 @@ use crate::support::server::{TestServer, id};
 use serde_json::{Value, json};
 
 /// Searches until so many are found: the index follows the log, it is not on the way of a write.
-async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
+pub async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
     for _ in 0..600 {
         let found = app.get(&format!("/api/search?q={query}")).await;
         if found["items"].as_array().unwrap().len() >= hits {

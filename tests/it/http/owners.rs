@@ -15,7 +15,10 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
         .replace("{jid}", &stranger.job.to_string())
+        // What must be said to be answered at all.
+        .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
+        .replace("{did}", &stranger.persona.to_string())
 }
 
 /// A body that the route takes, if it takes one.
@@ -24,7 +27,8 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
     let last = entry.path.rsplit('/').next().unwrap();
     Some(match (entry.method.as_str(), last) {
         ("POST", "message") => json!({"parentId": node, "content": "x"}),
-        ("POST", "reroll") => json!({}),
+        ("POST", "reroll" | "continue" | "impersonate") => json!({}),
+        ("POST", "summarise") => json!({"nodeIds": [node]}),
         ("POST", "edit") => json!({"content": "x"}),
         ("POST", "world") => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),
         ("PUT", "active_leaf") => json!({"nodeId": node}),
@@ -125,9 +129,15 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
-    for path in
-        ["projection?leaf=", "projection?before=", "deltas?leaf=", "turns?leaf=", "turns?before=", "context-path?leaf="]
-    {
+    let line = [
+        "projection?leaf=",
+        "projection?before=",
+        "deltas?leaf=",
+        "turns?leaf=",
+        "turns?before=",
+        "context-path?leaf=",
+    ];
+    for path in line.into_iter().chain(["diff?from=", "diff?to=", "line?leaf=", "variables?path=/a&leaf="]) {
         is_not_there(app, stranger, "GET", &chat(&format!("{path}{foreign}")), None).await;
     }
     // A character that does not play here is none that could speak, whoever has it.

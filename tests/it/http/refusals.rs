@@ -232,6 +232,8 @@ async fn wrong_types_name_their_field() {
     check("POST", chat("message"), with(json!("yes")), "generate").await;
     check("POST", chat("message"), with(json!({"n": 17})), "generate.n").await;
     check("POST", node("reroll"), json!({"n": -1}), "n").await;
+    check("POST", node("continue"), json!({"n": 2}), "n").await;
+    check("POST", node("continue"), json!({"model": 5}), "model").await;
     check("POST", node("edit"), json!({"content": ""}), "content").await;
     check("POST", node("edit"), json!({"content": "x", "carry": "yes"}), "carry").await;
     check("POST", node("edit"), json!({"content": "x", "carry": true, "generate": true}), "carry").await;

@@ -10,7 +10,8 @@ use clotho::oplog::Operation;
 use clotho::store::{Actor, Page, Reader, Show, StateUpdate, StoreError};
 use clotho::tree::{Delta, Node, Role, Session, Status};
 use clotho::turn::{
-    Edit, Generate, NewMessage, NewSession, Offered, OnStale, PluginChoice, Rebuilt, Started, TurnError, read_trace,
+    Edit, Generate, NewMessage, NewSession, Offered, OnStale, PluginChoice, Rebuilt, Reroll, Started, TurnError,
+    read_trace,
 };
 use clotho::world::{Pointer, World};
 use serde_json::{Value, json};
@@ -259,7 +260,12 @@ impl<'a> Story<'a> {
 
     /// Asks for other replies.
     pub async fn reroll(&self, node: NodeId, generate: Generate) -> Result<Started, TurnError> {
-        self.app.turns.reroll(self.user, self.id, node, generate, true, None).await
+        self.ask_again(Reroll { node, generate, move_head: true, expected_leaf: None }).await
+    }
+
+    /// The same with everything said.
+    pub async fn ask_again(&self, asked: Reroll) -> Result<Started, TurnError> {
+        self.app.turns.reroll(self.user, self.id, asked).await
     }
 
     /// Asks for another reply and waits for it.

@@ -258,7 +258,8 @@ async fn two_hundred_rerolls() {
     let line: Vec<Node> = story.path(leaf).await.iter().map(facts).collect();
     for _ in 0..25 {
         let eight = Generate { n: 8, ..Generate::default() };
-        let started = app.turns.reroll(story.user, story.id, first.reply.id, eight, false, None).await.unwrap();
+        let asked = Reroll { node: first.reply.id, generate: eight, move_head: false, expected_leaf: None };
+        let started = story.ask_again(asked).await.unwrap();
         for reply in started.generations {
             assert_eq!(story.done(reply).await.depth, first.reply.depth);
         }

@@ -113,7 +113,9 @@ async fn a_reply_takes_no_head_that_was_not_its_own() {
     story.done(elsewhere.generations[0]).await;
     assert_eq!(story.head().await, turn.reply.id, "HEAD was not at its context when it was asked for");
 
-    let reroll = app.turns.reroll(story.user, story.id, turn.reply.id, Generate::default(), false, None).await.unwrap();
+    let (node, generate) = (turn.reply.id, Generate::default());
+    let again = Reroll { node, generate, move_head: false, expected_leaf: None };
+    let reroll = story.ask_again(again).await.unwrap();
     assert_eq!(story.done(reroll.generations[0]).await.status, Status::Complete);
     assert_eq!(story.head().await, turn.reply.id, "it was not to follow");
 }
@@ -170,8 +172,9 @@ async fn a_stale_writer_is_refused_appended_or_branched() {
     let branched = story.send(stale(OnStale::Branch)).await.unwrap().node.unwrap();
     assert_eq!(story.node(branched).await.parent, Some(seen));
     assert_eq!(story.head().await, branched);
-    let reroll =
-        app.turns.reroll(story.user, story.id, turn.reply.id, Generate::default(), true, Some(Seen::Leaf(seen))).await;
+    let expected_leaf = Some(Seen::Leaf(seen));
+    let again = Reroll { node: turn.reply.id, generate: Generate::default(), move_head: true, expected_leaf };
+    let reroll = story.ask_again(again).await;
     assert!(matches!(reroll, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));
     let edited = story.edit(turn.user, clotho::turn::Edit { expected_leaf: Some(Seen::Leaf(seen)), ..edit("x") }).await;
     assert!(matches!(edited, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));

@@ -294,6 +294,55 @@ async fn what_is_switched_off_is_not_sent() {
     );
 }
 
+/// What a prompt holds of a history: the enabled texts in order, neighbours of one role joined, and a user's last word.
+fn expected(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
+    let mut messages = vec![("system".to_owned(), "Be Rin.".to_owned())];
+    for (role, text, _) in texts.iter().filter(|(.., is_enabled)| *is_enabled) {
+        match messages.last_mut() {
+            Some((last, so_far)) if last == role => *so_far += &format!("\n\n{text}"),
+            _ => messages.push(((*role).to_owned(), text.clone())),
+        }
+    }
+    if messages.last().is_none_or(|(role, _)| role != "user") {
+        messages.push(("user".to_owned(), "[Go on]".to_owned()));
+    }
+    messages
+}
+
+/// S4-34, S4-35, S4-22, S4-12, S4-01: whatever is switched off, a prompt holds exactly the enabled texts in order, no two
+/// neighbours of one role, nothing empty, and a user's text at the end; its trace says the same.
+#[tokio::test]
+async fn random_flags_leave_a_legal_prompt() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let mut last = story.say("Turn 0.").await;
+    for n in 1..5 {
+        app.mock.script(Reply::ok([format!("Reply {n}.")]));
+        last = story.say(&format!("Turn {n}.")).await;
+    }
+    let line = story.path(last.user).await;
+    let mut flags = vec![true; line.len()];
+    let mut seed = 7_u64;
+    for _ in 0..40 {
+        for (node, flag) in line.iter().zip(&mut flags) {
+            // The generator of Knuth's MMIX: the same flags in every run.
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let to = (seed >> 33) % 3 > 0;
+            if std::mem::replace(flag, to) != to {
+                story.enable(node.id, to).await;
+            }
+        }
+        let reply = story.another(last.reply.id).await;
+        let texts: Vec<_> =
+            line.iter().zip(&flags).map(|(node, on)| (node.role.word(), node.content.clone(), *on)).collect();
+        let body = app.mock.requests().pop().unwrap();
+        let sent: Vec<(String, String)> =
+            sent(&body).into_iter().map(|(role, text)| (role.to_owned(), text.to_owned())).collect();
+        assert_eq!(sent, expected(&texts), "{flags:?}");
+        assert!(story.trace(reply.id).await.is_exact);
+    }
+}
+
 /// The cards' texts, each in its place, names filled in; the world just before the last message.
 #[tokio::test]
 async fn the_cards_come_into_the_prompt() {

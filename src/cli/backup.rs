@@ -1,0 +1,43 @@
+//! `clotho backup` and `clotho restore`: the whole database in one file, and back.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+
+use crate::app;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::search;
+use crate::store::StoreError;
+use crate::store::copies::{self, CopyError};
+
+use super::keeping::nothing_there;
+use super::{Outcome, write};
+
+/// Copies the database into a new file, also while a server runs.
+pub fn backup(config: &Config, file: &Path) -> Outcome {
+    let bytes = copies::copy(&config.storage.database_path(), file).map_err(|error| match error {
+        CopyError::Exists(_) => anyhow!("{error}: choose another name, a copy never takes the place of a file"),
+        CopyError::Missing(_) => nothing_there(config),
+        other => other.into(),
+    })?;
+    write::line(&format!("{} holds everything as of now: {bytes} bytes, checked", file.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Puts a copy in the place of the database, while no server runs.
+pub fn restore(config: &Config, file: &Path) -> Outcome {
+    let settings = app::store_settings(config);
+    let aside = copies::put_back(&settings, file, SystemClock.now()).map_err(|error| match error {
+        CopyError::Failed(error @ StoreError::Newer(_)) => anyhow!("{}: {error}: use that version", file.display()),
+        CopyError::Failed(error) => app::explain(config, &error).into(),
+        other => other.into(),
+    })?;
+    search::discard(&config.storage.search_path()).context("the search index could not be thrown away: delete it")?;
+    if let Some(aside) = aside {
+        write::line(&format!("what was there before is kept as {}", aside.display()));
+    }
+    write::line(&format!("{} was put back; the search index is made anew at the next start", file.display()));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,194 @@
+//! `clotho doctor`: whether everything is as it must be, and putting right what is derived.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use serde::Serialize;
+
+use crate::app;
+use crate::config::Config;
+use crate::follow;
+use crate::search::{self, Upstream};
+use crate::store::checkup::{Check, Doctor, Finding, Found};
+use crate::store::{Store, WriteError};
+
+use super::keeping::nothing_there;
+use super::{Outcome, write};
+
+/// What the doctor says.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    is_clean: bool,
+    sessions: usize,
+    findings: Vec<Finding>,
+    repaired: usize,
+    /// What is no fault and yet worth knowing.
+    remarks: Vec<String>,
+}
+
+/// Looks at everything. 0: nothing is wrong, or all of it was put right; 1: something is.
+pub fn doctor(config: &Config, repair: bool, json: bool) -> Outcome {
+    let settings = app::store_settings(config);
+    let database = settings.database_path();
+    if !database.is_file() {
+        return Err(nothing_there(config));
+    }
+    let explain = |error| app::explain(config, &error);
+    let is_alone = !settings.is_in_use().map_err(explain)?;
+    if repair && !is_alone {
+        return Err(anyhow!("a server uses {}: stop it before anything is repaired", settings.data_dir.display()));
+    }
+    let surgeon = match repair {
+        true => Some(Store::open(&settings).map_err(explain)?.0),
+        false => None,
+    };
+    let mut examination = Examination::new(Doctor::open(&database, is_alone).map_err(explain)?);
+    examination.everything(config).map_err(explain)?;
+    let Examination { found, mut report, .. } = examination;
+    if let Some(store) = surgeon {
+        report.repaired = put_right(config, &store, &found)?;
+    }
+    report.findings = found.into_iter().map(|found| found.finding).collect();
+    report.is_clean = report.findings.len() == report.repaired;
+    write::line(&if json { serde_json::to_string_pretty(&report)? } else { told(&report) });
+    Ok(ExitCode::from(u8::from(!report.is_clean)))
+}
+
+struct Examination {
+    doctor: Doctor,
+    found: Vec<Found>,
+    report: Report,
+}
+
+impl Examination {
+    fn new(doctor: Doctor) -> Self {
+        Self { doctor, found: Vec::new(), report: Report::default() }
+    }
+
+    fn everything(&mut self, config: &Config) -> Result<(), crate::store::StoreError> {
+        let progress = Progress::new();
+        progress.say("the database file");
+        self.found.extend(self.doctor.file()?);
+        let sessions = self.doctor.sessions()?;
+        self.report.sessions = sessions.len();
+        for (at, session) in sessions.iter().enumerate() {
+            progress.say(&format!("session {} of {}", at + 1, sessions.len()));
+            self.found.extend(self.doctor.session(*session)?);
+        }
+        progress.say("prompts and cards");
+        self.found.extend(self.doctor.contents()?);
+        progress.say("the search index");
+        self.index(config, &sessions)?;
+        progress.end();
+        Ok(())
+    }
+
+    /// Compares the index with the tree, if it got as far as the log.
+    fn index(&mut self, config: &Config, sessions: &[i64]) -> Result<(), crate::store::StoreError> {
+        let hide_tags = config.generation.hide_tags.clone();
+        let (owner, newest) = self.doctor.read(|reader| {
+            let owner = reader.users()?.into_iter().find(|user| user.role == "owner");
+            Ok::<_, crate::store::StoreError>((owner, reader.newest_cursor()?))
+        })?;
+        let Some(owner) = owner else { return Ok(()) };
+        let upstream = Upstream { id: owner.id.uuid(), newest, texts: follow::texts(&hide_tags) };
+        let mut look = match search::look(&config.storage.search_path(), upstream) {
+            Ok(Some(look)) if look.cursor == newest => look,
+            Ok(_) => {
+                self.report
+                    .remarks
+                    .push("the search index is not at the end of the log; it catches up by itself".into());
+                return Ok(());
+            }
+            Err(error) => {
+                self.found.push(Found::of_index(format!("{error}"), None));
+                return Ok(());
+            }
+        };
+        if look.count > look.documents.len() {
+            self.found.push(Found::of_index("a message stands in it twice".to_owned(), None));
+        }
+        for session in sessions {
+            let documents = self.doctor.read(|reader| follow::documents(reader, *session, &hide_tags))?;
+            for document in documents {
+                let node = Some(document.node);
+                match look.documents.remove(&document.node) {
+                    None => self.found.push(Found::of_index("a message is not found".to_owned(), node)),
+                    Some(number) if number != search::number_of(&document) => {
+                        self.found.push(Found::of_index("a message is found by other words".to_owned(), node));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        for node in look.documents.into_keys() {
+            self.found.push(Found::of_index("a message is found that must not be".to_owned(), Some(node)));
+        }
+        Ok(())
+    }
+}
+
+/// Puts right what is derived, the index by throwing it away; answers with how many findings that ends.
+fn put_right(config: &Config, store: &Store, found: &[Found]) -> Result<usize, anyhow::Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let repaired = runtime.block_on(store.repair(found)).map_err(|error| match error {
+        WriteError::Failed(error) => app::explain(config, &error).into(),
+        refused => anyhow!(refused),
+    })?;
+    let of_index = found.iter().filter(|found| found.finding.check == Check::Index).count();
+    if of_index > 0 {
+        search::discard(&config.storage.search_path())?;
+    }
+    Ok(repaired + of_index)
+}
+
+fn told(report: &Report) -> String {
+    let mut lines: Vec<String> = report.findings.iter().map(line).collect();
+    lines.extend(report.remarks.iter().cloned());
+    let (sessions, found, repaired) = (report.sessions, report.findings.len(), report.repaired);
+    lines.push(match (found, repaired) {
+        (0, _) => format!("{sessions} sessions, nothing is wrong"),
+        (_, 0) => {
+            let derived = report.findings.iter().filter(|finding| finding.is_derived).count();
+            format!("{sessions} sessions, {found} findings; \"clotho doctor --repair\" puts {derived} of them right")
+        }
+        _ => format!("{sessions} sessions, {found} findings, {repaired} of them put right"),
+    });
+    lines.join("\n")
+}
+
+fn line(finding: &Finding) -> String {
+    let check = serde_json::to_value(finding.check).unwrap_or_default();
+    let mut line = check.as_str().unwrap_or_default().to_owned();
+    for (what, id) in
+        [("session", finding.session.map(|id| id.to_string())), ("node", finding.node.map(|id| id.to_string()))]
+    {
+        line += &id.map_or_else(String::new, |id| format!(" · {what} {id}"));
+    }
+    format!("{line}: {}", finding.message)
+}
+
+/// What is being looked at, for whoever waits in front of a terminal.
+struct Progress {
+    is_seen: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { is_seen: std::io::stderr().is_terminal() }
+    }
+
+    fn say(&self, what: &str) {
+        if self.is_seen {
+            write::passing(&format!("\r\u{1b}[K{what} …"));
+        }
+    }
+
+    fn end(&self) {
+        if self.is_seen {
+            write::passing("\r\u{1b}[K");
+        }
+    }
+}

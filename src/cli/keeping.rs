@@ -1,0 +1,70 @@
+//! `clotho gc` and `clotho stats`: clearing away what may go, and how much there is.
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+
+use crate::app;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::store::figures::{Figures, SessionFigure, figures};
+use crate::store::{Store, StoreError, WriteError};
+
+use super::{Outcome, write};
+
+/// Clears away what may go. A server does so itself once a day, so it must not run.
+pub fn gc(config: &Config) -> Outcome {
+    let settings = app::store_settings(config);
+    if !settings.database_path().is_file() {
+        return Err(nothing_there(config));
+    }
+    let explain = |error: &StoreError| app::explain(config, error);
+    let (store, _published) = Store::open(&settings).map_err(|error| match error {
+        StoreError::Locked => {
+            anyhow!("a server uses {}: it clears away by itself once a day", settings.data_dir.display())
+        }
+        other => explain(&other).into(),
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let swept = runtime.block_on(store.sweep(SystemClock.now())).map_err(|error| match error {
+        WriteError::Failed(error) => explain(&error).into(),
+        refused => anyhow!(refused),
+    })?;
+    store.empty_log().map_err(|error| explain(&error))?;
+    write::line(&format!("cleared away: {swept}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says how much there is; a server may run meanwhile.
+pub fn stats(config: &Config, json: bool) -> Outcome {
+    let database = config.storage.database_path();
+    if !database.is_file() {
+        return Err(nothing_there(config));
+    }
+    let figures = figures(&database).map_err(|error| app::explain(config, &error))?;
+    let text = if json { serde_json::to_string_pretty(&figures)? } else { table(&figures) };
+    write::line(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// There is no database to look at.
+pub fn nothing_there(config: &Config) -> anyhow::Error {
+    let database = config.storage.database_path();
+    anyhow!("{} is not there: see storage.data_dir, and whether a server ever ran there", database.display())
+}
+
+fn table(figures: &Figures) -> String {
+    let mut lines = vec![format!("{:<28}{:>14}{:>16}", "table", "rows", "bytes")];
+    lines.extend(figures.tables.iter().map(|table| format!("{:<28}{:>14}{:>16}", table.name, table.rows, table.bytes)));
+    lines.push(format!("{:<28}{:>30}", "the file", figures.file_bytes));
+    lines.push(format!(
+        "{} sessions, {} more in the trash; {} nodes",
+        figures.sessions, figures.trashed_sessions, figures.nodes
+    ));
+    let most = |what: &str, figure: &Option<SessionFigure>| {
+        figure.as_ref().map(|one| format!("{what}: {} in \"{}\" ({})", one.number, one.title, one.id))
+    };
+    lines.extend(most("the most nodes", &figures.largest_session));
+    lines.extend(most("the deepest line", &figures.deepest_line));
+    lines.join("\n")
+}

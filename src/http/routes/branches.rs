@@ -1,0 +1,234 @@
+//! Several branches of a tree: which there are, how two of them differ, and how values went along them.
+
+use actix_web::HttpRequest;
+use serde_json::Value;
+
+use super::{Program, look, placed, sight};
+use crate::http::answer::Answer;
+use crate::http::caller::Caller;
+use crate::http::error::{ApiError, Code};
+use crate::http::query::{Query, Sid};
+use crate::http::wire::branches::{
+    Branch, Deeds, Diff, DiffQuery, Difference, Point, Series, Side, Variables, VariablesQuery, deed,
+};
+use crate::http::wire::ids::Id;
+use crate::http::wire::node::Look;
+use crate::http::wire::{MOST, Page, PageQuery, cursor, limit, read_cursor};
+use crate::ids::NodeId;
+use crate::store::{self, Held, Placed, Reader, Stop};
+use crate::world::{Differences, PathChange, Pointer, World, diff};
+
+/// So many characters of its last message stand on a branch.
+const PREVIEW: usize = 160;
+/// The most operations of each side that are told of one place.
+const DEEDS: usize = 50;
+/// The most places, and the most lines, whose values are asked for at once.
+const AT_ONCE: usize = 16;
+/// The most bytes of JSON that the values of one answer may have.
+const WEIGHT: usize = 8 << 20;
+
+/// The branches of a session, newest first.
+///
+/// # Errors
+/// The session is not there.
+pub async fn branches(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<PageQuery>,
+) -> Answer<Page<Branch>> {
+    let limit = limit(query.0.limit, 50)?;
+    let before = query.0.cursor.as_deref().map_or(Ok(i64::MAX), read_cursor)?;
+    let look = look(&app);
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let found = reader.branches(held, before, limit)?;
+        let is_full = i64::try_from(found.len()).is_ok_and(|read| read == limit);
+        let next = found.last().filter(|_| is_full).map(|oldest| cursor(oldest.leaf.n));
+        Ok(Page { items: found.into_iter().map(|one| branch(held, &look, one)).collect(), next })
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
+}
+
+fn branch(held: &Held, look: &Look, branch: store::Branch) -> Branch {
+    let leaf = branch.leaf.node;
+    Branch {
+        leaf_id: Id(leaf.id),
+        depth: leaf.depth,
+        turns: leaf.turn,
+        preview: branch.last.map(|last| look.beginning(&last.node.content, PREVIEW)).unwrap_or_default(),
+        status: leaf.status.into(),
+        parting_id: Id(branch.parting),
+        is_trunk: leaf.id == held.session.head,
+        timestamp: leaf.created.to_string(),
+    }
+}
+
+/// How two lines differ: what each has since they parted, and where their worlds differ by what.
+///
+/// # Errors
+/// The session or a node is not there.
+pub async fn compare(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<DiffQuery>,
+) -> Answer<Diff> {
+    let limit = limit(query.0.limit, 200)?;
+    let look = look(&app);
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let mut end = |named: Option<Id<NodeId>>| placed(reader, held, named.map_or(held.session.head, |id| id.0));
+        let (from, to) = (end(query.0.from)?, end(query.0.to)?);
+        let ancestor = reader.common_ancestor(held, &from, &to)?;
+        Ok(Diff {
+            ancestor_id: Id(ancestor.node.id),
+            from: side(reader, held, &look, &ancestor, &from, limit)?,
+            to: side(reader, held, &look, &ancestor, &to, limit)?,
+            world: differences(reader, held, &ancestor, &from, &to)?,
+            op: held.session.op,
+        })
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
+}
+
+fn side(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    look: &Look,
+    ancestor: &Placed,
+    leaf: &Placed,
+    limit: i64,
+) -> Result<Side, ApiError> {
+    let (count, page) = reader.way_from(held, ancestor, leaf, limit)?;
+    let items = reader.dress(page.nodes)?.into_iter().map(|dressed| look.in_line(dressed)).collect();
+    Ok(Side { leaf_id: Id(leaf.node.id), count, items, next: page.next.map(Id) })
+}
+
+fn differences(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    ancestor: &Placed,
+    from: &Placed,
+    to: &Placed,
+) -> Result<Vec<Difference>, ApiError> {
+    let changes = diff(&*reader.world(held, from)?, &*reader.world(held, to)?);
+    let mut room = WEIGHT;
+    let by_from = deeds(reader, ancestor, from, &changes, &mut room)?;
+    let by_to = deeds(reader, ancestor, to, &changes, &mut room)?;
+    let told = by_from.into_iter().zip(by_to);
+    let told = told.map(|(from, to)| Deeds { more: from.more || to.more, from: from.deeds, to: to.deeds });
+    let rows = changes.into_iter().zip(told).map(|(change, operations)| Difference {
+        path: change.path.to_string(),
+        from: change.before,
+        to: change.after,
+        operations,
+    });
+    Ok(rows.collect())
+}
+
+/// What one line did to one place.
+#[derive(Default, Clone)]
+struct Told {
+    deeds: Vec<Value>,
+    more: bool,
+}
+
+/// What one line did to each of the places that differ, as far as there is room for it.
+fn deeds(
+    reader: &mut Reader<'_>,
+    ancestor: &Placed,
+    leaf: &Placed,
+    changes: &[PathChange],
+    room: &mut usize,
+) -> Result<Vec<Told>, ApiError> {
+    let differences = Differences::of(changes);
+    let mut told = vec![Told::default(); changes.len()];
+    let mut open = told.len();
+    reader.deeds(ancestor, leaf, |node, operations| {
+        for operation in operations.iter().rev() {
+            let deed = deed(node, operation);
+            let weight = deed.to_string().len();
+            for place in differences.touched_by(operation) {
+                let Some(one) = told.get_mut(place).filter(|one| !one.more) else { continue };
+                if one.deeds.len() < DEEDS && weight <= *room {
+                    *room -= weight;
+                    one.deeds.push(deed.clone());
+                } else {
+                    one.more = true;
+                    open -= 1;
+                }
+            }
+        }
+        open > 0
+    })?;
+    told.iter_mut().for_each(|one| one.deeds.reverse());
+    Ok(told)
+}
+
+/// How values went along some lines: after each node the value at each place.
+///
+/// # Errors
+/// The session or a node is not there, a path is none, or the values are too much for one answer.
+pub async fn variables(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    query: Query<VariablesQuery>,
+) -> Answer<Variables> {
+    let query = query.0;
+    let paths = paths(&query.path)?;
+    if query.leaf.len() > AT_ONCE {
+        return Err(ApiError::invalid("leaf", format!("at most {AT_ONCE} lines at once")));
+    }
+    let limit = i32::try_from(limit(query.limit, MOST)?).unwrap_or(i32::MAX);
+    let first = query.cursor.as_deref().map_or(Ok(0), read_cursor)?;
+    let first = i32::try_from(first).unwrap_or(i32::MAX);
+    let depths = first..first.saturating_add(limit);
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let named = query.leaf.iter().map(|id| id.0);
+        let leaves: Vec<NodeId> = if query.leaf.is_empty() { vec![held.session.head] } else { named.collect() };
+        let (mut items, mut room, mut goes_on) = (Vec::new(), WEIGHT, false);
+        for leaf in leaves {
+            let leaf = placed(reader, held, leaf)?;
+            goes_on |= leaf.node.depth >= depths.end;
+            let mut series = along(&leaf, &paths);
+            reader.worlds_along(held, &leaf, depths.clone(), |stop, world| {
+                series.iter_mut().zip(&paths).try_for_each(|(one, path)| look_at(one, path, stop, world, &mut room))
+            })?;
+            items.extend(series);
+        }
+        Ok(Variables { items, next: goes_on.then(|| cursor(depths.end.into())), op: held.session.op })
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
+}
+
+fn paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
+    if texts.is_empty() || texts.len() > AT_ONCE {
+        return Err(ApiError::invalid("path", format!("1 to {AT_ONCE} paths are expected, such as path=/combat/hp")));
+    }
+    let read = |text: &String| {
+        let path: Pointer = text.parse().map_err(|error| ApiError::invalid("path", format!("\"path\": {error}")))?;
+        if path.is_root() { Err(ApiError::invalid("path", "a place inside \"vars\" is expected")) } else { Ok(path) }
+    };
+    texts.iter().map(read).collect()
+}
+
+/// The series of one line, still empty.
+fn along(leaf: &Placed, paths: &[Pointer]) -> Vec<Series> {
+    let series = |path: &Pointer| Series { leaf_id: Id(leaf.node.id), path: path.to_string(), points: Vec::new() };
+    paths.iter().map(series).collect()
+}
+
+/// Notes the value at one place after one node, as long as there is room for it.
+fn look_at(series: &mut Series, path: &Pointer, stop: Stop, world: &World, room: &mut usize) -> Result<(), ApiError> {
+    let value = world.get(path).cloned().unwrap_or_default();
+    let weight = value.to_string().len();
+    *room = room.checked_sub(weight).ok_or_else(|| {
+        let error = ApiError::new(Code::TooLarge, "the values are more than one answer holds");
+        error.hint("ask for a deeper path, for fewer lines, or with a smaller limit").detail("limit", WEIGHT)
+    })?;
+    series.points.push(Point { node_id: Id(stop.id), turn: stop.turn, depth: stop.depth, value });
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! A transcript: one line of a tree written out, to be kept, shared or read elsewhere.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::ids::{Id, NodeRef, SessionRef};
+use super::node::{ChatMessageNode, Look};
+use crate::http::answer::FileHead;
+use crate::ids::NodeId;
+use crate::store::Dressed;
+use crate::tree::Session;
+
+/// How a line is written out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Format {
+    /// The title as a heading, then each message below its speaker's name.
+    #[default]
+    Markdown,
+    /// Each message behind its speaker's name.
+    Text,
+    /// `{sessionId, title, leafId, op, items}`: every message with all that is known of it.
+    Json,
+}
+
+/// Which line, and how.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct TranscriptQuery {
+    /// Where the line ends; HEAD unless said.
+    #[param(value_type = Option<String>)]
+    pub leaf: Option<NodeRef>,
+    /// `markdown` unless said.
+    #[param(inline)]
+    pub format: Option<Format>,
+    /// With disabled and `change` nodes and the root.
+    pub all: bool,
+}
+
+/// What stands before the messages of the JSON form.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    session_id: SessionRef,
+    title: &'a str,
+    leaf_id: NodeRef,
+    op: i64,
+}
+
+/// The longest name of a file, in characters without its ending.
+const NAME: usize = 80;
+
+impl Format {
+    /// The file that a session's line becomes.
+    pub fn file(self, title: &str) -> FileHead {
+        let (kind, ending) = match self {
+            Self::Markdown => ("text/markdown; charset=utf-8", "md"),
+            Self::Text => ("text/plain; charset=utf-8", "txt"),
+            Self::Json => ("application/json", "json"),
+        };
+        let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let name: String = words.join("-").chars().take(NAME).collect();
+        let name = if name.is_empty() { "story" } else { &name };
+        FileHead { kind, name: format!("{name}.{ending}") }
+    }
+
+    /// What stands before the first message.
+    pub fn beginning(self, session: &Session, leaf: NodeId) -> String {
+        let title = one_line(&session.title);
+        match self {
+            Self::Json => {
+                let head =
+                    Head { session_id: Id(session.id), title: &session.title, leaf_id: Id(leaf), op: session.op };
+                let head = serde_json::to_string(&head).unwrap_or_default();
+                format!("{},\"items\":[", head.strip_suffix('}').unwrap_or(&head))
+            }
+            _ if title.is_empty() => String::new(),
+            Self::Markdown => format!("# {title}\n\n"),
+            Self::Text => format!("{title}\n\n"),
+        }
+    }
+
+    /// One message; without any words it is nothing, but in JSON.
+    pub fn message(self, look: &Look, dressed: Dressed, is_first: bool) -> String {
+        let node = look.node(dressed);
+        if self == Self::Json {
+            let node = serde_json::to_string(&node).unwrap_or_default();
+            return if is_first { node } else { format!(",{node}") };
+        }
+        let shown = node.display.as_deref().unwrap_or(&node.content).trim();
+        let speaker = one_line(&speaker(&node));
+        match self {
+            _ if shown.is_empty() => String::new(),
+            Self::Markdown => format!("**{speaker}**\n\n{shown}\n\n"),
+            _ => format!("{speaker}: {shown}\n\n"),
+        }
+    }
+
+    /// What stands after the last message.
+    pub const fn end(self) -> &'static str {
+        if matches!(self, Self::Json) { "]}" } else { "" }
+    }
+}
+
+fn speaker(node: &ChatMessageNode) -> String {
+    node.name.clone().unwrap_or_else(|| crate::tree::Role::from(node.role).word().to_owned())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

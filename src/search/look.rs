@@ -1,0 +1,58 @@
+//! Looking at an index from outside, without changing anything: what the doctor compares with the tree.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::disk::{self, guarded};
+use super::schema::FIELDS;
+use super::{Document, SearchError, Upstream};
+use crate::ids::NodeId;
+
+/// What stands in an index.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// The cursor of its last commit.
+    pub cursor: i64,
+    /// A number for what is found of each node. Two documents of one node are one too many.
+    pub documents: HashMap<NodeId, u64>,
+    /// Documents in all.
+    pub count: usize,
+}
+
+/// Reads every document; none if there is no index, or one of another format or log: the next start makes it anew.
+///
+/// # Errors
+/// The files are damaged.
+pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchError> {
+    guarded(|| {
+        let Some(open) = disk::existing(folder, upstream)? else { return Ok(None) };
+        if !disk::is_intact(&open.index) {
+            return Err(SearchError::Unreadable("a file is not as it was written".to_owned()));
+        }
+        let searcher = open.reader.searcher();
+        let mut look = Look { cursor: open.cursor, ..Look::default() };
+        for segment in searcher.segment_readers() {
+            let store = segment.get_store_reader(1).map_err(tantivy::TantivyError::from)?;
+            for document in store.iter(segment.alive_bitset()) {
+                let incomplete = || SearchError::Unreadable("a document is incomplete".to_owned());
+                let stored = FIELDS.read(&document?).ok_or_else(incomplete)?;
+                look.count += 1;
+                look.documents.insert(stored.node, number(&stored.name, &stored.text));
+            }
+        }
+        Ok(Some(look))
+    })
+}
+
+/// A number for what is found of a document.
+pub fn number_of(document: &Document) -> u64 {
+    number(&document.name, &document.text)
+}
+
+fn number(name: &str, text: &str) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&name.len().to_le_bytes()).update(name.as_bytes()).update(text.as_bytes());
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    u64::from_le_bytes(first)
+}

@@ -1,0 +1,94 @@
+//! The branches of a session: every node below which there is nothing, and where its line leaves the trunk.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
+use crate::ids::NodeId;
+
+use super::climb::{Rung, climb};
+use super::error::StoreError;
+use super::held::{Held, Placed};
+use super::page::Show;
+use super::prepared::prepared;
+use super::read::{Reader, load};
+
+/// The first stretch that a branch climbs in search of the trunk; each next one is twice as long.
+const FIRST_STRETCH: i32 = 32;
+
+/// One branch.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    /// Where it ends.
+    pub leaf: Placed,
+    /// Its last message, disabled or not; none where there is only the root.
+    pub last: Option<Placed>,
+    /// The lowest node that it shares with the line to HEAD.
+    pub parting: NodeId,
+}
+
+#[derive(QueryableByName)]
+struct Leaf {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+impl Reader<'_> {
+    /// The branches of a session whose ends are older than row `before`, newest first.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn branches(&mut self, held: &Held, before: i64, limit: i64) -> Result<Vec<Branch>, StoreError> {
+        let query = diesel::sql_query(
+            "SELECT n FROM nodes WHERE session_n = $1 AND n < $2 AND NOT is_hidden AND NOT EXISTS ( \
+               SELECT 1 FROM nodes AS below WHERE below.parent_n = nodes.n AND NOT below.is_hidden) \
+             ORDER BY n DESC LIMIT 0 + $3",
+        );
+        let query = query.bind::<BigInt, _>(held.n).bind::<BigInt, _>(before).bind::<BigInt, _>(limit);
+        let rows: Vec<Leaf> = prepared(query).load(self.conn)?;
+        let rows: Vec<i64> = rows.into_iter().map(|leaf| leaf.n).collect();
+        let leaves = load(self.conn, held.session.id, &rows)?;
+        let partings = self.partings(held, &leaves)?;
+        let mut branches = Vec::with_capacity(leaves.len());
+        for (leaf, parting) in leaves.into_iter().zip(partings) {
+            let last = self.newest_page(held, &leaf, 1, Show::Disabled)?.nodes.pop();
+            branches.push(Branch { leaf, last, parting });
+        }
+        Ok(branches)
+    }
+
+    /// Where each of these lines leaves the trunk. What one has climbed, the next need not.
+    fn partings(&mut self, held: &Held, leaves: &[Placed]) -> Result<Vec<NodeId>, StoreError> {
+        let trunk = climb(self.conn, held.head_n, 0)?;
+        let mut known: HashMap<i64, i64> = trunk.iter().map(|rung| (rung.n, rung.n)).collect();
+        let mut rows = Vec::with_capacity(leaves.len());
+        for leaf in leaves {
+            rows.push(self.parting(leaf, &mut known)?);
+        }
+        let parted = load(self.conn, held.session.id, &rows)?;
+        Ok(parted.into_iter().map(|placed| placed.node.id).collect())
+    }
+
+    /// The lowest node on the line to a leaf whose parting is known, and that parting.
+    fn parting(&mut self, leaf: &Placed, known: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
+        let (mut n, mut depth, mut stretch) = (leaf.n, leaf.node.depth, FIRST_STRETCH);
+        let mut passed: Vec<Rung> = Vec::new();
+        loop {
+            let rungs = climb(self.conn, n, depth.saturating_sub(stretch).max(0))?;
+            let met = rungs.iter().find_map(|rung| known.get(&rung.n).copied());
+            passed.extend(rungs.iter().take_while(|rung| !known.contains_key(&rung.n)));
+            let top = rungs.last().filter(|top| top.n != n);
+            match (met, top) {
+                (Some(parting), _) => {
+                    known.extend(passed.iter().map(|rung| (rung.n, parting)));
+                    return Ok(parting);
+                }
+                (None, Some(top)) => (n, depth) = (top.n, top.depth),
+                // Every line begins at the root, which lies on the trunk.
+                (None, None) => return Err(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n }),
+            }
+            stretch = stretch.saturating_mul(2);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Two lines of one tree side by side: where they part, what each has since, and what each did to the world. The cost is that
+//! of the two ways from where they part, never of the depth or of the tree.
+
+use diesel::connection::DefaultLoadingMode;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Integer, Text};
+
+use crate::ids::NodeId;
+use crate::tree::Status;
+use crate::world::Operation;
+
+use super::climb::{Rung, up_to_meeting};
+use super::error::StoreError;
+use super::held::{Held, Placed};
+use super::page::{Page, Show};
+use super::prepared::prepared;
+use super::read::{Reader, load, node_row};
+use super::worlds::read_delta;
+
+/// What one node did, on the way up.
+#[derive(QueryableByName)]
+struct Deed {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Integer)]
+    depth: i32,
+    #[diesel(sql_type = Text)]
+    body: String,
+}
+
+impl Reader<'_> {
+    /// The lowest node that lies on the lines to both.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn common_ancestor(&mut self, held: &Held, from: &Placed, to: &Placed) -> Result<Placed, StoreError> {
+        let mut rung = |placed: &Placed| {
+            let row = node_row(self.conn, held.n, placed.node.id)?;
+            row.as_ref().map(Rung::of).ok_or(StoreError::Inconsistent { table: "nodes", column: "n", row: placed.n })
+        };
+        let (from, to) = (rung(from)?, rung(to)?);
+        let meeting = up_to_meeting(self.conn, from, to)?.last().map_or(to.n, |rung| rung.n);
+        let found = load(self.conn, held.session.id, &[meeting])?.pop();
+        found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: to.n })
+    }
+
+    /// How many nodes lead from below `above` to `leaf`, placeholders left out, and the newest `limit` of them: everything,
+    /// disabled and change nodes too. The page says where older ones are.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn way_from(
+        &mut self,
+        held: &Held,
+        above: &Placed,
+        leaf: &Placed,
+        limit: i64,
+    ) -> Result<(i32, Page), StoreError> {
+        let placeholder = i32::from(leaf.node.status == Status::Generating);
+        let nodes = (leaf.node.depth - above.node.depth - placeholder).max(0);
+        let wanted = limit.min(nodes.into());
+        if wanted == 0 {
+            return Ok((nodes, Page::default()));
+        }
+        let mut page = self.page_from(held, leaf.n, wanted, Show::All)?;
+        page.next = page.next.filter(|_| limit < nodes.into());
+        Ok((nodes, page))
+    }
+
+    /// What the nodes below `above` on the way to `leaf` do to the world, the newest node first, each with its operations in
+    /// order; muted nodes do nothing. `each` says whether to go on.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn deeds(
+        &mut self,
+        above: &Placed,
+        leaf: &Placed,
+        mut each: impl FnMut(NodeId, Vec<Operation>) -> bool,
+    ) -> Result<(), StoreError> {
+        if leaf.node.depth <= above.node.depth {
+            return Ok(());
+        }
+        let query = diesel::sql_query(
+            "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = $1 UNION ALL \
+               SELECT p.n, p.parent_n, p.depth FROM up JOIN nodes p ON p.n = up.parent_n \
+               WHERE p.depth > $2 AND p.depth < up.depth) \
+             SELECT s.n, s.id, s.depth, d.body FROM up CROSS JOIN nodes s CROSS JOIN deltas d \
+             WHERE s.n = up.n AND NOT s.is_muted AND d.node_n = s.n AND d.revision = s.revision",
+        );
+        let query = query.bind::<BigInt, _>(leaf.n).bind::<Integer, _>(above.node.depth);
+        let mut depth = i32::MAX;
+        for deed in prepared(query).load_iter::<Deed, DefaultLoadingMode>(self.conn)? {
+            let deed = deed?;
+            // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
+            if deed.depth >= depth {
+                return Err(StoreError::Database(format!("the way up to {} came out of order", leaf.n)));
+            }
+            depth = deed.depth;
+            let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: deed.n };
+            let id = NodeId::from_slice(&deed.id).ok_or(bad)?;
+            if !each(id, read_delta(deed.n, Some(&deed.body))?.operations) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

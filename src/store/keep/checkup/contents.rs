@@ -1,0 +1,144 @@
+//! What nodes and sessions point to is there, can be read, and is what its hash says.
+
+use std::collections::{BTreeSet, HashSet};
+
+use diesel::connection::DefaultLoadingMode;
+use diesel::prelude::*;
+use serde_json::{Map, Value};
+
+use crate::ids::NodeId;
+use crate::store::conn::Conn;
+use crate::store::error::StoreError;
+use crate::store::tables::{blobs as blob_rows, deltas, nodes, sessions, texts, traces};
+use crate::store::{blobs, pack, rules};
+use crate::tree::Delta;
+
+use super::tree::id;
+use super::{Check, Notes, Patient};
+
+/// Rows read at once.
+const PAGE: i64 = 200;
+
+/// Looks at texts, deltas, rules and cards of one session.
+pub fn look_inside(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+    look_at_texts(conn, patient, notes)?;
+    look_at_deltas(conn, patient, notes)?;
+    let rules_in_force: BTreeSet<i64> = patient.forest.rows.iter().filter_map(|row| row.rules_n).collect();
+    for n in rules_in_force {
+        match rules::read(conn, n) {
+            Err(StoreError::Inconsistent { .. }) => {
+                let at = patient.forest.rows.iter().find(|row| row.rules_n == Some(n)).and_then(id);
+                notes.name(Check::Rules, at, format!("the rules in force from here on cannot be read (blob {n})"));
+            }
+            other => _ = other?,
+        }
+    }
+    let (cards, persona): (String, Option<String>) =
+        sessions::table.find(patient.n).select((sessions::cards, sessions::persona)).get_result(conn)?;
+    let cards: Option<Vec<(String, String)>> = serde_json::from_str(&cards).ok();
+    let persona: Option<Option<(String, String)>> = persona.map_or(Some(None), |text| serde_json::from_str(&text).ok());
+    let (Some(cards), Some(persona)) = (cards, persona) else {
+        notes.name(Check::Card, None, "which cards it plays with cannot be read");
+        return Ok(());
+    };
+    for (card, hash) in cards.into_iter().chain(persona) {
+        match blobs::by_hash(conn, &hash) {
+            Err(StoreError::Inconsistent { .. }) => {
+                notes.name(Check::Card, None, format!("the card of {card} that it was made with is not there"));
+            }
+            other => _ = other?,
+        }
+    }
+    Ok(())
+}
+
+fn look_at_texts(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+    let mut without: HashSet<i64> = patient.forest.rows.iter().map(|row| row.n).collect();
+    let own = texts::table.inner_join(nodes::table.on(nodes::n.eq(texts::n))).filter(nodes::session_n.eq(patient.n));
+    let rows = own.select((texts::n, texts::metadata)).load_iter::<(i64, String), DefaultLoadingMode>(conn)?;
+    for row in rows {
+        let (n, metadata) = row?;
+        without.remove(&n);
+        if serde_json::from_str::<Map<String, Value>>(&metadata).is_err() {
+            notes.name(Check::Text, of(patient, n), "what is known about it cannot be read");
+        }
+    }
+    for n in without {
+        notes.name(Check::Text, of(patient, n), "its text is not there");
+    }
+    Ok(())
+}
+
+fn look_at_deltas(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+    let mut without: HashSet<(i64, i32)> =
+        patient.forest.rows.iter().filter(|row| row.revision != 0).map(|row| (row.n, row.revision)).collect();
+    let own =
+        deltas::table.inner_join(nodes::table.on(nodes::n.eq(deltas::node_n))).filter(nodes::session_n.eq(patient.n));
+    let columns = (deltas::node_n, deltas::revision, deltas::body);
+    for row in own.select(columns).load_iter::<(i64, i32, String), DefaultLoadingMode>(conn)? {
+        let (n, revision, body) = row?;
+        without.remove(&(n, revision));
+        let delta = serde_json::from_str(&body).ok().and_then(|value| Delta::from_json(&value));
+        if delta.is_none() {
+            notes.name(Check::Delta, of(patient, n), format!("revision {revision} of its delta cannot be read"));
+        }
+    }
+    for (n, revision) in without {
+        notes.name(Check::Delta, of(patient, n), format!("revision {revision} of its delta is in force and not there"));
+    }
+    Ok(())
+}
+
+fn of(patient: &Patient, n: i64) -> Option<NodeId> {
+    patient.forest.find(n).and_then(|(_, row)| id(row))
+}
+
+/// Looks at all blobs; answers with their hashes, eight bytes of each.
+pub fn look_at_blobs(conn: &mut Conn, notes: &mut Notes) -> Result<HashSet<u64>, StoreError> {
+    let (mut hashes, mut after) = (HashSet::new(), 0);
+    loop {
+        let later = blob_rows::table.filter(blob_rows::n.gt(after)).order(blob_rows::n).limit(PAGE);
+        let page: Vec<(i64, Vec<u8>, Vec<u8>)> = later.load(conn)?;
+        let Some((last, ..)) = page.last() else { return Ok(hashes) };
+        after = *last;
+        for (n, hash, bytes) in page {
+            if blake3::hash(&bytes).as_bytes().as_slice() == hash {
+                hashes.extend(short(&hash));
+            } else {
+                notes.name(Check::Blob, None, format!("blob {n} is not what its hash says"));
+            }
+        }
+    }
+}
+
+/// Looks at all traces: they can be read, and the blocks that they name are there.
+pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes) -> Result<(), StoreError> {
+    let mut after = 0;
+    loop {
+        let later =
+            traces::table.inner_join(nodes::table.on(nodes::n.eq(traces::node_n))).filter(traces::node_n.gt(after));
+        let columns = (traces::node_n, nodes::id, traces::body);
+        let page: Vec<(i64, Vec<u8>, Vec<u8>)> = later.order(traces::node_n).limit(PAGE).select(columns).load(conn)?;
+        let Some((last, ..)) = page.last() else { return Ok(()) };
+        after = *last;
+        for (_, node, body) in page {
+            let node = NodeId::from_slice(&node);
+            match blocks(&body) {
+                None => notes.name(Check::Trace, node, "its trace cannot be read"),
+                Some(blocks) if blocks.iter().all(|hash| hashes.contains(hash)) => {}
+                Some(_) => notes.name(Check::Trace, node, "a part of the prompt that its trace names is not there"),
+            }
+        }
+    }
+}
+
+/// The hashes of the blocks of a trace.
+fn blocks(body: &[u8]) -> Option<Vec<u64>> {
+    let body: Value = serde_json::from_slice(&pack::unpack(body)?).ok()?;
+    let hash = |block: &Value| short(blake3::Hash::from_hex(block.get(1)?.as_str()?).ok()?.as_bytes());
+    body.get("blocks")?.as_array()?.iter().map(hash).collect()
+}
+
+fn short(hash: &[u8]) -> Option<u64> {
+    hash.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}

@@ -1,0 +1,326 @@
+//! The doctor's eyes: whether a database keeps every rule of `docs/domain.md`. Looking changes nothing and may be done beside
+//! a server; each session is looked at as of one moment, and forgotten before the next.
+//!
+//! - `tree.rs`: roots, parents, circles, what follows from the path, HEAD, counts
+//! - `log.rs`: the log is dense, and the arrangement is what it tells
+//! - `worlds.rs`: deltas can be read, keyframes are equal to the fold
+//! - `contents.rs`: what nodes point to is there, and is what its hash says
+//!
+//! Found is named; what is derived can be put right ([`Store::repair`]), facts and the log never are. To add a check: a word in
+//! [`Check`], a look in the file of its kind, a test in `tests/it/keep/doctor.rs` which damages a real file in that way.
+
+mod contents;
+mod log;
+mod tree;
+mod worlds;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+use serde::Serialize;
+
+use crate::ids::{NodeId, SessionId};
+use crate::store::caches::Caches;
+use crate::store::conn::{self, Conn};
+use crate::store::error::{StoreError, WriteError};
+use crate::store::read::Reader;
+use crate::store::tables::{keyframes, nodes, sessions};
+use crate::store::tx::Tx;
+use crate::store::{Settings, Store, lock_database, lock_folder};
+
+use super::forest::Forest;
+
+/// Repairs that one write makes.
+const PIECE: usize = 200;
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Check {
+    /// The database file itself.
+    File,
+    /// Rows that point to rows.
+    References,
+    /// One root for each session.
+    Root,
+    /// Parents are there.
+    Parent,
+    /// No circles.
+    Cycle,
+    /// Depth, turn, rules and distance to the last keyframe follow from the path.
+    Derived,
+    /// HEAD is there and stands in the tree.
+    Head,
+    /// The remembered child is there.
+    Remembered,
+    /// Counts are right.
+    Counts,
+    /// Nobody is still writing while no server runs.
+    Generating,
+    /// The log is dense and can be read.
+    Log,
+    /// The arrangement is what the log tells.
+    Arrangement,
+    /// Texts are there and can be read.
+    Text,
+    /// Deltas are there and can be read.
+    Delta,
+    /// Keyframes are equal to the fold.
+    Keyframe,
+    /// The rules in force can be read.
+    Rules,
+    /// The cards of a session are there.
+    Card,
+    /// Traces can be read, and their blocks are there.
+    Trace,
+    /// Blobs are what their hashes say.
+    Blob,
+    /// The search index has what it must have and nothing else.
+    Index,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// What was looked at.
+    pub check: Check,
+    /// One sentence.
+    pub message: String,
+    /// In which session.
+    pub session: Option<SessionId>,
+    /// At which node.
+    pub node: Option<NodeId>,
+    /// Whether it is derived and can be put right.
+    pub is_derived: bool,
+}
+
+/// A finding, and how it is put right if it is derived.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// What is wrong.
+    pub finding: Finding,
+    repair: Option<Repair>,
+}
+
+impl Found {
+    /// Something that is wrong with the search index, which is made anew from the log.
+    pub fn of_index(message: String, node: Option<NodeId>) -> Self {
+        let finding = Finding { check: Check::Index, message, session: None, node, is_derived: true };
+        Self { finding, repair: None }
+    }
+}
+
+/// What follows from the path of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Derived {
+    depth: i32,
+    turn: i32,
+    since_keyframe: i32,
+    rules_n: Option<i64>,
+}
+
+/// How something derived is put right.
+#[derive(Debug, Clone, Copy)]
+enum Repair {
+    Derive { node_n: i64, derived: Derived },
+    Count { session_n: i64, nodes: i64, leaves: i64 },
+    Forget { keyframe: i64 },
+}
+
+/// Where findings of one session go.
+struct Notes {
+    session: Option<SessionId>,
+    found: Vec<Found>,
+}
+
+impl Notes {
+    fn note(&mut self, check: Check, node: Option<NodeId>, message: impl Into<String>, repair: Option<Repair>) {
+        let finding =
+            Finding { check, message: message.into(), session: self.session, node, is_derived: repair.is_some() };
+        self.found.push(Found { finding, repair });
+    }
+
+    fn name(&mut self, check: Check, node: Option<NodeId>, message: impl Into<String>) {
+        self.note(check, node, message, None);
+    }
+}
+
+/// A session as the doctor looks at it.
+struct Patient {
+    n: i64,
+    root_n: i64,
+    head_n: i64,
+    op: i64,
+    edits: i64,
+    node_count: i64,
+    leaf_count: i64,
+    forest: Forest,
+}
+
+/// Looks at one database.
+pub struct Doctor {
+    conn: Conn,
+    caches: Arc<Caches>,
+    is_alone: bool,
+}
+
+impl Doctor {
+    /// Opens a database to look at it. `is_alone`: no server runs.
+    ///
+    /// # Errors
+    /// It cannot be read, or another version wrote it.
+    pub fn open(database: &Path, is_alone: bool) -> Result<Self, StoreError> {
+        let mut conn = conn::open_reader(database)?;
+        if !conn::is_ours(&mut conn)? {
+            return Err(StoreError::Open(format!("{} is no database of Clotho", database.display())));
+        }
+        conn::refuse_newer(&mut conn)?;
+        conn::refuse_older(&mut conn)?;
+        Ok(Self { conn, caches: Arc::default(), is_alone })
+    }
+
+    /// Looks at the file as such.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn file(&mut self) -> Result<Vec<Found>, StoreError> {
+        let mut notes = Notes { session: None, found: Vec::new() };
+        for fault in conn::faults(&mut self.conn)? {
+            notes.name(Check::File, None, fault);
+        }
+        for loose in conn::loose_rows(&mut self.conn)? {
+            let repair = (loose.table == "keyframes").then_some(Repair::Forget { keyframe: loose.n });
+            let message =
+                format!("row {} of {} belongs to a row of {} that is not there", loose.n, loose.table, loose.parent);
+            notes.note(Check::References, None, message, repair);
+        }
+        Ok(notes.found)
+    }
+
+    /// The sessions, trash included, by their rows.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn sessions(&mut self) -> Result<Vec<i64>, StoreError> {
+        // What is being cleared away is nobody's any more.
+        let all = sessions::table.filter(sessions::trashed.is_null().or(sessions::trashed.gt(0)));
+        Ok(all.order(sessions::n).select(sessions::n).load(&mut self.conn)?)
+    }
+
+    /// Looks at one session, as of one moment.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn session(&mut self, n: i64) -> Result<Vec<Found>, StoreError> {
+        conn::begin_read(&mut self.conn)?;
+        let found = self.look_at(n);
+        conn::end_read(&mut self.conn);
+        found
+    }
+
+    fn look_at(&mut self, n: i64) -> Result<Vec<Found>, StoreError> {
+        type Row = (Vec<u8>, i64, i64, i64, i64, i64, i64);
+        let row: Option<Row> = sessions::table
+            .find(n)
+            .select((
+                sessions::id,
+                sessions::root_n,
+                sessions::head_n,
+                sessions::op,
+                sessions::edits,
+                sessions::node_count,
+                sessions::leaf_count,
+            ))
+            .get_result(&mut self.conn)
+            .optional()?;
+        // It may have gone since it was listed.
+        let Some((id, root_n, head_n, op, edits, node_count, leaf_count)) = row else { return Ok(Vec::new()) };
+        let mut notes = Notes { session: SessionId::from_slice(&id), found: Vec::new() };
+        let forest = Forest::read(&mut self.conn, n)?;
+        let patient = Patient { n, root_n, head_n, op, edits, node_count, leaf_count, forest };
+        tree::look(&patient, self.is_alone, &mut notes);
+        log::look(&mut self.conn, &patient, &mut notes)?;
+        contents::look_inside(&mut self.conn, &patient, &mut notes)?;
+        worlds::look(&mut self.conn, &patient, &mut notes)?;
+        Ok(notes.found)
+    }
+
+    /// Looks at what sessions share: blobs and traces, page by page.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn contents(&mut self) -> Result<Vec<Found>, StoreError> {
+        let mut notes = Notes { session: None, found: Vec::new() };
+        let hashes: HashSet<u64> = contents::look_at_blobs(&mut self.conn, &mut notes)?;
+        contents::look_at_traces(&mut self.conn, &hashes, &mut notes)?;
+        Ok(notes.found)
+    }
+
+    /// Reads as every reader does, on one snapshot.
+    ///
+    /// # Errors
+    /// The closure's own.
+    pub fn read<T, E: From<StoreError>>(
+        &mut self,
+        closure: impl FnOnce(&mut Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        Reader::new(&mut self.conn, &self.caches).snapshot(closure)
+    }
+}
+
+impl Settings {
+    /// Whether a server, or another command that writes, has the database open.
+    ///
+    /// # Errors
+    /// The folder cannot be used.
+    pub fn is_in_use(&self) -> Result<bool, StoreError> {
+        let locked = lock_folder(&self.data_dir).and_then(|folder| Ok([folder, lock_database(&self.database_path())?]));
+        match locked {
+            Ok(_) => Ok(false),
+            Err(StoreError::Locked) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Store {
+    /// Puts right what is derived among findings, in small writes; answers with how many that were.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn repair(&self, found: &[Found]) -> Result<usize, WriteError> {
+        let repairs: Vec<Repair> = found.iter().filter_map(|found| found.repair).collect();
+        for piece in repairs.chunks(PIECE) {
+            let piece = piece.to_vec();
+            self.write(move |tx| piece.iter().try_for_each(|repair| tx.put_right(*repair))).await?;
+        }
+        self.forget_worlds();
+        Ok(repairs.len())
+    }
+}
+
+impl Tx<'_> {
+    fn put_right(&mut self, repair: Repair) -> Result<(), WriteError> {
+        self.memory.forget();
+        Ok(self.run(|conn| {
+            match repair {
+                Repair::Derive { node_n, derived } => diesel::update(nodes::table.find(node_n))
+                    .set((
+                        nodes::depth.eq(derived.depth),
+                        nodes::turn.eq(derived.turn),
+                        nodes::since_keyframe.eq(derived.since_keyframe),
+                        nodes::rules_n.eq(derived.rules_n),
+                    ))
+                    .execute(conn),
+                Repair::Count { session_n, nodes, leaves } => diesel::update(sessions::table.find(session_n))
+                    .set((sessions::node_count.eq(nodes), sessions::leaf_count.eq(leaves)))
+                    .execute(conn),
+                Repair::Forget { keyframe } => diesel::delete(keyframes::table.find(keyframe)).execute(conn),
+            }?;
+            Ok(())
+        })?)
+    }
+}

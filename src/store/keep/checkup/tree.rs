@@ -1,0 +1,117 @@
+//! Roots, parents, circles, what follows from the path, HEAD, remembered children and counts.
+
+use std::collections::HashSet;
+
+use crate::ids::NodeId;
+use crate::store::keep::forest::Forest;
+use crate::store::rows::NodeRow;
+use crate::tree::{Kind, Role, Status};
+
+use super::{Check, Derived, Notes, Patient, Repair};
+
+/// Looks at the shape of a tree.
+pub fn look(patient: &Patient, is_alone: bool, notes: &mut Notes) {
+    roots(patient, notes);
+    parents(&patient.forest, notes);
+    derived(&patient.forest, notes);
+    head(patient, notes);
+    counts(patient, notes);
+    for row in &patient.forest.rows {
+        if row.remembered_n.is_some_and(|n| patient.forest.find(n).is_none()) {
+            notes.name(Check::Remembered, id(row), "it remembers a child that is not in its session");
+        }
+        if is_alone && row.status == Status::Generating.code() {
+            let message = "it is still being written, but no server runs; the next start ends it";
+            notes.name(Check::Generating, id(row), message);
+        }
+    }
+}
+
+/// The id of a row, if it is one.
+pub fn id(row: &NodeRow) -> Option<NodeId> {
+    NodeId::from_slice(row.id.bytes())
+}
+
+fn roots(patient: &Patient, notes: &mut Notes) {
+    let tops: Vec<&NodeRow> = patient.forest.rows.iter().filter(|row| row.parent_n.is_none()).collect();
+    if !tops.iter().any(|row| row.n == patient.root_n) {
+        notes.name(Check::Root, None, "its root is not there, or has a parent");
+    }
+    for row in tops {
+        if row.n != patient.root_n {
+            notes.name(Check::Root, id(row), "it has no parent and is not the root");
+        } else if row.kind != Kind::Root.code() || row.role != Role::System.code() {
+            notes.name(Check::Root, id(row), "it is the root, and says that it is something else");
+        }
+    }
+}
+
+/// Parents that are not there, and circles. What is below them is not named: it has its parent.
+fn parents(forest: &Forest, notes: &mut Notes) {
+    let mut known: HashSet<i64> = forest.order.iter().filter_map(|at| forest.rows.get(*at)).map(|row| row.n).collect();
+    for row in forest.rows.iter().filter(|row| row.parent_n.is_some_and(|n| forest.find(n).is_none())) {
+        notes.name(Check::Parent, id(row), "its parent is not in its session");
+    }
+    for row in &forest.rows {
+        let (mut way, mut next) = (HashSet::new(), Some(row));
+        while let Some(row) = next.filter(|row| !known.contains(&row.n)) {
+            if !way.insert(row.n) {
+                notes.name(Check::Cycle, id(row), "it stands below itself");
+                break;
+            }
+            next = row.parent_n.and_then(|n| forest.find(n)).map(|(_, row)| row);
+        }
+        known.extend(way);
+    }
+}
+
+/// What follows from the path is computed from the top, not from the row above: one wrong row is one finding.
+fn derived(forest: &Forest, notes: &mut Notes) {
+    let none = Derived { depth: -1, turn: 0, since_keyframe: 0, rules_n: None };
+    let mut all = vec![none; forest.rows.len()];
+    for (at, row, parent) in forest.walk() {
+        let above = parent.and_then(|(at, _)| all.get(at)).copied().unwrap_or(none);
+        let speaks =
+            row.role != Role::Assistant.code() && row.kind != Kind::Change.code() && row.kind != Kind::Root.code();
+        let expected = Derived {
+            depth: above.depth + 1,
+            turn: above.turn + i32::from(speaks),
+            // Where keyframes were cut is a choice of that moment.
+            since_keyframe: if row.since_keyframe == 0 { 0 } else { above.since_keyframe + 1 },
+            rules_n: if row.begins_rules { row.rules_n } else { above.rules_n },
+        };
+        if let Some(own) = all.get_mut(at) {
+            *own = expected;
+        }
+        let stored =
+            Derived { depth: row.depth, turn: row.turn, since_keyframe: row.since_keyframe, rules_n: row.rules_n };
+        if stored != expected {
+            let message = format!("{stored:?} does not follow from its path, which gives {expected:?}");
+            notes.note(Check::Derived, id(row), message, Some(Repair::Derive { node_n: row.n, derived: expected }));
+        }
+    }
+}
+
+fn head(patient: &Patient, notes: &mut Notes) {
+    match patient.forest.find(patient.head_n) {
+        None => notes.name(Check::Head, None, "HEAD is not in its session"),
+        Some((_, row)) if row.is_hidden => notes.name(Check::Head, id(row), "HEAD was taken out of the tree"),
+        Some((_, row)) if row.status == Status::Generating.code() => {
+            notes.name(Check::Head, id(row), "HEAD is still being written");
+        }
+        Some(_) => {}
+    }
+}
+
+fn counts(patient: &Patient, notes: &mut Notes) {
+    let shown = || patient.forest.rows.iter().filter(|row| !row.is_hidden);
+    let above: HashSet<i64> = shown().filter_map(|row| row.parent_n).collect();
+    let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
+    let nodes = count(shown().filter(|row| row.parent_n.is_some()).count());
+    let leaves = count(shown().filter(|row| !above.contains(&row.n)).count());
+    if (nodes, leaves) != (patient.node_count, patient.leaf_count) {
+        let (node_count, leaf_count) = (patient.node_count, patient.leaf_count);
+        let message = format!("it counts {node_count} nodes and {leaf_count} leaves and has {nodes} and {leaves}");
+        notes.note(Check::Counts, None, message, Some(Repair::Count { session_n: patient.n, nodes, leaves }));
+    }
+}

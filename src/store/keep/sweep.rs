@@ -1,0 +1,294 @@
+//! Sweeping: what may go at any time, or has been kept for long enough. Everything here goes in small writes, so that turns go
+//! on meanwhile, and whatever is interrupted is done the next time.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary};
+use serde_json::Value;
+
+use crate::clock::Time;
+use crate::oplog::Effect;
+use crate::store::blobs;
+use crate::store::conn::{self, Conn};
+use crate::store::error::{StoreError, WriteError};
+use crate::store::pack;
+use crate::store::read::Reader;
+use crate::store::tables::{answers, blobs as blob_rows, keyframes, nodes, operations, sessions, traces};
+use crate::store::tx::Tx;
+use crate::store::{Store, TRASH_KEPT_MS};
+
+use super::forest::Forest;
+
+/// Rows that one read looks at or one write takes away.
+const PIECE: i64 = 500;
+/// How long the first answers to keyed requests are kept, in milliseconds: a day.
+const ANSWERS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// What a sweep took away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Answers to requests with an Idempotency-Key.
+    pub answers: usize,
+    /// Things that had lain in the trash for too long.
+    pub trash: usize,
+    /// Rows of sessions that were given up.
+    pub rows: usize,
+    /// Keyframes that are outdated, or that no fold begins at.
+    pub keyframes: usize,
+    /// Blobs that nothing refers to.
+    pub blobs: usize,
+    /// Their bytes.
+    pub bytes: i64,
+}
+
+impl fmt::Display for Swept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { answers, trash, rows, keyframes, blobs, bytes } = self;
+        write!(f, "{answers} kept answers, {trash} things from the trash with {rows} rows, ")?;
+        write!(f, "{keyframes} old keyframes, {blobs} texts that nothing refers to ({bytes} bytes)")
+    }
+}
+
+impl Store {
+    /// Takes away what may go, piece by piece.
+    ///
+    /// # Errors
+    /// The database fails; what went until then is gone, and the rest goes the next time.
+    pub async fn sweep(&self, now: Time) -> Result<Swept, WriteError> {
+        let mut swept = Swept::default();
+        let before = Time(now.0.saturating_sub(ANSWERS_KEPT_MS));
+        swept.answers = self.sweep_all(move |tx| tx.forget_answers(before)).await?;
+        let before = Time(now.0.saturating_sub(TRASH_KEPT_MS));
+        swept.trash = self.write(move |tx| tx.give_up_older(before)).await?;
+        swept.rows = self.sweep_all(|tx| tx.clear_away()).await?;
+        swept.keyframes = self.sweep_keyframes().await?;
+        // From here on the writer notes what it refers to, so that nothing goes that somebody has just taken up again.
+        self.write(|_| Ok(blobs::watch())).await?;
+        let blobs = self.sweep_blobs().await;
+        self.write(|_| Ok(blobs::unwatch())).await?;
+        (swept.blobs, swept.bytes) = blobs?;
+        Ok(swept)
+    }
+
+    /// Brings what is only in the write-ahead log into the database file and empties the log, if nobody is in the way.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn empty_log(&self) -> Result<(), StoreError> {
+        conn::empty_log(&self.database)
+    }
+
+    async fn sweep_all<F>(&self, piece: F) -> Result<usize, WriteError>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<usize, WriteError> + Clone + Send + 'static,
+    {
+        let mut all = 0;
+        loop {
+            match self.write(piece.clone()).await? {
+                0 => return Ok(all),
+                some => all += some,
+            }
+        }
+    }
+
+    async fn sweep_keyframes(&self) -> Result<usize, WriteError> {
+        let (mut all, mut next) = (0, self.read(|reader| reader.next_session(0)).await?);
+        while let Some(session_n) = next {
+            let old = self.read(move |reader| reader.old_keyframes(session_n)).await?;
+            for piece in old.chunks(100) {
+                let piece = piece.to_vec();
+                all += self.write(move |tx| tx.forget_keyframes(&piece)).await?;
+            }
+            next = self.read(move |reader| reader.next_session(session_n)).await?;
+        }
+        Ok(all)
+    }
+
+    async fn sweep_blobs(&self) -> Result<(usize, i64), WriteError> {
+        let mut named: Named = self.read(|reader| reader.named_by_few()).await?;
+        let mut after = Some(0);
+        while let Some(n) = after {
+            let (last, hashes) = self.read(move |reader| reader.named_by_traces(n)).await?;
+            (after, _) = (last, named.extend(hashes));
+        }
+        let mut after = Some(0);
+        while let Some(n) = after {
+            let (last, hashes) = self.read(move |reader| reader.named_by_keyframes(n)).await?;
+            (after, _) = (last, named.extend(hashes));
+        }
+        let (mut all, mut bytes, mut after) = (0, 0, Some(0));
+        while let Some(n) = after {
+            let some = self.read(move |reader| reader.some_blobs(n)).await?;
+            after = some.last().map(|blob| blob.n);
+            let idle: Vec<(i64, Vec<u8>)> = some
+                .into_iter()
+                .filter(|blob| short(&blob.hash).is_some_and(|hash| !named.contains(&hash)))
+                .map(|blob| (blob.n, blob.hash))
+                .collect();
+            if !idle.is_empty() {
+                let (gone, their_bytes) = self.write(move |tx| tx.forget_blobs(&idle)).await?;
+                (all, bytes) = (all + gone, bytes + their_bytes);
+            }
+        }
+        Ok((all, bytes))
+    }
+}
+
+/// The hashes that something refers to, eight bytes of each: two that begin alike cost nothing but some room.
+type Named = HashSet<u64>;
+
+fn short(hash: &[u8]) -> Option<u64> {
+    hash.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+fn short_hex(hex: &str) -> Option<u64> {
+    short(blake3::Hash::from_hex(hex).ok()?.as_bytes())
+}
+
+/// A blob without its bytes.
+#[derive(Debug, QueryableByName)]
+struct Blob {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = Binary)]
+    hash: Vec<u8>,
+}
+
+impl Reader<'_> {
+    /// The session whose row comes after another.
+    pub(super) fn next_session(&mut self, after: i64) -> Result<Option<i64>, StoreError> {
+        let later = sessions::table.filter(sessions::n.gt(after)).order(sessions::n);
+        Ok(later.select(sessions::n).limit(1).get_result(self.conn).optional()?)
+    }
+
+    /// The keyframes of a session that nobody will read: cut under an arrangement that is no more, or where no fold begins.
+    fn old_keyframes(&mut self, session_n: i64) -> Result<Vec<(i64, i64)>, StoreError> {
+        let kept: Vec<(i64, i64, i32)> = keyframes::table
+            .inner_join(nodes::table.on(nodes::n.eq(keyframes::node_n)))
+            .filter(nodes::session_n.eq(session_n))
+            .select((keyframes::node_n, keyframes::edits, nodes::since_keyframe))
+            .load(self.conn)?;
+        let edits_now: i64 = sessions::table.find(session_n).select(sessions::edits).get_result(self.conn)?;
+        let unread = |&(_, edits, since): &(i64, i64, i32)| since != 0 || edits < edits_now;
+        if !kept.iter().any(unread) {
+            return Ok(Vec::new());
+        }
+        let forest = Forest::read(self.conn, session_n)?;
+        let last = forest.last_edits(self.conn, session_n)?;
+        let is_old = |&(n, edits, since): &(i64, i64, i32)| {
+            since != 0 || forest.find(n).and_then(|(at, _)| last.get(at)).is_none_or(|edit| *edit > edits)
+        };
+        Ok(kept.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
+    }
+
+    /// Blobs that sessions, the log and rules name.
+    fn named_by_few(&mut self) -> Result<Named, StoreError> {
+        let mut named = Named::new();
+        let cards: Vec<(String, Option<String>)> =
+            sessions::table.select((sessions::cards, sessions::persona)).load(self.conn)?;
+        let texts = cards.into_iter().flat_map(|(cards, persona)| [Some(cards), persona]).flatten();
+        texts.filter_map(|text| serde_json::from_str(&text).ok()).for_each(|value| name_all(&value, &mut named));
+        // An undo puts a persona back whose card nothing else may name.
+        let set: Vec<String> = operations::table
+            .filter(operations::act.eq("session"))
+            .filter(operations::effects.like("%persona%"))
+            .select(operations::effects)
+            .load(self.conn)?;
+        for effect in set.iter().filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok()).flatten() {
+            if let Some(Effect::Setting { from, to, .. }) = Effect::from_json(&effect) {
+                [from, to].iter().for_each(|value| name_all(value, &mut named));
+            }
+        }
+        let rules: Vec<Option<i64>> = nodes::table.select(nodes::rules_n).distinct().load(self.conn)?;
+        for n in rules.into_iter().flatten() {
+            let row: Option<(Vec<u8>, Vec<u8>)> = blob_rows::table
+                .find(n)
+                .select((blob_rows::hash, blob_rows::bytes))
+                .get_result(self.conn)
+                .optional()?;
+            let Some((hash, bytes)) = row else { continue };
+            named.extend(short(&hash));
+            if let Ok(value) = serde_json::from_slice::<Value>(&bytes) {
+                name_all(&value, &mut named);
+            }
+        }
+        Ok(named)
+    }
+
+    /// Blobs that some traces name, and the last of those traces.
+    fn named_by_traces(&mut self, after: i64) -> Result<(Option<i64>, Named), StoreError> {
+        let later = traces::table.filter(traces::node_n.gt(after)).order(traces::node_n).limit(PIECE);
+        let rows: Vec<(i64, Vec<u8>)> = later.select((traces::node_n, traces::body)).load(self.conn)?;
+        Ok(named_inside(rows, "blocks"))
+    }
+
+    /// Blobs that some keyframes name, and the last of those keyframes.
+    fn named_by_keyframes(&mut self, after: i64) -> Result<(Option<i64>, Named), StoreError> {
+        let later = keyframes::table.filter(keyframes::node_n.gt(after)).order(keyframes::node_n).limit(PIECE);
+        let rows: Vec<(i64, Vec<u8>)> = later.select((keyframes::node_n, keyframes::body)).load(self.conn)?;
+        Ok(named_inside(rows, "apart"))
+    }
+
+    /// Some blobs, all but the newest: its number must not be given to another.
+    fn some_blobs(&mut self, after: i64) -> Result<Vec<Blob>, StoreError> {
+        let query = diesel::sql_query(
+            "SELECT n, hash FROM blobs WHERE n > $1 AND n < (SELECT MAX(n) FROM blobs) ORDER BY n LIMIT $2",
+        );
+        Ok(query.bind::<BigInt, _>(after).bind::<BigInt, _>(PIECE).load(self.conn)?)
+    }
+}
+
+/// What the bodies of rows name under a key.
+fn named_inside(rows: Vec<(i64, Vec<u8>)>, key: &str) -> (Option<i64>, Named) {
+    let (last, mut named) = (rows.last().map(|(n, _)| *n), Named::new());
+    for body in rows.iter().filter_map(|(_, body)| pack::unpack(body)) {
+        if let Ok(value) = serde_json::from_slice::<Value>(&body) {
+            value.get(key).into_iter().for_each(|value| name_all(value, &mut named));
+        }
+    }
+    (last, named)
+}
+
+/// Every text that reads as a hash, wherever it stands: rather one too many is kept than one too few.
+fn name_all(value: &Value, named: &mut Named) {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => named.extend(short_hex(text)),
+            Value::Array(list) => open.extend(list),
+            Value::Object(map) => open.extend(map.values()),
+            _ => {}
+        }
+    }
+}
+
+impl Tx<'_> {
+    /// Forgets some of the answers to keyed requests from before a moment.
+    ///
+    /// # Errors
+    /// The database fails.
+    fn forget_answers(&mut self, before: Time) -> Result<usize, WriteError> {
+        Ok(self.run(|conn: &mut Conn| {
+            let old = answers::table.filter(answers::created.lt(before.0)).limit(PIECE).select(answers::n);
+            let old: Vec<i64> = old.load(conn)?;
+            Ok(diesel::delete(answers::table.filter(answers::n.eq_any(&old))).execute(conn)?)
+        })?)
+    }
+
+    /// Forgets keyframes that are still those that were looked at.
+    pub(super) fn forget_keyframes(&mut self, old: &[(i64, i64)]) -> Result<usize, WriteError> {
+        let mut gone = 0;
+        for (node_n, edits) in old {
+            let own = keyframes::table.filter(keyframes::node_n.eq(node_n)).filter(keyframes::edits.eq(edits));
+            gone += self.run(|conn| Ok(diesel::delete(own).execute(conn)?))?;
+        }
+        Ok(gone)
+    }
+
+    /// Forgets blobs, but for those that somebody has put again since a sweep began.
+    fn forget_blobs(&mut self, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i64), WriteError> {
+        Ok(self.run(|conn| blobs::forget(conn, idle))?)
+    }
+}

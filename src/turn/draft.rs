@@ -1,0 +1,237 @@
+//! Drafts: a model writes for somebody what becomes no node by itself. A message in the user's own voice, and a summary of a
+//! run of messages. They wait for their turn like replies; nothing of them is kept on disk.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value};
+
+use crate::ids::{DraftId, NodeId, SessionId, UserId};
+use crate::live::{Draft, DraftKind, Failed};
+use crate::prompt;
+use crate::provider::OpenAi;
+use crate::store::{Held, Reader};
+use crate::tree::edit::{self, Refusal};
+use crate::tree::{Kind, Node, Session, Status};
+
+use super::ask::{self, Bounds};
+use super::machine::{Event, Fault, Machine};
+use super::models::Writer;
+use super::scene::{self, Look};
+use super::trace::{self, Made};
+use super::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, runner, start};
+
+/// Begins to draft a message in the user's own voice.
+pub async fn impersonate(
+    turns: &Turns,
+    caller: UserId,
+    session: SessionId,
+    asked: Impersonate,
+) -> Result<DraftId, TurnError> {
+    let leaf = asked.leaf;
+    let look = move |reader: &mut Reader<'_>, held: &Held| {
+        let leaf = leaf.unwrap_or(held.session.head);
+        let at = reader.node(held, leaf)?.ok_or(Refusal::NotFound("the message"))?;
+        edit::may_be_parent(&at.node)?;
+        Ok(Task::Impersonate { leaf })
+    };
+    begin(turns, caller, session, Generate { n: 1, model: asked.model, params: asked.params, character: None }, look)
+        .await
+}
+
+/// Begins to draft a summary of a run of messages.
+pub async fn summarise(
+    turns: &Turns,
+    caller: UserId,
+    session: SessionId,
+    asked: Summarise,
+) -> Result<DraftId, TurnError> {
+    let nodes = asked.nodes;
+    let look = move |reader: &mut Reader<'_>, held: &Held| {
+        let run = run(reader, held, &nodes)?;
+        if !run.iter().any(|node| node.is_sent() && !node.content.trim().is_empty()) {
+            return Err(unfit("there is no text in these messages that a model would read"));
+        }
+        Ok(Task::Summarise { run })
+    };
+    begin(turns, caller, session, Generate { n: 1, model: asked.model, params: asked.params, character: None }, look)
+        .await
+}
+
+/// What is to be drafted.
+enum Task {
+    Impersonate { leaf: NodeId },
+    Summarise { run: Vec<Node> },
+}
+
+impl Task {
+    const fn kind(&self) -> DraftKind {
+        match self {
+            Self::Impersonate { .. } => DraftKind::Impersonate,
+            Self::Summarise { .. } => DraftKind::Summarise,
+        }
+    }
+}
+
+struct Job {
+    draft: Arc<Draft>,
+    task: Task,
+    client: OpenAi,
+    model: String,
+    params: Map<String, Value>,
+}
+
+async fn begin(
+    turns: &Turns,
+    caller: UserId,
+    session: SessionId,
+    generate: Generate,
+    look: impl FnOnce(&mut Reader<'_>, &Held) -> Result<Task, TurnError> + Send + 'static,
+) -> Result<DraftId, TurnError> {
+    let parts = &turns.parts;
+    let (session, task) = parts
+        .store
+        .read(move |reader| {
+            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+            let task = look(reader, &held)?;
+            Ok::<_, TurnError>((held.session, task))
+        })
+        .await?;
+    let (client, model) = writer(parts, &session, &generate)?;
+    let id = DraftId::new(parts.ids.next(parts.clock.now()));
+    let named = start::model(parts, &session, &generate);
+    let draft = parts.live.begin_draft(id, session.id, caller, task.kind(), named).ok_or(TurnError::TooMany)?;
+    let job = Job { draft, task, client, model, params: start::params(&session, &generate) };
+    turns.runtime.spawn(write(Arc::clone(parts), job));
+    Ok(id)
+}
+
+/// Who is to be asked: a model server, since a plugin writes replies and nothing else.
+fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<(OpenAi, String), TurnError> {
+    let invalid = |message: String| TurnError::Invalid { field: "model", message };
+    match parts.models.find(start::model(parts, session, generate)) {
+        Ok(Writer::Model { client, model }) => Ok((client, model)),
+        Ok(Writer::Narrator(plugin)) => {
+            Err(invalid(format!("the plugin \"{}\" writes replies and nothing else: name a model", plugin.id())))
+        }
+        Err(error) => Err(invalid(error.to_string())),
+    }
+}
+
+fn unfit(message: &str) -> TurnError {
+    TurnError::Invalid { field: "nodeIds", message: message.to_owned() }
+}
+
+/// The nodes of a contiguous run of one line, oldest first; change nodes between them are nobody's messages.
+fn run(reader: &mut Reader<'_>, held: &Held, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
+    let mut run: Vec<Node> = Vec::new();
+    for id in ids {
+        let node = reader.node(held, *id)?.ok_or(Refusal::NotFound("the message"))?.node;
+        if node.status == Status::Generating {
+            return Err(Refusal::Generating.into());
+        }
+        if matches!(node.kind, Kind::Root | Kind::Change) {
+            return Err(unfit("only messages can be summarised"));
+        }
+        if let Some(before) = run.last()
+            && above(reader, held, &node)? != Some(before.id)
+        {
+            return Err(unfit("a run of one line is expected, the oldest message first and none left out"));
+        }
+        run.push(node);
+    }
+    Ok(run)
+}
+
+/// The message above a node.
+fn above(reader: &mut Reader<'_>, held: &Held, node: &Node) -> Result<Option<NodeId>, TurnError> {
+    let mut parent = node.parent;
+    while let Some(id) = parent {
+        let Some(placed) = reader.node(held, id)? else { return Ok(None) };
+        if placed.node.kind != Kind::Change {
+            return Ok(Some(id));
+        }
+        parent = placed.node.parent;
+    }
+    Ok(None)
+}
+
+/// Writes a draft to its end, whatever happens in between.
+async fn write(parts: Arc<Parts>, job: Job) {
+    let draft = Arc::clone(&job.draft);
+    let written = std::panic::AssertUnwindSafe(stream(&parts, job)).catch_unwind().await;
+    let fault = match written {
+        Ok(Ok(machine)) => machine.fault().cloned(),
+        Ok(Err(error)) => Some(internal(&draft, &error.to_string())),
+        Err(_) => Some(internal(&draft, "its task panicked")),
+    };
+    let failed = fault.map(|Fault { code, message, hint }| Failed { code, message, hint });
+    parts.live.end_draft(&draft, failed);
+}
+
+fn internal(draft: &Draft, cause: &str) -> Fault {
+    tracing::error!(session = %draft.writing.session, "a draft could not be written: {cause}");
+    Fault::new("internal", "the server failed while writing this draft", "try again")
+}
+
+async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
+    let now = parts.clock.now();
+    let mut machine = Machine::new(now);
+    let writing = &job.draft.writing;
+    let stop = match writing.turn().await {
+        Err(stop) => Some(stop),
+        Ok(()) if parts.is_stopping.load(Ordering::SeqCst) => Some(crate::live::Stop::Interrupted),
+        Ok(()) => None,
+    };
+    if let Some(stop) = stop {
+        machine.on(runner::halt(stop), now);
+        return Ok(machine);
+    }
+    let bounds = runner::bounds(parts, &job.client, &job.model, &job.params);
+    let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
+    let (caller, session) = (writing.user, writing.session);
+    let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags };
+    let made = parts.store.read(move |reader| made(reader, look, task, bounds)).await?;
+    if let Some(too_large) = made.too_large {
+        machine.on(Event::Failed(too_long(kind, too_large)), now);
+        return Ok(machine);
+    }
+    let request = ask::request(&job.params, parts.ids.seed(), job.model, &made, job.client.endpoint());
+    parts.learn_again(&job.client);
+    runner::stream_in(parts, writing, &mut machine, job.client.stream(&request)).await;
+    Ok(machine)
+}
+
+fn made(
+    reader: &mut Reader<'_>,
+    look: impl FnOnce(NodeId) -> Look,
+    task: Task,
+    bounds: Bounds,
+) -> Result<Made, TurnError> {
+    match task {
+        Task::Impersonate { leaf } => {
+            let mut scene = scene::read(reader, &look(leaf))?;
+            let last = prompt::impersonation(&scene.cast);
+            Ok(ask::prompt(reader, &mut scene, bounds, Some(last))?)
+        }
+        Task::Summarise { run } => {
+            let read = run.iter().filter(|node| node.is_sent());
+            let lines: Vec<_> = read.map(|node| trace::line(node, &bounds.hide_tags)).collect();
+            let mut blocks = prompt::summary(&lines);
+            let too_large = prompt::choose(&mut blocks, 0, bounds.budget).err();
+            let messages = prompt::weave(&blocks, &[]);
+            Ok(Made { messages, reply: bounds.reply, too_large, ..Made::default() })
+        }
+    }
+}
+
+fn too_long(kind: DraftKind, too_large: prompt::TooLarge) -> Fault {
+    if kind == DraftKind::Impersonate {
+        return runner::does_not_fit(too_large);
+    }
+    let prompt::TooLarge { needed, budget } = too_large;
+    let message =
+        format!("the messages take about {needed} tokens, and the model's context has {budget} for the prompt");
+    Fault::new("prompt_too_large", message, "summarise fewer messages at once, or choose a model with a longer context")
+}

@@ -1,0 +1,224 @@
+//! Looking at several branches: which there are, how two differ, how values went along them.
+
+use clotho::ids::NodeId;
+use clotho::oplog::Act;
+use clotho::store::{Actor, Draft, Message};
+use clotho::tree::{Kind, Role};
+
+use super::play::{Play, ids};
+use super::*;
+
+/// A session under the rules of a fight.
+async fn fight() -> Play {
+    Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await
+}
+
+/// A reply that does something to the world.
+async fn bitten(play: &Play, parent: &str, harm: i32) -> super::play::Said {
+    play.app.mock().script(Reply::ok([format!("It bites. [HP -{harm}]")]));
+    play.say_to(parent, "On.").await
+}
+
+/// A long line below a node, written at once.
+async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
+    let app = play.app.inside();
+    let now = app.clock.now();
+    let mut above: NodeId = parent.parse().unwrap();
+    let mut messages = Vec::new();
+    for n in 0..nodes {
+        let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+        let draft = Draft {
+            content: format!("step {n}"),
+            ..Draft::new(NodeId::new(app.ids.next(now)), role, Kind::Message, 1, now)
+        };
+        let id = draft.id;
+        messages.push(Message {
+            session: play.sid.parse().unwrap(),
+            parent: above,
+            bridge: None,
+            draft: Some(draft),
+            carry_from: None,
+            replies: Vec::new(),
+            move_head: false,
+            act: Act::Message,
+        });
+        above = id;
+    }
+    let line = messages.iter().map(|one| one.draft.as_ref().unwrap().id.to_string()).collect();
+    let actor = Actor { user: app.owner, at: now, expected_leaf: None };
+    let write = move |tx: &mut clotho::store::Tx<'_>| {
+        messages.iter().try_for_each(|message| tx.message(&actor, message).map(|_| ()))
+    };
+    app.store.write(write).await.unwrap();
+    line
+}
+
+/// S4-06, S3-25: two leaves, what each has since the last node that both have, and where their worlds differ by whose doing.
+#[tokio::test]
+async fn two_lines_are_told_side_by_side() {
+    let play = fight().await;
+    let shared = play.say("One.").await;
+    let left = bitten(&play, &shared.reply, 7).await;
+    let right = bitten(&play, &shared.reply, 2).await;
+    let deeper = bitten(&play, &right.reply, 3).await;
+    let diff = play.get(&format!("diff?from={}&to={}", left.reply, deeper.reply)).await;
+    assert_eq!(diff["ancestorId"], json!(shared.reply));
+    assert_eq!(ids(&diff["from"]["items"]), [left.user.clone(), left.reply.clone()]);
+    assert_eq!(ids(&diff["to"]["items"]), [&right.user, &right.reply, &deeper.user, &deeper.reply].map(String::clone));
+    assert_eq!((&diff["from"]["count"], &diff["to"]["count"]), (&json!(2), &json!(4)));
+    assert_eq!((&diff["from"]["next"], &diff["to"]["next"]), (&Value::Null, &Value::Null));
+    let hp = diff["world"].as_array().unwrap().iter().find(|one| one["path"] == "/combat/hp").unwrap();
+    assert_eq!((&hp["from"], &hp["to"]), (&json!(33), &json!(35)));
+    let done = |side: &str| -> Vec<(Value, Value)> {
+        let deeds = hp["operations"][side].as_array().unwrap().iter();
+        deeds.map(|one| (one["nodeId"].clone(), one["value"].clone())).collect()
+    };
+    assert_eq!(done("from"), [(json!(left.reply), json!(-7))]);
+    assert_eq!(done("to"), [(json!(right.reply), json!(-2)), (json!(deeper.reply), json!(-3))]);
+    assert_eq!(hp["operations"]["more"], false);
+    let deed = &hp["operations"]["from"][0];
+    assert!(deed["op"] == "add" && deed["by"] == "combat" && deed["why"].is_string(), "{deed}");
+
+    // The other way round it is the same thing seen from the other side, and nothing differs from itself.
+    let back = play.get(&format!("diff?from={}&to={}", deeper.reply, left.reply)).await;
+    assert_eq!((&back["from"], &back["to"]), (&diff["to"], &diff["from"]));
+    let own = play.get("diff").await;
+    assert_eq!((&own["from"]["count"], &own["world"]), (&json!(0), &json!([])));
+    assert_eq!(own["ancestorId"], json!(play.head().await));
+    // One above the other: the upper one has nothing since.
+    let above = play.get(&format!("diff?from={}&to={}", right.reply, deeper.reply)).await;
+    assert_eq!((&above["ancestorId"], &above["from"]["items"]), (&json!(right.reply), &json!([])));
+    // Who is muted has done nothing, and a world that another way made the same does not differ.
+    let muted = json!({"effects": "muted"});
+    play.app.put(&play.chat(&format!("node/{}/state", deeper.reply)), &muted).await;
+    let diff = play.get(&format!("diff?from={}&to={}", right.reply, deeper.reply)).await;
+    assert_eq!(diff["world"], json!([]));
+}
+
+/// A side that is longer than the answer says how long it is and where the rest can be read; nothing recurses on depth.
+#[tokio::test]
+async fn a_long_side_is_told_in_part_and_says_so() {
+    const DEEP: usize = 3_000;
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let line = long_line(&play, &parent, DEEP).await;
+    let beside = long_line(&play, &parent, 1).await;
+    let (from, to) = (&beside[0], line.last().unwrap());
+    let diff = play.get(&format!("diff?from={from}&to={to}")).await;
+    assert_eq!(
+        (&diff["ancestorId"], &diff["from"]["count"], &diff["to"]["count"]),
+        (&json!(parent), &json!(1), &json!(DEEP))
+    );
+    assert_eq!(ids(&diff["to"]["items"]), line[DEEP - 200..]);
+    let next = diff["to"]["next"].as_str().unwrap();
+    let older = play.get(&format!("projection?leaf={to}&before={next}&all=1&limit=2")).await;
+    assert_eq!(ids(&older["items"]), line[DEEP - 202..DEEP - 200]);
+    let whole = play.get(&format!("diff?from={from}&to={}&limit=3", line[2])).await;
+    assert_eq!((ids(&whole["to"]["items"]).len(), &whole["to"]["next"]), (3, &Value::Null));
+}
+
+/// Item 7: values along branches, each line folded once, in pages that fit together; what nothing has is null.
+#[tokio::test]
+async fn values_are_told_along_lines() {
+    let play = fight().await;
+    let shared = bitten(&play, &play.head().await, 5).await;
+    let left = bitten(&play, &shared.reply, 7).await;
+    let right = bitten(&play, &shared.reply, 2).await;
+    let query = format!("path=/combat/hp&path=/nobody/has~1this&leaf={}&leaf={}", left.reply, right.reply);
+    let told = play.get(&format!("variables?{query}")).await;
+    let items = told["items"].as_array().unwrap();
+    let named: Vec<_> =
+        items.iter().map(|one| (one["leafId"].as_str().unwrap(), one["path"].as_str().unwrap())).collect();
+    let expected =
+        [&left.reply, &right.reply].map(|leaf| ["/combat/hp", "/nobody/has~1this"].map(|path| (leaf.as_str(), path)));
+    assert_eq!((named, &told["next"]), (expected.concat(), &Value::Null));
+    // Each point is what the world of its node says, and every node of the line has one.
+    let all = play.get(&format!("projection?leaf={}&all=1", left.reply)).await;
+    let points = items[0]["points"].as_array().unwrap();
+    for (point, node) in points.iter().zip(all["items"].as_array().unwrap()) {
+        assert_eq!([&point["nodeId"], &point["depth"], &point["turn"]], [&node["id"], &node["depth"], &node["turn"]]);
+        let world = play.get(&format!("node/{}/world", id(node))).await;
+        assert_eq!(point["value"], *world["world"].pointer("/vars/combat/hp").unwrap_or(&Value::Null));
+    }
+    assert_eq!(points.len(), all["items"].as_array().unwrap().len());
+    assert_eq!(points.last().unwrap()["value"], 28);
+    assert_eq!(items[2]["points"].as_array().unwrap().last().unwrap()["value"], 33);
+    assert!(items[1]["points"].as_array().unwrap().iter().all(|point| point["value"].is_null()));
+    // Pages.
+    let (mut paged, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = play.get(&format!("variables?path=/combat/hp&leaf={}&limit=3{cursor}", left.reply)).await;
+        assert!(page["items"][0]["points"].as_array().unwrap().len() <= 3);
+        paged.extend(page["items"][0]["points"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(paged, *points);
+    // HEAD unless said.
+    let head = play.get("variables?path=/combat/hp").await;
+    assert_eq!(head["items"][0]["leafId"], json!(play.head().await));
+}
+
+/// What cannot be a place is refused with the field, and so is more than one answer holds.
+#[tokio::test]
+async fn paths_that_are_none_are_refused() {
+    let play = Play::start().await;
+    let ask = |query: String| play.app.ask("GET", &play.chat(&format!("variables{query}"))).send();
+    for query in ["", "?path=hp", "?path=/a~2", "?path=", &format!("?{}", "path=/a&".repeat(17))] {
+        assert_eq!(ask(query.to_owned()).await.refused("invalid")["details"]["field"], "path", "{query}");
+    }
+    let head = play.head().await;
+    let many = format!("?path=/a{}", format!("&leaf={head}").repeat(17));
+    assert_eq!(ask(many).await.refused("invalid")["details"]["field"], "leaf");
+    assert_eq!(ask("?path=/a&leaf=x".to_owned()).await.refused("invalid")["details"]["field"], "leaf[0]");
+    ask("?path=/a&path=/a&cursor=x".to_owned()).await.refused("invalid");
+    // A large value along a long line.
+    let value = "x".repeat(200_000);
+    let operations = json!([{"op": "set", "path": "/tale", "value": value}]);
+    let change = id(&play.post(&format!("node/{head}/world"), json!({"operations": operations})).await["node"]);
+    let line = long_line(&play, &change, 60).await;
+    let leaf = line.last().unwrap();
+    ask(format!("?path=/tale&leaf={leaf}")).await.refused("too_large");
+    assert_eq!(ask(format!("?path=/tale&leaf={leaf}&limit=20")).await.status, 200);
+}
+
+/// S4-09, S4-03: every branch of a session is listed, named or not, newest first, with where it leaves the line to HEAD.
+#[tokio::test]
+async fn branches_are_listed() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    play.app.mock().script(Reply::ok(["<think>No.</think>Another\nday."]));
+    let other = play.another(&first.reply).await;
+    let deeper = long_line(&play, &first.reply, 100).await;
+    let beside = long_line(&play, &deeper[79], 1).await;
+    let listed = play.get("branches").await;
+    let items = listed["items"].as_array().unwrap();
+    let leaves: Vec<&str> = items.iter().map(|one| one["leafId"].as_str().unwrap()).collect();
+    assert_eq!(leaves, [&beside[0], &deeper[99], &other]);
+    assert_eq!(play.head().await, other);
+    let of = |leaf: &str| items.iter().find(|one| one["leafId"] == leaf).unwrap();
+    assert_eq!((&of(&other)["partingId"], &of(&other)["isTrunk"]), (&json!(other), &json!(true)));
+    assert_eq!(of(&other)["preview"], "Another day.");
+    for leaf in [&deeper[99], &beside[0]] {
+        assert_eq!((&of(leaf)["partingId"], &of(leaf)["isTrunk"]), (&json!(first.user), &json!(false)), "{leaf}");
+    }
+    let node = play.get(&format!("node/{}", deeper[99])).await;
+    assert_eq!((&of(&deeper[99])["depth"], &of(&deeper[99])["turns"]), (&node["depth"], &node["turn"]));
+    assert_eq!(of(&deeper[99])["timestamp"], node["timestamp"]);
+    assert_eq!(play.session().await["counts"]["branches"], leaves.len());
+
+    // In pages; and seen from inside another branch.
+    play.checkout(&deeper[90], true).await;
+    let mut paged = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = play.get(&format!("branches?limit=1{cursor}")).await;
+        paged.extend(page["items"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    let partings: Vec<(&str, &str)> =
+        paged.iter().map(|one| (one["leafId"].as_str().unwrap(), one["partingId"].as_str().unwrap())).collect();
+    let expected = [(&beside[0], &deeper[79]), (&deeper[99], &deeper[90]), (&other, &first.user)];
+    assert_eq!(partings, expected.map(|(leaf, parting)| (leaf.as_str(), parting.as_str())));
+}

@@ -1,0 +1,189 @@
+//! What a model drafts and what is no node: told as events, read back, stopped, forgotten, and never in the tree.
+
+use super::play::Play;
+use super::*;
+use crate::support::socket::Socket;
+
+/// Asks for a draft; answers with its id.
+async fn draft(play: &Play, what: &str, body: Value) -> String {
+    play.post(what, body).await["draftId"].as_str().unwrap().to_owned()
+}
+
+fn is_of(draft: &str) -> impl Fn(&Value) -> bool {
+    move |frame| frame["type"] == "draft.updated" && frame["id"] == json!(draft)
+}
+
+/// What a socket is told of a draft up to its end: the text, each piece at its offset, and the last frame.
+async fn heard(socket: &mut Socket, draft: &str) -> (String, Value) {
+    let mut text = String::new();
+    loop {
+        let frame = socket.until(is_of(draft)).await.pop().unwrap();
+        assert_eq!(frame["offset"], json!(text.encode_utf16().count()), "{frame}");
+        text += frame["contentChunk"].as_str().unwrap();
+        if frame["status"] == "done" || frame["status"] == "error" {
+            return (text, frame);
+        }
+    }
+}
+
+/// The end of a draft, for one who was not there.
+async fn ended(play: &Play, id: &str) -> Value {
+    let mut tab = play.app.socket(&play.sid, None).await;
+    let now = play.get(&format!("draft/{id}")).await;
+    if now["status"] != "done" && now["status"] != "error" {
+        tab.until(|frame| is_of(id)(frame) && (frame["status"] == "done" || frame["status"] == "error")).await;
+    }
+    play.get(&format!("draft/{id}")).await
+}
+
+/// `domain.md` 5.8: the model drafts the user's next message: every tab hears it piece by piece, whoever comes later reads it,
+/// and the tree is as it was.
+#[tokio::test]
+async fn the_model_drafts_for_the_user() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let before = (play.session().await, play.nodes().await);
+    let gate = Gate::new();
+    let pieces = ["I light", " the 🌙", " lamp."];
+    play.app.mock().script(Reply::ok(pieces).gated(&gate));
+    let mut one = play.app.socket(&play.sid, None).await;
+    let id = draft(&play, "impersonate", json!({"params": {"temperature": 0.3}})).await;
+    gate.release(2);
+    one.until(|frame| is_of(&id)(frame) && frame["contentChunk"] != "").await;
+    drop(one);
+    // A tab that comes in the middle is told all of it.
+    let mut two = play.app.socket(&play.sid, None).await;
+    let first = two.until(is_of(&id)).await.pop().unwrap();
+    assert_eq!(first["offset"], 0);
+    drop(two);
+    let mut three = play.app.socket(&play.sid, None).await;
+    gate.open();
+    let (text, last) = heard(&mut three, &id).await;
+    assert_eq!((text.as_str(), &last["status"]), (pieces.concat().as_str(), &json!("done")));
+    let kept = play.get(&format!("draft/{id}")).await;
+    let expected = json!({"id": id, "kind": "impersonate", "status": "done", "queuePosition": null,
+        "content": pieces.concat(), "model": "mock/mock", "error": null});
+    assert_eq!(kept, expected);
+    assert_eq!((play.session().await, play.nodes().await), before, "nothing was written");
+
+    let request = play.app.mock().requests().pop().unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    let last = messages.last().unwrap();
+    assert_eq!((&last["role"], &request["temperature"]), (&json!("user"), &json!(0.3)));
+    assert!(last["content"].as_str().unwrap().contains("next message of You"), "{last}");
+    assert!(messages.iter().any(|one| one["content"] == "Hi."));
+    // One who comes now is told nothing of it any more, and it can be forgotten.
+    let mut four = play.app.socket(&play.sid, None).await;
+    four.say(&json!({"type": "ping"})).await;
+    assert_eq!(crate::support::socket::types(&four.until_type("pong").await), ["hello", "pong"]);
+    let path = play.chat(&format!("draft/{id}"));
+    assert_eq!(play.app.ask("DELETE", &path).send().await.status, 204);
+    play.app.ask("GET", &path).send().await.refused("not_found");
+    // Where one stands says from what: the same at the user's own message leaves out the reply.
+    let there = draft(&play, "impersonate", json!({"leafId": said.user})).await;
+    ended(&play, &there).await;
+    let messages = play.app.mock().requests().pop().unwrap()["messages"].to_string();
+    assert!(messages.contains("Hi.") && !messages.contains("she waits"), "{messages}");
+}
+
+/// `domain.md` 2.12: a run of one line is summarised: its texts with who said them, switched-off ones left out, and nothing is
+/// written. What is no run is refused.
+#[tokio::test]
+async fn a_run_is_summarised() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    play.app.mock().script(Reply::ok(["Two."]));
+    let second = play.say("And?").await;
+    let off = json!({"isEnabled": false});
+    play.app.put(&play.chat(&format!("node/{}/state", first.reply)), &off).await;
+    // A change by hand in between is nobody's message.
+    let change = json!({"operations": [{"op": "set", "path": "/a", "value": 1}]});
+    let change = id(&play.post(&format!("node/{}/world", second.reply), change).await["node"]);
+    play.app.mock().script(Reply::ok(["Three."]));
+    let third = play.say_to(&change, "And then?").await;
+    let before = (play.session().await, play.nodes().await);
+    play.app.mock().script(Reply::ok(["They counted."]));
+    let run = [&first.user, &first.reply, &second.user, &second.reply, &third.user, &third.reply];
+    let draft = draft(&play, "summarise", json!({"nodeIds": run})).await;
+    let done = ended(&play, &draft).await;
+    assert_eq!((&done["kind"], &done["content"]), (&json!("summarise"), &json!("They counted.")));
+    assert_eq!((play.session().await, play.nodes().await), before, "tree/edit would write it");
+    let request = play.app.mock().requests().pop().unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    assert_eq!(messages.iter().map(|one| &one["role"]).collect::<Vec<_>>(), ["system", "user"]);
+    assert_eq!(messages[1]["content"], "You: One.\n\nYou: And?\n\nRin: Two.\n\nYou: And then?\n\nRin: Three.");
+
+    let refused = async |ids: Value, code: &str| play.refused("POST", "summarise", json!({"nodeIds": ids}), code).await;
+    for ids in [
+        json!([]),
+        json!([second.user, first.reply]),
+        json!([first.user, second.user]),
+        json!([first.user, first.user]),
+        json!([change]),
+        json!([play.session().await["rootNodeId"]]),
+        json!([first.reply]),
+    ] {
+        assert_eq!(refused(ids, "invalid").await["details"]["field"], "nodeIds");
+    }
+    let nobody = json!([first.user, "018f3e2a-0000-7000-8000-0000000000aa"]);
+    assert_eq!(refused(nobody, "not_found").await["details"]["field"], "nodeIds[1]");
+    let nobody = json!({"leafId": "018f3e2a-0000-7000-8000-0000000000aa"});
+    assert_eq!(play.refused("POST", "impersonate", nobody, "not_found").await["details"]["field"], "leafId");
+    let narrator = json!({"model": "plugin:lantern-keep"});
+    assert_eq!(play.refused("POST", "impersonate", narrator, "invalid").await["details"]["field"], "model");
+}
+
+/// S4-07: drafts wait for their turn like replies and count with them; one can be stopped, running or waiting; a failure is
+/// said with what to do; a stop of the server ends them.
+#[tokio::test]
+async fn drafts_wait_and_stop() {
+    let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "1");
+    let play = Play::with(limits, json!({})).await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["Half", " a loaf."]).gated(&gate));
+    let mut tab = play.app.socket(&play.sid, None).await;
+    let running = draft(&play, "impersonate", json!({})).await;
+    gate.release(1);
+    tab.until(|frame| is_of(&running)(frame) && frame["contentChunk"] == "Half").await;
+    let waiting = draft(&play, "impersonate", json!({})).await;
+    let frame = tab.until(is_of(&waiting)).await.pop().unwrap();
+    assert_eq!((&frame["status"], &frame["queuePosition"]), (&json!("queued"), &json!(1)));
+    play.refused("POST", "impersonate", json!({}), "too_many_generating").await;
+    let more = json!({"parentId": play.head().await, "content": "Hi.", "generate": true});
+    play.refused("POST", "message", more, "too_many_generating").await;
+    for (id, code, text) in [(&waiting, json!("cancelled"), ""), (&running, Value::Null, "Half")] {
+        let heard = play.app.ask("DELETE", &play.chat(&format!("draft/{id}"))).send().await;
+        assert_eq!(heard.status, 204);
+        let end = ended(&play, id).await;
+        assert_eq!((&end["error"]["code"], &end["content"]), (&code, &json!(text)), "{end}");
+    }
+    play.app.mock().until_aborted(1).await;
+    play.app.mock().script(Reply::ok([""; 0]));
+    let empty = draft(&play, "impersonate", json!({})).await;
+    let empty = ended(&play, &empty).await;
+    assert_eq!((&empty["status"], &empty["error"]["code"]), (&json!("error"), &json!("empty_reply")));
+    play.app.mock().script(Reply::ok(["Half"]).then_stall());
+    let lost = draft(&play, "impersonate", json!({})).await;
+    play.app.mock().until_requests(3).await;
+    let play = play.restart().await;
+    play.app.ask("GET", &play.chat(&format!("draft/{lost}"))).send().await.refused("not_found");
+}
+
+/// A draft is its owner's alone, in the session it was asked for, and only so many that have ended are kept.
+#[tokio::test]
+async fn drafts_are_bounded_and_ones_own() {
+    let play = Play::start().await;
+    let mut all = Vec::new();
+    for _ in 0..34 {
+        let id = draft(&play, "impersonate", json!({})).await;
+        ended(&play, &id).await;
+        all.push(id);
+    }
+    let status = async |id: &str| play.app.ask("GET", &play.chat(&format!("draft/{id}"))).send().await.status;
+    assert_eq!((status(&all[0]).await, status(&all[1]).await, status(&all[33]).await), (404, 200, 200));
+    let other = id(&play.app.session().await);
+    play.app.ask("GET", &format!("/api/chat/{other}/draft/{}", all[33])).send().await.refused("not_found");
+    let stranger = play.app.stranger().await.user;
+    let (session, draft) = (play.sid.parse().unwrap(), all[33].parse().unwrap());
+    assert!(play.app.inside().live.draft(stranger, session, draft).is_none());
+}

@@ -1,0 +1,274 @@
+//! The doctor, on files that were damaged in each of the ways that it looks for. What is derived is put right, what is not is
+//! only named, and a well database is found well.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clotho::ids::{CharacterId, NodeId, PersonaId};
+use clotho::store::checkup::{Check, Doctor, Finding, Found};
+use clotho::store::{StateUpdate, Store, Trace, copies};
+use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use serde_json::{Map, json};
+
+use crate::support::server::{TestServer, id};
+use crate::support::test_store::{TestStore, add, delta, ending, message, rules, set};
+
+/// A store with a story in it: cards, rules, branches, a reply with a trace, a muted node, many keyframes.
+fn told() -> TestStore {
+    let store = TestStore::with(|settings| settings.keyframe_every = 4);
+    let mut root = store.draft(Role::System, Kind::Root, "");
+    (root.delta, root.rules) = (delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100).into()));
+    let greeting = store.draft(Role::Assistant, Kind::Greeting, "Welcome.");
+    let (mut session, first, at) = (store.session(root.id), greeting.id, store.now());
+    let (card, persona) = (CharacterId::new(store.ids.next(at)), PersonaId::new(store.ids.next(at)));
+    let id = session.id;
+    store
+        .write(move |tx| {
+            session.cards = vec![CardRef { id: card, hash: tx.put_blob(b"{\"name\": \"Rin\"}")? }];
+            session.persona = Some(PersonaRef { id: persona, hash: tx.put_blob(b"{\"name\": \"Ada\"}")? });
+            tx.begin_session(&session, &root, std::slice::from_ref(&greeting), at)
+        })
+        .unwrap();
+    let (said, reply) = (store.said("I swing."), store.placeholder());
+    let mut parent = reply.id;
+    let written = store.try_message(message(id, first, Some(said), vec![reply])).unwrap();
+    let block = (json!({"slot": "system"}), "You are Rin.".to_owned());
+    let mut well = ending("It hits.", delta([add("/combat/hp", -12)]), Some(written.asked));
+    well.trace = Some(Trace { head: Map::new(), blocks: vec![block], history: Vec::new() });
+    store.end(id, parent, &written, well);
+    let mut line: Vec<NodeId> = Vec::new();
+    for n in 0..30 {
+        let mut draft = store.draft(if n % 2 == 0 { Role::User } else { Role::Assistant }, Kind::Message, "On.");
+        draft.delta = delta([add("/combat/hp", -1)]);
+        parent = store.append(id, parent, draft);
+        line.push(parent);
+    }
+    store.append(id, line[9], store.said("Another way."));
+    let (actor, node) = (store.actor(), line[12]);
+    let mute = StateUpdate { node, is_enabled: Some(false), effects: Some(Effects::Muted), rating: Some(Some(4)) };
+    store.write(move |tx| tx.set_state(&actor, id, &[mute])).unwrap();
+    // A look has the outdated keyframes below cut again.
+    store.world(id, parent);
+    store.write(|_| Ok(())).unwrap();
+    store
+}
+
+fn examine(database: &Path) -> Vec<Found> {
+    let mut doctor = Doctor::open(database, true).unwrap();
+    let mut found = doctor.file().unwrap();
+    for session in doctor.sessions().unwrap() {
+        found.extend(doctor.session(session).unwrap());
+    }
+    found.extend(doctor.contents().unwrap());
+    found
+}
+
+fn findings(found: &[Found]) -> Vec<&Finding> {
+    found.iter().map(|found| &found.finding).collect()
+}
+
+fn checks(found: &[Found]) -> BTreeSet<String> {
+    found.iter().map(|found| format!("{:?}", found.finding.check)).collect()
+}
+
+/// Copies of one database, each to be damaged.
+struct Ward {
+    store: TestStore,
+    folder: tempfile::TempDir,
+    copies: usize,
+}
+
+impl Ward {
+    fn new() -> Self {
+        Self { store: told(), folder: tempfile::tempdir().unwrap(), copies: 0 }
+    }
+
+    fn damaged(&mut self, sql: &str) -> PathBuf {
+        self.copies += 1;
+        let file = self.folder.path().join(format!("{}.db", self.copies));
+        copies::copy(&self.store.database(), &file).unwrap();
+        let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+        conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;").unwrap();
+        conn.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        file
+    }
+
+    fn repaired(&self, file: &Path) -> Vec<Found> {
+        let mut settings = self.store.settings.clone();
+        (settings.data_dir, settings.database) = (self.folder.path().join("data"), Some(file.to_owned()));
+        let (store, _published) = Store::open(&settings).unwrap();
+        let found = examine(file);
+        self.store.block_on(store.repair(&found)).unwrap();
+        drop(store);
+        examine(file)
+    }
+}
+
+/// A row far down the line, with a delta and below the last edit.
+const DEEP: &str = "(SELECT max(n) - 5 FROM nodes)";
+
+/// `domain.md` 2.1, 2.2, 3.1: a story that was only told through the front door is well.
+#[test]
+fn a_well_database_is_found_well() {
+    let store = told();
+    let found = examine(&store.database());
+    assert!(found.is_empty(), "{:#?}", findings(&found));
+}
+
+/// `domain.md` 2.1, 3.1: what is derived is named, put right, and then as it was.
+#[test]
+fn what_is_derived_is_put_right() {
+    let mut ward = Ward::new();
+    let (session, head) = {
+        let owner = ward.store.owner;
+        let held = ward.store.read(move |reader| reader.sessions(owner, 0, 1)).pop().unwrap();
+        (held.session.id, held.session.head)
+    };
+    let world = ward.store.world(session, head);
+    let last_keyframe = "(SELECT max(node_n) FROM keyframes)";
+    for (sql, check) in [
+        (format!("UPDATE nodes SET depth = depth + 7 WHERE n = {DEEP}"), "Derived"),
+        (format!("UPDATE nodes SET turn = 0 WHERE n = {DEEP}"), "Derived"),
+        (format!("UPDATE nodes SET since_keyframe = 77 WHERE n = {DEEP}"), "Derived"),
+        ("UPDATE nodes SET rules_n = NULL WHERE n = (SELECT max(n) FROM nodes)".to_owned(), "Derived"),
+        ("UPDATE sessions SET node_count = 7".to_owned(), "Counts"),
+        ("UPDATE sessions SET leaf_count = 0".to_owned(), "Counts"),
+        (
+            format!("UPDATE keyframes SET body = (SELECT body FROM keyframes LIMIT 1) WHERE node_n = {last_keyframe}"),
+            "Keyframe",
+        ),
+        (format!("UPDATE keyframes SET body = x'00' WHERE node_n = {last_keyframe}"), "Keyframe"),
+        (format!("UPDATE keyframes SET edits = 1000, body = x'00' WHERE node_n = {last_keyframe}"), "Keyframe"),
+        (
+            "UPDATE keyframes SET node_n = 100000 WHERE node_n = (SELECT max(node_n) FROM keyframes)".to_owned(),
+            "References",
+        ),
+    ] {
+        let file = ward.damaged(&sql);
+        let found = examine(&file);
+        assert_eq!(checks(&found), BTreeSet::from([check.to_owned()]), "{sql}: {:#?}", findings(&found));
+        assert!(found.len() == 1 && found[0].finding.is_derived, "{sql}: {:#?}", findings(&found));
+        let left = ward.repaired(&file);
+        assert!(left.is_empty(), "{sql}: {:#?}", findings(&left));
+    }
+    assert_eq!(ward.store.world(session, head), world);
+}
+
+/// S0-20, `domain.md` 2.2, 2.3, 4: facts, the log and the arrangement are named, and not touched.
+#[test]
+fn what_is_not_derived_is_named() {
+    let mut ward = Ward::new();
+    for (sql, check) in [
+        (format!("UPDATE nodes SET parent_n = NULL WHERE n = {DEEP}"), Check::Root),
+        ("UPDATE nodes SET kind = 1 WHERE parent_n IS NULL".to_owned(), Check::Root),
+        ("UPDATE sessions SET root_n = head_n".to_owned(), Check::Root),
+        (format!("UPDATE nodes SET parent_n = 99999 WHERE n = {DEEP}"), Check::Parent),
+        (format!("UPDATE nodes SET parent_n = {DEEP} + 2 WHERE n = {DEEP}"), Check::Cycle),
+        (format!("UPDATE nodes SET parent_n = n WHERE n = {DEEP}"), Check::Cycle),
+        ("UPDATE sessions SET head_n = 99999".to_owned(), Check::Head),
+        ("UPDATE nodes SET is_hidden = 1 WHERE n = (SELECT head_n FROM sessions)".to_owned(), Check::Head),
+        (format!("UPDATE nodes SET remembered_n = 99999 WHERE n = {DEEP}"), Check::Remembered),
+        (format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"), Check::Generating),
+        ("DELETE FROM operations WHERE op = 3".to_owned(), Check::Log),
+        ("DELETE FROM operations WHERE op = (SELECT max(op) FROM operations)".to_owned(), Check::Log),
+        ("UPDATE operations SET effects = '[{\"x\": 1}]' WHERE op = 3".to_owned(), Check::Log),
+        ("UPDATE operations SET act = 'party' WHERE op = 3".to_owned(), Check::Log),
+        (
+            "UPDATE operations SET effects = '[]' WHERE op = (SELECT max(op) FROM operations)".to_owned(),
+            Check::Arrangement,
+        ),
+        (format!("UPDATE nodes SET is_enabled = 0 WHERE n = {DEEP}"), Check::Arrangement),
+        (format!("UPDATE nodes SET is_muted = 1 WHERE n = {DEEP}"), Check::Arrangement),
+        (format!("UPDATE nodes SET rating = 5 WHERE n = {DEEP}"), Check::Arrangement),
+        (format!("UPDATE nodes SET remembered_n = NULL WHERE n = {DEEP}"), Check::Arrangement),
+        (format!("DELETE FROM nodes WHERE n = {DEEP}"), Check::Arrangement),
+        (format!("DELETE FROM texts WHERE n = {DEEP}"), Check::Text),
+        (format!("UPDATE texts SET metadata = '[1]' WHERE n = {DEEP}"), Check::Text),
+        (format!("DELETE FROM deltas WHERE node_n = {DEEP}"), Check::Delta),
+        (format!("UPDATE deltas SET body = '{{' WHERE node_n = {DEEP}"), Check::Delta),
+        ("UPDATE traces SET body = x'00'".to_owned(), Check::Trace),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Trace),
+        ("UPDATE blobs SET bytes = 'You are Bo.' WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Blob),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"Rin\"%'".to_owned(), Check::Card),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"Ada\"%'".to_owned(), Check::Card),
+        ("UPDATE sessions SET cards = '{}'".to_owned(), Check::Card),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%codeHash%'".to_owned(), Check::Rules),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"minimum\"%'".to_owned(), Check::Rules),
+        ("INSERT INTO traces (node_n, body) VALUES (99999, x'00')".to_owned(), Check::References),
+        ("INSERT INTO texts (n, content, metadata) VALUES (99999, '', '{}')".to_owned(), Check::References),
+    ] {
+        let file = ward.damaged(&sql);
+        let found = examine(&file);
+        let named: Vec<&Finding> = findings(&found).into_iter().filter(|finding| finding.check == check).collect();
+        assert!(!named.is_empty(), "{sql}: {:#?}", findings(&found));
+        assert!(named.iter().all(|finding| !finding.is_derived && !finding.message.is_empty()), "{sql}");
+    }
+}
+
+/// What the database itself says of its file is passed on.
+#[test]
+fn a_damaged_file_is_named() {
+    let mut ward = Ward::new();
+    let file = ward.damaged("PRAGMA user_version = 7");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let index = "SELECT rootpage AS n FROM sqlite_master WHERE name = 'nodes_by_session'";
+    let page = {
+        let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+        usize::try_from(crate::support::test_store::count(&mut conn, index)).unwrap()
+    };
+    // One entry of an index points elsewhere.
+    let at = page * 4_096 - 1;
+    bytes[at] = bytes[at].wrapping_add(1);
+    std::fs::write(&file, bytes).unwrap();
+    let mut doctor = Doctor::open(&file, true).unwrap();
+    let found = doctor.file().unwrap();
+    assert_eq!(checks(&found), BTreeSet::from(["File".to_owned()]), "{:#?}", findings(&found));
+}
+
+/// `domain.md` 8: the index has every message that can be found and none that cannot; a wrong one is thrown away and made
+/// anew. Looking goes beside a server, repairing does not.
+#[tokio::test]
+async fn the_index_is_compared_with_the_tree() {
+    let app = TestServer::start().await;
+    let (session, line) = app.line(4).await;
+    crate::http::search_until(&app, "message", 4).await;
+    let home = app.inside().home();
+    let data = home.join("data");
+    let doctor = |more: &'static [&'static str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_clotho"));
+        command.env("CLOTHO_STORAGE__DATA_DIR", &data).current_dir(&home).env_remove("CLOTHO_CONFIG");
+        let run = command.arg("doctor").args(more).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap_or_default();
+        (run.status.code(), report, String::from_utf8(run.stderr).unwrap())
+    };
+    let (code, report, said) = doctor(&["--json"]);
+    assert_eq!((code, &report["isClean"]), (Some(0), &json!(true)), "{report} {said}");
+    let (code, _, said) = doctor(&["--repair"]);
+    assert!(code == Some(1) && said.contains("a server uses"), "{said}");
+    assert_eq!(doctor(&["--mend"]).0, Some(2));
+
+    let setup = app.stop().await;
+    assert_eq!(doctor(&["--json"]).1["findings"], json!([]));
+    let database = data.join("clotho.db");
+    let mut sql = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let of = |node: &str| format!("(SELECT n FROM nodes WHERE id = x'{}')", node.replace('-', ""));
+    sql.batch_execute(&format!(
+        "UPDATE texts SET content = 'another' WHERE n = {}; UPDATE texts SET content = '' WHERE n = {}",
+        of(&line[1]),
+        of(&line[2])
+    ))
+    .unwrap();
+    drop(sql);
+    let (code, report, _) = doctor(&["--json"]);
+    let told = |finding: &serde_json::Value| (finding["check"].clone(), finding["node"].clone());
+    let named: Vec<_> = report["findings"].as_array().unwrap().iter().map(told).collect();
+    assert_eq!((code, named), (Some(1), vec![(json!("index"), json!(line[1])), (json!("index"), json!(line[2]))]));
+    let (code, report, said) = doctor(&["--repair", "--json"]);
+    assert_eq!((code, &report["repaired"], &report["isClean"]), (Some(0), &json!(2), &json!(true)), "{said}");
+    let app = TestServer::with(setup).await;
+    crate::http::search_until(&app, "another", 1).await;
+    assert_eq!(app.get("/api/search?q=message").await["total"]["value"], 2);
+    assert_eq!(id(&session), id(&app.get(&format!("/api/sessions/{}", id(&session))).await));
+}
