@@ -8,7 +8,7 @@ use crate::http::error::{ApiError, Code};
 use crate::http::file::{Download, Upload, nameless, unwritable};
 use crate::http::query::{Jid, Sid};
 use crate::http::wire::ids::Id;
-use crate::http::wire::jobs::{Begun, Job};
+use crate::http::wire::jobs::{Job, JobBegun};
 use crate::ids::{SessionId, UserId};
 use crate::store::{ExportError, Snapshot};
 use crate::transfer::{Busy, Errand, export as write};
@@ -54,7 +54,7 @@ impl From<ExportError> for ApiError {
 ///
 /// # Errors
 /// The caller has enough files on their way, or the body is too large or no file.
-pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<Begun> {
+pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobBegun> {
     let limit = app.config.limits.import_bytes;
     upload.may_arrive(limit)?;
     let job = app.desk.expect(caller.0)?;
@@ -66,7 +66,7 @@ pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<Begu
     match arrived {
         Ok(file) => {
             app.desk.hand_in(Errand { job, owner: caller.0, file });
-            Reply::begun(&Begun { job_id: Id(job) })
+            Reply::begun(&JobBegun { job_id: Id(job) })
         }
         Err(error) => {
             app.desk.forget(job);

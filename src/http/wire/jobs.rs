@@ -10,7 +10,7 @@ use crate::transfer::{self, ImportError, State};
 /// Long work has begun.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Begun {
+pub struct JobBegun {
     /// The job to ask for.
     pub job_id: JobRef,
 }

@@ -172,12 +172,10 @@ const CASES: &[(&str, Change)] = &[
         nth(lines, "node", 0)
     }),
     ("the log comes first", |lines| {
-        let at = nth(lines, "operation", 0);
-        let early = lines.remove(at);
-        let later = nth(lines, "node", 0) + 1;
-        lines[1]["session"]["op"] = json!(0);
-        lines.insert(later, early);
-        later - 1
+        let (at, later) = (nth(lines, "operation", 0), nth(lines, "node", 0) + 1);
+        let late = lines[at].clone();
+        lines.insert(later, late);
+        later
     }),
     ("stands in the log and nowhere else", |lines| {
         let last = lines.iter().rposition(|line| line.get("node").is_some()).unwrap();

@@ -149,6 +149,8 @@ fn a_file_is_there_whole_or_not_at_all() {
         parent = store.append(begun.session, parent, store.said(&format!("turn {turn}")));
     }
     let file = exported(&store, begun.session);
+    // Its own ids come from another time.
+    other.clock.advance(1_000_000_000);
     let own = other.begin(Default::default(), None, &["Mine."]);
     let before = rows(&other);
     let (mut told, mut last) = (0, clotho::transfer::Progress::default());
