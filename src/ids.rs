@@ -92,6 +92,8 @@ ids! {
     NodeId;
     /// A job: long work that somebody waits for.
     JobId;
+    /// A fragment: a pruned part of a tree.
+    FragmentId;
     /// Something in the trash, whatever kind of thing it is.
     TrashId;
 }

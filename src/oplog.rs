@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use crate::clock::Time;
-use crate::ids::{NodeId, UserId};
+use crate::ids::{FragmentId, NodeId, UserId};
 
 /// One entry of a session's log.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +69,26 @@ acts! {
     Rules = "rules",
     /// Title or settings of the session changed.
     Session = "session",
+    /// A part of the tree was taken out, into the stash.
+    Prune = "prune",
+    /// A part of the tree or of the stash was hung elsewhere, or copied there.
+    Graft = "graft",
+    /// A part of the tree or of the stash was destroyed.
+    Purge = "purge",
+    /// A fragment got another name.
+    Rename = "rename",
+    /// A node was named, or lost a name.
+    Label = "label",
+    /// A run of messages got a summary.
+    Summarise = "summarise",
+    /// What another branch did was brought over.
+    Merge = "merge",
+    /// Several of these at once.
+    Arrange = "arrange",
+    /// A step was taken back.
+    Undo = "undo",
+    /// A step was brought back.
+    Redo = "redo",
 }
 
 /// One change of the arrangement.
@@ -101,6 +121,38 @@ pub enum Effect {
         from: NodeId,
         /// The parent after.
         to: NodeId,
+    },
+    /// A node left the tree with all below it, as a fragment. It keeps its parent: that is where it was.
+    Detached {
+        /// The top of the fragment.
+        node: NodeId,
+        /// The fragment that it is now.
+        cut: Cut,
+    },
+    /// A fragment rejoined the tree, below the parent that its top has.
+    Attached {
+        /// The top of the fragment.
+        node: NodeId,
+        /// The fragment that it was.
+        cut: Cut,
+    },
+    /// A fragment got another name.
+    Renamed {
+        /// The fragment.
+        fragment: FragmentId,
+        /// Before.
+        from: Option<String>,
+        /// After.
+        to: Option<String>,
+    },
+    /// A label came, moved or went.
+    Labelled {
+        /// The label.
+        name: String,
+        /// Where it was before.
+        from: Option<Mark>,
+        /// Where it is.
+        to: Option<Mark>,
     },
     /// HEAD moved.
     Head {
@@ -152,6 +204,48 @@ pub enum Effect {
     },
 }
 
+/// A fragment as the log tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The fragment.
+    pub fragment: FragmentId,
+    /// Its name.
+    pub name: Option<String>,
+    /// When it was taken out of the tree.
+    pub since: Time,
+}
+
+impl Cut {
+    fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("fragment", &self.fragment)?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("since", &self.since.0)
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let name = value.get("name").and_then(Value::as_str).map(str::to_owned);
+        let fragment = value.get("fragment")?.as_str()?.parse().ok()?;
+        Some(Self { fragment, name, since: Time(value.get("since")?.as_i64()?) })
+    }
+}
+
+/// Where a label is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Mark {
+    /// The node.
+    pub node: NodeId,
+    /// Whether it moves with what is appended there.
+    pub following: bool,
+}
+
+impl Mark {
+    fn from_json(value: &Value) -> Option<Option<Self>> {
+        let Some(map) = value.as_object() else { return value.is_null().then_some(None) };
+        let node = map.get("node")?.as_str()?.parse().ok()?;
+        Some(Some(Self { node, following: map.get("following")?.as_bool()? }))
+    }
+}
+
 impl Effect {
     /// The effect that takes this one back; `None` for what cannot be taken back (a reply that ended).
     pub fn inverse(&self) -> Option<Self> {
@@ -160,6 +254,10 @@ impl Effect {
             Self::Shown { node, to } => Self::Shown { node, to: !to },
             Self::Completed { .. } | Self::Head { from: None, .. } => return None,
             Self::Moved { node, from, to } => Self::Moved { node, from: to, to: from },
+            Self::Detached { node, cut } => Self::Attached { node, cut },
+            Self::Attached { node, cut } => Self::Detached { node, cut },
+            Self::Renamed { fragment, from, to } => Self::Renamed { fragment, from: to, to: from },
+            Self::Labelled { name, from, to } => Self::Labelled { name, from: to, to: from },
             Self::Head { from: Some(from), to } => Self::Head { from: Some(to), to: from },
             Self::Remembered { node, from, to } => Self::Remembered { node, from: to, to: from },
             Self::Enabled { node, to } => Self::Enabled { node, to: !to },
@@ -167,6 +265,19 @@ impl Effect {
             Self::Rated { node, from, to } => Self::Rated { node, from: to, to: from },
             Self::Setting { name, from, to } => Self::Setting { name, from: to, to: from },
         })
+    }
+
+    /// Whether nodes stand elsewhere by it, or are named otherwise: who draws the tree looks again.
+    pub const fn rearranges(&self) -> bool {
+        matches!(
+            self,
+            Self::Moved { .. }
+                | Self::Shown { .. }
+                | Self::Detached { .. }
+                | Self::Attached { .. }
+                | Self::Renamed { .. }
+                | Self::Labelled { .. }
+        )
     }
 
     /// The wire and log form as a value.
@@ -180,12 +291,21 @@ impl Effect {
         let map = value.as_object()?;
         let text = |key: &str| map.get(key).and_then(Value::as_str);
         let node = |key: &str| text(key).and_then(|t| t.parse::<NodeId>().ok());
+        let name = |key: &str| text(key).map(str::to_owned);
         let (first, _) = map.iter().next()?;
         Some(match first.as_str() {
             "added" => Self::Added { node: node("added")?, parent: node("parent") },
             "completed" => Self::Completed { node: node("completed")? },
             "shown" => Self::Shown { node: node("shown")?, to: map.get("to")?.as_bool()? },
             "moved" => Self::Moved { node: node("moved")?, from: node("from")?, to: node("to")? },
+            "detached" => Self::Detached { node: node("detached")?, cut: Cut::from_json(value)? },
+            "attached" => Self::Attached { node: node("attached")?, cut: Cut::from_json(value)? },
+            "renamed" => Self::Renamed { fragment: text("renamed")?.parse().ok()?, from: name("from"), to: name("to") },
+            "labelled" => Self::Labelled {
+                name: text("labelled")?.to_owned(),
+                from: Mark::from_json(map.get("from")?)?,
+                to: Mark::from_json(map.get("to")?)?,
+            },
             "head" => Self::Head { from: node("from"), to: node("head")? },
             "remembered" => Self::Remembered { node: node("remembered")?, from: node("from"), to: node("to") },
             "enabled" => Self::Enabled { node: node("enabled")?, to: map.get("to")?.as_bool()? },
@@ -217,6 +337,24 @@ impl Serialize for Effect {
             }
             Self::Moved { node, from, to } => {
                 map.serialize_entry("moved", node)?;
+                map.serialize_entry("from", from)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Detached { node, cut } => {
+                map.serialize_entry("detached", node)?;
+                cut.serialize_into(&mut map)?;
+            }
+            Self::Attached { node, cut } => {
+                map.serialize_entry("attached", node)?;
+                cut.serialize_into(&mut map)?;
+            }
+            Self::Renamed { fragment, from, to } => {
+                map.serialize_entry("renamed", fragment)?;
+                map.serialize_entry("from", from)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Labelled { name, from, to } => {
+                map.serialize_entry("labelled", name)?;
                 map.serialize_entry("from", from)?;
                 map.serialize_entry("to", to)?;
             }
@@ -268,12 +406,18 @@ mod tests {
     #[test]
     fn effects_read_back_and_invert_twice_to_themselves() {
         let (a, b, c) = (id(1), id(2), id(3));
+        let fragment = FragmentId::new(uuid::Uuid::from_u128(9));
         for effect in [
             Effect::Added { node: a, parent: Some(b) },
             Effect::Added { node: a, parent: None },
             Effect::Completed { node: a },
             Effect::Shown { node: a, to: true },
             Effect::Moved { node: a, from: b, to: c },
+            Effect::Detached { node: a, cut: Cut { fragment, name: None, since: Time(7) } },
+            Effect::Attached { node: a, cut: Cut { fragment, name: Some("x".into()), since: Time(7) } },
+            Effect::Renamed { fragment, from: None, to: Some("y".into()) },
+            Effect::Labelled { name: "best".into(), from: None, to: Some(Mark { node: a, following: true }) },
+            Effect::Labelled { name: "best".into(), from: Some(Mark { node: a, following: false }), to: None },
             Effect::Head { from: Some(a), to: b },
             Effect::Head { from: None, to: b },
             Effect::Remembered { node: a, from: None, to: Some(b) },

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, UserId};
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,8 +134,6 @@ pub struct NodeLine {
     /// Its parent; nothing for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<NodeId>,
-    /// Its place among the children of its parent.
-    pub ordinal: i32,
     /// Who it speaks as.
     pub role: String,
     /// What it is for.
@@ -182,6 +180,9 @@ pub struct NodeLine {
     /// Overlay: it is not in the tree.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_hidden: bool,
+    /// Overlay: the fragment that it lies in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<FragmentId>,
     /// Overlay: stars, 1 to 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<u8>,

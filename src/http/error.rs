@@ -235,6 +235,11 @@ impl From<Refusal> for ApiError {
             Refusal::HeadMoved { leaf, op } => {
                 Self::new(Code::HeadMoved, message).detail("leafId", leaf.to_string()).detail("op", op)
             }
+            Refusal::Missing { field, .. } => Self::new(Code::NotFound, message).detail("field", field),
+            Refusal::Cycle => Self::new(Code::Cycle, message),
+            Refusal::InList { index, refusal } => Self::from(*refusal).detail("operation", index),
+            Refusal::NothingTo(_) => Self::new(Code::NothingToUndo, message),
+            Refusal::Overtaken { op, .. } => Self::new(Code::Conflict, message).detail("op", op),
             Refusal::Generating => Self::new(Code::Generating, message),
             Refusal::Conflict(_) => Self::new(Code::Conflict, message),
             Refusal::Invalid { field, .. } => Self::invalid(field, message),

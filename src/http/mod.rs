@@ -33,8 +33,8 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    auth, branches, characters, docs, drafts, health, line, messages, models, nodes, page, personas, plugins, search,
-    sessions, states, transcript, transfers, trash, tree, turns, worlds,
+    arrange, auth, branches, characters, docs, drafts, health, line, messages, models, nodes, page, personas, plugins,
+    search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -132,6 +132,9 @@ fn reading() -> Vec<Entry> {
             "Slash commands of the session's plugins",
             plugins::session_commands,
         ),
+        route(GET, "/api/chat/{sid}/stash", User, "What was pruned", arrange::stash).answers(TAGGED),
+        route(GET, "/api/chat/{sid}/stash/{fid}/tree", User, "What lies in a fragment", arrange::fragment)
+            .answers(TAGGED),
         route(GET, "/api/chat/{sid}/ops", User, "A part of the session's log", tree::operations),
         route(GET, "/api/chat/{sid}/node/{nid}", User, "One node", nodes::node).answers(TAGGED),
         route(GET, "/api/chat/{sid}/node/{nid}/alternatives", User, "The versions of a node", nodes::alternatives)
@@ -162,6 +165,9 @@ fn writing() -> Vec<Entry> {
         route(DELETE, "/api/chat/{sid}/draft/{did}", User, "Stops or forgets a draft", drafts::delete).answers(&[204]),
         route(POST, "/api/chat/{sid}/node/{nid}/world", User, "Changes the world by hand", worlds::change)
             .answers(&[201]),
+        route(PUT, "/api/chat/{sid}/tree/edit", User, "Rearranges the tree: all of the edits or none", arrange::edit),
+        route(POST, "/api/chat/{sid}/undo", User, "Takes the caller's newest step back", arrange::undo),
+        route(POST, "/api/chat/{sid}/redo", User, "Brings back what was taken back last", arrange::redo),
         route(PUT, "/api/chat/{sid}/active_leaf", User, "Moves HEAD", line::checkout),
         route(PUT, "/api/chat/{sid}/node/{nid}/state", User, "Enables, mutes or rates a node", states::one),
         route(PUT, "/api/chat/{sid}/nodes/state", User, "Enables or mutes many nodes at once", states::many),

@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
-use crate::ids::{CharacterId, DraftId, JobId, NodeId, PersonaId, SessionId, TrashId};
+use crate::ids::{CharacterId, DraftId, FragmentId, JobId, NodeId, PersonaId, SessionId, TrashId};
 
 /// A query of the shape `T`.
 pub struct Query<T>(pub T);
@@ -203,6 +203,8 @@ path_ids! {
     Pid(PersonaId) = "pid" "the persona";
     /// The job of a path.
     Jid(JobId) = "jid" "the job";
+    /// The fragment of a path.
+    Fid(FragmentId) = "fid" "the fragment";
     /// The thing in the trash of a path.
     Tid(TrashId) = "tid" "what you look for in the trash";
     /// The draft of a path.

@@ -12,7 +12,7 @@ use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
 use super::file::{Download, KIND, Upload};
-use super::query::{Cid, Did, Jid, Nid, Pid, PluginName, Query, Sid, Tid};
+use super::query::{Cid, Did, Fid, Jid, Nid, Pid, PluginName, Query, Sid, Tid};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -98,7 +98,7 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Sid, Nid, Cid, Pid, Jid, Tid, Did);
+path_inputs!(Cid, Did, Fid, Jid, Nid, Pid, Sid, Tid);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {

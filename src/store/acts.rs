@@ -186,6 +186,7 @@ impl Tx<'_> {
         message.bridge.iter().chain(&message.draft).chain(&message.replies).try_for_each(Draft::may_be_kept)?;
         let carried = self.carried(&held, &above, message)?;
 
+        let parent_n = above.n;
         let mut line = vec![above];
         let mut effects = Vec::new();
         let is_below = message.act == Act::Edit && message.carry_from.is_none();
@@ -207,6 +208,9 @@ impl Tx<'_> {
             effects.extend(edit::move_head(Some(held.session.head), row_id(&context)?, &way));
         } else if let Some(carried) = carried {
             effects.extend(self.follow_carried(&held, &line, &carried)?);
+        }
+        if line.len() > 1 {
+            effects.extend(self.labels_follow(&held, parent_n, row_id(&context)?)?);
         }
         let entry = Entry { act: message.act, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
@@ -244,7 +248,7 @@ impl Tx<'_> {
             return Err(Refusal::Generating.into());
         }
         let ids: Vec<Vec<u8>> = self.run(|conn| {
-            let of_old = nodes::table.filter(nodes::parent_n.eq(row.n)).order(nodes::ordinal);
+            let of_old = nodes::table.filter(nodes::parent_n.eq(row.n)).order(nodes::n);
             Ok(of_old.select(nodes::id).load(conn)?)
         })?;
         let head = held.head_n;
@@ -259,7 +263,7 @@ impl Tx<'_> {
     }
 
     /// Whether a reply is still being generated below a node: what holds one cannot be moved (`domain.md` 2.10).
-    fn is_generating_below(&mut self, held: &Held, row: &NodeRow) -> Result<bool, StoreError> {
+    pub(super) fn is_generating_below(&mut self, held: &Held, row: &NodeRow) -> Result<bool, StoreError> {
         let session_n = held.n;
         let running: Vec<i64> = self.run(|conn| {
             let running = nodes::table.filter(super::replies::is_generating()).filter(nodes::session_n.eq(session_n));
@@ -346,7 +350,7 @@ impl Tx<'_> {
                  SELECT c.n, down.step + 1 FROM down JOIN nodes p ON p.n = down.n JOIN nodes c ON c.n = COALESCE( \
                    (SELECT r.n FROM nodes r WHERE r.n = p.remembered_n AND r.parent_n = p.n AND NOT r.is_hidden), \
                    (SELECT k.n FROM nodes k WHERE k.parent_n = p.n AND k.status = 1 AND NOT k.is_hidden \
-                    ORDER BY k.ordinal DESC LIMIT 1))) \
+                    ORDER BY k.n DESC LIMIT 1))) \
                  SELECT n FROM down ORDER BY step DESC LIMIT 1",
             );
             Ok(prepared(query.bind::<BigInt, _>(start)).load(conn)?)

@@ -22,7 +22,7 @@ impl Reader<'_> {
             .filter(nodes::parent_n.eq(below.n))
             .filter(nodes::kind.eq(Kind::Change.code()))
             .filter(nodes::is_hidden.eq(false))
-            .order(nodes::ordinal)
+            .order(nodes::n)
             .select(nodes::n)
             .load(self.conn)?;
         for placed in load(self.conn, held.session.id, &changes)? {

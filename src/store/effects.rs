@@ -54,6 +54,10 @@ impl Tx<'_> {
                 self.memory.change_node(n, |row| row.rating = stars);
                 Ok(())
             }
+            Effect::Detached { .. } | Effect::Attached { .. } | Effect::Renamed { .. } => {
+                self.carry_out_stash(held, effect)
+            }
+            Effect::Labelled { name, to, .. } => self.carry_out_label(held, name, *to),
             Effect::Setting { name, to, .. } => self.setting(held, name, to),
         }
     }

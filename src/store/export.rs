@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::archive::{BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, SessionLine, TraceLine};
-use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::Effect;
 use crate::tree::{Kind, Role, Status};
 
@@ -21,7 +21,7 @@ use super::held::Held;
 use super::prepared::prepared;
 use super::read::{held, padded};
 use super::rows::{NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text};
-use super::tables::{deltas, nodes, operations, segments, sessions, texts, traces, users};
+use super::tables::{deltas, fragments, nodes, operations, segments, sessions, texts, traces, users};
 use super::traces::unpacked;
 
 /// So many nodes are read at once.
@@ -90,7 +90,8 @@ impl Snapshot {
     pub fn export(&mut self, held: &Held, out: impl FnMut(&Line) -> io::Result<()>) -> Result<(), ExportError> {
         let rows = parents_first(&mut self.conn, held.n)?;
         let (told, traced, waiting) = (HashSet::new(), HashSet::new(), HashMap::new());
-        let mut export = Export { conn: &mut self.conn, held, out, told, traced, waiting };
+        let fragments = fragments_of(&mut self.conn, held.n)?;
+        let mut export = Export { conn: &mut self.conn, held, out, fragments, told, traced, waiting };
         export.session(rows.len())?;
         export.operations()?;
         for piece in rows.chunks(PIECE) {
@@ -143,6 +144,8 @@ struct Export<'a, W> {
     conn: &'a mut Conn,
     held: &'a Held,
     out: W,
+    /// The stash, by row.
+    fragments: HashMap<i64, FragmentId>,
     /// The blobs that have been told.
     told: HashSet<(BlobKind, String)>,
     /// The nodes whose traces have been told.
@@ -244,7 +247,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             let (row, text) = (rows.get(n).ok_or_else(bad)?, all_texts.remove(n).ok_or_else(bad)?);
             let rules = if row.begins_rules { row.rules_n.map(|n| self.rules(n)).transpose()? } else { None };
             let deltas = all_deltas.remove(n).unwrap_or_default();
-            let mut line = node(row, text, &ids, rules, deltas)?;
+            let mut line = node(row, text, &ids, &self.fragments, rules, deltas)?;
             if row.status == Status::Generating.code() {
                 (line.content, line.reasoning) = self.so_far(*n)?;
             }
@@ -346,6 +349,12 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 }
 
+fn fragments_of(conn: &mut Conn, session_n: i64) -> Result<HashMap<i64, FragmentId>, StoreError> {
+    let of_session = fragments::table.filter(fragments::session_n.eq(session_n));
+    let rows: Vec<(i64, Vec<u8>)> = of_session.select((fragments::n, fragments::id)).load(conn)?;
+    Ok(rows.into_iter().filter_map(|(n, id)| Some((n, FragmentId::from_slice(&id)?))).collect())
+}
+
 /// The hashes of the personas that a setting went from and to.
 fn personas(effect: &Effect) -> Vec<String> {
     match effect {
@@ -360,6 +369,7 @@ fn node(
     row: &NodeRow,
     text: TextRow,
     ids: &HashMap<i64, NodeId>,
+    fragments: &HashMap<i64, FragmentId>,
     rules: Option<String>,
     deltas: Vec<DeltaLine>,
 ) -> Result<NodeLine, StoreError> {
@@ -369,7 +379,6 @@ fn node(
     Ok(NodeLine {
         id: NodeId::from_slice(row.id.bytes()).ok_or_else(bad("id"))?,
         parent,
-        ordinal: row.ordinal,
         role: Role::from_code(row.role).ok_or_else(bad("role"))?.word().to_owned(),
         kind: Kind::from_code(row.kind).ok_or_else(bad("kind"))?.word().to_owned(),
         status: Status::from_code(row.status).ok_or_else(bad("status"))?.word().to_owned(),
@@ -387,6 +396,7 @@ fn node(
         is_disabled: !row.is_enabled,
         is_muted: row.is_muted,
         is_hidden: row.is_hidden,
+        fragment: row.fragment_n.and_then(|n| fragments.get(&n).copied()),
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
         remembered: row.remembered_n.and_then(|n| ids.get(&n).copied()),
         created: row.created,

@@ -10,10 +10,12 @@ use serde_json::{Map, Value};
 
 use crate::archive::{BlobLine, Line, NodeLine, OperationLine, SessionLine, TraceLine};
 use crate::clock::Time;
-use crate::ids::{NodeId, SessionId, UserId};
+use crate::ids::{FragmentId, NodeId, SessionId, UserId};
+use crate::oplog::{Cut, Mark};
 use crate::tree::edit::Refusal;
 use crate::tree::{CardRef, Delta, Kind, PersonaRef, Role, Status};
 
+use super::arrange::{put_fragment, put_label};
 use super::blobs;
 use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
@@ -24,9 +26,9 @@ use super::people::Card;
 use super::prepared::{insert, update};
 use super::read::{Reader, any_node_row};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
-use super::tables::{characters, deltas, nodes, operations, personas, sessions};
+use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions};
 use super::traces::{Unpacked, put_unpacked};
-use super::tx::Tx;
+use super::tx::{Tx, newest_node, turn_below};
 
 /// So many rows are told to the followers of the log, or taken away, in one transaction.
 const PIECE: i64 = 256;
@@ -184,15 +186,13 @@ impl Tx<'_> {
             Some(hash) => Some(self.run(|conn| blobs::row_of(conn, hash))?),
             None => parent.and_then(|parent| parent.rules_n),
         };
-        let n = self.run_knowing(|conn, memory| {
-            memory.next(Numbered::Nodes, || nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn))
-        })?;
+        let n = self.run_knowing(|conn, memory| memory.next(Numbered::Nodes, || newest_node(conn)))?;
         let mut row = NodeRow {
             n,
             id: Key::of(line.id.as_bytes()),
             session_n: incoming.n,
             parent_n: parent.map(|parent| parent.n),
-            ordinal: line.ordinal,
+            ordinal: 0,
             role: role.code(),
             kind: kind.code(),
             status: status.code(),
@@ -205,13 +205,14 @@ impl Tx<'_> {
             remembered_n: None,
             rating: line.rating.map(i16::from),
             depth: parent.map_or(0, |parent| parent.depth + 1),
-            turn: super::tx::turn_below(parent, role, kind),
+            turn: turn_below(parent, role, kind),
             since_keyframe: parent.map_or(self.context.keyframe_every, |parent| parent.since_keyframe + 1),
             rules_n,
             begins_rules: line.rules.is_some(),
             dice_seed: line.dice_seed.cast_signed(),
             revision: line.revision,
             created: line.created,
+            fragment_n: None,
         };
         if status != Status::Generating && self.is_keyframe_due(&row) {
             row.since_keyframe = 0;
@@ -266,6 +267,46 @@ impl Tx<'_> {
             let remembered = nodes::remembered_n.eq(Some(child_n));
             self.set(|conn| update(nodes::table, remembered, nodes::n.eq(n)).execute(conn))?;
             self.memory.change_node(n, |row| row.remembered_n = Some(child_n));
+        }
+        Ok(())
+    }
+
+    /// Keeps fragments, each with its top.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_stash(&mut self, incoming: Incoming, stash: &[(NodeId, Cut)]) -> Result<(), WriteError> {
+        for (top, cut) in stash {
+            let top_n = self.incoming_row(incoming, *top)?.n;
+            self.run_knowing(|conn, memory| put_fragment(conn, memory, incoming.n, top_n, cut).map(|_| ()))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps which nodes lie in fragments.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_stashed(&mut self, incoming: Incoming, stashed: &[(NodeId, FragmentId)]) -> Result<(), WriteError> {
+        for (node, fragment) in stashed {
+            let n = self.incoming_row(incoming, *node)?.n;
+            let named = fragments::table.filter(fragments::id.eq(fragment.as_bytes().to_vec()));
+            let fragment_n: i64 = self.run(|conn| Ok(named.select(fragments::n).get_result(conn)?))?;
+            let lies_in = nodes::fragment_n.eq(Some(fragment_n));
+            self.set(|conn| update(nodes::table, lies_in, nodes::n.eq(n)).execute(conn))?;
+            self.memory.change_node(n, |row| row.fragment_n = Some(fragment_n));
+        }
+        Ok(())
+    }
+
+    /// Keeps labels.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_labels(&mut self, incoming: Incoming, labels: &[(String, Mark)]) -> Result<(), WriteError> {
+        for (name, mark) in labels {
+            let node_n = self.incoming_row(incoming, mark.node)?.n;
+            self.run_knowing(|conn, memory| put_label(conn, memory, incoming.n, name, (node_n, mark.following)))?;
         }
         Ok(())
     }

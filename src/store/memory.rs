@@ -38,6 +38,10 @@ pub enum Numbered {
     Segments,
     /// Edits of arrangements.
     Edits,
+    /// The stash.
+    Fragments,
+    /// Names on nodes.
+    Labels,
     /// The log.
     Operations,
 }
@@ -51,6 +55,8 @@ pub struct Memory {
     /// Neither half of a name ever changes.
     names: HashMap<(i64, NodeId), i64>,
     rules: HashMap<i64, Arc<RulesInForce>>,
+    /// By the row of their session.
+    labels: HashMap<i64, Vec<Named>>,
     /// By the node whose world it is, with the edit of the arrangement that it was folded under.
     tips: HashMap<i64, (i64, Tip)>,
 }
@@ -71,19 +77,21 @@ impl Tip {
     }
 }
 
-struct Known {
-    row: NodeRow,
-    /// Its children, if they are known.
-    children: Option<Children>,
+/// A label with the row of its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// The row of its node.
+    pub node_n: i64,
+    /// Whether it moves with what is appended there.
+    pub following: bool,
 }
 
-/// What is remembered of a node's children.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Children {
-    /// The highest ordinal among them.
-    pub last: i32,
-    /// Whether one of them stands in the tree.
-    pub any_shown: bool,
+struct Known {
+    row: NodeRow,
+    /// Whether one of its children stands in the tree, if that is known.
+    has_children: Option<bool>,
 }
 
 impl Memory {
@@ -157,8 +165,8 @@ impl Memory {
         if let Some(id) = NodeId::from_slice(row.id.bytes()) {
             self.names.insert((row.session_n, id), row.n);
         }
-        let children = self.nodes.get(&row.n).and_then(|known| known.children);
-        self.nodes.insert(row.n, Known { row: row.clone(), children });
+        let has_children = self.nodes.get(&row.n).and_then(|known| known.has_children);
+        self.nodes.insert(row.n, Known { row: row.clone(), has_children });
     }
 
     /// A node's row was changed.
@@ -174,29 +182,28 @@ impl Memory {
         self.names.clear();
     }
 
-    /// The ordinal of a node's next child, and whether it is the first that stands in the tree; `children` asks the
-    /// database for those that there are. Whoever asks writes that child.
-    pub fn next_child(
+    /// Whether a node's next child is the first that stands in the tree; `has_children` asks the database. Whoever asks
+    /// writes that child.
+    pub fn is_first_child(
         &mut self,
         parent_n: i64,
-        children: impl FnOnce() -> QueryResult<Children>,
-    ) -> Result<(i32, bool), StoreError> {
+        has_children: impl FnOnce() -> QueryResult<bool>,
+    ) -> Result<bool, StoreError> {
         let known = self.nodes.get_mut(&parent_n);
-        let before = match known.as_ref().and_then(|known| known.children) {
-            Some(children) => children,
-            None => children()?,
+        let before = match known.as_ref().and_then(|known| known.has_children) {
+            Some(has_children) => has_children,
+            None => has_children()?,
         };
-        let last = before.last + 1;
         if let Some(known) = known {
-            known.children = Some(Children { last, any_shown: true });
+            known.has_children = Some(true);
         }
-        Ok((last, !before.any_shown))
+        Ok(!before)
     }
 
     /// One of a node's children left the tree or rejoined it.
     pub fn forget_children(&mut self, parent_n: i64) {
         if let Some(known) = self.nodes.get_mut(&parent_n) {
-            known.children = None;
+            known.has_children = None;
         }
     }
 
@@ -204,8 +211,30 @@ impl Memory {
     pub fn keep_new_node(&mut self, row: &NodeRow) {
         self.keep_node(row);
         if let Some(known) = self.nodes.get_mut(&row.n) {
-            known.children = Some(Children::default());
+            known.has_children = Some(false);
         }
+    }
+
+    /// The labels of a session; `read` asks the database.
+    pub fn labels(
+        &mut self,
+        session_n: i64,
+        read: impl FnOnce() -> QueryResult<Vec<Named>>,
+    ) -> Result<Vec<Named>, StoreError> {
+        if let Some(labels) = self.labels.get(&session_n) {
+            return Ok(labels.clone());
+        }
+        if self.labels.len() >= SESSIONS {
+            self.labels.clear();
+        }
+        let labels = read()?;
+        self.labels.insert(session_n, labels.clone());
+        Ok(labels)
+    }
+
+    /// The labels of a session have changed.
+    pub fn forget_labels(&mut self, session_n: i64) {
+        self.labels.remove(&session_n);
     }
 
     /// The world of a node under an arrangement, if it is remembered. It is forgotten by that: it goes on to a child.

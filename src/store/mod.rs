@@ -5,8 +5,9 @@
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
-//!   `worlds.rs` the fold along a path, `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where
-//!   the paths end, `compare.rs` two of them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
+//!   `arrange/` the edits of its arrangement, `undo.rs` takes back and brings back, `worlds.rs` the fold along a path,
+//!   `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
+//!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in.
@@ -17,6 +18,7 @@
 
 mod acts;
 mod along;
+mod arrange;
 mod blobs;
 mod branches;
 mod bridges;
@@ -47,6 +49,7 @@ mod shape;
 mod tables;
 mod traces;
 mod tx;
+mod undo;
 mod worlds;
 mod writer;
 
@@ -59,6 +62,7 @@ use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Seen, Written};
 pub use along::Stop;
+pub use arrange::{Arranged, Fragment, Label, WorldAt};
 pub use branches::Branch;
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
@@ -76,6 +80,7 @@ pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Dressed, Sketch, Spot};
 pub use traces::Trace;
 pub use tx::{Draft, Published, Tx};
+pub use undo::Undone;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]

@@ -140,7 +140,7 @@ impl Overlay {
 }
 
 /// A setting of a session as the log records it.
-fn setting(session: &Session, name: &str) -> Value {
+pub(super) fn setting(session: &Session, name: &str) -> Value {
     let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
     match name {
         "title" => session.title.clone().into(),

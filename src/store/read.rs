@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         let rows: Vec<i64> = nodes::table
             .filter(nodes::parent_n.eq(parent.n))
             .filter(nodes::is_hidden.eq(false))
-            .order(nodes::ordinal)
+            .order(nodes::n)
             .select(nodes::n)
             .load(self.conn)?;
         load(self.conn, held.session.id, &rows)
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
             .filter(nodes::role.eq(placed.node.role.code()))
             .filter(nodes::kind.ne(crate::tree::Kind::Change.code()))
             .filter(nodes::is_hidden.eq(false))
-            .order(nodes::ordinal)
+            .order(nodes::n)
             .select(nodes::id)
             .load(self.conn)?;
         let ids: Vec<NodeId> = ids.iter().filter_map(|id| NodeId::from_slice(id)).collect();
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
                 .filter(nodes::parent_n.eq_any(&above))
                 .filter(nodes::is_hidden.eq(false))
                 .filter(nodes::depth.gt(depth))
-                .order((nodes::parent_n, nodes::ordinal))
+                .order((nodes::parent_n, nodes::n))
                 .select((nodes::n, nodes::depth, nodes::role, nodes::kind))
                 .load(self.conn)?;
             let is_change = |kind: i16| kind == crate::tree::Kind::Change.code();

@@ -108,6 +108,9 @@ impl Tx<'_> {
             self.run(|conn| traces::put(conn, row.n, trace))?;
         }
         let mut effects = vec![Effect::Completed { node }];
+        if let Some(context_n) = row.parent_n.filter(|_| ending.status == Status::Complete && !row.is_hidden) {
+            effects.extend(self.labels_follow(&held, context_n, node)?);
+        }
         if self.takes_head(&held, &row, ending)? {
             let way = self.way(&held, &row)?;
             effects.extend(edit::move_head(Some(held.session.head), node, &way));

@@ -22,6 +22,7 @@ pub struct NodeRow {
     pub id: Key,
     pub session_n: i64,
     pub parent_n: Option<i64>,
+    /// Read no more: children stand in the order of their numbers.
     pub ordinal: i32,
     pub role: i16,
     pub kind: i16,
@@ -42,6 +43,8 @@ pub struct NodeRow {
     pub dice_seed: i64,
     pub revision: i32,
     pub created: i64,
+    /// The fragment that it lies in; always nothing in a new row.
+    pub fragment_n: Option<i64>,
 }
 
 insertable!(
@@ -110,7 +113,6 @@ pub struct ShownRow {
     pub n: i64,
     pub id: Key,
     pub parent_n: Option<i64>,
-    pub ordinal: i32,
     pub role: i16,
     pub kind: i16,
     pub status: i16,
@@ -173,7 +175,6 @@ impl ShownRow {
             effects: if self.is_muted { Effects::Muted } else { Effects::On },
             remembered: id(remembered, NodeId::from_slice).ok_or_else(bad("remembered_n"))?,
             rating: self.rating.map(u8::try_from).transpose().ok().ok_or_else(bad("rating"))?,
-            ordinal: self.ordinal,
             depth: self.depth,
             turn: self.turn,
             is_keyframe: self.since_keyframe == 0,

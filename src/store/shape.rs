@@ -304,7 +304,7 @@ fn families(conn: &mut Conn, parents: &[i64]) -> Result<HashMap<i64, Vec<Child>>
         let some = nodes::table
             .filter(nodes::parent_n.eq_any(padded(chunk)))
             .filter(nodes::is_hidden.eq(false))
-            .order((nodes::parent_n, nodes::ordinal));
+            .order((nodes::parent_n, nodes::n));
         let found: Vec<(Option<i64>, Vec<u8>, i16, i16)> =
             prepared(some.select((nodes::parent_n, nodes::id, nodes::role, nodes::kind))).load(conn)?;
         for (parent, id, role, kind) in found {

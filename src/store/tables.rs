@@ -33,7 +33,7 @@ diesel::table! {
         is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
         remembered_n -> Nullable<BigInt>, rating -> Nullable<SmallInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
         rules_n -> Nullable<BigInt>, begins_rules -> Bool, dice_seed -> BigInt, revision -> Integer,
-        created -> BigInt,
+        created -> BigInt, fragment_n -> Nullable<BigInt>,
     }
 }
 diesel::table! {
@@ -49,6 +49,17 @@ diesel::table! {
 }
 diesel::table! {
     keyframes (node_n) { node_n -> BigInt, edits -> BigInt, body -> Binary, }
+}
+diesel::table! {
+    fragments (n) {
+        n -> BigInt, id -> Binary, session_n -> BigInt, name -> Nullable<Text>, top_n -> BigInt, created -> BigInt,
+    }
+}
+diesel::table! {
+    labels (n) { n -> BigInt, session_n -> BigInt, name -> Text, node_n -> BigInt, following -> Bool, }
+}
+diesel::table! {
+    numbers (name) { name -> Text, highest -> BigInt, }
 }
 diesel::table! {
     edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
@@ -69,6 +80,6 @@ diesel::table! {
     }
 }
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, traces,
-    users,
+    answers, characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions,
+    texts, traces, users,
 );

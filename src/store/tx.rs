@@ -17,12 +17,12 @@ use super::climb::{self, Rung};
 use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
 use super::held::{Counts, Held};
-use super::memory::{Children, Memory, Numbered, Tip};
+use super::memory::{Memory, Numbered, Tip};
 use super::prepared::{insert, prepared, update};
 use super::read::{any_node_row, held_anywhere};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, edits, nodes, operations, sessions};
+use super::tables::{deltas, edits, nodes, numbers, operations, sessions};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -110,6 +110,9 @@ pub(super) struct Entry {
     pub step: Option<i64>,
     pub effects: Vec<Effect>,
 }
+
+/// The name under which the highest number of a node that is gone is kept.
+const NODES: &str = "nodes";
 
 /// One request's write.
 pub struct Tx<'a> {
@@ -224,15 +227,18 @@ impl<'a> Tx<'a> {
     }
 
     pub(super) fn row_n(&mut self, n: i64) -> Result<NodeRow, StoreError> {
+        let row = self.row_if_there(n)?;
+        self.run(|_| row.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n }))
+    }
+
+    /// A row by its number; it may have gone for good.
+    pub(super) fn row_if_there(&mut self, n: i64) -> Result<Option<NodeRow>, StoreError> {
         self.run_knowing(|conn, memory| {
             if let Some(row) = memory.node(n) {
-                return Ok(row.clone());
+                return Ok(Some(row.clone()));
             }
-            let found: Option<NodeRow> =
-                nodes::table.find(n).select(NodeRow::as_select()).get_result(conn).optional()?;
-            let row = found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n })?;
-            memory.keep_node(&row);
-            Ok(row)
+            let found = nodes::table.find(n).select(NodeRow::as_select()).get_result(conn).optional()?;
+            Ok(found.inspect(|row| memory.keep_node(row)))
         })
     }
 
@@ -277,10 +283,9 @@ impl<'a> Tx<'a> {
         rules_n: Option<i64>,
     ) -> Result<NodeRow, StoreError> {
         let parent_n = parent.map_or(0, |parent| parent.n);
-        let (n, (ordinal, is_first)) = self.run_knowing(|conn, memory| {
-            let newest = || nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn);
-            let n = memory.next(Numbered::Nodes, newest)?;
-            Ok((n, memory.next_child(parent_n, || children(conn, parent_n))?))
+        let (n, is_first) = self.run_knowing(|conn, memory| {
+            let n = memory.next(Numbered::Nodes, || newest_node(conn))?;
+            Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
         })?;
         // The first child of a leaf takes its place.
         self.grown.nodes += i64::from(parent.is_some());
@@ -290,7 +295,7 @@ impl<'a> Tx<'a> {
             id: Key::of(draft.id.as_bytes()),
             session_n,
             parent_n: parent.map(|parent| parent.n),
-            ordinal,
+            ordinal: 0,
             role: draft.role.code(),
             kind: draft.kind.code(),
             status: draft.status.code(),
@@ -311,6 +316,7 @@ impl<'a> Tx<'a> {
             dice_seed: draft.dice_seed.cast_signed(),
             revision: i32::from(!draft.delta.is_empty()),
             created: draft.created.0,
+            fragment_n: None,
         })
     }
 
@@ -408,11 +414,22 @@ impl<'a> Tx<'a> {
 
     /// Carries an operation's effects out on the overlay and appends it to the log.
     pub(super) fn log(&mut self, held: &mut Held, entry: Entry) -> Result<i64, StoreError> {
+        self.carry_out_all(held, &entry.effects)?;
+        self.enter(held, entry)
+    }
+
+    /// Carries effects out on the overlay, for an operation that is still in the making.
+    pub(super) fn carry_out_all(&mut self, held: &mut Held, effects: &[Effect]) -> Result<(), StoreError> {
         let op = held.session.op + 1;
-        for effect in &entry.effects {
+        for effect in effects {
             self.carry_out(held, op, effect)?;
         }
-        self.outdate(held)?;
+        self.outdate(held)
+    }
+
+    /// Appends an operation to the log whose effects have been carried out.
+    pub(super) fn enter(&mut self, held: &mut Held, entry: Entry) -> Result<i64, StoreError> {
+        let op = held.session.op + 1;
         let grown = std::mem::take(&mut self.grown);
         held.counts = Counts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
         let operation = Operation {
@@ -479,12 +496,11 @@ pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i3
     parent.map_or(0, |parent| parent.turn) + i32::from(speaks)
 }
 
-/// The children of a row, as the database has them.
-fn children(conn: &mut Conn, parent_n: i64) -> QueryResult<Children> {
-    let of_parent = nodes::table.filter(nodes::parent_n.eq(parent_n));
-    let last: Option<i32> = prepared(of_parent.select(diesel::dsl::max(nodes::ordinal))).get_result(conn)?;
-    let any_shown = last.is_some() && any_shown(conn, parent_n, 0)?;
-    Ok(Children { last: last.unwrap_or(0), any_shown })
+/// The highest number that a node ever had: what refers to one that is gone must not find another in its place.
+pub(super) fn newest_node(conn: &mut Conn) -> QueryResult<Option<i64>> {
+    let there: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
+    let gone: Option<i64> = numbers::table.find(NODES).select(numbers::highest).get_result(conn).optional()?;
+    Ok(there.max(gone))
 }
 
 /// Whether a row has a child in the tree besides one.

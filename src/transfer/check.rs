@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::archive::{BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, SessionLine, TraceLine};
 use crate::clock::Time;
-use crate::ids::NodeId;
-use crate::oplog::{Act, Effect, Operation};
+use crate::ids::{FragmentId, NodeId};
+use crate::oplog::{Act, Cut, Effect, Mark, Operation};
 use crate::store::{Counts, Incoming, RulesInForce};
 use crate::tree::mirror::{Mirror, Place};
 use crate::tree::{Delta, Kind, Role, Status};
@@ -24,8 +24,23 @@ pub struct Checked {
     pub session: SessionLine,
     /// Every node that its log names, in the order of the file where it is there.
     pub nodes: Vec<NodeId>,
+    /// Every fragment that its log names.
+    pub fragments: HashSet<FragmentId>,
+    /// Its stash and its labels, as the log makes them.
+    pub beside: Beside,
     /// How much there is in it.
     pub counts: Counts,
+}
+
+/// What stands beside the nodes of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Beside {
+    /// The fragments, each with its top.
+    pub stash: Vec<(NodeId, Cut)>,
+    /// The nodes that lie in them.
+    pub stashed: Vec<(NodeId, FragmentId)>,
+    /// The labels.
+    pub labels: Vec<(String, Mark)>,
 }
 
 /// Reads a whole file and looks whether it is one session that fits together. `told` hears of every line, and may end it.
@@ -62,6 +77,7 @@ struct Check {
     part: Part,
     mirror: Mirror,
     order: Vec<NodeId>,
+    fragments: HashSet<FragmentId>,
     came: HashSet<NodeId>,
     blobs: HashSet<(BlobKind, blake3::Hash)>,
     /// The texts of rules and schemas, by hash.
@@ -81,6 +97,7 @@ impl Check {
             part: Part::Log,
             mirror: Mirror::default(),
             order: Vec::new(),
+            fragments: HashSet::new(),
             came: HashSet::new(),
             blobs: HashSet::new(),
             texts: HashMap::new(),
@@ -170,10 +187,13 @@ impl Check {
             return Err("an operation completes an earlier one or itself".into());
         }
         for effect in &effects {
-            if let Effect::Setting { name, from, to } = effect {
-                for value in [from, to] {
-                    self.setting(name, value)?;
+            match effect {
+                Effect::Setting { name, from, to } => {
+                    self.setting(name, from)?;
+                    self.setting(name, to)?;
                 }
+                Effect::Detached { cut, .. } => _ = self.fragments.insert(cut.fragment),
+                _ => {}
             }
         }
         let (op, actor, at, step) = (line.op, line.actor, Time(line.at), line.step);
@@ -196,6 +216,7 @@ impl Check {
             parent: line.parent,
             remembered: line.remembered,
             is_hidden: line.is_hidden,
+            fragment: line.fragment,
             is_disabled: line.is_disabled,
             is_muted: line.is_muted,
             rating: line.rating,
@@ -239,8 +260,8 @@ impl Check {
         if texts.into_iter().flatten().any(|text| text.contains('\0')) {
             return Err("U+0000 cannot be kept in a text".into());
         }
-        if line.rating.is_some_and(|stars| !(1..=5).contains(&stars)) || line.ordinal < 0 {
-            return Err("1 to 5 stars and an ordinal of 0 or more are expected".into());
+        if line.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
+            return Err("1 to 5 stars are expected".into());
         }
         object(line.metadata.get()).ok_or("metadata is an object")?;
         let mut last = 0;
@@ -309,8 +330,8 @@ impl Check {
                 self.session.nodes
             ));
         }
-        let counts = counts(&self.mirror);
-        Ok(Checked { session: self.session, nodes: self.order, counts })
+        let (counts, beside) = (counts(&self.mirror), beside(&self.mirror));
+        Ok(Checked { session: self.session, nodes: self.order, fragments: self.fragments, beside, counts })
     }
 }
 
@@ -322,6 +343,15 @@ fn counts(mirror: &Mirror) -> Counts {
     Counts {
         nodes: count(shown().filter(|(_, place)| place.parent.is_some()).count()),
         leaves: count(shown().filter(|(id, _)| !parents.contains(*id)).count()),
+    }
+}
+
+fn beside(mirror: &Mirror) -> Beside {
+    let stashed = mirror.nodes().iter().filter_map(|(id, place)| Some((*id, place.fragment?)));
+    Beside {
+        stash: mirror.fragments().values().cloned().collect(),
+        stashed: stashed.collect(),
+        labels: mirror.labels().iter().map(|(name, mark)| (name.clone(), *mark)).collect(),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::ids::{NodeId, SessionId, UserId};
 use crate::store::{Incoming, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
-use super::check::{Checked, check};
+use super::check::{Beside, Checked, check};
 use super::names::Names;
 
 /// So many lines are written in one transaction, or as many as have these bytes.
@@ -109,7 +109,7 @@ async fn names(store: &Store, checked: &Checked, owner: UserId, ids: &Ids, at: T
     for some in checked.nodes.chunks(PIECE) {
         let some = some.to_vec();
         if store.read(move |reader| reader.is_taken(session, &some)).await? {
-            return Ok(Names::copied(&checked.session, owner, checked.nodes.iter().copied(), || ids.next(at)));
+            return Ok(Names::copied(checked, owner, || ids.next(at)));
         }
     }
     Ok(Names::kept(&checked.session, owner))
@@ -149,11 +149,29 @@ async fn write<R: Read>(
         store.write(move |tx| tx.import_remembered(incoming, &some)).await?;
         tell()?;
     }
+    put_beside(store, incoming, names.beside(&checked.beside)).await?;
     let (line, counts) = (Arc::clone(&session), checked.counts);
     store.write(move |tx| tx.finish_import(incoming, owner, &line, counts, at)).await?;
     // From here on it is there, whatever happens; what is left to tell is told after a crash, too.
     while store.write(|tx| tx.tell_imported()).await? {}
     Ok(session.id)
+}
+
+/// The stash and the labels: their nodes are there now.
+async fn put_beside(store: &Store, incoming: Incoming, beside: Beside) -> Result<(), ImportError> {
+    for some in beside.stash.chunks(PIECE) {
+        let some = some.to_vec();
+        store.write(move |tx| tx.import_stash(incoming, &some)).await?;
+    }
+    for some in beside.stashed.chunks(PIECE) {
+        let some = some.to_vec();
+        store.write(move |tx| tx.import_stashed(incoming, &some)).await?;
+    }
+    for some in beside.labels.chunks(PIECE) {
+        let some = some.to_vec();
+        store.write(move |tx| tx.import_labels(incoming, &some)).await?;
+    }
+    Ok(())
 }
 
 async fn keep(store: &Store, incoming: Incoming, piece: Vec<Line>) -> Result<(), ImportError> {

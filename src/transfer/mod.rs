@@ -15,7 +15,7 @@ mod import;
 mod jobs;
 mod names;
 
-pub use check::{Checked, check};
+pub use check::{Beside, Checked, check};
 pub use desk::{Desk, Errand};
 pub use export::export;
 pub use import::{ImportError, Progress, discard, import};

@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::archive::{Line, NodeLine, OperationLine, SessionLine, TraceLine};
-use crate::ids::{NodeId, SessionId, UserId};
+use crate::ids::{FragmentId, NodeId, SessionId, UserId};
+use crate::oplog::{Cut, Mark};
+
+use super::check::{Beside, Checked};
 
 /// What ids become.
 #[derive(Debug, Clone)]
@@ -25,16 +28,13 @@ impl Names {
         Self { session: session.id, from: session.owner, owner, new: HashMap::new() }
     }
 
-    /// New ids for the session and its nodes.
-    pub fn copied(
-        session: &SessionLine,
-        owner: UserId,
-        nodes: impl Iterator<Item = NodeId>,
-        mut next: impl FnMut() -> Uuid,
-    ) -> Self {
-        let old = std::iter::once(session.id.uuid()).chain(nodes.map(NodeId::uuid));
+    /// New ids for a session, its nodes and its fragments.
+    pub fn copied(checked: &Checked, owner: UserId, mut next: impl FnMut() -> Uuid) -> Self {
+        let nodes = checked.nodes.iter().map(|id| id.uuid());
+        let fragments = checked.fragments.iter().map(|id| id.uuid());
+        let old = std::iter::once(checked.session.id.uuid()).chain(nodes).chain(fragments);
         let new = old.map(|old| (old, next())).collect();
-        Self { new, ..Self::kept(session, owner) }
+        Self { new, ..Self::kept(&checked.session, owner) }
     }
 
     fn id(&self, id: Uuid) -> Uuid {
@@ -44,6 +44,21 @@ impl Names {
     /// What a node is called.
     pub fn node(&self, id: NodeId) -> NodeId {
         NodeId::new(self.id(id.uuid()))
+    }
+
+    fn fragment(&self, id: FragmentId) -> FragmentId {
+        FragmentId::new(self.id(id.uuid()))
+    }
+
+    /// The stash and the labels under their new names.
+    pub fn beside(&self, beside: &Beside) -> Beside {
+        let cut = |cut: &Cut| Cut { fragment: self.fragment(cut.fragment), ..cut.clone() };
+        let mark = |mark: &Mark| Mark { node: self.node(mark.node), ..*mark };
+        Beside {
+            stash: beside.stash.iter().map(|(top, one)| (self.node(*top), cut(one))).collect(),
+            stashed: beside.stashed.iter().map(|(node, id)| (self.node(*node), self.fragment(*id))).collect(),
+            labels: beside.labels.iter().map(|(name, one)| (name.clone(), mark(one))).collect(),
+        }
     }
 
     fn user(&self, id: UserId) -> UserId {
@@ -80,6 +95,7 @@ impl Names {
         line.metadata = self.metadata(&line);
         line.deltas.iter_mut().for_each(|delta| delta.body = self.json(&delta.body));
         line.remembered = line.remembered.map(|id| self.node(id));
+        line.fragment = line.fragment.map(|id| self.fragment(id));
         line.parent = line.parent.map(|id| self.node(id));
         line.id = self.node(line.id);
         line

@@ -20,6 +20,38 @@ pub enum Refusal {
         /// The operation that is the newest.
         op: i64,
     },
+    /// What a request names in its body does not exist, or not for this caller.
+    #[error("{what} does not exist")]
+    Missing {
+        /// What it is.
+        what: &'static str,
+        /// The field that names it, as on the wire.
+        field: &'static str,
+    },
+    /// The target lies at or below what is to hang there.
+    #[error("nothing can hang below itself")]
+    Cycle,
+    /// One of several edits is refused, and so none was made.
+    #[error("edit {index}: {refusal}")]
+    InList {
+        /// Which, counted from 0.
+        index: usize,
+        /// Why.
+        refusal: Box<Refusal>,
+    },
+    /// The actor has no step that could be taken back, or brought back.
+    #[error("there is nothing to {0}")]
+    NothingTo(&'static str),
+    /// Somebody did something later that stands on what is to be taken back.
+    #[error("operation {op} ({kind}) came later and touched the same: {what}")]
+    Overtaken {
+        /// The operation in the way.
+        op: i64,
+        /// What kind of act it was.
+        kind: &'static str,
+        /// What about it.
+        what: String,
+    },
     /// The node is still being generated.
     #[error("that message is still being generated")]
     Generating,

@@ -1,15 +1,19 @@
 //! The tree rebuilt from nothing but the operation log: proof that the log is complete, and the reference model that
 //! property tests hold the store to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::NodeId;
-use crate::oplog::{Effect, Operation};
+use crate::ids::{FragmentId, NodeId};
+use crate::oplog::{Cut, Effect, Mark, Operation};
 
 /// The arrangement of a session as its log tells it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mirror {
     nodes: BTreeMap<NodeId, Place>,
+    /// The nodes that have each parent, wherever they stand.
+    below: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    fragments: BTreeMap<FragmentId, (NodeId, Cut)>,
+    labels: BTreeMap<String, Mark>,
     head: Option<NodeId>,
     op: i64,
 }
@@ -21,8 +25,10 @@ pub struct Place {
     pub parent: Option<NodeId>,
     /// The child last visited.
     pub remembered: Option<NodeId>,
-    /// Taken out by an undo.
+    /// Not in the tree: pruned, or taken back by an undo.
     pub is_hidden: bool,
+    /// The fragment that it lies in; a hidden node without one was taken back.
+    pub fragment: Option<FragmentId>,
     /// Text left out.
     pub is_disabled: bool,
     /// Delta left out.
@@ -55,6 +61,7 @@ impl Mirror {
             .effects
             .iter()
             .try_for_each(|effect| self.effect(effect))
+            .and_then(|()| self.stands())
             .map_err(|message| format!("operation {}: {message}", operation.op))
     }
 
@@ -70,7 +77,17 @@ impl Mirror {
                     return Err(format!("{node} did not hang below {from}"));
                 }
                 place.parent = Some(*to);
+                self.below.entry(*from).or_default().remove(node);
+                self.below.entry(*to).or_default().insert(*node);
             }
+            Effect::Detached { node, cut } => self.detach(*node, cut)?,
+            Effect::Attached { node, cut } => self.attach(*node, cut)?,
+            Effect::Renamed { fragment, to, .. } => {
+                let known =
+                    self.fragments.get_mut(fragment).ok_or_else(|| format!("{fragment} is not in the stash"))?;
+                known.1.name.clone_from(to);
+            }
+            Effect::Labelled { name, from, to } => self.label(name, *from, *to)?,
             Effect::Head { from, to } => {
                 self.place(*to)?;
                 if self.head != *from {
@@ -93,10 +110,62 @@ impl Mirror {
             None if self.nodes.is_empty() => {}
             None => return Err(format!("{node} would be a second root")),
         }
+        if let Some(parent) = parent {
+            self.below.entry(parent).or_default().insert(node);
+        }
         match self.nodes.insert(node, Place { parent, ..Place::default() }) {
             None => Ok(()),
             Some(_) => Err(format!("{node} came twice")),
         }
+    }
+
+    fn detach(&mut self, node: NodeId, cut: &Cut) -> Result<(), String> {
+        let place = self.place(node)?;
+        if place.is_hidden || place.parent.is_none() {
+            return Err(format!("{node} cannot leave the tree"));
+        }
+        let (mut next, mut at) = (vec![node], 0);
+        while let Some(node) = next.get(at).copied() {
+            at += 1;
+            let place = self.place(node)?;
+            if !place.is_hidden {
+                (place.is_hidden, place.fragment) = (true, Some(cut.fragment));
+                next.extend(self.below.get(&node).into_iter().flatten());
+            }
+        }
+        match self.fragments.insert(cut.fragment, (node, cut.clone())) {
+            None => Ok(()),
+            Some(_) => Err(format!("{} came twice", cut.fragment)),
+        }
+    }
+
+    fn attach(&mut self, node: NodeId, cut: &Cut) -> Result<(), String> {
+        let parent = self.place(node)?.parent;
+        let is_below_tree = parent.is_some_and(|parent| self.place(parent).is_ok_and(|place| !place.is_hidden));
+        if !is_below_tree || self.fragments.remove(&cut.fragment) != Some((node, cut.clone())) {
+            return Err(format!("{node} cannot rejoin the tree as {}", cut.fragment));
+        }
+        for place in self.nodes.values_mut().filter(|place| place.fragment == Some(cut.fragment)) {
+            (place.is_hidden, place.fragment) = (false, None);
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, name: &str, from: Option<Mark>, to: Option<Mark>) -> Result<(), String> {
+        if let Some(mark) = to {
+            self.place(mark.node)?;
+        }
+        let before = match to {
+            Some(mark) => self.labels.insert(name.to_owned(), mark),
+            None => self.labels.remove(name),
+        };
+        if before == from { Ok(()) } else { Err(format!("the label {name} was not at {from:?}")) }
+    }
+
+    /// After each operation HEAD stands in the tree.
+    fn stands(&mut self) -> Result<(), String> {
+        let Some(head) = self.head else { return Ok(()) };
+        if self.place(head)?.is_hidden { Err("HEAD does not stand in the tree".to_owned()) } else { Ok(()) }
     }
 
     fn place(&mut self, node: NodeId) -> Result<&mut Place, String> {
@@ -111,6 +180,16 @@ impl Mirror {
     /// Where HEAD stands.
     pub fn head(&self) -> Option<NodeId> {
         self.head
+    }
+
+    /// The stash: every fragment with its top.
+    pub fn fragments(&self) -> &BTreeMap<FragmentId, (NodeId, Cut)> {
+        &self.fragments
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> &BTreeMap<String, Mark> {
+        &self.labels
     }
 
     /// The overlay of every node.

@@ -3,17 +3,20 @@
 //! - [`node`]: the plain data. Facts never change once a node is complete; arrangement is an overlay.
 //! - [`edit`]: what an append, a reroll, an edit or a checkout *means*, as a list of effects for the operation log.
 //!   The store only carries them out.
+//! - [`arrange`]: the edits of the arrangement that one may ask for.
 //! - [`mirror`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
 //!
 //! To add an edit: a function in `edit.rs` that answers with effects, an [`crate::oplog::Effect`] if none fits, its arm
 //! in `mirror.rs`, and the store's arm in `store/effects.rs`.
 
+pub mod arrange;
 pub mod delta;
 pub mod edit;
 pub mod mirror;
 pub mod node;
 pub mod session;
 
+pub use arrange::{Piece, TreeEdit};
 pub use delta::{Delta, Note, Trouble};
 pub use node::{Effects, Kind, Node, Role, Siblings, Status};
 pub use session::{CardRef, PersonaRef, PluginSetting, Session};

@@ -124,8 +124,6 @@ pub struct Node {
     pub remembered: Option<NodeId>,
     /// Overlay: stars, 1 to 5.
     pub rating: Option<u8>,
-    /// Its place among all children of its parent, growing in creation order.
-    pub ordinal: i32,
     /// Derived: edges from the root.
     pub depth: i32,
     /// Derived: user and narration messages from the root to here.

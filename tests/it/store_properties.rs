@@ -1,11 +1,12 @@
 //! Random acts against a reference model: after each one the database is what the log says, and every world is the plain
 //! fold from the root, whatever keyframes are there.
 
-use clotho::ids::NodeId;
+use clotho::ids::{FragmentId, NodeId};
 use clotho::oplog::Act;
 use clotho::store::{Draft, Ending, Message, RulesInForce, StateUpdate, WriteError};
 use clotho::tree::edit::Refusal;
-use clotho::tree::{Delta, Effects, Kind, Role, Status};
+use clotho::tree::mirror::{Mirror, Place};
+use clotho::tree::{Delta, Effects, Kind, Piece, Role, Status, TreeEdit};
 use clotho::world::{Change, Operation};
 use diesel::prelude::*;
 use proptest::prelude::*;
@@ -61,6 +62,24 @@ pub enum Step {
         rating: Option<u8>,
     },
     Retitle(u8),
+    Prune(Index),
+    Graft {
+        node: Index,
+        target: Index,
+    },
+    /// A fragment goes back to where it was, or somewhere else.
+    Return {
+        fragment: Index,
+        target: Option<Index>,
+    },
+    Label {
+        node: Index,
+        name: u8,
+        following: bool,
+    },
+    Unlabel(u8),
+    Undo,
+    Redo,
     /// Several acts in one request that is refused at its end: nothing of it may stay, also not in memory.
     Botch {
         operations: Vec<Operation>,
@@ -121,6 +140,14 @@ pub fn step() -> impl Strategy<Value = Step> {
                 Step::State { node, other, is_enabled, is_muted, rating }
             }),
         1 => any::<u8>().prop_map(Step::Retitle),
+        3 => any::<Index>().prop_map(Step::Prune),
+        3 => (any::<Index>(), any::<Index>()).prop_map(|(node, target)| Step::Graft { node, target }),
+        2 => (any::<Index>(), any::<Option<Index>>()).prop_map(|(fragment, target)| Step::Return { fragment, target }),
+        2 => (any::<Index>(), 0..4_u8, any::<bool>())
+            .prop_map(|(node, name, following)| Step::Label { node, name, following }),
+        1 => (0..4_u8).prop_map(Step::Unlabel),
+        4 => Just(Step::Undo),
+        2 => Just(Step::Redo),
         2 => (operations(), prop::sample::select(vec![50, 100, 200]), any::<Index>())
             .prop_map(|(operations, rules, mutes)| Step::Botch { operations, rules, mutes }),
         2 => Just(Step::Look),
@@ -195,12 +222,79 @@ impl Play {
                 let settings = [("title".to_owned(), title)];
                 self.store.write(move |tx| tx.settings(&actor, session, &settings)).unwrap();
             }
+            Step::Prune(node) => self.arrange(self.prune(self.pick(node))),
+            Step::Graft { node, target } => {
+                let (node, target) = (self.pick(node), self.pick(target));
+                self.arrange(TreeEdit::Graft { piece: Piece::Node(node), target: Some(target) });
+            }
+            Step::Return { fragment, target } => {
+                let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
+                if !stash.is_empty() {
+                    let target = target.as_ref().map(|target| self.pick(target));
+                    self.arrange(TreeEdit::Graft { piece: Piece::Fragment(*fragment.get(&stash)), target });
+                }
+            }
+            Step::Label { node, name, following } => {
+                let (node, name) = (self.pick(node), format!("name {name}"));
+                self.arrange(TreeEdit::Label { node, name, following: *following });
+            }
+            Step::Unlabel(name) => self.arrange(TreeEdit::Unlabel { name: format!("name {name}") }),
+            Step::Undo => _ = self.turn_back(true),
+            Step::Redo => _ = self.turn_back(false),
             Step::Botch { operations, rules, mutes } => self.botch(operations, *rules, self.pick(mutes)),
             Step::Look => self.model.reads_hold(&self.store),
             Step::ForgetWorlds => self.store.store().forget_worlds(),
             Step::ForgetKeyframes => self.store.forget_keyframes(),
             Step::Damage(seed) => self.damage(*seed),
             Step::Reopen => self.store.reopen(),
+        }
+    }
+
+    fn prune(&self, node: NodeId) -> TreeEdit {
+        let fragment = FragmentId::new(self.store.node_id().uuid());
+        TreeEdit::Prune { node, fragment, name: Some(format!("cut {node}")) }
+    }
+
+    /// Makes an edit; it may be refused only where the rules say so.
+    fn arrange(&mut self, edit: TreeEdit) {
+        let (actor, session, edits) = (self.store.actor(), self.model.session, [edit.clone()]);
+        let Err(error) = self.store.write(move |tx| tx.arrange(&actor, session, &edits)) else { return };
+        let WriteError::Refused(Refusal::InList { index: 0, refusal }) = error else { panic!("{error:?}") };
+        let path = |node| self.model.mirror.path(node);
+        let is_root = |node| path(node).len() == 1;
+        let holds_running = |node| self.model.running().iter().any(|id| path(*id).contains(&node));
+        let is_right = match (&edit, &*refusal) {
+            (TreeEdit::Prune { node, .. } | TreeEdit::Graft { piece: Piece::Node(node), .. }, refusal) => match refusal
+            {
+                Refusal::Generating => holds_running(*node),
+                Refusal::Conflict(_) => is_root(*node),
+                Refusal::Cycle => {
+                    matches!(&edit, TreeEdit::Graft { target: Some(target), .. } if path(*target).contains(node))
+                }
+                _ => false,
+            },
+            (TreeEdit::Graft { piece: Piece::Fragment(id), target: None }, Refusal::Conflict(_)) => {
+                let (top, _) = self.model.mirror.fragments()[id];
+                !self.model.stands(self.model.mirror.nodes()[&top].parent.unwrap())
+            }
+            (TreeEdit::Label { node, name, .. }, Refusal::Conflict(_)) => {
+                self.model.mirror.labels()[name].node != *node
+            }
+            (TreeEdit::Unlabel { name }, Refusal::Missing { .. }) => !self.model.mirror.labels().contains_key(name),
+            _ => false,
+        };
+        assert!(is_right, "{edit:?}: {refusal:?}");
+    }
+
+    /// Takes back or brings back; `false` if there is nothing, or a reply of it still runs.
+    fn turn_back(&mut self, undo: bool) -> bool {
+        let (actor, session) = (self.store.actor(), self.model.session);
+        let turned = self.store.write(move |tx| if undo { tx.undo(&actor, session) } else { tx.redo(&actor, session) });
+        match turned {
+            Ok(_) => true,
+            Err(WriteError::Refused(Refusal::NothingTo(_))) => false,
+            Err(WriteError::Refused(Refusal::Generating)) if !self.model.running().is_empty() => false,
+            Err(other) => panic!("{other:?}"),
         }
     }
 
@@ -351,6 +445,73 @@ proptest! {
         play.store.reopen();
         play.model.reads_hold(&play.store);
         prop_assert_eq!(play.store.count("SELECT count(*) AS n FROM pragma_foreign_key_check"), 0);
+    }
+}
+
+/// What a tree is for people: everything but the numbers of operations and what forks remember.
+fn face(play: &Play) -> (Mirror, String) {
+    let held = play.store.held(play.model.session);
+    let mirror = play.model.mirror.clone();
+    let bare = |place: &Place| Place { remembered: None, ..place.clone() };
+    let standing = mirror.nodes().iter().filter(|(_, place)| !(place.is_hidden && place.fragment.is_none()));
+    let nodes: Vec<_> = standing.map(|(id, place)| (*id, bare(place))).collect();
+    let told = (nodes, mirror.fragments().clone(), mirror.labels().clone());
+    (mirror, format!("{told:?} {} {:?} {:?}", held.session.title, held.session.head, held.counts))
+}
+
+/// One act after which there is a new step to take back.
+fn undoable() -> impl Strategy<Value = Step> {
+    step().prop_filter("only what ends at once and is a step", |step| match step {
+        Step::Say { replies, .. } => *replies == 0,
+        Step::Edit { .. } | Step::Change { .. } | Step::State { .. } | Step::Retitle(_) | Step::Prune(_) => true,
+        Step::Graft { .. } | Step::Return { .. } | Step::Label { .. } | Step::Unlabel(_) => true,
+        _ => false,
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// Domain 2.15: every step taken back, newest first, brings back the tree that was there before it, to the byte; brought
+    /// back again, the one that was there after it. Then some of them once more, to and fro, over a restart.
+    #[test]
+    fn store_undo_brings_the_tree_back(
+        steps in prop::collection::vec(undoable(), 1..25),
+        turns in prop::collection::vec(any::<bool>(), 0..30),
+    ) {
+        let mut play = Play::begin(3);
+        let mut faces = vec![face(&play).1];
+        for step in &steps {
+            let op = play.store.held(play.model.session).session.op;
+            play.act(step);
+            play.model.follow(&play.store);
+            if play.model.op > op {
+                faces.push(face(&play).1);
+            }
+        }
+        let last = faces.len() - 1;
+        for at in (0..last).rev() {
+            prop_assert!(play.turn_back(true), "{at}");
+            play.model.follow(&play.store);
+            prop_assert_eq!(&face(&play).1, &faces[at]);
+        }
+        prop_assert!(!play.turn_back(true), "there is nothing left");
+        for expected in &faces[1..] {
+            prop_assert!(play.turn_back(false));
+            play.model.follow(&play.store);
+            prop_assert_eq!(&face(&play).1, expected);
+        }
+        prop_assert!(!play.turn_back(false));
+        play.store.reopen();
+        let mut at = last;
+        for undo in turns {
+            let moved = play.turn_back(undo);
+            prop_assert_eq!(moved, if undo { at > 0 } else { at < last });
+            at = if !moved { at } else if undo { at - 1 } else { at + 1 };
+            play.model.follow(&play.store);
+            prop_assert_eq!(&face(&play).1, &faces[at]);
+        }
+        play.model.reads_hold(&play.store);
     }
 }
 

@@ -2,6 +2,7 @@
 //! in common stands here. To add a route: a handler in the file of its thing, and a line in the table of `http/mod.rs`. What a
 //! handler takes and answers are shapes of `wire/`; what it decides is decided a floor below.
 
+pub mod arrange;
 pub mod auth;
 pub mod branches;
 pub mod characters;

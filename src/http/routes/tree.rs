@@ -8,6 +8,7 @@ use crate::http::answer::{Answer, Reply, write};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
 use crate::http::query::{Query, Sid};
+use crate::http::wire::arrange::{FragmentShape, LabelShape};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
 use crate::http::wire::tree::{
@@ -65,6 +66,7 @@ fn page(reader: &mut Reader<'_>, held: &Held, look: &Look, after: i64, limit: i6
     for dressed in reader.dress(placed)? {
         nodes.insert(Id(dressed.placed.node.id), look.node(dressed));
     }
+    let (stash, labels) = around(reader, held)?;
     let session = &held.session;
     write(&ChatHistoryTree {
         session_id: Id(session.id),
@@ -73,8 +75,8 @@ fn page(reader: &mut Reader<'_>, held: &Held, look: &Look, after: i64, limit: i6
         active_leaf_id: Id(session.head),
         op: session.op,
         nodes,
-        stash: Vec::new(),
-        labels: Vec::new(),
+        stash,
+        labels,
         next,
         created_at: session.created.to_string(),
         updated_at: session.updated.to_string(),
@@ -83,9 +85,16 @@ fn page(reader: &mut Reader<'_>, held: &Held, look: &Look, after: i64, limit: i6
 
 fn skeleton(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>, ApiError> {
     let sketches = reader.outline(held)?;
-    let mut skeleton = empty(&held.session);
+    let (stash, labels) = around(reader, held)?;
+    let mut skeleton = TreeSkeleton { stash, labels, ..empty(&held.session) };
     skeleton.fill(sketches, |text| look.display(text));
     write(&skeleton)
+}
+
+/// What belongs to a tree and is no node in it.
+fn around(reader: &mut Reader<'_>, held: &Held) -> Result<(Vec<FragmentShape>, Vec<LabelShape>), ApiError> {
+    let stash = reader.stash(held)?.into_iter().map(Into::into).collect();
+    Ok((stash, reader.labels(held)?.into_iter().map(Into::into).collect()))
 }
 
 fn empty(session: &Session) -> TreeSkeleton {

@@ -5,6 +5,7 @@
 //! doc comment, which the document shows. To add a shape: a struct with `Serialize` (answers) or `Deserialize` with
 //! `deny_unknown_fields` (requests), and `ToSchema`.
 
+pub mod arrange;
 pub mod branches;
 pub mod cards;
 pub mod drafts;

@@ -7,6 +7,7 @@ use utoipa::openapi::schema::{OneOfBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::arrange::{FragmentShape, LabelShape};
 use super::ids::{Id, NodeRef, SessionRef, UserRef};
 use super::node::{ChatMessageNode, Trouble};
 use crate::oplog::{Effect, Operation};
@@ -31,11 +32,9 @@ pub struct ChatHistoryTree {
     #[schema(value_type = std::collections::HashMap<String, ChatMessageNode>)]
     pub nodes: IndexMap<NodeRef, ChatMessageNode>,
     /// Fragments outside the tree.
-    #[schema(value_type = Vec<Object>)]
-    pub stash: Vec<Value>,
+    pub stash: Vec<FragmentShape>,
     /// Names on nodes.
-    #[schema(value_type = Vec<Object>)]
-    pub labels: Vec<Value>,
+    pub labels: Vec<LabelShape>,
     /// Leads to the next nodes where one answer does not hold all.
     pub next: Option<String>,
     /// When the session began.
@@ -77,11 +76,9 @@ pub struct TreeSkeleton {
     /// What the numbers mean.
     pub legend: Legend,
     /// Fragments outside the tree.
-    #[schema(value_type = Vec<Object>)]
-    pub stash: Vec<Value>,
+    pub stash: Vec<FragmentShape>,
     /// Names on nodes.
-    #[schema(value_type = Vec<Object>)]
-    pub labels: Vec<Value>,
+    pub labels: Vec<LabelShape>,
     /// When the session began.
     pub created_at: String,
     /// When it last changed.
@@ -186,6 +183,18 @@ pub struct TreeQuery {
     #[param(inline)]
     pub shape: Option<Shape>,
     /// Pages of a whole tree: empty for the first, then what `next` said.
+    pub cursor: Option<String>,
+    /// How many nodes a page has, 1 to 500; 500 unless said.
+    #[param(minimum = 1, maximum = 500)]
+    pub limit: Option<u32>,
+}
+
+/// Which page of a part of a tree.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct TreePageQuery {
+    /// Empty for the first, then what `next` said.
     pub cursor: Option<String>,
     /// How many nodes a page has, 1 to 500; 500 unless said.
     #[param(minimum = 1, maximum = 500)]

@@ -148,8 +148,7 @@ impl Position {
             }
         }
         events.extend(states(reader, held, operation)?);
-        let rearranges = |effect: &Effect| matches!(effect, Effect::Moved { .. } | Effect::Shown { .. });
-        if operation.effects.iter().any(rearranges) {
+        if operation.effects.iter().any(Effect::rearranges) {
             events.push(Event::TreeChanged { op, operation: OperationShape::from(operation) });
         }
         events.extend(settings(operation));

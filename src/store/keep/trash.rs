@@ -19,7 +19,8 @@ use crate::store::error::{StoreError, WriteError};
 use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::tables::{
-    characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, traces, users,
+    characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions, texts,
+    traces, users,
 };
 use crate::store::tx::{Entry, Tx};
 
@@ -300,6 +301,8 @@ impl Tx<'_> {
 
     fn clear_nodes(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
         self.run(|conn| {
+            diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;
+            diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?;
             let newest: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
             let newest = newest.filter(|_| seen == Seen::Yes);
             let own = nodes::table.filter(nodes::session_n.eq(session_n)).order(nodes::n);

@@ -64,6 +64,11 @@ async fn every_read_answers_as_documented() {
         "{did}" => draft.clone(),
         other => other.to_owned(),
     };
+    let cut = play.another(&said.reply).await;
+    let cut = json!({"operations": [{"op": "prune", "nodeId": cut}]});
+    let fragment = play.app.put(&play.chat("tree/edit"), &cut).await["fragmentIds"][0].as_str().unwrap().to_owned();
+    play.checkout(&said.reply, true).await;
+    let part = |name: &str| if name == "{fid}" { fragment.clone() } else { part(name) };
     let before = (play.session().await, play.nodes().await);
     let mut described = 0;
     for entry in clotho::http::table().into_iter().filter(|entry| entry.method == "GET") {

@@ -18,6 +18,7 @@ mod contract;
 mod cost;
 mod deltas;
 mod drafts;
+mod edits;
 mod files;
 mod finds;
 mod fuzz;

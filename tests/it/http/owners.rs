@@ -15,6 +15,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
         .replace("{jid}", &stranger.job.to_string())
+        .replace("{fid}", NOTHING)
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
@@ -34,6 +35,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
         ("PUT", "active_leaf") => json!({"nodeId": node}),
         ("PUT", "state") if entry.path.contains("nodes") => json!({"updates": [{"nodeId": node, "isEnabled": false}]}),
         ("PUT", "state") => json!({"isEnabled": false}),
+        ("PUT", "edit") => json!({"operations": [{"op": "prune", "nodeId": node}]}),
         ("PUT", "plugins") => json!([]),
         ("PATCH", "{sid}") => json!({"title": "Mine now"}),
         ("PATCH", _) => json!({"name": "Mine now"}),
@@ -129,6 +131,13 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
+    for edit in [
+        json!({"op": "prune", "nodeId": foreign}),
+        json!({"op": "graft", "nodeId": own, "targetId": foreign}),
+        json!({"op": "label", "nodeId": foreign, "name": "mine"}),
+    ] {
+        refused("PUT", chat("tree/edit"), json!({"operations": [edit]})).await;
+    }
     let line = [
         "projection?leaf=",
         "projection?before=",

@@ -46,10 +46,10 @@ struct Row {
     parent_n: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     remembered_n: Option<i64>,
-    #[diesel(sql_type = Integer)]
-    ordinal: i32,
     #[diesel(sql_type = Bool)]
     is_hidden: bool,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    fragment_n: Option<i64>,
     #[diesel(sql_type = Bool)]
     is_enabled: bool,
     #[diesel(sql_type = Bool)]
@@ -95,7 +95,16 @@ impl Model {
 
     /// Nodes that are no placeholders.
     pub fn settled(&self) -> Vec<NodeId> {
-        self.order.iter().copied().filter(|id| self.facts[id].status != Status::Generating).collect()
+        self.order
+            .iter()
+            .copied()
+            .filter(|id| self.facts[id].status != Status::Generating && self.stands(*id))
+            .collect()
+    }
+
+    /// Whether a node stands in the tree.
+    pub fn stands(&self, id: NodeId) -> bool {
+        !self.mirror.nodes()[&id].is_hidden
     }
 
     pub fn running(&self) -> Vec<NodeId> {
@@ -159,16 +168,14 @@ impl Model {
         assert_eq!((session.op, Some(id(session.head_n))), (self.op, self.mirror.head()));
         let roots: Vec<i64> = rows.values().filter(|row| row.parent_n.is_none()).map(|row| row.n).collect();
         assert_eq!(roots, [session.root_n]);
-        let mut places = BTreeSet::new();
         for row in rows.values() {
             let place = &self.mirror.nodes()[&id(row.n)];
-            let told = (place.parent, place.remembered, place.is_hidden);
-            let kept = (row.parent_n.map(id), row.remembered_n.map(id), row.is_hidden);
+            let told = (place.parent, place.remembered, place.is_hidden, place.fragment.is_some());
+            let kept = (row.parent_n.map(id), row.remembered_n.map(id), row.is_hidden, row.fragment_n.is_some());
             assert_eq!(kept, told, "{:?}", id(row.n));
             let told = (!place.is_disabled, place.is_muted, place.rating.map(i16::from));
             assert_eq!((row.is_enabled, row.is_muted, row.rating), told, "{:?}", id(row.n));
             assert_eq!(row.status, self.facts[&id(row.n)].status.code());
-            assert!(places.insert((row.parent_n, row.ordinal)), "two children in one place");
             assert!(
                 row.remembered_n.is_none_or(|child| rows[&child].parent_n == Some(row.n)),
                 "a stranger is remembered"
@@ -176,6 +183,7 @@ impl Model {
             self.derived_holds(&rows, row);
         }
         self.head_is_remembered(&rows, session.root_n);
+        self.stash_holds(store);
         let shown: Vec<&Row> = rows.values().filter(|row| !row.is_hidden).collect();
         let is_leaf = |row: &&&Row| !shown.iter().any(|other| other.parent_n == Some(row.n));
         let (nodes, leaves) = (shown.len() - 1, shown.iter().filter(is_leaf).count());
@@ -203,11 +211,11 @@ impl Model {
         loop {
             assert!(seen.insert(rows[&n].id.clone()), "a cycle");
             let newest = || {
-                let complete =
-                    rows.values().filter(|row| row.parent_n == Some(n) && row.status == Status::Complete.code());
-                complete.max_by_key(|row| row.ordinal).map(|row| row.n)
+                let shown = rows.values().filter(|row| row.parent_n == Some(n) && !row.is_hidden);
+                shown.filter(|row| row.status == Status::Complete.code()).map(|row| row.n).max()
             };
-            match rows[&n].remembered_n.or_else(newest) {
+            let remembered = rows[&n].remembered_n.filter(|child| !rows[child].is_hidden);
+            match remembered.or_else(newest) {
                 Some(child) => n = child,
                 None => break,
             }
@@ -215,10 +223,27 @@ impl Model {
         assert!(seen.contains(self.head().as_bytes().as_slice()), "the way down does not pass HEAD");
     }
 
+    /// Stash and labels are what the log says.
+    fn stash_holds(&self, store: &TestStore) {
+        let held = store.held(self.session);
+        let (stash, labels) = store.read(move |reader| Ok((reader.stash(&held)?, reader.labels(&held)?)));
+        let told: BTreeSet<_> =
+            self.mirror.fragments().iter().map(|(id, (top, cut))| (*id, *top, cut.name.clone())).collect();
+        assert_eq!(stash.iter().map(|one| (one.id, one.top, one.name.clone())).collect::<BTreeSet<_>>(), told);
+        for one in &stash {
+            let lying = self.mirror.nodes().values().filter(|place| place.fragment == Some(one.id)).count();
+            assert_eq!((one.count, one.origin), (i64::try_from(lying).unwrap(), self.mirror.nodes()[&one.top].parent));
+        }
+        let told: Vec<_> =
+            self.mirror.labels().iter().map(|(name, mark)| (name.clone(), mark.node, mark.following)).collect();
+        let kept: Vec<_> = labels.into_iter().map(|label| (label.name, label.node, label.following)).collect();
+        assert_eq!(kept, told);
+    }
+
     /// Every world, every path, every list of siblings, as the store tells them.
     pub fn reads_hold(&self, store: &TestStore) {
         let held = store.held(self.session);
-        let ids = self.order.clone();
+        let ids: Vec<NodeId> = self.order.iter().copied().filter(|id| self.stands(*id)).collect();
         let told = store.read(move |reader| {
             let mut told = Vec::new();
             for id in ids {
@@ -265,7 +290,7 @@ impl Model {
         }
         let alike = |other: &&NodeId| {
             let (place, other) = (&self.mirror.nodes()[*other], &self.facts[*other]);
-            place.parent == parent && other.role == fact.role && other.kind != Kind::Change
+            place.parent == parent && !place.is_hidden && other.role == fact.role && other.kind != Kind::Change
         };
         self.order.iter().filter(alike).copied().collect()
     }

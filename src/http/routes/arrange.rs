@@ -1,0 +1,97 @@
+//! Edits of the arrangement, what they take back, and what they took out.
+
+use actix_web::HttpRequest;
+
+use super::{Program, look, sight};
+use crate::http::answer::{Answer, Reply};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::{Fid, Query, Sid};
+use crate::http::wire::arrange::{Edits, EditsMade, FragmentTree, Stash, TurnBack, TurnedBack};
+use crate::http::wire::ids::Id;
+use crate::http::wire::messages::seen;
+use crate::http::wire::node::Look;
+use crate::http::wire::tree::TreePageQuery;
+use crate::http::wire::{MOST, cursor, limit, read_cursor};
+use crate::store::{Actor, Held, Reader, Undone};
+
+/// Makes a list of edits, all of them or none.
+///
+/// # Errors
+/// One of them does not fit the tree (`details.operation` says which), or HEAD is not where the writer saw it.
+pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> Answer<EditsMade> {
+    let at = app.clock.now();
+    let (edits, expected_leaf) = body.0.read(&app.ids, at)?;
+    let actor = Actor { user: caller.0, at, expected_leaf };
+    let asked = edits.clone();
+    let arranged = app.store.write(move |tx| tx.arrange(&actor, sid.0, &asked)).await?;
+    Ok(Reply::ok(&EditsMade::new(&arranged, &edits))?.at(arranged.op))
+}
+
+/// Takes the caller's newest step back.
+///
+/// # Errors
+/// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the caller saw it.
+pub async fn undo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) -> Answer<TurnedBack> {
+    let actor = turning(&app, caller, body.0)?;
+    turned(app.store.write(move |tx| tx.undo(&actor, sid.0)).await?)
+}
+
+/// Brings back what the caller took back last, unless something new was done since.
+///
+/// # Errors
+/// As [`undo`].
+pub async fn redo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) -> Answer<TurnedBack> {
+    let actor = turning(&app, caller, body.0)?;
+    turned(app.store.write(move |tx| tx.redo(&actor, sid.0)).await?)
+}
+
+fn turning(app: &Program, caller: Caller, asked: TurnBack) -> Result<Actor, ApiError> {
+    let expected_leaf = seen(asked.expected_leaf_id, asked.expected_op)?;
+    Ok(Actor { user: caller.0, at: app.clock.now(), expected_leaf })
+}
+
+fn turned(undone: Undone) -> Answer<TurnedBack> {
+    let op = undone.op;
+    Ok(Reply::ok(&undone.into())?.at(op))
+}
+
+/// What lies in the stash.
+///
+/// # Errors
+/// The session is not there.
+pub async fn stash(app: Program, request: HttpRequest, caller: Caller, sid: Sid) -> Answer<Stash> {
+    let read = |reader: &mut Reader<'_>, held: &Held| {
+        let items = reader.stash(held)?.into_iter().map(Into::into).collect();
+        Ok(Stash { items, op: held.session.op })
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
+}
+
+/// The tree of a fragment, page by page.
+///
+/// # Errors
+/// The session or the fragment is not there.
+pub async fn fragment(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    fid: Fid,
+    query: Query<TreePageQuery>,
+) -> Answer<FragmentTree> {
+    let look = Look { live: None, ..look(&app) };
+    let limit = limit(query.0.limit, MOST)?;
+    let after = query.0.cursor.as_deref().filter(|cursor| !cursor.is_empty()).map(read_cursor).transpose()?;
+    let read = move |reader: &mut Reader<'_>, held: &Held| {
+        let page = reader.fragment_page(held, fid.0, after.unwrap_or(0), limit)?;
+        let placed = page.ok_or_else(|| ApiError::not_found(Fid::WHAT))?;
+        let is_full = i64::try_from(placed.len()).is_ok_and(|read| read == limit);
+        let next = placed.last().filter(|_| is_full).map(|last| cursor(last.n));
+        let items = reader.dress(placed)?.into_iter().map(|dressed| look.node(dressed)).collect();
+        let (session_id, fragment_id) = (Id(held.session.id), Id(fid.0));
+        Ok(FragmentTree { session_id, fragment_id, items, next, op: held.session.op })
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
+}

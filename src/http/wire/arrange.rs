@@ -1,0 +1,325 @@
+//! Edits of the arrangement, the stash, and the labels.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::ids::{Id, NodeRef, SessionRef};
+use super::messages::seen;
+use super::node::ChatMessageNode;
+use crate::clock::{Ids, Time};
+use crate::http::error::ApiError;
+use crate::ids::FragmentId;
+use crate::store::{Arranged, Fragment, Label, Seen, Undone, WorldAt};
+use crate::tree::{Piece, TreeEdit};
+use crate::world::diff;
+
+/// The most edits at once.
+const EDITS: usize = 500;
+/// The most lines about changed worlds.
+const CHANGES: usize = 200;
+
+/// The id of a fragment.
+pub type FragmentRef = Id<FragmentId>;
+
+/// Edits of the arrangement: all of them are made, or none.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Edits {
+    /// 1 to 500 edits, made in this order.
+    pub operations: Vec<EditShape>,
+    /// Where the writer saw HEAD.
+    #[serde(default)]
+    pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the writer saw.
+    #[serde(default)]
+    pub expected_op: Option<i64>,
+}
+
+/// One edit. `prune {nodeId, name?}`, `graft {nodeId | fragmentId, targetId, mode}`, `rename {fragmentId, name}`,
+/// `label {nodeId, name, following?}`, `unlabel {name}`.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct EditShape {
+    /// Which edit.
+    pub op: String,
+    /// The node that it is about.
+    pub node_id: Option<NodeRef>,
+    /// The fragment that it is about.
+    #[schema(value_type = Option<String>)]
+    pub fragment_id: Option<FragmentRef>,
+    /// The node below which something is to hang; a fragment without one goes back to where it was.
+    pub target_id: Option<NodeRef>,
+    /// `move` or `copy`; `move` unless said.
+    pub mode: Option<String>,
+    /// The name of a fragment or a label; null takes that of a fragment away.
+    pub name: Option<String>,
+    /// Whether the label moves with what is appended there.
+    pub following: Option<bool>,
+}
+
+/// What edits came to.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EditsMade {
+    /// The operation; the newest one if nothing had to change.
+    pub op: i64,
+    /// The fragments that the edits made, in their order.
+    #[schema(value_type = Vec<String>)]
+    pub fragment_ids: Vec<FragmentRef>,
+    /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
+    pub world_changes: Vec<WorldChangeAt>,
+    /// Whether there was more to tell.
+    pub is_cut_short: bool,
+}
+
+/// A change of the world at a node.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorldChangeAt {
+    /// The node.
+    pub node_id: NodeRef,
+    /// Where in its variables.
+    pub path: String,
+    /// The value before; null if there was none.
+    pub before: Option<Value>,
+    /// The value after; null if there is none.
+    pub after: Option<Value>,
+}
+
+/// Undo or redo.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TurnBack {
+    /// Where the caller saw HEAD.
+    pub expected_leaf_id: Option<NodeRef>,
+    /// Instead: the newest operation that the caller saw.
+    pub expected_op: Option<i64>,
+}
+
+/// What was taken back or brought back.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnedBack {
+    /// The operation that this is.
+    pub op: i64,
+    /// The operation that began the step.
+    pub step: i64,
+    /// What kind of act that was: `message`, `prune`, ….
+    pub kind: &'static str,
+    /// Where HEAD stands.
+    pub leaf_id: NodeRef,
+    /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
+    pub world_changes: Vec<WorldChangeAt>,
+    /// Whether there was more to tell.
+    pub is_cut_short: bool,
+}
+
+impl From<Undone> for TurnedBack {
+    fn from(undone: Undone) -> Self {
+        let (world_changes, is_cut_short) = world_changes(&undone.worlds);
+        let Undone { op, step, kind, head, .. } = undone;
+        Self { op, step, kind: kind.word(), leaf_id: Id(head), world_changes, is_cut_short }
+    }
+}
+
+/// What lies in the stash.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Stash {
+    /// The fragments, the one taken out last first.
+    pub items: Vec<FragmentShape>,
+    /// The newest operation.
+    pub op: i64,
+}
+
+/// A fragment.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Fragment)]
+#[serde(rename_all = "camelCase")]
+pub struct FragmentShape {
+    /// The fragment.
+    #[schema(value_type = String)]
+    pub id: FragmentRef,
+    /// Its name.
+    pub name: Option<String>,
+    /// Its top.
+    pub node_id: NodeRef,
+    /// Where its top hung.
+    pub origin_id: Option<NodeRef>,
+    /// Whether it can go back there: that node still stands in the tree.
+    pub can_return: bool,
+    /// How many nodes lie in it.
+    pub count: i64,
+    /// The first line of its first text.
+    pub first_line: String,
+    /// When it was taken out.
+    pub created_at: String,
+}
+
+/// The tree of a fragment, or a page of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FragmentTree {
+    /// The session.
+    pub session_id: SessionRef,
+    /// The fragment.
+    #[schema(value_type = String)]
+    pub fragment_id: FragmentRef,
+    /// The nodes, in the order in which they were made; parents come before children.
+    pub items: Vec<ChatMessageNode>,
+    /// Leads to the next nodes.
+    pub next: Option<String>,
+    /// The newest operation.
+    pub op: i64,
+}
+
+/// A name on a node.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Label)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelShape {
+    /// The name, unique in the session.
+    pub name: String,
+    /// The node.
+    pub node_id: NodeRef,
+    /// Whether it moves with what is appended there.
+    pub following: bool,
+    /// Whether its node stands in the tree; otherwise it lies in the stash, or was taken back.
+    pub is_in_tree: bool,
+}
+
+impl Edits {
+    /// The edits for the store, and what the writer saw. `ids` names the fragments that come.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn read(self, ids: &Ids, now: Time) -> Result<(Vec<TreeEdit>, Option<Seen>), ApiError> {
+        if self.operations.is_empty() || self.operations.len() > EDITS {
+            return Err(ApiError::invalid("operations", format!("1 to {EDITS} edits are expected")));
+        }
+        let seen = seen(self.expected_leaf_id, self.expected_op)?;
+        let edits = self.operations.into_iter().enumerate();
+        let read = |(at, edit): (usize, EditShape)| {
+            edit.read(ids, now).map_err(|error| {
+                let field = error.details.get("field").and_then(Value::as_str).unwrap_or_default().to_owned();
+                error.detail("field", format!("operations[{at}].{field}")).detail("operation", at)
+            })
+        };
+        Ok((edits.map(read).collect::<Result<_, _>>()?, seen))
+    }
+}
+
+impl EditShape {
+    fn read(mut self, ids: &Ids, now: Time) -> Result<TreeEdit, ApiError> {
+        let edit = match self.op.as_str() {
+            "prune" => {
+                TreeEdit::Prune { node: self.node()?, fragment: FragmentId::new(ids.next(now)), name: self.name.take() }
+            }
+            "graft" => self.graft()?,
+            "rename" => TreeEdit::Rename { fragment: self.fragment()?, name: self.name.take() },
+            "label" => TreeEdit::Label {
+                node: self.node()?,
+                name: self.named()?,
+                following: self.following.take().unwrap_or(false),
+            },
+            "unlabel" => TreeEdit::Unlabel { name: self.named()? },
+            _ => return Err(ApiError::invalid("op", "prune, graft, rename, label or unlabel is expected")),
+        };
+        match self.left() {
+            None => Ok(edit),
+            Some(field) => Err(ApiError::invalid(field, format!("\"{}\" does not take this field", self.op))),
+        }
+    }
+
+    fn graft(&mut self) -> Result<TreeEdit, ApiError> {
+        let piece = match (self.node_id.take(), self.fragment_id.take()) {
+            (Some(node), None) => Piece::Node(node.0),
+            (None, Some(fragment)) => Piece::Fragment(fragment.0),
+            _ => return Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
+        };
+        let target = self.target_id.take().map(|id| id.0);
+        match self.mode.take().as_deref() {
+            None | Some("move") => Ok(TreeEdit::Graft { piece, target }),
+            _ => Err(ApiError::invalid("mode", "\"move\" is expected")),
+        }
+    }
+
+    fn node(&mut self) -> Result<crate::ids::NodeId, ApiError> {
+        let node = self.node_id.take().map(|id| id.0);
+        node.ok_or_else(|| ApiError::invalid("nodeId", "the id of a message is expected"))
+    }
+
+    fn fragment(&mut self) -> Result<FragmentId, ApiError> {
+        let fragment = self.fragment_id.take().map(|id| id.0);
+        fragment.ok_or_else(|| ApiError::invalid("fragmentId", "the id of a fragment is expected"))
+    }
+
+    fn named(&mut self) -> Result<String, ApiError> {
+        self.name.take().ok_or_else(|| ApiError::invalid("name", "a name is expected"))
+    }
+
+    /// A field that was given and that this edit has no use for.
+    fn left(&self) -> Option<&'static str> {
+        let fields = [
+            ("nodeId", self.node_id.is_some()),
+            ("fragmentId", self.fragment_id.is_some()),
+            ("targetId", self.target_id.is_some()),
+            ("mode", self.mode.is_some()),
+            ("name", self.name.is_some()),
+            ("following", self.following.is_some()),
+        ];
+        fields.into_iter().find(|(_, is_given)| *is_given).map(|(field, _)| field)
+    }
+}
+
+/// How worlds changed, line by line; whether that was more than fits.
+pub fn world_changes(worlds: &[WorldAt]) -> (Vec<WorldChangeAt>, bool) {
+    let mut lines = Vec::new();
+    for at in worlds {
+        lines.extend(diff(&at.before, &at.after).into_iter().map(|change| WorldChangeAt {
+            node_id: Id(at.node),
+            path: change.path.to_string(),
+            before: change.before,
+            after: change.after,
+        }));
+        if lines.len() > CHANGES {
+            lines.truncate(CHANGES);
+            return (lines, true);
+        }
+    }
+    (lines, false)
+}
+
+impl EditsMade {
+    /// What a list of edits came to.
+    pub fn new(arranged: &Arranged, edits: &[TreeEdit]) -> Self {
+        let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
+        let fragments = edits.iter().filter_map(|edit| match edit {
+            TreeEdit::Prune { fragment, .. } => Some(Id(*fragment)),
+            _ => None,
+        });
+        Self { op: arranged.op, fragment_ids: fragments.collect(), world_changes, is_cut_short }
+    }
+}
+
+impl From<Fragment> for FragmentShape {
+    fn from(fragment: Fragment) -> Self {
+        let first_line = fragment.beginning.lines().map(str::trim).find(|line| !line.is_empty());
+        Self {
+            id: Id(fragment.id),
+            name: fragment.name,
+            node_id: Id(fragment.top),
+            origin_id: fragment.origin.map(Id),
+            can_return: fragment.is_origin_there,
+            count: fragment.count,
+            first_line: first_line.unwrap_or_default().to_owned(),
+            created_at: fragment.since.to_string(),
+        }
+    }
+}
+
+impl From<Label> for LabelShape {
+    fn from(label: Label) -> Self {
+        Self { name: label.name, node_id: Id(label.node), following: label.following, is_in_tree: label.is_in_tree }
+    }
+}

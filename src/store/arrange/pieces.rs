@@ -1,0 +1,171 @@
+//! Parts of a tree that leave it and are hung elsewhere.
+
+use crate::clock::Time;
+use crate::ids::{FragmentId, NodeId};
+use crate::oplog::{Cut, Effect};
+use crate::tree::arrange::{self, Piece};
+use crate::tree::edit::{self, Refusal};
+use crate::tree::{Kind, Status};
+
+use super::super::climb::{self, Rung};
+use super::super::error::WriteError;
+use super::super::held::Held;
+use super::super::rows::NodeRow;
+use super::super::tx::{Tx, row_id};
+use super::stash::FragmentRow;
+
+impl Tx<'_> {
+    /// A node in the tree that a body names.
+    pub(super) fn standing(&mut self, held: &Held, id: NodeId, field: &'static str) -> Result<NodeRow, WriteError> {
+        let row = self.any_row(held, id)?;
+        match row {
+            Some(row) if !row.is_hidden => Ok(row),
+            Some(row) if row.fragment_n.is_some() => {
+                Err(Refusal::Conflict("that message lies in the stash: bring its fragment back first".into()).into())
+            }
+            _ => Err(Refusal::Missing { what: "the message", field }.into()),
+        }
+    }
+
+    /// A part of the tree that may leave its place: not the root, and nothing in it is still being written.
+    pub(in super::super) fn movable(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+        let row = self.standing(held, id, "nodeId")?;
+        if row.kind == Kind::Root.code() {
+            return Err(Refusal::Conflict("the root holds the tree and stays where it is".into()).into());
+        }
+        if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
+            return Err(Refusal::Generating.into());
+        }
+        Ok(row)
+    }
+
+    /// A node below which a piece may hang.
+    pub(super) fn target(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+        let row = self.standing(held, id, "targetId")?;
+        if row.status == Status::Generating.code() {
+            return Err(Refusal::Generating.into());
+        }
+        Ok(row)
+    }
+
+    /// A node leaves the tree with all below it; a HEAD in there goes to the parent of the cut (`docs/domain.md` 2.10).
+    pub(super) fn prune(
+        &mut self,
+        held: &Held,
+        id: NodeId,
+        fragment: FragmentId,
+        name: Option<&str>,
+        since: Time,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let row = self.movable(held, id)?;
+        let name = name.map(|name| arrange::name("name", name)).transpose()?;
+        let mut effects = vec![Effect::Detached { node: id, cut: Cut { fragment, name, since } }];
+        if let Some(parent_n) = row.parent_n
+            && self.is_on_trunk(held, &row)?
+        {
+            let parent = self.row_n(parent_n)?;
+            effects.extend(edit::move_head(Some(held.session.head), row_id(&parent)?, &[]));
+        }
+        Ok(effects)
+    }
+
+    /// Whether HEAD stands at a node or below it.
+    pub(super) fn is_on_trunk(&mut self, held: &Held, row: &NodeRow) -> Result<bool, WriteError> {
+        let head_n = held.head_n;
+        Ok(self.run(|conn| climb::ancestor_at(conn, head_n, row.depth))? == Some(row.n))
+    }
+
+    /// A piece hangs below another node from now on; a fragment without a target goes back to where it was.
+    pub(super) fn graft(
+        &mut self,
+        held: &Held,
+        piece: Piece,
+        target: Option<NodeId>,
+    ) -> Result<Vec<Effect>, WriteError> {
+        match piece {
+            Piece::Node(id) => {
+                let row = self.movable(held, id)?;
+                let target = target.ok_or(Refusal::Invalid {
+                    field: "targetId",
+                    message: "the node below which it is to hang is expected".into(),
+                })?;
+                let to = self.target(held, target)?;
+                if self.run(|conn| climb::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
+                    return Err(Refusal::Cycle.into());
+                }
+                self.rehang(held, &row, &to)
+            }
+            Piece::Fragment(id) => {
+                let fragment = self.fragment(held, id, "fragmentId")?;
+                let row = self.row_n(fragment.top_n)?;
+                let to = match target {
+                    Some(target) => self.target(held, target)?,
+                    None => self.origin(&row)?,
+                };
+                let mut effects = self.rehang(held, &row, &to)?;
+                effects.push(Effect::Attached { node: row_id(&row)?, cut: fragment.cut(id) });
+                Ok(effects)
+            }
+        }
+    }
+
+    /// Where a fragment was, if that still stands in the tree.
+    fn origin(&mut self, row: &NodeRow) -> Result<NodeRow, WriteError> {
+        let parent = row.parent_n.map(|n| self.row_n(n)).transpose()?.filter(|parent| !parent.is_hidden);
+        let gone = "where it was is not in the tree any more: choose a message to hang it below";
+        Ok(parent.ok_or_else(|| Refusal::Conflict(gone.into()))?)
+    }
+
+    /// What it means that a node hangs below another parent; nothing if it does already. A parent remembers no child that
+    /// hangs elsewhere, and the line that people read goes through what moved if HEAD is in it.
+    pub(in super::super) fn rehang(
+        &mut self,
+        held: &Held,
+        row: &NodeRow,
+        to: &NodeRow,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let Some(old_n) = row.parent_n.filter(|n| *n != to.n) else { return Ok(Vec::new()) };
+        let (node, old) = (row_id(row)?, self.row_n(old_n)?);
+        let mut effects = vec![Effect::Moved { node, from: row_id(&old)?, to: row_id(to)? }];
+        if old.remembered_n == Some(row.n) {
+            effects.push(Effect::Remembered { node: row_id(&old)?, from: Some(node), to: None });
+        }
+        if self.is_on_trunk(held, row)? {
+            effects.extend(self.trunk_through(held, row, to)?);
+        }
+        Ok(effects)
+    }
+
+    /// Each fork on the new way down to what moved remembers that.
+    fn trunk_through(&mut self, held: &Held, row: &NodeRow, to: &NodeRow) -> Result<Vec<Effect>, WriteError> {
+        let Some(old_n) = row.parent_n else { return Ok(Vec::new()) };
+        let old = Rung::of(&self.row_n(old_n)?);
+        let up = self.run(|conn| climb::up_to_meeting(conn, old, Rung::of(to)))?;
+        let mut way: Vec<(Rung, i64)> = vec![(Rung::of(to), row.n)];
+        way.extend(up.iter().zip(up.iter().skip(1)).map(|(child, parent)| (*parent, child.n)));
+        let mut edges = Vec::with_capacity(way.len());
+        for (mut parent, child_n) in
+            way.into_iter().rev().filter(|(parent, child_n)| parent.remembered_n != Some(*child_n))
+        {
+            // Where it hung it is remembered no more: that was said already.
+            if parent.n == old.n && parent.remembered_n == Some(row.n) {
+                parent.remembered_n = None;
+            }
+            edges.push(self.edge(&parent, child_n)?);
+        }
+        Ok(edit::move_head(Some(held.session.head), held.session.head, &edges))
+    }
+
+    /// A fragment gets another name.
+    pub(super) fn rename(
+        &mut self,
+        held: &Held,
+        id: FragmentId,
+        name: Option<&str>,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let FragmentRow { name: from, .. } = self.fragment(held, id, "fragmentId")?;
+        let to = name.map(|name| arrange::name("name", name)).transpose()?;
+        let renamed = Effect::Renamed { fragment: id, from: from.clone(), to: to.clone() };
+        Ok(if from == to { Vec::new() } else { vec![renamed] })
+    }
+}

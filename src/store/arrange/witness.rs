@@ -1,0 +1,90 @@
+//! How the world changed where people look: at HEAD, at labels, and at the tops of what moved.
+
+use std::sync::Arc;
+
+use crate::ids::NodeId;
+use crate::oplog::Effect;
+use crate::world::World;
+
+use super::super::error::StoreError;
+use super::super::held::Held;
+use super::super::tx::{Tx, row_id};
+use super::super::worlds::{self, View};
+
+/// So many labels are looked at.
+const LABELS: usize = 100;
+
+/// The world at a node before and after an edit.
+#[derive(Debug, Clone)]
+pub struct WorldAt {
+    /// The node.
+    pub node: NodeId,
+    /// Before; where HEAD moved, that of where it stood.
+    pub before: Arc<World>,
+    /// After.
+    pub after: Arc<World>,
+}
+
+/// The worlds before an edit.
+pub struct Witness {
+    seen: Vec<(i64, Arc<World>)>,
+    head: Option<(i64, Arc<World>)>,
+}
+
+impl Tx<'_> {
+    /// Looks at HEAD and at the labels, if an edit can change their worlds.
+    pub(in super::super) fn witness(&mut self, held: &Held, looks: bool) -> Result<Witness, StoreError> {
+        let mut witness = Witness { seen: Vec::new(), head: None };
+        if looks {
+            witness.head = Some((held.head_n, self.world_now(held, held.head_n)?));
+            for label in self.named_in(held)?.into_iter().take(LABELS) {
+                self.see(held, &mut witness, label.node_n)?;
+            }
+        }
+        Ok(witness)
+    }
+
+    /// Looks at the tops of what is about to move.
+    pub(in super::super) fn see_moved(
+        &mut self,
+        held: &Held,
+        witness: &mut Witness,
+        plan: &[Effect],
+    ) -> Result<(), StoreError> {
+        for effect in plan {
+            if let Effect::Moved { node, .. } | Effect::Attached { node, .. } = effect {
+                let n = self.n_of(held, *node)?;
+                self.see(held, witness, n)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn see(&mut self, held: &Held, witness: &mut Witness, n: i64) -> Result<(), StoreError> {
+        if !witness.seen.iter().any(|(seen, _)| *seen == n) {
+            witness.seen.push((n, self.world_now(held, n)?));
+        }
+        Ok(())
+    }
+
+    /// What differs now; nodes that have left the tree are not told of.
+    pub(in super::super) fn changed(&mut self, held: &Held, witness: Witness) -> Result<Vec<WorldAt>, StoreError> {
+        let head_n = held.head_n;
+        let head = witness.head.map(|(_, before)| (head_n, before));
+        let others = witness.seen.into_iter().filter(|(n, _)| *n != head_n);
+        let mut changed = Vec::new();
+        for (n, before) in head.into_iter().chain(others) {
+            let Some(row) = self.row_if_there(n)?.filter(|row| !row.is_hidden) else { continue };
+            let after = self.world_now(held, n)?;
+            if before != after {
+                changed.push(WorldAt { node: row_id(&row)?, before, after });
+            }
+        }
+        Ok(changed)
+    }
+
+    fn world_now(&mut self, held: &Held, n: i64) -> Result<Arc<World>, StoreError> {
+        let (caches, edits) = (Arc::clone(&self.context.caches), held.session.edits);
+        self.run_knowing(|conn, memory| worlds::at(conn, &caches, &mut View::Transaction(memory), n, edits))
+    }
+}

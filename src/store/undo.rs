@@ -1,0 +1,360 @@
+//! Undo and redo (`docs/domain.md` 2.15). Steps are the requests of one actor in one session, newest first; what ended a
+//! reply belongs to the step that asked for it; checkouts are no steps. Both append an operation and remove nothing from
+//! the log: taking back means carrying out the inverse of what stands, each effect only where it still fits.
+//!
+//! To make another effect undoable: its inverse in `oplog.rs`, and what must still hold in [`Tx::fits`].
+
+use std::collections::{HashMap, HashSet};
+
+use diesel::prelude::*;
+
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::oplog::{Act, Effect, Mark, Operation};
+use crate::tree::edit::{self, Refusal};
+use crate::tree::{Kind, Status};
+
+use super::acts::{Actor, expect_leaf};
+use super::arrange::WorldAt;
+use super::climb;
+use super::error::{StoreError, WriteError};
+use super::held::Held;
+use super::overlay::setting;
+use super::prepared::prepared;
+use super::rows::{NodeRow, OperationRow};
+use super::tables::operations;
+use super::tx::{Entry, Tx, any_shown, row_id};
+
+/// So many entries of the log are looked at at once.
+const STRETCH: i64 = 64;
+
+/// What was taken back or brought back.
+#[derive(Debug, Clone)]
+pub struct Undone {
+    /// The operation that this is.
+    pub op: i64,
+    /// The operation that began the step.
+    pub step: i64,
+    /// What kind of act that was.
+    pub kind: Act,
+    /// Where HEAD stands.
+    pub head: NodeId,
+    /// How the world changed at HEAD, at labels and at the tops of what moved.
+    pub worlds: Vec<WorldAt>,
+}
+
+/// An entry of the log without its effects.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    op: i64,
+    step: i64,
+    act: Act,
+    is_own: bool,
+}
+
+/// One step as the log tells it.
+struct Step {
+    first: Act,
+    /// What it did at first, its replies' ends included.
+    done: Vec<Effect>,
+    /// What stands now: that, or what the last undo or redo of it did.
+    stands: Vec<Effect>,
+    number: i64,
+}
+
+impl Tx<'_> {
+    /// Takes the actor's newest step back.
+    ///
+    /// # Errors
+    /// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the actor
+    /// saw it.
+    pub fn undo(&mut self, actor: &Actor, session: SessionId) -> Result<Undone, WriteError> {
+        self.whole(|tx| tx.turn_back(actor, session, Act::Undo))
+    }
+
+    /// Brings back what the actor took back last, unless something new was done since.
+    ///
+    /// # Errors
+    /// As [`Tx::undo`].
+    pub fn redo(&mut self, actor: &Actor, session: SessionId) -> Result<Undone, WriteError> {
+        self.whole(|tx| tx.turn_back(actor, session, Act::Redo))
+    }
+
+    fn turn_back(&mut self, actor: &Actor, session: SessionId, act: Act) -> Result<Undone, WriteError> {
+        let mut held = self.session(actor.user, session)?;
+        expect_leaf(&held, actor.expected_leaf)?;
+        let number = match act {
+            Act::Redo => self.undone_last(&held, actor.user)?,
+            _ => self.newest_step(&held, actor.user)?,
+        };
+        let number = number.ok_or(Refusal::NothingTo(act.word()))?;
+        let step = self.step(&held, number)?;
+        self.nobody_later(&held, actor.user, &step)?;
+        let mut witness = self.witness(&held, true)?;
+        let mut effects = Vec::new();
+        for effect in step.stands.iter().rev().filter_map(plain_inverse) {
+            self.fits(&held, &step, &effect)?;
+            let plan = self.with_memory(&held, effect)?;
+            self.see_moved(&held, &mut witness, &plan)?;
+            self.carry_out_all(&mut held, &plan)?;
+            effects.extend(plan);
+        }
+        let plan = self.head_after(&held, &step, act)?;
+        self.carry_out_all(&mut held, &plan)?;
+        effects.extend(plan);
+        let entry = Entry { act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
+        let op = self.enter(&mut held, entry)?;
+        let worlds = self.changed(&held, witness)?;
+        Ok(Undone { op, step: number, kind: step.first, head: held.session.head, worlds })
+    }
+
+    /// The newest step of an actor that stands. Nothing that was destroyed comes back, so nothing before that is taken back.
+    fn newest_step(&mut self, held: &Held, user: UserId) -> Result<Option<i64>, StoreError> {
+        let mut is_undone: HashMap<i64, bool> = HashMap::new();
+        self.backwards(held, user, |line| match line.act {
+            Act::Purge | Act::Begin => Some(None),
+            _ if !line.is_own => None,
+            Act::Undo => {
+                is_undone.entry(line.step).or_insert(true);
+                None
+            }
+            Act::Redo => {
+                is_undone.entry(line.step).or_insert(false);
+                None
+            }
+            Act::Checkout | Act::Reply => None,
+            _ if is_undone.get(&line.op) == Some(&true) => None,
+            _ => Some(Some(line.op)),
+        })
+    }
+
+    /// The step that an actor took back last, if nothing new was done since.
+    fn undone_last(&mut self, held: &Held, user: UserId) -> Result<Option<i64>, StoreError> {
+        let mut redone: HashSet<i64> = HashSet::new();
+        self.backwards(held, user, |line| match line.act {
+            Act::Purge | Act::Begin => Some(None),
+            _ if !line.is_own => None,
+            Act::Redo => {
+                redone.insert(line.step);
+                None
+            }
+            Act::Undo if redone.remove(&line.step) => None,
+            Act::Undo => Some(Some(line.step)),
+            Act::Checkout | Act::Reply => None,
+            _ => Some(None),
+        })
+    }
+
+    /// Reads the log backwards until `look` has an answer.
+    fn backwards(
+        &mut self,
+        held: &Held,
+        user: UserId,
+        mut look: impl FnMut(Line) -> Option<Option<i64>>,
+    ) -> Result<Option<i64>, StoreError> {
+        let (session_n, mut before) = (held.n, held.session.op + 1);
+        while before > 1 {
+            let after = before - STRETCH;
+            let rows: Vec<(i64, i64, String, Option<Vec<u8>>, i64)> = self.run(|conn| {
+                let part = operations::table
+                    .filter(operations::session_n.eq(session_n))
+                    .filter(operations::op.lt(before))
+                    .filter(operations::op.ge(after))
+                    .order(operations::op.desc());
+                let columns = (operations::op, operations::step, operations::act, operations::actor, operations::n);
+                Ok(prepared(part.select(columns)).load(conn)?)
+            })?;
+            for (op, step, act, actor, row) in rows {
+                let bad = StoreError::Inconsistent { table: "operations", column: "act", row };
+                let is_own = actor.as_deref() == Some(user.as_bytes().as_slice());
+                let act = Act::from_word(&act);
+                let act = self.run(|_| act.ok_or(bad))?;
+                if let Some(answer) = look(Line { op, step, act, is_own }) {
+                    return Ok(answer);
+                }
+            }
+            before = after;
+        }
+        Ok(None)
+    }
+
+    /// A step with everything that the log has of it.
+    fn step(&mut self, held: &Held, number: i64) -> Result<Step, StoreError> {
+        let of_step = self.entries(held, number, |entry| entry.step == number)?;
+        let first = of_step.first().map_or(Act::Message, |entry| entry.kind);
+        let turned = |entry: &&Operation| matches!(entry.kind, Act::Undo | Act::Redo);
+        let done: Vec<Effect> =
+            of_step.iter().filter(|entry| !turned(entry)).flat_map(|entry| entry.effects.clone()).collect();
+        let stands = of_step.iter().rev().find(turned).map_or_else(|| done.clone(), |entry| entry.effects.clone());
+        Ok(Step { first, done, stands, number })
+    }
+
+    /// The entries of the log from a number on that are wanted.
+    fn entries(
+        &mut self,
+        held: &Held,
+        from: i64,
+        wanted: impl Fn(&OperationRow) -> bool,
+    ) -> Result<Vec<Operation>, StoreError> {
+        let session_n = held.n;
+        let rows: Vec<OperationRow> = self.run(|conn| {
+            let part = operations::table.filter(operations::session_n.eq(session_n)).filter(operations::op.ge(from));
+            Ok(prepared(part.order(operations::op).select(OperationRow::as_select())).load(conn)?)
+        })?;
+        let read = rows.into_iter().filter(wanted).map(OperationRow::into_operation);
+        let read: Result<Vec<_>, _> = read.collect();
+        self.run(|_| read)
+    }
+
+    /// Nobody else has touched later what a step touched.
+    fn nobody_later(&mut self, held: &Held, user: UserId, step: &Step) -> Result<(), WriteError> {
+        let own = user.as_bytes().as_slice();
+        let is_other = |entry: &OperationRow| entry.actor.as_deref().is_some_and(|actor| actor != own);
+        let touched: HashSet<NodeId> = step.stands.iter().filter_map(written).collect();
+        for other in self.entries(held, step.number + 1, is_other)? {
+            if other.kind != Act::Checkout && other.effects.iter().any(|effect| names_any(effect, &touched)) {
+                let what = "somebody else's change stands on it".to_owned();
+                return Err(Refusal::Overtaken { op: other.op, kind: other.kind.word(), what }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an effect can be carried out as things stand.
+    fn fits(&mut self, held: &Held, step: &Step, effect: &Effect) -> Result<(), WriteError> {
+        let holds = match effect {
+            Effect::Shown { node, to } => self.may_show(held, *node, *to)?,
+            Effect::Moved { node, from, to } => self.may_move(held, *node, *from, *to)?,
+            Effect::Detached { node, .. } => self.movable(held, *node).map(|_| true)?,
+            Effect::Attached { node, cut } => {
+                let row = self.named(held, *node)?;
+                self.fragment(held, cut.fragment, "fragmentId").is_ok() && self.hangs_in_tree(&row)?
+            }
+            Effect::Renamed { fragment, from, .. } => {
+                self.fragment(held, *fragment, "fragmentId").is_ok_and(|row| row.name == *from)
+            }
+            Effect::Labelled { name, from, .. } => self.mark(held, name)? == *from,
+            Effect::Rated { node, from, .. } => self.named(held, *node)?.rating == from.map(i16::from),
+            Effect::Setting { name, from, .. } => setting(&held.session, name) == *from,
+            _ => true,
+        };
+        if holds { Ok(()) } else { Err(self.overtaken(held, step, effect)?.into()) }
+    }
+
+    /// A node comes back where its parent stands, and goes where nothing else stands on it.
+    fn may_show(&mut self, held: &Held, node: NodeId, to: bool) -> Result<bool, WriteError> {
+        let row = self.named(held, node)?;
+        if to {
+            return Ok(row.is_hidden && row.fragment_n.is_none() && self.hangs_in_tree(&row)?);
+        }
+        if row.status == Status::Generating.code() {
+            return Err(Refusal::Generating.into());
+        }
+        Ok(!row.is_hidden && !self.run(|conn| Ok(any_shown(conn, row.n, 0)?))?)
+    }
+
+    fn may_move(&mut self, held: &Held, node: NodeId, from: NodeId, to: NodeId) -> Result<bool, WriteError> {
+        let (row, from_n, to) = (self.named(held, node)?, self.n_of(held, from)?, self.named(held, to)?);
+        if row.parent_n != Some(from_n) || self.run(|conn| climb::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
+            return Ok(false);
+        }
+        // What lies in the stash may have been below anything.
+        Ok(row.is_hidden || !to.is_hidden)
+    }
+
+    fn hangs_in_tree(&mut self, row: &NodeRow) -> Result<bool, StoreError> {
+        match row.parent_n {
+            Some(parent) => Ok(!self.row_n(parent)?.is_hidden),
+            None => Ok(row.kind == Kind::Root.code()),
+        }
+    }
+
+    fn mark(&mut self, held: &Held, name: &str) -> Result<Option<Mark>, StoreError> {
+        let known = self.named_in(held)?.into_iter().find(|label| label.name == name);
+        match known {
+            Some(label) => Ok(Some(Mark { node: row_id(&self.row_n(label.node_n)?)?, following: label.following })),
+            None => Ok(None),
+        }
+    }
+
+    /// Names what came later and touched the same.
+    fn overtaken(&mut self, held: &Held, step: &Step, effect: &Effect) -> Result<Refusal, StoreError> {
+        let named: HashSet<NodeId> = written(effect).into_iter().collect();
+        let number = step.number;
+        let later = self.entries(held, number + 1, |entry| entry.step != number)?;
+        let touches = |entry: &&Operation| entry.effects.iter().any(|effect| names_any(effect, &named));
+        let (op, kind) = match later.iter().rev().find(touches) {
+            Some(entry) => (entry.op, entry.kind.word()),
+            None => (held.session.op, "later"),
+        };
+        Ok(Refusal::Overtaken { op, kind, what: "what it stood on is not as it was".to_owned() })
+    }
+
+    /// The effect, and what forks remember by it.
+    fn with_memory(&mut self, held: &Held, effect: Effect) -> Result<Vec<Effect>, WriteError> {
+        match &effect {
+            Effect::Moved { node, to, .. } => {
+                let (row, to) = (self.named(held, *node)?, self.named(held, *to)?);
+                self.rehang(held, &row, &to)
+            }
+            _ => Ok(vec![effect]),
+        }
+    }
+
+    /// Where HEAD goes: to where the step found it, or left it. Where that is not in the tree any more it stays, or leaves
+    /// what went.
+    fn head_after(&mut self, held: &Held, step: &Step, act: Act) -> Result<Vec<Effect>, StoreError> {
+        let mut moves = step.done.iter().filter_map(|effect| match effect {
+            Effect::Head { from: Some(from), to } => Some((*from, *to)),
+            _ => None,
+        });
+        let wanted = match act {
+            Act::Redo => moves.next_back().map(|(_, to)| to),
+            _ => moves.next().map(|(from, _)| from),
+        };
+        let wanted = wanted.map(|node| self.named(held, node)).transpose()?.filter(|row| !row.is_hidden);
+        let mut to = match wanted {
+            Some(row) => row,
+            None => self.row_n(held.head_n)?,
+        };
+        while let Some(parent_n) = to.parent_n.filter(|_| to.is_hidden) {
+            to = self.row_n(parent_n)?;
+        }
+        let way = self.way(held, &to)?;
+        Ok(edit::move_head(Some(held.session.head), row_id(&to)?, &way))
+    }
+}
+
+/// What takes an effect back, but for HEAD and what forks remember, which go their own way.
+fn plain_inverse(effect: &Effect) -> Option<Effect> {
+    match effect {
+        Effect::Head { .. } | Effect::Remembered { .. } => None,
+        other => other.inverse(),
+    }
+}
+
+/// The node that an effect is about.
+fn written(effect: &Effect) -> Option<NodeId> {
+    match effect {
+        Effect::Added { node, .. }
+        | Effect::Completed { node }
+        | Effect::Shown { node, .. }
+        | Effect::Moved { node, .. }
+        | Effect::Detached { node, .. }
+        | Effect::Attached { node, .. }
+        | Effect::Enabled { node, .. }
+        | Effect::Muted { node, .. }
+        | Effect::Rated { node, .. } => Some(*node),
+        Effect::Labelled { from, to, .. } => to.or(*from).map(|mark| mark.node),
+        Effect::Head { .. } | Effect::Remembered { .. } | Effect::Renamed { .. } | Effect::Setting { .. } => None,
+    }
+}
+
+/// Whether an effect is about one of some nodes, or hangs something below one.
+fn names_any(effect: &Effect, nodes: &HashSet<NodeId>) -> bool {
+    let below = match effect {
+        Effect::Added { parent, .. } => *parent,
+        Effect::Moved { to, .. } => Some(*to),
+        _ => None,
+    };
+    [written(effect), below].into_iter().flatten().any(|node| nodes.contains(&node))
+}

@@ -1,0 +1,176 @@
+//! Edits of the arrangement as a client makes them: prune, graft, names, and what takes them back.
+
+use super::play::{Play, Said, ids, walk};
+use super::*;
+
+/// A combat story of three turns, each with its loss: 40 - 7 = 33, - 5 = 28, - 3 = 25.
+async fn bitten() -> (Play, Vec<Said>) {
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+    let mut said = Vec::new();
+    for (text, hp) in [("One.", 7), ("Two.", 5), ("Three.", 3)] {
+        play.app.mock().script(Reply::ok([format!("It bites. [HP -{hp}]").as_str()]));
+        said.push(play.say(text).await);
+    }
+    (play, said)
+}
+
+impl Play {
+    async fn edit(&self, operations: Value) -> Value {
+        self.app.put(&self.chat("tree/edit"), &json!({"operations": operations})).await
+    }
+
+    async fn hp(&self, node: &str) -> Value {
+        self.get(&format!("node/{node}/world")).await["world"]["vars"]["combat"]["hp"].clone()
+    }
+
+    /// The tree without what every operation changes.
+    async fn face(&self) -> Value {
+        let mut tree = self.get("tree").await;
+        for field in ["op", "updatedAt"] {
+            tree.as_object_mut().unwrap().shift_remove(field);
+        }
+        tree
+    }
+}
+
+/// S4-17, S4-18, S4-58: what is pruned leaves the line and lies in the stash, whole and readable, over a restart; HEAD goes
+/// to the parent of the cut; put back it stands where it was; both can be taken back.
+#[tokio::test]
+async fn a_pruned_part_is_kept_and_comes_back() {
+    let (play, said) = bitten().await;
+    let before = play.face().await;
+    let made = play.edit(json!([{"op": "prune", "nodeId": said[1].user, "name": " the fight "}])).await;
+    assert_eq!(play.head().await, said[0].reply);
+    let world = json!([{"nodeId": said[0].reply, "path": "/combat/hp", "before": 25, "after": 33}]);
+    assert_eq!(made["worldChanges"], world, "HEAD stands elsewhere, and so does the world there");
+    let play = play.restart().await;
+    let stash = play.get("stash").await["items"].clone();
+    let lies = &stash[0];
+    assert_eq!((&lies["name"], &lies["count"], &lies["firstLine"]), (&json!("the fight"), &json!(4), &json!("Two.")));
+    assert_eq!((&lies["originId"], &lies["canReturn"]), (&json!(said[0].reply), &json!(true)));
+    assert_eq!(play.get("tree").await["stash"], stash);
+    let fragment = made["fragmentIds"][0].as_str().unwrap();
+    let inside = play.get(&format!("stash/{fragment}/tree")).await;
+    assert_eq!(ids(&inside["items"])[..2], [said[1].user.clone(), said[1].reply.clone()]);
+    assert_eq!(
+        play.refused("PUT", "active_leaf", json!({"nodeId": said[1].reply}), "not_found").await["details"],
+        json!({})
+    );
+
+    play.edit(json!([{"op": "rename", "fragmentId": fragment, "name": "later"}])).await;
+    assert_eq!(play.get("stash").await["items"][0]["name"], "later");
+    let back = play.edit(json!([{"op": "graft", "fragmentId": fragment}])).await;
+    assert_eq!(back["fragmentIds"], json!([]));
+    assert_eq!((play.get("stash").await["items"].clone(), play.hp(&said[2].reply).await), (json!([]), json!(25)));
+    for kind in ["graft", "rename", "prune"] {
+        assert_eq!(play.post("undo", json!({})).await["kind"], kind);
+    }
+    assert_eq!(play.face().await, before);
+    assert_eq!(play.post("redo", json!({})).await["kind"], "prune");
+    assert_eq!(play.get("stash").await["items"], stash);
+}
+
+/// S4-19, S3-06: what hangs elsewhere is folded on another base, and the answer says what that changed; nothing hangs below
+/// itself; a piece from the stash goes below any message.
+#[tokio::test]
+async fn a_graft_folds_again() {
+    let (play, said) = bitten().await;
+    let moved = json!([{"op": "graft", "nodeId": said[2].user, "targetId": said[0].reply, "mode": "move"}]);
+    let made = play.edit(moved).await;
+    assert_eq!(
+        made["worldChanges"][0],
+        json!({"nodeId": said[2].reply, "path": "/combat/hp", "before": 25, "after": 30})
+    );
+    assert_eq!((play.head().await, play.hp(&said[2].reply).await), (said[2].reply.clone(), json!(30)));
+    let nodes = play.nodes().await;
+    assert_eq!(
+        walk(&nodes, &said[2].reply)[1..],
+        [&said[0].user, &said[0].reply, &said[2].user, &said[2].reply].map(Clone::clone)
+    );
+    assert_eq!(play.line(&said[2].reply).await, walk(&nodes, &said[2].reply));
+    let below_itself = json!({"operations": [{"op": "graft", "nodeId": said[0].user, "targetId": said[2].reply}]});
+    play.refused("PUT", "tree/edit", below_itself, "cycle").await;
+    assert_eq!(play.post("undo", json!({})).await["worldChanges"][0]["after"], 25);
+    assert_eq!(play.line(&said[2].reply).await.len(), 7);
+}
+
+/// S4-41, domain 2.18: a list is made whole or not at all, and the refusal says which edit it was.
+#[tokio::test]
+async fn a_list_of_edits_is_made_whole_or_not_at_all() {
+    let (play, said) = bitten().await;
+    let before = play.get("tree").await;
+    let list = |third: Value| {
+        let (first, second) = (
+            json!({"op": "prune", "nodeId": said[1].user}),
+            json!({"op": "label", "nodeId": said[0].user, "name": "x"}),
+        );
+        json!({"operations": [first, second, third]})
+    };
+    let check = async |third: Value, code: &str, field: Option<&str>| {
+        let error = play.refused("PUT", "tree/edit", list(third.clone()), code).await;
+        assert_eq!((&error["details"]["operation"], error["details"]["field"].as_str()), (&json!(2), field), "{error}");
+        assert_eq!(play.get("tree").await, before, "{third}");
+    };
+    let root = before["rootNodeId"].clone();
+    check(json!({"op": "prune", "nodeId": root}), "conflict", None).await;
+    check(json!({"op": "prune", "nodeId": said[2].user}), "conflict", None).await;
+    check(json!({"op": "label", "nodeId": said[0].reply, "name": "x"}), "conflict", None).await;
+    check(json!({"op": "graft", "nodeId": said[0].user, "targetId": said[0].reply}), "cycle", None).await;
+    check(json!({"op": "prune", "nodeId": uuid::Uuid::from_u128(5)}), "not_found", Some("nodeId")).await;
+    check(json!({"op": "rename", "fragmentId": uuid::Uuid::from_u128(5)}), "not_found", Some("fragmentId")).await;
+    check(json!({"op": "unlabel", "name": "y"}), "not_found", Some("name")).await;
+    check(json!({"op": "label", "nodeId": said[0].user, "name": " "}), "invalid", Some("name")).await;
+    check(json!({"op": "shrink"}), "invalid", Some("operations[2].op")).await;
+    check(json!({"op": "prune", "nodeId": said[0].user, "targetId": root}), "invalid", Some("operations[2].targetId"))
+        .await;
+    let stale = json!({"operations": [{"op": "prune", "nodeId": said[1].user}], "expectedLeafId": said[0].user});
+    play.refused("PUT", "tree/edit", stale, "head_moved").await;
+    play.refused("PUT", "tree/edit", json!({"operations": []}), "invalid").await;
+}
+
+/// S4-09: a fixed label stays, a following one goes with what is appended at it, replies included; both come back with undo.
+#[tokio::test]
+async fn labels_stay_or_follow() {
+    let (play, said) = bitten().await;
+    let label = |name: &str, following: bool| json!({"op": "label", "nodeId": said[2].reply, "name": name, "following": following});
+    play.edit(json!([label("here", false), label("story", true)])).await;
+    let more = play.say("Four.").await;
+    let labels = play.get("tree").await["labels"].clone();
+    let at = |labels: &Value| labels.as_array().unwrap().iter().map(|one| one["nodeId"].clone()).collect::<Vec<_>>();
+    assert_eq!(at(&labels), [json!(said[2].reply), json!(more.reply)]);
+    play.another(&more.reply).await;
+    assert_eq!(play.get("tree").await["labels"], labels, "another version is another branch");
+    play.post("undo", json!({})).await;
+    assert_eq!(play.post("undo", json!({})).await["kind"], "message");
+    assert_eq!(at(&play.get("tree").await["labels"]), [json!(said[2].reply), json!(said[2].reply)]);
+    play.edit(json!([{"op": "unlabel", "name": "here"}])).await;
+    assert_eq!(play.get("tree").await["labels"].as_array().unwrap().len(), 1);
+}
+
+/// Domain 2.15: a turn is one step, its reply included; checkouts are none; a reply that is still written is not taken back;
+/// with nothing left there is a word for it.
+#[tokio::test]
+async fn a_turn_is_one_step() {
+    let play = Play::start().await;
+    let (greeting, empty) = (play.head().await, play.face().await);
+    play.refused("POST", "undo", json!({}), "nothing_to_undo").await;
+    let said = play.say("One.").await;
+    let full = play.face().await;
+    play.checkout(&greeting, true).await;
+    let undone = play.post("undo", json!({})).await;
+    assert_eq!((&undone["kind"], &undone["leafId"]), (&json!("message"), &json!(greeting)));
+    assert_eq!(play.face().await, empty);
+    assert_eq!(play.get("stash").await["items"], json!([]), "what is taken back is no fragment");
+    assert_eq!(play.post("redo", json!({})).await["leafId"], json!(said.reply));
+    assert_eq!(play.face().await, full);
+    play.refused("POST", "redo", json!({}), "nothing_to_undo").await;
+    play.app.mock().script(Reply::silent());
+    let body = json!({"parentId": said.reply, "content": "Two.", "generate": true});
+    let running = id(&play.post("message", body).await["generations"][0]);
+    play.refused("POST", "undo", json!({}), "generating").await;
+    play.refused("PUT", "tree/edit", json!({"operations": [{"op": "prune", "nodeId": said.user}]}), "generating").await;
+    play.app.ask("POST", &play.chat(&format!("node/{running}/cancel"))).send().await.expect(202);
+    play.done(&running).await;
+    play.post("undo", json!({})).await;
+    assert_eq!(play.face().await, full);
+}
