@@ -75,6 +75,7 @@ fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
         parent: named_n(row.parent_n),
         remembered: named_n(row.remembered_n),
         is_hidden: row.is_hidden,
+        fragment: place.fragment.filter(|_| row.fragment_n.is_some()),
         is_disabled: !row.is_enabled,
         is_muted: row.is_muted,
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
