@@ -132,7 +132,12 @@ impl<R: Read> Lines<R> {
         if *end != (End { lines: self.number - 1, nodes, operations, blake3 }) {
             return Err(self.fault("the counts or the hash do not fit what came before: the file was changed"));
         }
-        if self.fill()? { Err(self.fault("something follows the last line")) } else { Ok(()) }
+        if self.fill()? {
+            return Err(self.fault("something follows the last line"));
+        }
+        // There was no line to read: the end is still the last one.
+        self.number -= 1;
+        Ok(())
     }
 
     /// The number of the line that was read last, from 1.

@@ -1,5 +1,6 @@
 // The page against the real server: what a reader changes of messages that are there, in Chromium.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
@@ -65,6 +66,51 @@ describe("the menu of a message", () => {
       await check(page, "the menu");
       await close();
     }
+  });
+
+  test("S4-20 S4-01: several messages are ticked, a whole range with Shift, and left out in one step", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[0]), "Choose it, and others");
+    await page.getByText("One message is chosen.").waitFor();
+    await messageOf(page, ids[2]).getByRole("checkbox").click({ modifiers: ["Shift"] });
+    await page.getByText("3 messages are chosen.").waitFor();
+    await check(page, "choosing");
+    await messageOf(page, ids[1]).getByRole("checkbox").click();
+    await page.getByText("2 messages are chosen.").waitFor();
+    await page.locator(".peek").getByRole("button", { name: "Leave out of what the model reads" }).click();
+    await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
+    await composer(page).waitFor();
+    assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [false, true, false, true]);
+    model.say(["Far."]);
+    await say(page, "How far?");
+    await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
+    assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /To the north|To the harbour/);
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("s");
+    await page.keyboard.press("Escape");
+    await composer(page).waitFor();
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await texts(page)).length === 5, "first the message is taken back");
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await page.locator(".message.disabled").count()) === 0, "then both marks at once");
+    await close();
+  });
+
+  test("S4-04: a line is taken along as a file with what the model reads", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    const coming = page.waitForEvent("download");
+    await chooseFromPage(page, "Take this line along as a file");
+    const file = await coming;
+    assert.match(file.suggestedFilename(), /\.md$/);
+    const text = await readFile(await file.path(), "utf8");
+    assert.match(text, /To the harbour\./);
+    assert.doesNotMatch(text, /Snow\./);
+    await close();
   });
 
   test("S1-15 S4-25: a copied link shows its line and moves nothing until it is made the current one", async () => {

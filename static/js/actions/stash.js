@@ -112,11 +112,6 @@ export async function putBack(fragmentId) {
 /** @param {Id} fragmentId @param {string} name empty: none */
 export const renameFragment = (fragmentId, name) => arrange([{ op: "rename", fragmentId, name: name || null }]);
 
-/** Destroys a fragment. Nothing brings it back. @param {Id} fragmentId */
-export async function purge(fragmentId) {
-  if (await arrange([{ op: "purge", fragmentId, confirm: true }])) tell({ tone: "quiet", text: t("notice.purged") });
-}
-
 /** @param {Id} fragmentId @param {string} [cursor] */
 export const readFragment = (fragmentId, cursor) => api.fragment(sid(), fragmentId, cursor);
 

@@ -307,14 +307,13 @@ export interface Fragment {
 
 /** One edit of the arrangement; which fields it takes stands in the contract. */
 export interface TreeEdit {
-  op: "prune" | "graft" | "purge" | "rename" | "label" | "unlabel";
+  op: "prune" | "graft" | "rename" | "label" | "unlabel";
   nodeId?: Id;
   fragmentId?: Id;
   targetId?: Id;
   mode?: "move" | "copy";
   name?: string | null;
   following?: boolean;
-  confirm?: true;
 }
 
 export interface WorldChange extends Change {

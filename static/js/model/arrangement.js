@@ -41,3 +41,14 @@ export function carry(what) {
   const sid = session.peek()?.id;
   carried.value = what && sid ? { sid, what } : null;
 }
+
+const picked = signal(/** @type {{sid: Id, ids: Id[]} | null} */ (null));
+
+/** The messages that are chosen for something; null: none are being chosen. */
+export const chosen = computed(() => (picked.value?.sid === session.value?.id ? (picked.value?.ids ?? null) : null));
+
+/** @param {Id[] | null} ids */
+export function choose(ids) {
+  const sid = session.peek()?.id;
+  picked.value = ids && sid ? { sid, ids } : null;
+}

@@ -7,7 +7,7 @@ import { readArrangement } from "../actions/stash.js";
 import { arrive, navigate } from "../actions/travel.js";
 import { t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
-import { moving } from "../model/arrangement.js";
+import { chosen, moving } from "../model/arrangement.js";
 import { age } from "../model/deltas.js";
 import { hint, hintFits, hintSeen, route } from "../model/page.js";
 import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
@@ -31,8 +31,8 @@ export function Chat() {
   useEffect(() => void (state.state === "ready" && readArrangement()), [at?.id, state.state, changed]);
   if (state.state === "failed") return h(Unreadable, { error: state.error });
   if (state.state !== "ready" || !at) return html`<section class="chat"><div class="scroller"><div class="column">${h(Waiting, { rows: 6 })}</div></div></section>`;
-  const bar = peek.value !== null ? h(PeekBar, {}) : moving.value !== null ? h(MovingBar, {}) : h(Composer, { key: at.id });
-  return html`<section class=${`chat ${moving.value ? "is-moving" : ""}`} aria-label=${at.title}>${h(Line, { key: at.id })}${bar}</section>`;
+  const bar = peek.value !== null ? h(PeekBar, {}) : moving.value !== null ? h(MovingBar, {}) : chosen.value !== null ? h(ChosenBar, {}) : h(Composer, { key: at.id });
+  return html`<section class=${`chat ${moving.value ? "is-moving" : chosen.value ? "is-choosing" : ""}`} aria-label=${at.title}>${h(Line, { key: at.id })}${bar}</section>`;
 }
 
 /** @param {{error: import("../net/api.js").ApiError}} props */
@@ -198,6 +198,12 @@ function PeekBar() {
 function MovingBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("move")}<p>${t("moving.text")} <q>${plain(moving.value?.name ?? "").slice(0, 80)}</q></p>
     ${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
+}
+
+/** What can be done with the messages that are ticked. */
+function ChosenBar() {
+  return html`<div class="dock"><div class="peek" role="status">${icon("check")}<p>${t("chosen.text", { n: chosen.value?.length ?? 0 })}</p>
+    ${["chosen.leaveOut", "chosen.putBack", "chosen.none"].map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div>`;
 }
 
 function HintLine() {

@@ -8,7 +8,7 @@ import { CommandButton, Menu, icon } from "./parts.js";
 
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 
-const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.move"];
+const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.choose", "message.move"];
 const MOST_STARS = 5;
 
 /** @param {{node: ChatNode}} props */

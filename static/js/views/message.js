@@ -1,11 +1,14 @@
 // One message: who, when, the text, its siblings, what one can do with it.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
+import { canArrange } from "../actions/arrange.js";
+import { pick } from "../actions/choose.js";
 import { run } from "../actions/commands.js";
 import { edit } from "../actions/turn.js";
 import { readVersions, toSibling } from "../actions/travel.js";
 import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed } from "../lib/markdown.js";
 import { sentence } from "../lib/text.js";
+import { chosen } from "../model/arrangement.js";
 import { characterById } from "../model/library.js";
 import { editInPlace, editing, familyOf, focusOn, nodeOf, unread } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
@@ -38,6 +41,7 @@ export function Message({ id, last }) {
       ${node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
         ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}
+        ${chosen.value && canArrange(node) && html`<label class="pick"><input type="checkbox" checked=${chosen.value.includes(id)} onClick=${(/** @type {MouseEvent} */ event) => pick(id, event.shiftKey)} /><span>${t("chosen.pick")}</span></label>`}
         ${h(CommandButton, { id: "message.placeHere", node, wide: true, class: "place" })}
         ${node.status !== "generating" && h(MessageMenu, { node })}</div></footer>
     </article></li>`;

@@ -1,6 +1,6 @@
-// The stash: what was taken out of the story, to be read, put back, moved, named or thrown away. Loaded when first opened.
+// The stash: what was taken out of the story, to be read, put back, moved or named. Loaded when first opened.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
-import { place, purge, putBack, readFragment, renameFragment } from "../actions/stash.js";
+import { place, putBack, readFragment, renameFragment } from "../actions/stash.js";
 import { attempt } from "../actions/failure.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
@@ -8,7 +8,7 @@ import { fragments } from "../model/arrangement.js";
 import { openDialog } from "../model/page.js";
 import { ReadOnly, nameOf } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
-import { Sure, takeFocus } from "./sure.js";
+import { takeFocus } from "./sure.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { ChatNode, Fragment, Id } from "../lib/wire.d.ts" */
@@ -19,7 +19,7 @@ export function Stash() {
     ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "stash", title: t("stash.empty"), hint: t("stash.emptyHint") }) : html`<ul>${list.map((fragment) => h(Row, { key: fragment.id, fragment }))}</ul>`}</div>`);
 }
 
-/** @typedef {"" | "read" | "rename" | "purge"} Doing */
+/** @typedef {"" | "read" | "rename"} Doing */
 
 /** @param {{fragment: Fragment}} props */
 function Row({ fragment }) {
@@ -34,10 +34,9 @@ function Row({ fragment }) {
   return html`<li class="fragment"><article aria-label=${name}>
     <h3>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${plain(fragment.firstLine)}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
     <div class="actions">${fragment.canReturn && button("stash.putBack", "undo", back)}${button("stash.putBelow", "move", () => place(fragment.id, name))}
-      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}${button("stash.purge", "trash", () => turn("purge"), doing.value === "purge")}</div>
+      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}</div>
     ${doing.value === "read" && h(Contents, { id: fragment.id })}
-    ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}
-    ${doing.value === "purge" && h(Sure, { text: t("stash.purgeSure", { n: fragment.count }), yes: t("stash.purgeYes"), no: t("stash.keep"), act: () => purge(fragment.id), keep: () => (doing.value = "") })}</article></li>`;
+    ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}</article></li>`;
 }
 
 /** @param {{fragment: Fragment, done: () => void}} props */

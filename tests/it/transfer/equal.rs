@@ -18,10 +18,19 @@ fn body(file: &[u8]) -> Vec<Value> {
     lines[1..lines.len() - 1].to_vec()
 }
 
+/// The fragments that a log names, in its order.
+fn fragments(lines: &[Value]) -> Vec<String> {
+    let effects = lines.iter().filter_map(|line| line["operation"]["effects"].as_array()).flatten();
+    effects.filter_map(|effect| effect["fragment"].as_str().map(str::to_owned)).collect()
+}
+
 /// A copy's lines under the ids of what it is a copy of.
-fn under_old_names(file: &[u8], copy: SessionId, original: SessionId) -> Vec<Value> {
+fn under_old_names(file: &[u8], copy: SessionId, before: &[u8], original: SessionId) -> Vec<Value> {
     let mut lines = body(file);
     let mut names = vec![(copy.to_string(), original.to_string())];
+    let (new, old) = (fragments(&lines), fragments(&body(before)));
+    assert_eq!(new.len(), old.len());
+    names.extend(new.into_iter().zip(old).filter(|(new, old)| new != old));
     for node in lines.iter_mut().filter_map(|line| line.get_mut("node")) {
         let provenance = node["metadata"].as_object_mut().unwrap().remove("provenance").unwrap();
         assert_eq!(provenance["sessionId"], original.to_string());
@@ -62,7 +71,7 @@ proptest! {
 
         let copy = import(&play.store, &file).unwrap();
         prop_assert_ne!(copy, session);
-        prop_assert_eq!(under_old_names(&exported(&play.store, copy), copy, session), body(&file));
+        prop_assert_eq!(under_old_names(&exported(&play.store, copy), copy, &file, session), body(&file));
         play.model.reads_hold(&play.store);
     }
 }
