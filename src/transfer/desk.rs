@@ -126,8 +126,12 @@ impl Clerk {
             let now = self.clock.now();
             let work = import(&self.store, &mut file, owner, &self.ids, now, self.limits, goes_on);
             let result = runtime.block_on(work);
-            if let Err(error) = &result {
-                tracing::info!(%job, "a file did not come in: {error}");
+            match &result {
+                Err(error @ (ImportError::Store(_) | ImportError::Read(_))) => {
+                    tracing::error!(%job, "a file did not come in: {error}");
+                }
+                Err(error) => tracing::info!(%job, "a file did not come in: {error}"),
+                Ok(session) => tracing::info!(%job, %session, "a file came in"),
             }
             self.jobs.ends(job, result);
         }
