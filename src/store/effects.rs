@@ -118,6 +118,10 @@ impl Tx<'_> {
         if (deeper, later) != (0, 0) {
             self.run(|conn| derive_below(conn, row.n, deeper, later))?;
         }
+        let farther = above.since_keyframe + 1 - row.since_keyframe;
+        if row.since_keyframe != 0 && farther != 0 {
+            self.run(|conn| move_away(conn, row.n, farther))?;
+        }
         if !row.begins_rules && row.rules_n != above.rules_n {
             self.run(|conn| pass_on(conn, row.n, above.rules_n))?;
         }
@@ -159,6 +163,17 @@ fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32) -> Result<(), 
              SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n) SELECT n FROM below)",
     );
     query.bind::<Integer, _>(deeper).bind::<Integer, _>(later).bind::<BigInt, _>(n).execute(conn)?;
+    Ok(())
+}
+
+/// Rewrites the distance to the last keyframe at and below a node that was moved, down to where others were cut.
+fn move_away(conn: &mut Conn, n: i64, farther: i32) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "UPDATE nodes SET since_keyframe = since_keyframe + $1 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $2 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND c.since_keyframe <> 0) SELECT n FROM below)",
+    );
+    query.bind::<Integer, _>(farther).bind::<BigInt, _>(n).execute(conn)?;
     Ok(())
 }
 

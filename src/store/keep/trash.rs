@@ -283,6 +283,10 @@ impl Tx<'_> {
 
     /// A piece of one session; the last one takes the session itself.
     fn clear_session(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
+        self.run(|conn| {
+            diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;
+            Ok(diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?)
+        })?;
         let rows = self.clear_nodes(session_n, seen)?;
         let rows = if rows == 0 { self.clear_log(session_n, seen)? } else { rows };
         if rows > 0 {
@@ -302,8 +306,6 @@ impl Tx<'_> {
 
     fn clear_nodes(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
         self.run(|conn| {
-            diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;
-            diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?;
             let newest: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
             let newest = newest.filter(|_| seen == Seen::Yes);
             let own = nodes::table.filter(nodes::session_n.eq(session_n)).order(nodes::n);
