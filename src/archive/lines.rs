@@ -183,6 +183,9 @@ pub struct NodeLine {
     /// Overlay: the fragment that it lies in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<FragmentId>,
+    /// Overlay: nobody has seen it yet.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_unread: bool,
     /// Overlay: stars, 1 to 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<u8>,

@@ -396,6 +396,7 @@ fn node(
         is_disabled: !row.is_enabled,
         is_muted: row.is_muted,
         is_hidden: row.is_hidden,
+        is_unread: row.is_unread,
         fragment: row.fragment_n.and_then(|n| fragments.get(&n).copied()),
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
         remembered: row.remembered_n.and_then(|n| ids.get(&n).copied()),

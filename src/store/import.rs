@@ -155,6 +155,11 @@ impl Tx<'_> {
             metadata: line.metadata.get().to_owned(),
         };
         self.write_node(&row, &text)?;
+        if row.is_unread {
+            // A row that is new says nothing of it.
+            let unread = nodes::is_unread.eq(true);
+            self.set(|conn| update(nodes::table, unread, nodes::n.eq(row.n)).execute(conn))?;
+        }
         self.memory.keep_node(&row);
         if let Some(parent_n) = row.parent_n {
             self.memory.forget_children(parent_n);
@@ -213,6 +218,7 @@ impl Tx<'_> {
             revision: line.revision,
             created: line.created,
             fragment_n: None,
+            is_unread: line.is_unread,
         };
         if status != Status::Generating && self.is_keyframe_due(&row) {
             row.since_keyframe = 0;

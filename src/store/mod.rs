@@ -50,6 +50,7 @@ mod tables;
 mod traces;
 mod tx;
 mod undo;
+mod unread;
 mod worlds;
 mod writer;
 

@@ -216,6 +216,7 @@ impl Check {
             parent: line.parent,
             remembered: line.remembered,
             is_hidden: line.is_hidden,
+            is_unread: line.is_unread,
             fragment: line.fragment,
             is_disabled: line.is_disabled,
             is_muted: line.is_muted,

@@ -7,7 +7,7 @@
 //! sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
 //! request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself offers),
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
-//! no node), `whole` (one story from beginning to end).
+//! no node), `unread` (replies that nobody saw), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -32,6 +32,7 @@ mod sockets;
 mod transcripts;
 mod transfers;
 mod trash;
+mod unread;
 mod views;
 mod waiting;
 mod whole;
