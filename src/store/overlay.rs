@@ -161,7 +161,7 @@ pub(super) fn setting(session: &Session, name: &str) -> Value {
 }
 
 /// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
-fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
+pub(super) fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
     let json = to.to_string();
     let (field, fits, expected) = match name {
         "title" => ("title", to.is_string(), "a text"),
