@@ -149,7 +149,7 @@ fn shows(effect: &Effect) -> Option<NodeId> {
 }
 
 fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {
-    let mut found = reader.node(held, id)?.map(|placed| placed.node);
+    let mut found = reader.node_or_stashed(held, id)?.map(|placed| placed.node);
     if let Some(node) = &mut found
         && let Some(shown) = tags::hide(&node.content, hide_tags)
     {
@@ -174,7 +174,8 @@ pub fn documents(reader: &mut Reader<'_>, session_n: i64, hide_tags: &[String]) 
     Ok(documents)
 }
 
-/// Every complete message of every branch can be found, and what arrived of those that failed.
+/// Every complete message of every branch and of the stash can be found, and what arrived of those that failed; what was
+/// taken back cannot.
 fn is_found(node: &Node) -> bool {
     node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()
 }

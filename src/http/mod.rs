@@ -121,6 +121,7 @@ fn reading() -> Vec<Entry> {
             "Slash commands of the session's plugins",
             plugins::session_commands,
         ),
+        route(GET, "/api/chat/{sid}/labels", User, "The names in a tree", arrange::labels).answers(TAGGED),
         route(GET, "/api/chat/{sid}/stash", User, "What was pruned", arrange::stash).answers(TAGGED),
         route(GET, "/api/chat/{sid}/stash/{fid}/tree", User, "What lies in a fragment", arrange::fragment)
             .answers(TAGGED),

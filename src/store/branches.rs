@@ -1,4 +1,4 @@
-//! The branches of a session: every node below which there is nothing, and where its line leaves the trunk.
+//! The branches of a session, named or not, and where their lines leave the trunk.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,7 @@ use diesel::sql_types::BigInt;
 
 use crate::ids::NodeId;
 
+use super::arrange::Label;
 use super::climb::{Rung, climb};
 use super::error::StoreError;
 use super::held::{Held, Placed};
@@ -17,7 +18,7 @@ use super::read::{Reader, load};
 /// The first stretch that a branch climbs in search of the trunk; each next one is twice as long.
 const FIRST_STRETCH: i32 = 32;
 
-/// One branch.
+/// One branch: a line that ends somewhere.
 #[derive(Debug, Clone)]
 pub struct Branch {
     /// Where it ends.
@@ -26,6 +27,8 @@ pub struct Branch {
     pub last: Option<Placed>,
     /// The lowest node that it shares with the line to HEAD.
     pub parting: NodeId,
+    /// The names of its end.
+    pub labels: Vec<Label>,
 }
 
 #[derive(QueryableByName)]
@@ -35,14 +38,16 @@ struct Leaf {
 }
 
 impl Reader<'_> {
-    /// The branches of a session whose ends are older than row `before`, newest first.
+    /// The branches of a session whose ends are older than row `before`, newest first: what has nothing below it, and what
+    /// has a name that follows.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn branches(&mut self, held: &Held, before: i64, limit: i64) -> Result<Vec<Branch>, StoreError> {
         let query = diesel::sql_query(
-            "SELECT n FROM nodes WHERE session_n = $1 AND n < $2 AND NOT is_hidden AND NOT EXISTS ( \
-               SELECT 1 FROM nodes AS below WHERE below.parent_n = nodes.n AND NOT below.is_hidden) \
+            "SELECT n FROM nodes WHERE session_n = $1 AND n < $2 AND NOT is_hidden AND (NOT EXISTS ( \
+               SELECT 1 FROM nodes AS below WHERE below.parent_n = nodes.n AND NOT below.is_hidden) OR EXISTS ( \
+               SELECT 1 FROM labels WHERE labels.node_n = nodes.n AND following)) \
              ORDER BY n DESC LIMIT 0 + $3",
         );
         let query = query.bind::<BigInt, _>(held.n).bind::<BigInt, _>(before).bind::<BigInt, _>(limit);
@@ -50,12 +55,22 @@ impl Reader<'_> {
         let rows: Vec<i64> = rows.into_iter().map(|leaf| leaf.n).collect();
         let leaves = load(self.conn, held.session.id, &rows)?;
         let partings = self.partings(held, &leaves)?;
+        let named = self.labels(held)?;
         let mut branches = Vec::with_capacity(leaves.len());
         for (leaf, parting) in leaves.into_iter().zip(partings) {
             let last = self.newest_page(held, &leaf, 1, Show::Disabled)?.nodes.pop();
-            branches.push(Branch { leaf, last, parting });
+            let labels = named.iter().filter(|label| label.node == leaf.node.id).cloned().collect();
+            branches.push(Branch { leaf, last, parting, labels });
         }
         Ok(branches)
+    }
+
+    /// The node that has a name.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn labelled(&mut self, held: &Held, name: &str) -> Result<Option<NodeId>, StoreError> {
+        Ok(self.labels(held)?.into_iter().find(|label| label.name == name).map(|label| label.node))
     }
 
     /// Where each of these lines leaves the trunk. What one has climbed, the next need not.

@@ -123,6 +123,16 @@ impl<'a> Reader<'a> {
         found.map(|found| placed(held.session.id, found)).transpose()
     }
 
+    /// The same, also for what lies in the stash.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn node_or_stashed(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
+        let row = any_node_row(self.conn, held.n, id)?.filter(|row| !row.is_hidden || row.fragment_n.is_some());
+        let Some(row) = row else { return Ok(None) };
+        Ok(load(self.conn, held.session.id, &[row.n])?.pop())
+    }
+
     /// Nodes of a session by id, in the order given; unknown ones are left out.
     ///
     /// # Errors

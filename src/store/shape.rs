@@ -6,17 +6,17 @@ use std::collections::{HashMap, HashSet};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
 
-use crate::ids::NodeId;
+use crate::ids::{FragmentId, NodeId};
 use crate::tree::{Delta, Kind, Note, Siblings, Trouble};
 
-use super::conn::Conn;
+use super::conn::{Conn, Key};
 use super::error::StoreError;
 use super::held::{Held, Placed};
 use super::page::Page;
 use super::prepared::prepared;
 use super::read::{Reader, load, node_row, padded};
 use super::replies::is_generating;
-use super::tables::{deltas, nodes};
+use super::tables::{deltas, fragments, nodes};
 
 /// So many values are bound in one statement.
 const CHUNK: usize = 500;
@@ -84,15 +84,21 @@ pub struct Sketch {
     pub beginning: String,
 }
 
-/// Where a node stands, and nothing else about it.
+/// Where a node stands and how it is rated, and nothing else about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spot {
     /// The node.
     pub id: NodeId,
     /// Edges from the root.
     pub depth: i32,
+    /// Its stars.
+    pub rating: Option<i16>,
+    /// The fragment in which it lies, if it is not in the tree.
+    pub fragment: Option<FragmentId>,
     n: i64,
 }
+
+type SpotRow = (i64, Key, i32, Option<i16>, Option<Key>);
 
 #[derive(QueryableByName)]
 struct Walked {
@@ -202,7 +208,7 @@ impl Reader<'_> {
         Ok(Page { nodes, next })
     }
 
-    /// Where nodes of a session stand; unknown ones are left out.
+    /// Where nodes of a session stand, in the tree or in the stash; unknown ones are left out.
     ///
     /// # Errors
     /// The database fails.
@@ -214,12 +220,17 @@ impl Reader<'_> {
                 chunk.len().next_power_of_two(),
                 chunk.last().map(|id| id.as_bytes().to_vec()).unwrap_or_default(),
             );
-            let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
-            let some = own.filter(nodes::id.eq_any(names)).select((nodes::n, nodes::id, nodes::depth));
-            let found: Vec<(i64, Vec<u8>, i32)> = prepared(some).load(self.conn)?;
-            spots.extend(
-                found.into_iter().filter_map(|(n, id, depth)| Some(Spot { id: NodeId::from_slice(&id)?, depth, n })),
-            );
+            let some = nodes::table
+                .left_join(fragments::table.on(fragments::n.nullable().eq(nodes::fragment_n)))
+                .filter(nodes::session_n.eq(held.n))
+                .filter(nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null()))
+                .filter(nodes::id.eq_any(names))
+                .select((nodes::n, nodes::id, nodes::depth, nodes::rating, fragments::id.nullable()));
+            let found: Vec<SpotRow> = prepared(some).load(self.conn)?;
+            spots.extend(found.into_iter().filter_map(|(n, id, depth, rating, fragment)| {
+                let fragment = fragment.and_then(|id| FragmentId::from_slice(id.bytes()));
+                Some(Spot { id: NodeId::from_slice(id.bytes())?, depth, rating, fragment, n })
+            }));
         }
         Ok(spots)
     }

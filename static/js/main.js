@@ -9,7 +9,7 @@ import { chooseLocale, setLocale, t } from "./lib/i18n.js";
 import { recall } from "./lib/storage.js";
 import { age } from "./model/deltas.js";
 import { route, setTheme, theme } from "./model/page.js";
-import { byHand, line, peekNode, session } from "./model/story.js";
+import { byHand, line, peekNode, session, unread } from "./model/story.js";
 import { me } from "./net/api.js";
 import { App, loadAhead } from "./views/app.js";
 
@@ -43,7 +43,8 @@ effect(() => {
 
 effect(() => {
   const title = route.value.page === "story" ? session.value?.title : null;
-  document.title = title ? `${title} · Clotho` : t("title");
+  const waiting = unread.value.length;
+  document.title = title ? `${waiting ? `(${waiting}) ` : ""}${title} · Clotho` : t("title");
 });
 
 const root = document.getElementById("app");

@@ -1,8 +1,9 @@
 // The page against the real server: what a reader changes of messages that are there, in Chromium.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { HP, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, focused, grown, last, line, messageOf, replyIsThere, session, texts, use } from "./support/stage.mjs";
+import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 
 const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
 
@@ -67,6 +68,51 @@ describe("the menu of a message", () => {
     }
   });
 
+  test("S4-20 S4-01: several messages are ticked, a whole range with Shift, and left out in one step", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[0]), "Choose it, and others");
+    await page.getByText("One message is chosen.").waitFor();
+    await messageOf(page, ids[2]).getByRole("checkbox").click({ modifiers: ["Shift"] });
+    await page.getByText("3 messages are chosen.").waitFor();
+    await check(page, "choosing");
+    await messageOf(page, ids[1]).getByRole("checkbox").click();
+    await page.getByText("2 messages are chosen.").waitFor();
+    await page.locator(".peek").getByRole("button", { name: "Leave out of what the model reads" }).click();
+    await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
+    await composer(page).waitFor();
+    assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [false, true, false, true]);
+    model.say(["Far."]);
+    await say(page, "How far?");
+    await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
+    assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /To the north|To the harbour/);
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("s");
+    await page.keyboard.press("Escape");
+    await composer(page).waitFor();
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await texts(page)).length === 5, "first the message is taken back");
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await page.locator(".message.disabled").count()) === 0, "then both marks at once");
+    await close();
+  });
+
+  test("S4-04: a line is taken along as a file with what the model reads", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    const coming = page.waitForEvent("download");
+    await chooseFromPage(page, "Take this line along as a file");
+    const file = await coming;
+    assert.match(file.suggestedFilename(), /\.md$/);
+    const text = await readFile(await file.path(), "utf8");
+    assert.match(text, /To the harbour\./);
+    assert.doesNotMatch(text, /Snow\./);
+    await close();
+  });
+
   test("S1-15 S4-25: a copied link shows its line and moves nothing until it is made the current one", async () => {
     const { path, ids } = await grown();
     const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
@@ -84,7 +130,7 @@ describe("the menu of a message", () => {
     await choose(page, messageOf(page, ids[3]), "Make this the current line");
     await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is there");
     await page.getByRole("textbox", { name: "Your message" }).waitFor();
-    assert.equal(new URL(page.url()).pathname, path);
+    await page.waitForURL(clotho.base + path);
     assert.equal((await texts(page)).at(-1), "Masts in the dusk.");
     await close();
   });
@@ -122,6 +168,215 @@ describe("one line only", () => {
     await last(page).getByText("2/2").waitFor();
     await messageOf(page, (await line(path)).find((node) => node.content === "Deep snow.")?.id ?? "").getByText("2/2").waitFor();
     assert.equal((await nodeOf(path, ids[1])).isEnabled, false, "the flags are as before");
+    await close();
+  });
+});
+
+describe("undo", () => {
+  test("S4-17: a reply that failed is deleted like any other, and what it answered stays", async () => {
+    const path = await newStory({ model: "locked/m" });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await say(page, "Where to?");
+    await last(page).getByText("The model server refused.").waitFor();
+    await choose(page, last(page), "Delete, with what follows");
+    await until(async () => (await texts(page)).at(-1) === "Where to?", "it is gone");
+    await page.getByRole("button", { name: "Get a reply" }).waitFor();
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1);
+    await close();
+  });
+
+  test("S4-17 S4-48: what is deleted goes with what follows it, and undo and redo bring it back and take it again, by notice, by keys and by button", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "it is gone, with what followed");
+    assert.equal((await session(path)).activeLeafId, ids[1]);
+    await page.getByText("It lies in the stash now").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await texts(page)).length === 5, "it is back");
+    await page.getByText("Taken back: a deletion.").waitFor();
+    assert.equal((await session(path)).activeLeafId, ids[3]);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("Control+Shift+z");
+    await until(async () => (await texts(page)).length === 3, "taken again");
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("Control+z");
+    await until(async () => (await texts(page)).length === 5, "and back");
+    await page.locator(".topbar").getByRole("button", { name: "Redo" }).click();
+    await until(async () => (await texts(page)).length === 3, "by the button");
+    await chooseFromPage(page, "Undo");
+    await until(async () => (await texts(page)).length === 5, "and by the menu");
+    await messageOf(page, ids[2]).locator("article").focus();
+    await page.keyboard.press("Delete");
+    await until(async () => (await texts(page)).length === 3, "deleted by a key");
+    await close();
+  });
+
+  test("undo of one's own message gives the words back to the field; in the field Ctrl+Z belongs to what is typed", async () => {
+    const path = await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    model.say(["Far away."]);
+    await say(page, "Where is the sea?");
+    await until(async () => (await texts(page)).at(-1) === "Far away.", "the reply came");
+    await composer(page).pressSequentially("ab");
+    await page.keyboard.press("Control+z");
+    assert.equal((await texts(page)).length, 3, "the story has not moved");
+    await composer(page).fill("");
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await texts(page)).length === 1, "message and reply are taken back");
+    await until(async () => (await composer(page).inputValue()) === "Where is the sea?", "the words are in the field");
+    await page.locator(".topbar").getByRole("button", { name: "Redo" }).click();
+    await until(async () => (await texts(page)).length === 3, "they are back");
+    await until(async () => (await composer(page).inputValue()) === "", "and the words are where they were");
+    await close();
+  });
+
+  test("S4-44: nothing to undo, and a step that something else stands on, are told kindly", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    const path = await newStory();
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await page.getByText("There is nothing of yours to take back.").waitFor();
+    await page.locator(".topbar").getByRole("button", { name: "Redo" }).click();
+    await page.getByText("There is nothing to bring back.").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await close();
+  });
+});
+
+describe("the stash", () => {
+  test("S4-18 S4-19 S4-58: what was deleted is listed, read, named, put back where it was and below another message", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await until(async () => (await texts(page)).length === 3, "it is gone");
+    await chooseFromPage(page, "Stash");
+    const dialog = page.getByRole("dialog", { name: "Stash" });
+    const fragment = dialog.getByRole("article", { name: "To the harbour." });
+    await fragment.getByText("2 messages").waitFor();
+    await fragment.getByRole("button", { name: "Read" }).click();
+    await fragment.getByText("Masts in the dusk.").waitFor();
+    assert.deepEqual(await fragment.locator(".contents p").allInnerTexts(), ["To the harbour.", "Masts in the dusk."]);
+    await check(page, "the stash");
+    await fragment.getByRole("button", { name: "Rename" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("The harbour");
+    await page.keyboard.press("Enter");
+    const named = dialog.getByRole("article", { name: "The harbour" });
+    await named.getByText("“To the harbour.”").or(named.getByText("To the harbour.")).first().waitFor();
+    await named.getByRole("button", { name: "Put back where it was" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await until(async () => (await clotho.api("GET", `${chat(path)}/stash`)).items.length === 0, "the stash is empty");
+    await choose(page, messageOf(page, ids[1]), "Delete, with what follows");
+    await until(async () => (await texts(page)).length === 2, "it is gone");
+    await chooseFromPage(page, "Stash");
+    await dialog.getByRole("button", { name: "Put below a message…" }).click();
+    await page.getByText("Choose the message to put it below:").waitFor();
+    await page.locator(".message").first().getByRole("button", { name: "Put it below this" }).click();
+    await page.getByText("It stands there now, with what follows it.").waitFor();
+    const greeting = (await session(path)).activeLeafId;
+    assert.ok(greeting);
+    assert.equal((await nodeOf(path, ids[1])).parentId, (await line(path))[0].id);
+    await close();
+  });
+
+  test("S4-19: a message is moved below another, Escape leaves it where it is, and below itself is refused in words", async () => {
+    const { path, ids } = await grown();
+    const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
+    await page.getByText("Choose the message to put it below:").waitFor();
+    await page.keyboard.press("Escape");
+    await composer(page).waitFor();
+    await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
+    await messageOf(page, other.node.id).locator("article").focus();
+    await page.keyboard.press("p");
+    await page.getByRole("alert").waitFor();
+    await messageOf(page, ids[0]).getByRole("button", { name: "Put it below this" }).click();
+    await until(async () => (await nodeOf(path, other.node.id)).parentId === ids[0], "it hangs there");
+    await until(async () => (await texts(page)).join("|").endsWith("To the north.|To the hills."), "the line shows it");
+    await close();
+  });
+});
+
+describe("names", () => {
+  test("S4-09: a place gets a name that stays, or one that moves on, and loses it again", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[1]), "Name this place");
+    await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
+    assert.ok(await page.getByRole("radio", { name: /A bookmark/ }).isChecked(), "in the middle of a line it is a bookmark");
+    await check(page, "a name");
+    await page.keyboard.press("Enter");
+    await messageOf(page, ids[1]).getByRole("button", { name: "Before the snow" }).waitFor();
+    await messageOf(page, ids[3]).locator("article").focus();
+    await page.keyboard.press("n");
+    await page.getByRole("textbox", { name: "Name" }).fill("The sea");
+    assert.ok(await page.getByRole("radio", { name: /name of a branch/ }).isChecked(), "at its end it is the name of the branch");
+    await page.keyboard.press("Enter");
+    await messageOf(page, ids[3]).getByRole("button", { name: "The sea" }).waitFor();
+    model.say(["Ships."]);
+    await say(page, "What do I see?");
+    await until(async () => (await texts(page)).at(-1) === "Ships.", "the reply came");
+    await last(page).getByRole("button", { name: "The sea" }).waitFor();
+    await messageOf(page, ids[1]).getByRole("button", { name: "Before the snow" }).click();
+    await page.getByRole("button", { name: "Take away the name “Before the snow”" }).click();
+    await page.getByRole("list", { name: "Names of this place" }).waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    assert.equal(await messageOf(page, ids[1]).locator(".place-name").count(), 0);
+    await close();
+  });
+});
+
+describe("the trash", () => {
+  test("S0-20: a deleted story and a deleted character come back from the notice and from the trash, and are destroyed only when asked twice", async () => {
+    const path = await newStory({ title: "Over the ice" });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    const row = page.getByRole("link", { name: /Over the ice/ });
+    const remove = async () => {
+      await page.getByRole("button", { name: "Manage “Over the ice”" }).click();
+      await page.locator(".menu:popover-open").getByRole("button", { name: "Delete this story" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete this story" }).click();
+      await row.waitFor({ state: "detached" });
+    };
+    await remove();
+    await page.getByText("“Over the ice” lies in the trash.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await row.waitFor();
+    await remove();
+    await page.getByRole("button", { name: "Trash" }).click();
+    const dialog = page.getByRole("dialog", { name: "Trash" });
+    const item = dialog.getByRole("article", { name: "Over the ice" }).first();
+    await item.getByText(/kept until/).waitFor();
+    await check(page, "the trash");
+    await item.getByRole("button", { name: "Destroy" }).click();
+    await item.getByRole("button", { name: "Keep it" }).click();
+    await item.getByRole("button", { name: "Bring it back" }).click();
+    await page.keyboard.press("Escape");
+    await row.waitFor();
+    assert.equal((await session(path)).title, "Over the ice");
+    await remove();
+    await page.getByRole("button", { name: "Trash" }).click();
+    await item.getByRole("button", { name: "Destroy" }).click();
+    await item.getByRole("button", { name: "Destroy for good" }).click();
+    await page.getByText("“Over the ice” is gone for good.").waitFor();
+    await dialog.getByRole("article", { name: "Over the ice" }).waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    const { id } = await clotho.api("POST", "/api/characters", { name: "Old Tam", description: "A ferryman." });
+    await page.reload();
+    await page.getByRole("button", { name: "Manage “Old Tam”" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Delete this character" }).click();
+    await page.getByText("“Old Tam” lies in the trash.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await page.getByRole("button", { name: "Manage “Old Tam”" }).waitFor();
+    assert.equal((await clotho.api("GET", `/api/characters/${id}`)).name, "Old Tam");
     await close();
   });
 });

@@ -8,7 +8,7 @@ use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Fid, Query, Sid};
-use crate::http::wire::arrange::{Edits, EditsMade, FragmentTree, Stash, TurnBack, TurnedBack};
+use crate::http::wire::arrange::{Edits, EditsMade, FragmentTree, Labels, Stash, TurnBack, TurnedBack};
 use crate::http::wire::ids::Id;
 use crate::http::wire::messages::seen;
 use crate::http::wire::node::Look;
@@ -65,6 +65,18 @@ pub async fn stash(app: Program, request: HttpRequest, caller: Caller, sid: Sid)
     let read = |reader: &mut Reader<'_>, held: &Held| {
         let items = reader.stash(held)?.into_iter().map(Into::into).collect();
         Ok(Stash { items, op: held.session.op })
+    };
+    sight(&app, &request, caller, sid, read).await?.json()
+}
+
+/// The names on nodes.
+///
+/// # Errors
+/// The session is not there.
+pub async fn labels(app: Program, request: HttpRequest, caller: Caller, sid: Sid) -> Answer<Labels> {
+    let read = |reader: &mut Reader<'_>, held: &Held| {
+        let items = reader.labels(held)?.into_iter().map(Into::into).collect();
+        Ok(Labels { items, op: held.session.op })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }

@@ -60,6 +60,7 @@ fn branch(held: &Held, look: &Look, branch: store::Branch) -> Branch {
         status: leaf.status.into(),
         parting_id: Id(branch.parting),
         is_trunk: leaf.id == held.session.head,
+        labels: branch.labels.into_iter().map(Into::into).collect(),
         timestamp: leaf.created.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 
-use super::{Program, ends, held, look, sight};
+use super::{Program, end, ends, held, look, sight};
 use crate::http::answer::{Answer, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
@@ -85,8 +85,16 @@ fn tip(turns: &Turns, reader: &mut Reader<'_>, caller: Caller, sid: Sid, leaf: N
 /// # Errors
 /// The node is not there or still being generated, or HEAD is not where the caller saw it.
 pub async fn checkout(app: Program, caller: Caller, sid: Sid, body: Body<Checkout>) -> Answer<Head> {
-    let (node, exact) = (body.0.node_id.0, body.0.exact);
-    let expected_leaf = seen(body.0.expected_leaf_id, body.0.expected_op)?;
+    let Checkout { node_id, label, exact, expected_leaf_id, expected_op } = body.0;
+    let expected_leaf = seen(expected_leaf_id, expected_op)?;
+    if node_id.is_none() && label.is_none() {
+        return Err(ApiError::invalid("nodeId", "the id of a message, or its label, is expected"));
+    }
+    let named = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        Ok::<_, ApiError>(end(reader, &held, node_id, label.as_deref())?.node.id)
+    };
+    let node = app.store.read(named).await?;
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
     let (op, leaf) = app.store.write(move |tx| tx.checkout(&actor, sid.0, node, exact)).await?;
     let read = move |reader: &mut Reader<'_>| {

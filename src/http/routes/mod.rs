@@ -36,6 +36,7 @@ use super::answer::{Answer, Reply, has, has_any, tag};
 use super::caller::Caller;
 use super::error::ApiError;
 use super::query::{Nid, Sid};
+use super::wire::ids::NodeRef;
 use super::wire::node::{ChatMessageNode, Look};
 use super::wire::tree::LineQuery;
 use crate::app::App;
@@ -66,12 +67,32 @@ pub fn placed(reader: &mut Reader<'_>, held: &Held, node: NodeId) -> Result<Plac
 /// # Errors
 /// One of them is not in the session.
 pub fn ends(reader: &mut Reader<'_>, held: &Held, query: &LineQuery) -> Result<(NodeId, Option<NodeId>), ApiError> {
-    let leaf = query.leaf.map_or(held.session.head, |id| id.0);
+    let leaf = end(reader, held, query.leaf, query.label.as_deref())?.node.id;
     let before = query.before.map(|id| id.0);
-    for node in [Some(leaf), before].into_iter().flatten() {
-        placed(reader, held, node)?;
+    if let Some(before) = before {
+        placed(reader, held, before)?;
     }
     Ok((leaf, before))
+}
+
+/// The node where a line ends: the one that is named by its id or by its label, else HEAD.
+///
+/// # Errors
+/// It is not in the session, or was named twice.
+pub fn end(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    leaf: Option<NodeRef>,
+    label: Option<&str>,
+) -> Result<Placed, ApiError> {
+    let node = match (leaf, label) {
+        (Some(_), Some(_)) => return Err(ApiError::invalid("label", "either leaf or label is expected, not both")),
+        (None, Some(label)) => {
+            reader.labelled(held, label)?.ok_or_else(|| ApiError::not_found("a message of that name"))?
+        }
+        (leaf, None) => leaf.map_or(held.session.head, |id| id.0),
+    };
+    placed(reader, held, node)
 }
 
 /// How nodes are shown: as configured, with the texts of running replies so far.

@@ -15,17 +15,59 @@ use crate::http::wire::limit;
 use crate::http::wire::search::{Hit, Place, SearchAnswer, SearchQuery, Snippet, Total};
 use crate::ids::{NodeId, SessionId};
 use crate::search::{self, Found, SearchError};
-use crate::store::Reader;
+use crate::store::{Reader, Spot};
 
 /// So many hits are read from the index at once, at least.
 const FEWEST: usize = 32;
 
+/// What is asked of a hit that only the tree knows.
+#[derive(Clone)]
+struct Wanted {
+    place: Place,
+    label: Option<String>,
+    rating: Option<i16>,
+}
+
+/// What the tree knows of a node.
+#[derive(Clone)]
+struct Known {
+    spot: Spot,
+    session_title: String,
+    on_trunk: bool,
+    /// Whether it lies on the line to the label that was asked for.
+    on_label: bool,
+}
+
 /// A hit of the index and what the tree knows of it.
 struct Seen {
     hit: search::Hit,
-    session_title: String,
-    depth: i32,
-    on_trunk: bool,
+    known: Known,
+}
+
+impl Wanted {
+    fn read(query: &SearchQuery) -> Result<Self, ApiError> {
+        if query.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
+            return Err(ApiError::invalid("rating", "1 to 5 stars are expected"));
+        }
+        let place = query.place.unwrap_or(Place::All);
+        Ok(Self { place, label: query.label.clone(), rating: query.rating.map(i16::from) })
+    }
+
+    fn is_anything(&self) -> bool {
+        self.place == Place::All && self.label.is_none() && self.rating.is_none()
+    }
+
+    fn fits(&self, known: &Known) -> bool {
+        let is_stashed = known.spot.fragment.is_some();
+        let is_there = match self.place {
+            Place::All => true,
+            Place::Trunk => known.on_trunk,
+            Place::OffTrunk => !known.on_trunk && !is_stashed,
+            Place::Stash => is_stashed,
+        };
+        let is_on_label = self.label.is_none() || known.on_label;
+        is_there && is_on_label && (self.rating.is_none() || known.spot.rating >= self.rating)
+    }
 }
 
 /// What is found, with the piece that shows why.
@@ -36,14 +78,14 @@ pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> 
     let begun = Instant::now();
     let limit = usize::try_from(limit(query.0.limit, 50)?).unwrap_or(0);
     let request = request(caller, &query.0)?;
-    let place = query.0.place.unwrap_or(Place::All);
+    let wanted = Wanted::read(&query.0)?;
     let index = app.search.clone();
     let visible = index.progress().visible;
     let found = tokio::task::spawn_blocking(move || index.find(&request)).await.map_err(ApiError::internal)?;
     let found = Arc::new(found);
     let newest = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await?;
     let stale = visible < newest;
-    let (seen, total) = gather(&app, caller, &found, place, limit, stale).await?;
+    let (seen, total) = gather(&app, caller, &found, &wanted, limit, stale).await?;
     let show = move || seen.into_iter().map(|one| shape(&found, one)).collect();
     let items = tokio::task::spawn_blocking(show).await.map_err(ApiError::internal)?;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -56,7 +98,7 @@ async fn gather(
     app: &Program,
     caller: Caller,
     found: &Arc<Found>,
-    place: Place,
+    wanted: &Wanted,
     limit: usize,
     stale: bool,
 ) -> Result<(Vec<Seen>, Total), ApiError> {
@@ -66,9 +108,10 @@ async fn gather(
         let page = tokio::task::spawn_blocking(move || index.page(offset, fetch)).await;
         let page = page.map_err(ApiError::internal)??;
         let (total, read) = (page.total, page.hits.len());
-        let known = app.store.read(move |reader| known(reader, caller, page.hits)).await?;
-        gone += read - known.len();
-        kept.extend(known.into_iter().filter(|one| fits(place, one.on_trunk)));
+        let label = wanted.label.clone();
+        let seen = app.store.read(move |reader| seen(reader, caller, page.hits, label.as_deref())).await?;
+        gone += read - seen.len();
+        kept.extend(seen.into_iter().filter(|one| wanted.fits(&one.known)));
         offset += read;
         if read < fetch {
             let value = count(kept.len());
@@ -77,9 +120,10 @@ async fn gather(
         }
         if kept.len() >= limit {
             // Of what comes after these it is only known that the index has it.
-            let (value, exact) = match place {
-                Place::All => (total.saturating_sub(count(gone)), gone == 0 && !stale),
-                _ => (count(kept.len()), false),
+            let (value, exact) = if wanted.is_anything() {
+                (total.saturating_sub(count(gone)), gone == 0 && !stale)
+            } else {
+                (count(kept.len()), false)
             };
             kept.truncate(limit);
             return Ok((kept, Total { value, exact }));
@@ -90,15 +134,6 @@ async fn gather(
 
 fn count(things: usize) -> u64 {
     u64::try_from(things).unwrap_or(u64::MAX)
-}
-
-fn fits(place: Place, on_trunk: bool) -> bool {
-    match place {
-        Place::All => true,
-        Place::Trunk => on_trunk,
-        Place::OffTrunk => !on_trunk,
-        Place::Stash => false,
-    }
 }
 
 fn request(caller: Caller, query: &SearchQuery) -> Result<search::Request, ApiError> {
@@ -123,28 +158,37 @@ fn time(field: &str, text: &str) -> Result<Time, ApiError> {
 
 /// What the tree knows of hits. What the index still has and the tree has no more is left out, and so is what the caller may
 /// not see: the index is asked for the caller's own, and the store is asked again.
-fn known(reader: &mut Reader<'_>, caller: Caller, hits: Vec<search::Hit>) -> Result<Vec<Seen>, ApiError> {
+fn seen(
+    reader: &mut Reader<'_>,
+    caller: Caller,
+    hits: Vec<search::Hit>,
+    label: Option<&str>,
+) -> Result<Vec<Seen>, ApiError> {
     let mut sessions: HashMap<SessionId, Vec<NodeId>> = HashMap::new();
     for hit in &hits {
         sessions.entry(hit.session).or_default().push(hit.node);
     }
-    let mut places: HashMap<NodeId, (i32, bool, String)> = HashMap::new();
+    let mut places: HashMap<NodeId, Known> = HashMap::new();
     for (session, ids) in sessions {
         let Some(held) = reader.session(caller.0, session)? else { continue };
         let spots = reader.spots(&held, &ids)?;
         let trunk = reader.on_path(&held, held.session.head, &spots)?;
-        let title = held.session.title;
-        places.extend(spots.iter().map(|spot| (spot.id, (spot.depth, trunk.contains(&spot.id), title.clone()))));
+        let named = label.map(|label| reader.labelled(&held, label)).transpose()?.flatten();
+        let line = named.map(|named| reader.on_path(&held, named, &spots)).transpose()?.unwrap_or_default();
+        for spot in spots {
+            let (on_trunk, on_label) = (trunk.contains(&spot.id), line.contains(&spot.id));
+            places.insert(spot.id, Known { spot, session_title: held.session.title.clone(), on_trunk, on_label });
+        }
     }
     let seen = hits.into_iter().filter_map(|hit| {
-        let (depth, on_trunk, session_title) = places.get(&hit.node)?.clone();
-        Some(Seen { hit, session_title, depth, on_trunk })
+        let known = places.get(&hit.node)?.clone();
+        Some(Seen { hit, known })
     });
     Ok(seen.collect())
 }
 
 fn shape(found: &Found, seen: Seen) -> Hit {
-    let Seen { hit, session_title, depth, on_trunk } = seen;
+    let Seen { hit, known: Known { spot, session_title, on_trunk, on_label: _ } } = seen;
     let snippet = found.snippet(&hit);
     Hit {
         session_id: Id(hit.session),
@@ -153,8 +197,11 @@ fn shape(found: &Found, seen: Seen) -> Hit {
         role: hit.role.into(),
         name: Some(hit.name).filter(|name| !name.is_empty()),
         snippet: Snippet { text: snippet.text, marks: snippet.marks.iter().map(|(a, b)| [*a, *b]).collect() },
-        depth,
+        depth: spot.depth,
         on_trunk,
+        stashed: spot.fragment.is_some(),
+        fragment_id: spot.fragment.map(Id),
+        rating: spot.rating,
         timestamp: hit.time.to_string(),
         score: hit.score,
     }

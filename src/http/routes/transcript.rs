@@ -6,7 +6,7 @@ use actix_web::HttpRequest;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
-use super::{Program, look, placed, sight};
+use super::{Program, end, look, sight};
 use crate::http::answer::{Answer, File, Pieces, Reply};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
@@ -38,10 +38,11 @@ pub async fn transcript(
     sid: Sid,
     query: Query<TranscriptQuery>,
 ) -> Answer<File> {
-    let (format, leaf) = (query.0.format.unwrap_or_default(), query.0.leaf);
-    let show = if query.0.all { Show::All } else { Show::Enabled };
+    let query = query.0;
+    let format = query.format.unwrap_or_default();
+    let show = if query.all { Show::All } else { Show::Enabled };
     let read = move |reader: &mut Reader<'_>, held: &Held| {
-        let leaf = placed(reader, held, leaf.map_or(held.session.head, |id| id.0))?;
+        let leaf = end(reader, held, query.leaf, query.label.as_deref())?;
         Ok(Line { held: held.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
     };
     let sight = sight(&app, &request, caller, sid, read).await?;

@@ -132,6 +132,15 @@ pub struct Stash {
     pub op: i64,
 }
 
+/// The names in a tree.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Labels {
+    /// The labels, by name.
+    pub items: Vec<LabelShape>,
+    /// The newest operation.
+    pub op: i64,
+}
+
 /// A fragment.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Fragment)]

@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
+use super::arrange::LabelShape;
 use super::ids::NodeRef;
 use super::node::ChatMessageNode;
 use super::words::Status;
 use crate::ids::NodeId;
 use crate::world::Operation;
 
-/// One branch: a node below which there is nothing, and the line to it.
+/// One branch: a node below which there is nothing, or which has a name that follows, and the line to it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Branch {
@@ -28,6 +29,8 @@ pub struct Branch {
     pub parting_id: NodeRef,
     /// Whether it ends at HEAD.
     pub is_trunk: bool,
+    /// The names of its end.
+    pub labels: Vec<LabelShape>,
     /// When its end was made.
     pub timestamp: String,
 }

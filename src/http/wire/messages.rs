@@ -165,7 +165,11 @@ pub struct Started {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Checkout {
     /// The node.
-    pub node_id: NodeRef,
+    #[serde(default)]
+    pub node_id: Option<NodeRef>,
+    /// Instead: its name.
+    #[serde(default)]
+    pub label: Option<String>,
     /// Exactly there, and not to the leaf last visited below it.
     #[serde(default)]
     pub exact: bool,

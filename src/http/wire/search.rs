@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::arrange::FragmentRef;
 use super::ids::{CharacterRef, NodeRef, SessionRef};
 use super::words::Role;
 
@@ -22,10 +23,15 @@ pub struct SearchQuery {
     /// Only what this role says.
     #[param(inline)]
     pub role: Option<Role>,
-    /// Only on the line that leads to HEAD, or only off it; `all` unless said.
+    /// Only on the line that leads to HEAD, only elsewhere in the tree, or only in the stash; `all` unless said.
     #[serde(rename = "where")]
     #[param(inline)]
     pub place: Option<Place>,
+    /// Only on the line from the root to the message of this name.
+    pub label: Option<String>,
+    /// Only what has at least so many stars, 1 to 5.
+    #[param(minimum = 1, maximum = 5)]
+    pub rating: Option<u8>,
     /// Only at or after this time, in ISO 8601.
     pub after: Option<String>,
     /// Only before this time, in ISO 8601.
@@ -92,6 +98,13 @@ pub struct Hit {
     pub depth: i32,
     /// Whether it lies on the line that leads to HEAD.
     pub on_trunk: bool,
+    /// Whether it lies in the stash.
+    pub stashed: bool,
+    /// The fragment in which it lies there.
+    #[schema(value_type = Option<String>)]
+    pub fragment_id: Option<FragmentRef>,
+    /// Its stars.
+    pub rating: Option<i16>,
     /// When it was made.
     pub timestamp: String,
     /// How well it matches; only the order means something.

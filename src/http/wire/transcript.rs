@@ -31,6 +31,8 @@ pub struct TranscriptQuery {
     /// Where the line ends; HEAD unless said.
     #[param(value_type = Option<String>)]
     pub leaf: Option<NodeRef>,
+    /// Instead: the name of the node where it ends.
+    pub label: Option<String>,
     /// `markdown` unless said.
     #[param(inline)]
     pub format: Option<Format>,

@@ -244,6 +244,8 @@ pub struct LineQuery {
     /// Where the line ends; HEAD unless said.
     #[param(value_type = Option<String>)]
     pub leaf: Option<NodeRef>,
+    /// Instead: the name of the node where it ends.
+    pub label: Option<String>,
     /// Only what comes before this node.
     #[param(value_type = Option<String>)]
     pub before: Option<NodeRef>,

@@ -106,12 +106,13 @@ impl Reader<'_> {
         id.as_deref().and_then(SessionId::from_slice).map_or(Ok(None), |id| self.any_session(id))
     }
 
-    /// Every node that stands in a session's tree: what must be found again when it comes back.
+    /// Every node that stands in a session's tree or lies in its stash: what must be found again when it comes back.
     ///
     /// # Errors
     /// The database fails.
     pub fn node_ids(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
-        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
+        let is_kept = nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null());
+        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(is_kept);
         let ids: Vec<Vec<u8>> = own.order(nodes::n).select(nodes::id).load(self.conn)?;
         Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
     }

@@ -8,6 +8,7 @@ import { deltaOf } from "../model/deltas.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
 import { isLinear } from "../tree/line.js";
+import { newestLeaf } from "./branches.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid, visit } from "./follow.js";
@@ -117,9 +118,12 @@ register({
 /** Shows one line, like a chat that has no others, or the tree again. Nothing of the tree is lost by either. */
 async function switchMode() {
   const mode = isLinear.peek() ? "tree" : "linear";
-  if (!(await attempt(() => api.changeSession(sid(), { mode })))) return;
+  const leaf = mode === "linear" ? await attempt(newestLeaf) : null;
+  if (leaf === undefined || !(await attempt(() => api.changeSession(sid(), { mode })))) return;
   story.putSession({ mode });
-  await refresh();
+  // One line is the one where the story grew last.
+  if (leaf && leaf !== story.head.peek()) await visit(leaf, true);
+  else await refresh();
   tell({ tone: "quiet", text: t(mode === "linear" ? "notice.linear" : "notice.tree") });
 }
 

@@ -21,7 +21,6 @@ import { shown } from "../tree/line.js";
  * @property {(context: Context) => boolean} [enabled]
  * @property {(context: Context) => boolean} [waits] it cannot run, but soon can again: its button stays, dimmed
  * @property {boolean} [leavesTyping] its keys mean something else in a field, and there they keep that meaning
- * @property {Key} [words] other words that it is looked for by
  * @property {(context: Context) => unknown} run
  */
 

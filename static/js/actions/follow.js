@@ -1,7 +1,7 @@
 // Keeps the open story in step with the server: the first reading, the live line, catching up.
 import { t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
-import { speak, tell } from "../model/page.js";
+import { speak } from "../model/page.js";
 import { doubtDeltas } from "../model/deltas.js";
 import * as library from "../model/library.js";
 import * as story from "../model/story.js";
@@ -83,13 +83,27 @@ function listen(id) {
   });
 }
 
+/** @type {Set<(frame: Frame) => void>} */
+const listeners = new Set();
+
+/** Tells of every frame, also those that change nothing of the story. @param {(frame: Frame) => void} listener */
+export const hear = (listener) => listeners.add(listener);
+
 /** @param {Frame} frame */
 function heard(frame) {
+  listeners.forEach((listener) => listener(frame));
   const wish = story.applyFrame(frame);
   if (wish.resume) resume(wish.resume);
   if (frame.type === "session.updated" && story.session.peek()) library.putSession(/** @type {any} */ (story.session.peek()));
-  if (frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects)) doubtDeltas();
-  if (wish.refresh) void refresh().then(() => wish.finished && announce(wish.finished));
+  const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
+  if (doubt && !wish.refresh) doubtDeltas();
+  if (wish.refresh) void refresh().then(() => after(wish.finished, doubt));
+}
+
+/** What waits until the line is read anew: what stood on the old one may be gone. @param {ChatNode | undefined} finished @param {boolean | string | undefined} doubt */
+function after(finished, doubt) {
+  if (doubt) doubtDeltas();
+  if (finished) announce(finished);
 }
 
 /** @param {{id: Id, offset: number, reasoningOffset: number}} from */
@@ -111,14 +125,19 @@ export function refresh() {
 /** Waits for a reading of the line, if there is one. */
 export const readingEnds = () => Promise.resolve(refreshing);
 
+/** So often an answer may be older than what the page knows already. */
+const MOST_STALE = 5;
+
 async function readLine() {
-  for (let turns = 0; again && turns < 5; turns += 1) {
+  for (let stale = 0; again && stale < MOST_STALE; ) {
     again = false;
     const id = openSid;
     if (id === null) return;
     const leaf = story.peek.peek();
     const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
-    if (page && openSid === id && leaf === story.peek.peek() && !story.applyProjection(page)) again = true;
+    if (!page || openSid !== id || leaf !== story.peek.peek() || story.applyProjection(page)) continue;
+    again = true;
+    stale += 1;
   }
 }
 
@@ -143,10 +162,13 @@ function announce(node) {
   } else if (story.watched.peek() === node.id) {
     speak(t("message.failed"));
   } else if (node.status === "complete") {
-    const act = { label: /** @type {const} */ ("notice.show"), run: () => void visit(node.id) };
-    tell({ tone: "quiet", text: t("notice.finishedElsewhere", { name: node.name ?? "" }), act });
+    story.putUnread(node.id, true);
+    speak(t("notice.finishedElsewhere", { name: node.name ?? "" }));
   }
 }
+
+/** The reader does not want to be told of what was finished elsewhere. */
+export const seeLater = () => story.unread.peek().forEach((id) => story.putUnread(id, false));
 
 /**
  * Moves HEAD and shows the line that leads there.

@@ -1,6 +1,6 @@
 // Sessions and characters: list, create, open, rename, delete.
-import { locale } from "../lib/i18n.js";
-import { openDialog } from "../model/page.js";
+import { locale, t } from "../lib/i18n.js";
+import { openDialog, tell } from "../model/page.js";
 import * as model from "../model/library.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
@@ -108,9 +108,37 @@ export async function remove(sid) {
     return true;
   });
   if (!gone) return;
+  const title = model.sessions.peek().find(({ id }) => id === sid)?.title ?? story.session.peek()?.title ?? "";
   model.dropSession(sid);
   openDialog(null);
   if (story.session.peek()?.id === sid) navigate("/");
+  tellTrashed(sid, title);
+}
+
+/** @param {Character} character */
+export async function removeCharacter({ id, name }) {
+  const gone = await attempt(async () => {
+    await api.deleteCharacter(id);
+    return true;
+  });
+  if (!gone) return;
+  await readLibrary();
+  tellTrashed(id, name);
+}
+
+/** @param {Id} id @param {string} name */
+function tellTrashed(id, name) {
+  tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void restore(id) } });
+}
+
+/** Brings back what was deleted. @param {Id} id */
+export async function restore(id) {
+  const back = await attempt(async () => {
+    await api.restore(id);
+    return true;
+  });
+  if (back) await readLibrary();
+  return back === true;
 }
 
 /** Lets another model go on with a story. @param {Id} sid @param {string} name */
@@ -150,3 +178,11 @@ for (const kind of /** @type {const} */ (["rename", "delete"])) {
     run: () => ask(story.session.peek(), kind),
   });
 }
+
+register({
+  id: "page.trash",
+  label: "command.trash",
+  icon: "trash",
+  scope: "page",
+  run: () => openDialog({ kind: "trash" }),
+});

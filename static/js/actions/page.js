@@ -36,6 +36,14 @@ register({
 });
 
 register({
+  id: "page.git",
+  label: "command.git",
+  icon: "branches",
+  scope: "page",
+  run: () => openDialog({ kind: "git" }),
+});
+
+register({
   id: "page.theme",
   label: "command.theme",
   icon: "moon",

@@ -97,7 +97,10 @@ export async function toSibling(node, which) {
   const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
   if (!sibling) return;
   if (sibling.status === "complete") {
-    if (await visit(id)) story.focusOn(id);
+    if (!(await visit(id))) return;
+    // A reply that failed stood beside it, and HEAD had never left.
+    if (story.watched.peek() === node.id && node.status === "error") story.unwatch();
+    story.focusOn(id);
     return;
   }
   // A reply that is being written or that failed cannot hold HEAD, but it can be looked at.

@@ -11,7 +11,7 @@ import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { readingEnds, refresh, sid, visit } from "./follow.js";
 
-/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Id, Started } from "../lib/wire.d.ts" */
 
 // Drafts
 
@@ -100,24 +100,24 @@ function showTimelines() {
 
 // Replies
 
-/** Another reply beside this one, or a reply to this message. @param {ChatNode} node */
-async function reroll(node) {
+/** Asks for another reply beside this one, or for a reply to this message. @param {ChatNode} node @param {() => Promise<Started>} [ask] in another way */
+export async function reroll(node, ask = () => api.reroll(sid(), node.id)) {
   // One at a time: what is clicked before the first is on screen would ask again for the same.
   if (story.asking.peek()) return;
   story.setAsking(true);
   try {
-    if (await askAgain(node)) await refresh();
+    if (await askAgain(node, ask)) await refresh();
   } finally {
     story.setAsking(false);
   }
 }
 
-/** @param {ChatNode} node */
-async function askAgain(node) {
+/** @param {ChatNode} node @param {() => Promise<Started>} ask */
+async function askAgain(node, ask) {
   const isFocused = focusedMessage() === node.id;
   if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return false;
   passHint();
-  const started = await attempt(() => api.reroll(sid(), node.id));
+  const started = await attempt(ask);
   if (!started) return false;
   const generations = started.generations ?? [];
   story.applyStarted({ generations, op: started.op ?? 0 });
@@ -142,16 +142,16 @@ export async function edit(node, content, carry) {
 const textOf = (node) => (node?.role === "user" ? node.content : (node?.display ?? node?.content ?? ""));
 
 /** @param {ChatNode | null} node */
-const free = (node) => node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
+export const free = (node) => node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
 
 /** Where only one line is shown, another reply takes the place of the last one. @param {ChatNode | null} node */
-const mayBranch = (node) => !isLinear.value || tail.value?.id === node?.id;
+export const mayBranch = (node) => !isLinear.value || tail.value?.id === node?.id;
 
 /** Another reply is asked for, and is not yet on screen. */
 const isAsking = () => story.asking.value && !writing.value;
 
 /** @param {ChatNode | null} node */
-const isReply = (node) => node?.role === "assistant" && node.kind !== "greeting";
+export const isReply = (node) => node?.role === "assistant" && node.kind !== "greeting";
 
 register({
   id: "message.reroll",

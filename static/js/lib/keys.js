@@ -35,6 +35,7 @@ const NAMES = {
   ArrowUp: "↑",
   ArrowDown: "↓",
   Escape: "Esc",
+  Delete: "Del",
 };
 
 /** Where typing belongs to the field, not to shortcuts. @param {EventTarget | null} target */

@@ -283,6 +283,105 @@ export interface Trace {
   usage?: { [key: string]: Json } | null;
 }
 
+// The arrangement
+
+/** A name on a node. A following one moves with what is written there. */
+export interface Label {
+  name: string;
+  nodeId: Id;
+  following: boolean;
+  isInTree: boolean;
+}
+
+/** A part of the tree that was taken out and lies in the stash. */
+export interface Fragment {
+  id: Id;
+  name: string | null;
+  nodeId: Id;
+  originId: Id | null;
+  canReturn: boolean;
+  count: number;
+  firstLine: string;
+  createdAt: string;
+}
+
+/** One edit of the arrangement; which fields it takes stands in the contract. */
+export interface TreeEdit {
+  op: "prune" | "graft" | "rename" | "label" | "unlabel";
+  nodeId?: Id;
+  fragmentId?: Id;
+  targetId?: Id;
+  mode?: "move" | "copy";
+  name?: string | null;
+  following?: boolean;
+}
+
+export interface WorldChange extends Change {
+  nodeId: Id;
+}
+
+export interface Arranged {
+  op: number;
+  fragmentIds: Id[];
+  worldChanges: WorldChange[];
+}
+
+/** What was taken back or brought back. */
+export interface TurnedBack {
+  op: number;
+  kind: string;
+  leafId: Id;
+  worldChanges: WorldChange[];
+}
+
+/** A node below which there is nothing, and the line to it. */
+export interface Branch {
+  leafId: Id;
+  turns: number;
+  preview: string;
+  status: ChatNode["status"];
+  partingId: Id;
+  isTrunk: boolean;
+  timestamp: string;
+  labels?: (Label | string)[];
+}
+
+export interface DiffSide {
+  leafId: Id;
+  count: number;
+  items: ChatNode[];
+  next: Id | null;
+}
+
+export interface Difference {
+  path: string;
+  from?: Json;
+  to?: Json;
+  operations: { from: Deed[]; to: Deed[]; more: boolean };
+}
+
+/** An operation, and the node that did it. */
+export interface Deed extends Operation {
+  nodeId: Id;
+}
+
+export interface Diff {
+  ancestorId: Id;
+  from: DiffSide;
+  to: DiffSide;
+  world: Difference[];
+}
+
+/** Something that was deleted and can be brought back. */
+export interface TrashItem {
+  id: Id;
+  kind: "session" | "character" | "persona";
+  name: string;
+  nodes: number | null;
+  trashedAt: string;
+  until: string;
+}
+
 export interface Hit {
   sessionId: Id;
   sessionTitle: string;
@@ -306,6 +405,21 @@ export interface Me {
   csrf?: string | null;
 }
 
+/** A text that is drafted and is no node. */
+export interface Draft {
+  id: Id;
+  status: "queued" | "waiting" | "thinking" | "streaming" | "done" | "error";
+  queuePosition?: number | null;
+  content: string;
+  error?: { code: string; message: string; hint?: string | null } | null;
+}
+
+export interface DraftPiece extends Omit<Draft, "content"> {
+  type: "draft.updated";
+  contentChunk: string;
+  offset: number;
+}
+
 /** Frames of the WebSocket. */
 export type Frame =
   | { type: "hello"; op: number; leafId: Id }
@@ -324,5 +438,6 @@ export type Frame =
   | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
   | { type: "tree.changed"; op?: number }
   | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }
+  | DraftPiece
   | { type: "pong" | "presence"; op?: number }
   | { type: "error"; error: { code: string; message: string; hint?: string } };

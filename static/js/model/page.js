@@ -53,7 +53,9 @@ export const dialog = signal(null);
 
 /**
  * @typedef {{kind: "search", text: string} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string} | {kind: "model", sid: Id, model: string}
- *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}} Dialog
+ *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}
+ *   | {kind: "label", nid: Id} | {kind: "stash"} | {kind: "trash"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
+ *   | {kind: "git"} | {kind: "otherModel", nid: Id}} Dialog
  */
 
 /**

@@ -24,6 +24,8 @@ export const head = signal(/** @type {Id | null} */ (null));
 export const peek = signal(/** @type {Id | null} */ (null));
 /** A generation shown at the end of the line although HEAD is not there: it is being written, or it failed. */
 export const watched = signal(/** @type {Id | null} */ (null));
+/** Replies that were finished elsewhere and that the reader has not seen, the newest last. */
+export const unread = signal(/** @type {Id[]} */ ([]));
 /** The node to bring into view and mark, after a jump. */
 export const target = signal(/** @type {Id | null} */ (null));
 /** The message that is being edited in place. */
@@ -75,7 +77,7 @@ export function beginStory(opening) {
     op = 0;
     session.value = null;
     loading.value = { state: opening ? "loading" : "idle" };
-    line.value = byHand.value = [];
+    line.value = byHand.value = unread.value = [];
     older.value = head.value = peek.value = watched.value = null;
     target.value = editing.value = focusNext.value = null;
     loadingOlder.value = sending.value = asking.value = false;
@@ -161,6 +163,12 @@ export function putNode(node) {
   if (all.join() !== family.peek().join()) family.value = all;
 }
 
+/** A reply waits to be seen, or has been. @param {Id} id @param {boolean} isNew */
+export function putUnread(id, isNew) {
+  const others = unread.peek().filter((other) => other !== id);
+  if (isNew || others.length < unread.peek().length) unread.value = isNew ? [...others, id] : others;
+}
+
 // The line
 
 /**
@@ -239,6 +247,7 @@ export function leavePeek() {
 /** @param {Id[]} next */
 function setLine(next) {
   const now = line.peek();
+  unread.peek().filter((id) => next.includes(id)).forEach((id) => putUnread(id, false));
   if (next.length !== now.length || next.some((id, i) => id !== now[i])) line.value = next;
 }
 
@@ -269,6 +278,11 @@ function watchReply() {
 export function goesOnFrom() {
   const node = peekNode(watched.peek());
   return node?.status === "error" && node.content ? node.id : head.peek();
+}
+
+/** The reader has turned away from the reply at the end of the line. */
+export function unwatch() {
+  watched.value = null;
 }
 
 /** @param {Id} id */

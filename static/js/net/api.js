@@ -30,7 +30,7 @@ let csrf = null;
  * @param {{signal?: AbortSignal, key?: string, isSecond?: boolean}} [options] `key`: Idempotency-Key
  * @returns {Promise<any>}
  */
-async function call(method, path, body, { signal, key, isSecond = false } = {}) {
+export async function call(method, path, body, { signal, key, isSecond = false } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json", "Accept-Language": locale.peek() };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -64,15 +64,15 @@ function parse(text) {
 }
 
 /** @param {Record<string, string | number | undefined>} pairs */
-function query(pairs) {
+export function query(pairs) {
   const set = Object.entries(pairs).filter(([, value]) => value !== undefined && value !== "");
   return set.length ? `?${new URLSearchParams(set.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
 /** Lists answer `{items, next}`; a plain array is understood as a last page. @param {any} answer */
-const items = (answer) => (Array.isArray(answer) ? answer : (answer?.items ?? []));
+export const items = (answer) => (Array.isArray(answer) ? answer : (answer?.items ?? []));
 
-const chat = (/** @type {Wire.Id} */ sid) => `/api/chat/${sid}`;
+export const chat = (/** @type {Wire.Id} */ sid) => `/api/chat/${sid}`;
 const node = (/** @type {Wire.Id} */ sid, /** @type {Wire.Id} */ nid) => `/api/chat/${sid}/node/${nid}`;
 
 /** @returns {Promise<Wire.Me>} */
@@ -89,6 +89,12 @@ export const characters = async () => items(await call("GET", "/api/characters?l
 
 /** @param {Wire.NewCharacter} character @returns {Promise<Wire.Character>} */
 export const createCharacter = (character) => call("POST", "/api/characters", character);
+
+/** @param {Wire.Id} cid */
+export const deleteCharacter = (cid) => call("DELETE", `/api/characters/${cid}`);
+
+/** Brings back what was deleted. @param {Wire.Id} id */
+export const restore = (id) => call("POST", `/api/trash/${id}/restore`);
 
 /** @returns {Promise<Wire.Models>} */
 export async function models() {
@@ -142,8 +148,11 @@ export async function oneNode(sid, nid) {
  */
 export const send = (sid, message, key) => call("POST", `${chat(sid)}/message`, message, { key });
 
-/** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Started>} */
-export const reroll = (sid, nid) => call("POST", `${node(sid, nid)}/reroll`, {});
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {{model?: string}} [how] @returns {Promise<Wire.Started>} */
+export const reroll = (sid, nid, how = {}) => call("POST", `${node(sid, nid)}/reroll`, how);
+
+/** Another reply that begins with the text of this one. @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.Started>} */
+export const goOn = (sid, nid) => call("POST", `${node(sid, nid)}/continue`, {});
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid @param {{content: string, carry: boolean}} edit @returns {Promise<Wire.Started>} */
 export const edit = (sid, nid, edit) => call("POST", `${node(sid, nid)}/edit`, edit);

@@ -17,6 +17,7 @@ const story = () => import("./story.js");
 const dialogs = () => import("./dialogs.js");
 const Story = later(() => story().then((module) => module.Story), 6);
 const StoryMenu = later(() => story().then((module) => module.StoryMenu), 0);
+const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /** Loads what the next click needs. */
@@ -41,7 +42,7 @@ function Header() {
     <a class="brand" href="/" onClick=${home} aria-label=${`Clotho, ${t("command.library")}`}><span class="thread" aria-hidden="true"></span><span>Clotho</span></a>
     ${inStory && session.value ? html`<p class="title">${session.value.title}</p>` : html`<span class="title"></span>`}
     <button type="button" class="search-button" onClick=${() => run("page.search")} aria-label=${t("command.search")}>${icon("search")}<span>${t("search.short")}</span><kbd>/</kbd></button>
-    ${inStory && session.value && html`<span class="wide-only">${h(CommandButton, { id: "page.world" })}</span>`}
+    ${inStory && session.value && html`${h(StoryTools, {})}<span class="wide-only">${h(CommandButton, { id: "page.world" })}</span>`}
     ${h(Menu, { label: t("menu") }, h(MenuItems, {}))}</header>`;
 }
 

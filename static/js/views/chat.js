@@ -1,11 +1,14 @@
 // The story: a window over the line, the composer, and what stands between them.
 import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { canRun, run } from "../actions/commands.js";
-import { loadOlder } from "../actions/follow.js";
-import { openStory } from "../actions/follow.js";
+import { loadOlder, openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
+import { readArrangement } from "../actions/stash.js";
 import { arrive, navigate } from "../actions/travel.js";
 import { t } from "../lib/i18n.js";
+import { plain } from "../lib/text.js";
+import { chosen, moving } from "../model/arrangement.js";
+import { age } from "../model/deltas.js";
 import { hint, hintFits, hintSeen, route } from "../model/page.js";
 import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
 import { beforeTurn, isLinear, shown, tail, writing } from "../tree/line.js";
@@ -24,10 +27,12 @@ const AT_END = 40;
 export function Chat() {
   const state = loading.value;
   const at = session.value;
+  const changed = age.value;
+  useEffect(() => void (state.state === "ready" && readArrangement()), [at?.id, state.state, changed]);
   if (state.state === "failed") return h(Unreadable, { error: state.error });
   if (state.state !== "ready" || !at) return html`<section class="chat"><div class="scroller"><div class="column">${h(Waiting, { rows: 6 })}</div></div></section>`;
-  return html`<section class="chat" aria-label=${at.title}>${h(Line, { key: at.id })}
-    ${peek.value === null ? h(Composer, { key: at.id }) : h(PeekBar, {})}</section>`;
+  const bar = peek.value !== null ? h(PeekBar, {}) : moving.value !== null ? h(MovingBar, {}) : chosen.value !== null ? h(ChosenBar, {}) : h(Composer, { key: at.id });
+  return html`<section class=${`chat ${moving.value ? "is-moving" : chosen.value ? "is-choosing" : ""}`} aria-label=${at.title}>${h(Line, { key: at.id })}${bar}</section>`;
 }
 
 /** @param {{error: import("../net/api.js").ApiError}} props */
@@ -186,7 +191,19 @@ function Onward() {
 
 function PeekBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("branch")}<p>${t("peek.text")}</p>
-    ${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
+    ${h(CommandButton, { id: "message.compare", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
+}
+
+/** A place for what is being moved is chosen in the story itself. */
+function MovingBar() {
+  return html`<div class="dock"><div class="peek" role="status">${icon("move")}<p>${t("moving.text")} <q>${plain(moving.value?.name ?? "").slice(0, 80)}</q></p>
+    ${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
+}
+
+/** What can be done with the messages that are ticked. */
+function ChosenBar() {
+  return html`<div class="dock"><div class="peek" role="status">${icon("check")}<p>${t("chosen.text", { n: chosen.value?.length ?? 0 })}</p>
+    ${["chosen.leaveOut", "chosen.putBack", "chosen.none"].map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div>`;
 }
 
 function HintLine() {

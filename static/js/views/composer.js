@@ -1,12 +1,16 @@
 // Where the reader writes: the field, quick replies, send and stop.
 import { html, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
+import "../actions/draft.js";
+import { seeLater, visit } from "../actions/follow.js";
 import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
 import { locale, t } from "../lib/i18n.js";
-import { draft, fieldWanted, focusField, online, problems, quickReplies, sending, session, slashCommands } from "../model/story.js";
+import { drafting } from "../model/drafting.js";
+import { draft, fieldWanted, focusField, focusOn, online, problems, quickReplies, sending, session, slashCommands, unread } from "../model/story.js";
 import { writing } from "../tree/line.js";
-import { ProblemLine, icon } from "./parts.js";
+import { CommandButton, ProblemLine, icon } from "./parts.js";
 
+/** @import { Drafting } from "../model/drafting.js" */
 /** @import { SlashCommand } from "../lib/wire.d.ts" */
 
 /** On touch screens Enter is a new line, because there is no Shift beside it. */
@@ -52,15 +56,22 @@ export function Composer() {
     submit(event);
   };
   const busy = writing.value !== null;
-  return html`<div class="dock">${draft.value.startsWith("/") ? h(Completions, { complete }) : html`${h(Hindered, {})}${h(QuickReplies, {})}`}
+  const making = drafting.value;
+  return html`<div class="dock">${h(Unread, {})}${draft.value.startsWith("/") ? h(Completions, { complete }) : html`${h(Hindered, {})}${h(QuickReplies, {})}`}
     <form class="composer" onSubmit=${submit}>
-      <textarea ref=${field} rows="1" aria-label=${t("composer.label")} placeholder=${t("composer.placeholder")} value=${draft.value}
+      <textarea ref=${field} rows="1" aria-label=${t("composer.label")} placeholder=${making ? draftPhase(making) : t("composer.placeholder")} value=${draft.value}
         onInput=${(/** @type {Event} */ event) => writeDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)} onKeyDown=${keys}></textarea>
-      ${busy
+      ${h(CommandButton, { id: "turn.draft" })}
+      ${making
+        ? html`<button key="stop-draft" type="button" class="send stop" aria-label=${t("command.stopDraft")} title=${t("command.stopDraft")} onClick=${() => run("turn.stopDraft")}>${icon("stop")}</button>`
+        : busy
         ? html`<button key="stop" type="button" class="send stop" aria-label=${t("command.stop")} title=${t("command.stop")} onClick=${() => run("turn.stop")}>${icon("stop")}</button>`
         : html`<button key="send" class="send" aria-label=${t("composer.send")} title=${t("composer.send")} disabled=${sending.value || !online.value || !draft.value.trim()}>${icon("send")}</button>`}
     </form></div>`;
 }
+
+/** @param {Drafting} making */
+const draftPhase = ({ status, place }) => (status === "queued" ? t("phase.queued", { n: place }) : t(status === "thinking" ? "phase.thinking" : "phase.drafting"));
 
 /** The commands that the beginning in the field may become. */
 function offered() {
@@ -82,6 +93,15 @@ function Completions({ complete }) {
   return html`<ul class="completions" aria-label=${t("composer.commands")}>${list.map(
     ({ plugin, name, aliases, args, help }, i) => html`<li key=${`${plugin} ${name}`}><button type="button" onClick=${() => complete(wordOf({ name, aliases }))}><b>/${wordOf({ name, aliases })}</b>${args && html` <i>${args}</i>`}<span>${help}</span>${i === 0 && html`<kbd>Tab</kbd>`}</button></li>`,
   )}</ul>`;
+}
+
+/** Replies that were finished on other timelines wait here until they are seen. */
+function Unread() {
+  const id = unread.value.at(-1);
+  if (!id) return null;
+  const show = () => void visit(id).then((moved) => moved && focusOn(id));
+  return html`<div class="unread">${icon("branch")}<p>${t("unread.text", { n: unread.value.length })}</p><button type="button" onClick=${show}>${t("notice.show")}</button>
+    <button type="button" class="round" aria-label=${t("unread.later")} title=${t("unread.later")} onClick=${() => (seeLater(), focusField())}>${icon("close")}</button></div>`;
 }
 
 /** A rule that could not make its suggestions says so where they would stand. */

@@ -1,10 +1,12 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
 import { h, html, useRef } from "../../vendor/preact.js";
 import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.js";
+import { rerollWith } from "../actions/replies.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-story.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
+import { session } from "../model/story.js";
 import { Search } from "./search.js";
 import { Models } from "./library.js";
 import { Modal, Waiting, later } from "./parts.js";
@@ -27,14 +29,35 @@ export function OpenDialog({ open }) {
       return h(Delete, { open });
     case "model":
       return h(OtherModel, { open });
+    case "otherModel":
+      return h(ReplyWith, { key: open.nid, nid: open.nid });
     case "start":
       return h(Start, { characterId: open.characterId });
     case "character":
       return h(NewCharacter, {});
+    case "label":
+      return h(LabelPlace, { key: open.nid, nid: open.nid });
+    case "stash":
+      return h(Stash, {});
+    case "branches":
+      return h(Branches, {});
+    case "compare":
+      return h(Compare, { key: open.from + open.to, from: open.from, to: open.to });
+    case "git":
+      return h(GitWords, {});
+    case "trash":
+      return h(Trash, {});
   }
 }
 
 const Why = later(() => import("./why.js").then((module) => module.Why));
+const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);
+const branches = () => import("./branches.js");
+const Branches = later(() => branches().then((module) => module.Branches), 0);
+const Compare = later(() => branches().then((module) => module.Compare), 0);
+const GitWords = later(() => import("./git.js").then((module) => module.GitWords), 0);
+const Trash = later(() => import("./trash.js").then((module) => module.Trash), 0);
+const Stash = later(() => import("./stash.js").then((module) => module.Stash), 0);
 
 /** @param {Event} event @returns {FormData} */
 function submitted(event) {
@@ -66,15 +89,20 @@ function Delete({ open }) {
 }
 
 /** @param {{open: Extract<Dialog, {kind: "model"}>}} props */
-function OtherModel({ open }) {
-  const title = t("command.model");
+const OtherModel = ({ open }) => h(ChooseModel, { title: t("command.model"), now: open.model, hint: t("start.otherModel"), label: t("save"), choose: (model) => changeModel(open.sid, model) });
+
+/** @param {{nid: string}} props */
+const ReplyWith = ({ nid }) => h(ChooseModel, { title: t("command.otherModel"), now: session.peek()?.model ?? "", hint: t("start.oneReply"), label: t("command.reroll"), choose: (model) => rerollWith(nid, model) });
+
+/** @param {{title: string, now: string, hint: string, label: string, choose: (model: string) => unknown}} props */
+function ChooseModel({ title, now, hint, label, choose }) {
   if (models.value === null) return h(Modal, { title }, h(Waiting, { rows: 3 }));
-  const names = new Set([open.model, ...spokenModels.value.map((model) => model.id)].filter(Boolean));
+  const names = new Set([now, ...spokenModels.value.map((model) => model.id)].filter(Boolean));
   if (names.size < 2) return h(Modal, { title }, h(Models, {}));
-  const save = (/** @type {Event} */ event) => void changeModel(open.sid, text(submitted(event), "model"));
+  const save = (/** @type {Event} */ event) => void choose(text(submitted(event), "model"));
   return h(Modal, { title }, html`<form onSubmit=${save}>
-    <label>${t("start.model")}<select name="model">${[...names].map((name) => html`<option key=${name} value=${name} selected=${name === open.model}>${name}</option>`)}</select></label>
-    <p class="aside">${t("start.otherModel")}</p>${h(Actions, { label: t("save") })}</form>`);
+    <label>${t("start.model")}<select name="model">${[...names].map((name) => html`<option key=${name} value=${name} selected=${name === now}>${name}</option>`)}</select></label>
+    <p class="aside">${hint}</p>${h(Actions, { label })}</form>`);
 }
 
 /** What a plugin may do once it is switched on. @param {PluginInfo} plugin */

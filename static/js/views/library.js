@@ -1,6 +1,6 @@
 // The first page: what to do at the start, stories to go on with, characters, models.
 import { h, html } from "../../vendor/preact.js";
-import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.js";
+import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions, removeCharacter } from "../actions/library.js";
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
@@ -8,7 +8,7 @@ import { ago, moment, t } from "../lib/i18n.js";
 import { plain, sentence } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { openDialog, tell } from "../model/page.js";
-import { Avatar, Blank, Menu, Waiting, icon } from "./parts.js";
+import { Avatar, Blank, CommandButton, Menu, Waiting, icon } from "./parts.js";
 
 /** @import { Character, Session } from "../lib/wire.d.ts" */
 
@@ -31,11 +31,13 @@ function Contents() {
     ${!first && h(Sessions, {})}
     <section aria-labelledby="begin"><h2 id="begin">${t(first ? "library.or" : "library.new")}</h2><ul class="cards">
       ${!first && adventure && html`<li>${h(CharacterCard, { character: adventure })}</li>`}
-      ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}</li>`)}
+      ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}
+        ${h(Menu, { label: t("library.manage", { name: character.name }) }, html`<button type="button" onClick=${() => removeCharacter(character)}>${icon("trash")}${t("library.deleteCharacter")}</button>`)}</li>`)}
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
       ${first && html`<li><button type="button" class="card new" onClick=${() => document.getElementById("models")?.scrollIntoView()}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul></section>
-    ${h(Models, {})}`;
+    ${h(Models, {})}
+    <p class="foot">${h(CommandButton, { id: "page.trash", wide: true })}</p>`;
 }
 
 /** @param {{adventure: Character | undefined}} props */

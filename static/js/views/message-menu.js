@@ -2,12 +2,13 @@
 import { h, html } from "../../vendor/preact.js";
 import { canRun } from "../actions/commands.js";
 import { rate } from "../actions/arrange.js";
+import "../actions/replies.js";
 import { t } from "../lib/i18n.js";
 import { CommandButton, Menu, icon } from "./parts.js";
 
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 
-const ITEMS = ["message.setCurrent", "message.mute", "message.unmute", "message.link"];
+const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.choose", "message.move"];
 const MOST_STARS = 5;
 
 /** @param {{node: ChatNode}} props */
@@ -17,7 +18,8 @@ export const MessageMenu = ({ node }) =>
 /** @param {{node: ChatNode}} props */
 function Items({ node }) {
   return html`${canRun("message.rate", node) && html`${h(StarRow, { node })}<hr />`}
-    ${ITEMS.map((id) => h(CommandButton, { key: id, id, node, wide: true }))}`;
+    ${ITEMS.map((id) => h(CommandButton, { key: id, id, node, wide: true }))}
+    ${canRun("message.prune", node) && html`<hr />${h(CommandButton, { id: "message.prune", node, wide: true })}`}`;
 }
 
 /** @param {{node: ChatNode}} props */

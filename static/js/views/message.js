@@ -1,16 +1,20 @@
 // One message: who, when, the text, its siblings, what one can do with it.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
+import { canArrange } from "../actions/arrange.js";
+import { pick } from "../actions/choose.js";
 import { run } from "../actions/commands.js";
 import { edit } from "../actions/turn.js";
 import { readVersions, toSibling } from "../actions/travel.js";
 import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed } from "../lib/markdown.js";
 import { sentence } from "../lib/text.js";
+import { chosen } from "../model/arrangement.js";
 import { characterById } from "../model/library.js";
-import { editInPlace, editing, focusOn, nodeOf } from "../model/story.js";
+import { editInPlace, editing, familyOf, focusOn, nodeOf, unread } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { TurnChanges } from "./changes.js";
+import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
 import { Avatar, CommandButton, ProblemLine, icon } from "./parts.js";
 
@@ -30,13 +34,15 @@ export function Message({ id, last }) {
       aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
       ${h(Avatar, { name, src: characterById(node.characterId ?? "")?.avatar })}
       <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
-        ${h(Stars, { node })}
+        ${h(Stars, { node })}${!isLinear.value && h(Labels, { nid: id })}
         ${isLeftOut && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}
         ${node.effects === "muted" && !isLinear.value && html`<span class="left-out">${icon("worldOff")}${t("message.muted")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
       ${node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
         ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}
+        ${chosen.value && canArrange(node) && html`<label class="pick"><input type="checkbox" checked=${chosen.value.includes(id)} onClick=${(/** @type {MouseEvent} */ event) => pick(id, event.shiftKey)} /><span>${t("chosen.pick")}</span></label>`}
+        ${h(CommandButton, { id: "message.placeHere", node, wide: true, class: "place" })}
         ${node.status !== "generating" && h(MessageMenu, { node })}</div></footer>
     </article></li>`;
 }
@@ -47,7 +53,7 @@ const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy
 const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
 
 /** The server calls a reader without a name "You"; the page has its own word for that. @param {ChatNode} node */
-const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : node.name) || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
+export const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : node.name) || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
 
 // The text
 
@@ -82,6 +88,9 @@ function LiveBody({ node }) {
     <div class="prose live" ref=${host}></div>
     ${!begun.value && html`<p class="aside phase">${phaseOf(node)}</p>`}`;
 }
+
+/** The text of a message that is only read. @param {{node: ChatNode}} props */
+export const ReadOnly = ({ node }) => h(Prose, node.role === "user" ? { text: node.content, isOwn: true } : { text: node.display ?? node.content, isOwn: false });
 
 /** Rendered Markdown. @param {{text: string, isOwn: boolean}} props */
 function Prose({ text, isOwn }) {
@@ -153,7 +162,7 @@ function SiblingSwitch({ node }) {
   const arrow = (/** @type {"previous" | "next"} */ which, /** @type {string} */ symbol, /** @type {boolean} */ can) =>
     html`<button type="button" aria-label=${t(`command.${which}`)} aria-disabled=${!can} onClick=${() => can && toSibling(node, which)}>${icon(symbol)}</button>`;
   return html`<div class="siblings" role="group" aria-label=${place}>
-    ${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}
+    ${familyOf(node).value.some((id) => unread.value.includes(id)) && html`<b class="new">${t("unread.new")}</b>`}${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}
     ${count <= MOST_DOTS && html`<span class="versions" aria-hidden="true" title=${t("siblings.dots")}>${followed.map(
       (isFollowed, i) => html`<i key=${i} class=${`${isFollowed ? "confirmed" : "candidate"} ${i === index ? "here" : ""}`}></i>`,
     )}</span>`}</div>`;

@@ -4,20 +4,27 @@ import { canRun, commandsOf, run } from "../actions/commands.js";
 import { wordsFor } from "../actions/failure.js";
 import { search } from "../actions/page.js";
 import { jump } from "../actions/travel.js";
+import { focusedMessage } from "../lib/focus.js";
+import { GIT, gitWords } from "../lib/git.js";
 import { moment, t } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
 import { cutAtMarks } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
+import { peekNode } from "../model/story.js";
 import { ApiError } from "../net/api.js";
+import { tail } from "../tree/line.js";
 import { Blank, Modal, icon } from "./parts.js";
 
-/** @import { Hit } from "../lib/wire.d.ts" */
+/** @import { Command } from "../actions/commands.js" */
+/** @import { ChatNode, Hit } from "../lib/wire.d.ts" */
 /** @typedef {{state: "idle"} | {state: "busy"} | {state: "failed", error: ApiError} | {state: "done", hits: Hit[], total: string}} Answer */
 
 const PAUSE = 160;
 
 /** @param {{text: string}} props */
 export function Search({ text }) {
+  // Asked for before the dialog takes the keyboard.
+  const at = useRef(peekNode(focusedMessage()) ?? tail.peek()).current;
   const query = useSignal(text);
   const answer = useSignal(/** @type {Answer} */ ({ state: "idle" }));
   const chosen = useSignal(0);
@@ -49,7 +56,7 @@ export function Search({ text }) {
   return h(Modal, { title: t(forCommands ? "command.palette" : "command.search"), class: "search" }, html`<search>
     <div class="search-field">${icon("search")}<input type="text" enterkeyhint="search" role="combobox" aria-expanded=${options} aria-controls=${options ? "hits" : null} aria-activedescendant=${options ? `hit-${chosen.value}` : null}
       aria-label=${t("command.search")} placeholder=${t("search.placeholder")} autofocus value=${query.value} onInput=${(/** @type {Event} */ e) => (query.value = /** @type {HTMLInputElement} */ (e.target).value)} onKeyDown=${keys} /></div>
-    <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
+    <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
 
 /** @param {string} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
@@ -78,16 +85,21 @@ function Hits({ answer, chosen }) {
   )}</ul>`;
 }
 
-/** @param {{filter: string, chosen: number}} props */
-function Commands({ filter, chosen }) {
-  const all = commandsOf("page").filter(({ id, label }) => canRun(id) && t(label).toLowerCase().includes(filter.toLowerCase()));
+/** @param {{filter: string, chosen: number, node: ChatNode | null}} props */
+function Commands({ filter, chosen, node }) {
+  const fits = (/** @type {Command} */ { id, label }) => `${t(label)} ${gitWords(id)}`.toLowerCase().includes(filter.toLowerCase());
+  // What is for a message is offered to who looks for it, for the message that had the keyboard.
+  const forMessage = filter ? commandsOf("message").filter((one) => fits(one) && canRun(one.id, node) && one.id !== "message.menu" && one.id !== "message.rate") : [];
+  // Who looks for a word of Git that has no command of its own finds what explains it.
+  const isGit = (/** @type {string} */ id) => id === "page.git" && filter !== "" && GIT.some(({ git }) => git.includes(filter.toLowerCase()));
+  const all = [...commandsOf("page").filter((one) => canRun(one.id) && (fits(one) || isGit(one.id))), ...forMessage];
   const choose = (/** @type {string} */ id) => {
     openDialog(null);
-    run(id);
+    run(id, forMessage.some((one) => one.id === id) ? node : null);
   };
   return html`<ul id="hits" role="listbox" aria-label=${t("command.palette")}>${all.map(
     ({ id, label, keys, icon: symbol }, i) => html`<li key=${id} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} class="command" onClick=${() => choose(id)}>
-      ${icon(symbol)}<span>${t(label)}</span>${keys?.[0] && html`<kbd>${spelled(keys[0])}</kbd>`}</li>`,
+      ${icon(symbol)}<span>${t(label)}</span>${filter && gitWords(id) && html`<small>${gitWords(id)}</small>`}${keys?.[0] && html`<kbd>${spelled(keys[0])}</kbd>`}</li>`,
   )}</ul>${!filter && h(MessageKeys, {})}`;
 }
 

@@ -1,7 +1,10 @@
-// What the menu of the page offers while a story is open.
+// What the header and the menu of the page offer while a story is open.
 import { h, html } from "../../vendor/preact.js";
 import { CommandButton } from "./parts.js";
 
-const ITEMS = ["session.linear", "session.tree"];
+const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "session.file", "session.linear", "session.tree"];
 
-export const StoryMenu = () => html`${ITEMS.map((id) => h(CommandButton, { key: id, id, wide: true }))}`;
+export const StoryMenu = () => html`<hr />${ITEMS.map((id) => h(CommandButton, { key: id, id, wide: true }))}`;
+
+/** What is wanted so often that it has its place in the header, where there is room. */
+export const StoryTools = () => html`<span class="wide-only">${h(CommandButton, { id: "session.undo" })}${h(CommandButton, { id: "session.redo" })}</span>`;

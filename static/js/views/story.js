@@ -4,7 +4,7 @@ import { addEnglish } from "../lib/i18n.js";
 import words from "../lib/strings/en-story.js";
 import { loading } from "../model/story.js";
 import { Chat } from "./chat.js";
-import { StoryMenu } from "./story-menu.js";
+import { StoryMenu, StoryTools } from "./story-menu.js";
 import { World } from "./world.js";
 
 addEnglish(words);
@@ -12,4 +12,4 @@ addEnglish(words);
 /** A story that cannot be read has no world either. */
 export const Story = () => (loading.value.state === "failed" ? h(Chat, {}) : html`${h(Chat, {})}${h(World, {})}`);
 
-export { StoryMenu };
+export { StoryMenu, StoryTools };

@@ -222,3 +222,58 @@ async fn branches_are_listed() {
     let expected = [(&beside[0], &deeper[79]), (&deeper[99], &deeper[90]), (&other, &first.user)];
     assert_eq!(partings, expected.map(|(leaf, parting)| (leaf.as_str(), parting.as_str())));
 }
+
+/// S4-09: a branch has a name, is listed by it and opened by it; the name goes on with what is appended, another name is
+/// another name for the same end.
+#[tokio::test]
+async fn a_branch_is_opened_by_its_name() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    let left = long_line(&play, &first.reply, 3).await;
+    let right = long_line(&play, &first.reply, 2).await;
+    let name = |node: &str, name: &str| json!({"op": "label", "nodeId": node, "name": name, "following": true});
+    let edits = json!({"operations": [name(&left[2], "the left way"), name(&first.reply, "crossing")]});
+    play.app.put(&play.chat("tree/edit"), &edits).await;
+    let labels = |listed: &Value| -> Vec<(String, Vec<String>)> {
+        let names = |one: &Value| {
+            one["labels"].as_array().unwrap().iter().map(|label| label["name"].as_str().unwrap().to_owned()).collect()
+        };
+        listed["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["leafId"].as_str().unwrap().to_owned(), names(one)))
+            .collect()
+    };
+    let expected = [(&right[1], None), (&left[2], Some("the left way")), (&first.reply, Some("crossing"))];
+    let expected = expected.map(|(leaf, name)| (leaf.clone(), name.into_iter().map(str::to_owned).collect()));
+    assert_eq!(labels(&play.get("branches").await), expected);
+
+    // Every view of one line takes a name instead of an id.
+    let way = "label=the+left+way";
+    assert_eq!(play.get(&format!("projection?{way}")).await["leafId"], json!(left[2]));
+    assert_eq!(play.get(&format!("deltas?{way}")).await["leafId"], json!(left[2]));
+    assert_eq!(play.get(&format!("line?{way}&format=json")).await["leafId"], json!(left[2]));
+    let leaf = play.app.put(&play.chat("active_leaf"), &json!({"label": "the left way", "exact": true})).await;
+    assert_eq!(leaf["leafId"], json!(left[2]));
+    let grown = play.post("message", json!({"parentId": left[2], "content": "On."})).await;
+    assert_eq!(play.get(&format!("projection?{way}")).await["leafId"], json!(id(&grown["node"])));
+
+    play.app
+        .put(
+            &play.chat("tree/edit"),
+            &json!({"operations": [
+                {"op": "unlabel", "name": "the left way"}, name(&id(&grown["node"]), "the east"),
+            ]}),
+        )
+        .await;
+    play.refused("GET", &format!("projection?{way}"), json!({}), "not_found").await;
+    assert_eq!(play.get("projection?label=the+east").await["leafId"], json!(id(&grown["node"])));
+    for query in [format!("projection?label=x&leaf={}", left[0]), format!("line?label=x&leaf={}", left[0])] {
+        assert_eq!(play.refused("GET", &query, json!({}), "invalid").await["details"]["field"], "label");
+    }
+    let both = json!({"label": "the east", "nodeId": left[0]});
+    assert_eq!(play.refused("PUT", "active_leaf", both, "invalid").await["details"]["field"], "label");
+    assert_eq!(play.refused("PUT", "active_leaf", json!({}), "invalid").await["details"]["field"], "nodeId");
+    play.refused("PUT", "active_leaf", json!({"label": "nobody"}), "not_found").await;
+}

@@ -218,12 +218,15 @@ fn promised_names_stay() {
         ("Generate", "n model params characterId"),
         ("Reroll", "n model params characterId moveHead expectedLeafId expectedOp"),
         ("Edit", "content carry generate moveHead expectedLeafId expectedOp"),
-        ("Checkout", "nodeId exact expectedLeafId expectedOp"),
+        ("Checkout", "nodeId label exact expectedLeafId expectedOp"),
         ("NodeState", "isEnabled effects rating"),
         ("NewSession", "characterIds personaId title plugins model mode"),
         ("Trace", "blueprint messages params model plan tools rules timings usage"),
         ("Timings", "queued firstToken total"),
-        ("Hit", "sessionId sessionTitle nodeId role name snippet depth onTrunk timestamp score"),
+        (
+            "Hit",
+            "sessionId sessionTitle nodeId role name snippet depth onTrunk stashed fragmentId rating timestamp score",
+        ),
         ("SearchAnswer", "items total stale tookMs"),
         ("Error", "code message hint details incident"),
     ] {

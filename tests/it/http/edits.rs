@@ -135,7 +135,8 @@ async fn labels_stay_or_follow() {
     let label = |name: &str, following: bool| json!({"op": "label", "nodeId": said[2].reply, "name": name, "following": following});
     play.edit(json!([label("here", false), label("story", true)])).await;
     let more = play.say("Four.").await;
-    let labels = play.get("tree").await["labels"].clone();
+    let labels = play.get("labels").await["items"].clone();
+    assert_eq!(play.get("tree").await["labels"], labels, "they stand in the whole tree as well");
     let at = |labels: &Value| labels.as_array().unwrap().iter().map(|one| one["nodeId"].clone()).collect::<Vec<_>>();
     assert_eq!(at(&labels), [json!(said[2].reply), json!(more.reply)]);
     play.another(&more.reply).await;

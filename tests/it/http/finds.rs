@@ -93,3 +93,97 @@ async fn typing_is_no_mistake() {
 fn ids_of(found: &Value) -> Vec<String> {
     found["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect()
 }
+
+/// S4-17, S4-09: what lies in the stash is found and says so, also by an index that is made anew; what was taken back is not.
+/// A name narrows a search to the line that leads to it.
+#[tokio::test]
+async fn the_stash_is_searched_too() {
+    let play = Play::start().await;
+    let write = |parent: String, content: &'static str| {
+        let body = json!({"parentId": parent, "content": content});
+        let play = &play;
+        async move { id(&play.post("message", body).await["node"]) }
+    };
+    let head = play.head().await;
+    let kept = write(head.clone(), "A kept lantern.").await;
+    let cut = write(head.clone(), "A cut lantern.").await;
+    let below = write(cut.clone(), "A deep lantern.").await;
+    let trunk = write(kept.clone(), "A last lantern.").await;
+    search_until(&play.app, "lantern", 4).await;
+    let edits = json!({"operations": [
+        {"op": "prune", "nodeId": cut, "name": "Rejected"},
+        {"op": "label", "nodeId": kept, "name": "the keep"},
+    ]});
+    let made = play.app.put(&play.chat("tree/edit"), &edits).await;
+    let search = |rest: &'static str| {
+        let app = &play.app;
+        async move {
+            let found = app.get(&format!("/api/search?q=lantern{rest}")).await;
+            let mut ids = ids_of(&found);
+            ids.sort();
+            ids
+        }
+    };
+    let sorted = |ids: &[&String]| {
+        let mut ids: Vec<String> = ids.iter().map(|id| (*id).clone()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(search("").await, sorted(&[&kept, &cut, &below, &trunk]));
+    assert_eq!(search("&where=stash").await, sorted(&[&cut, &below]));
+    assert_eq!(search("&where=trunk").await, sorted(&[&kept, &trunk]));
+    assert_eq!(search("&where=off-trunk").await, sorted(&[]));
+    assert_eq!(search("&label=the+keep").await, sorted(&[&kept]));
+    assert_eq!(search("&label=nobody").await, sorted(&[]));
+    let found = play.app.get("/api/search?q=lantern&where=stash").await;
+    for hit in found["items"].as_array().unwrap() {
+        assert_eq!([&hit["stashed"], &hit["fragmentId"]], [&json!(true), &made["fragmentIds"][0]], "{hit}");
+    }
+    let hit = &play.app.get("/api/search?q=kept").await["items"][0];
+    assert_eq!([&hit["stashed"], &hit["fragmentId"]], [&json!(false), &Value::Null]);
+
+    // Taken back is not stashed: the last message goes with the edits and with itself.
+    play.post("undo", json!({})).await;
+    assert_eq!(search("&where=stash").await, sorted(&[]));
+    play.post("redo", json!({})).await;
+    let gone = write(trunk.clone(), "A gone lantern.").await;
+    search_until(&play.app, "gone", 1).await;
+    play.post("undo", json!({})).await;
+    assert!(!search("").await.contains(&gone));
+    let Play { app, sid: _ } = play;
+    let app = TestServer::with(app.stop().await.set("generation.hide_tags", "[\"other\"]")).await;
+    search_until(&app, "lantern", 4).await;
+    let mut again = ids_of(&app.get("/api/search?q=lantern").await);
+    again.sort();
+    assert_eq!(again, sorted(&[&kept, &cut, &below, &trunk]));
+    assert_eq!(ids_of(&app.get("/api/search?q=deep&where=stash").await), [below]);
+}
+
+/// S4-55: stars are searched by.
+#[tokio::test]
+async fn stars_are_searched_by() {
+    let play = Play::start().await;
+    let head = play.head().await;
+    let mut nodes = Vec::new();
+    for stars in [None, Some(2), Some(4), Some(5)] {
+        let node = id(&play.post("message", json!({"parentId": head, "content": "A star."})).await["node"]);
+        if let Some(stars) = stars {
+            play.app.put(&play.chat(&format!("node/{node}/state")), &json!({"rating": stars})).await;
+        }
+        nodes.push(node);
+    }
+    search_until(&play.app, "star", 4).await;
+    let found = play.app.get("/api/search?q=star&rating=4").await;
+    let found: Vec<(&str, i64)> = found["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| (hit["nodeId"].as_str().unwrap(), hit["rating"].as_i64().unwrap()))
+        .collect();
+    assert_eq!(found.len(), 2);
+    assert!(found.contains(&(&nodes[2], 4)) && found.contains(&(&nodes[3], 5)), "{found:?}");
+    for bad in ["0", "6", "many"] {
+        let error = play.app.ask("GET", &format!("/api/search?q=star&rating={bad}")).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], "rating");
+    }
+}

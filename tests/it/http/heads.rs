@@ -20,7 +20,10 @@ fn with_expectation() -> Vec<Entry> {
 fn body(entry: &Entry, node: &str) -> Value {
     match entry.path.rsplit('/').next().unwrap() {
         "message" => json!({"parentId": node, "content": "x"}),
-        "reroll" | "continue" => json!({}),
+        "reroll" | "continue" | "undo" | "redo" => json!({}),
+        "edit" if entry.path.ends_with("tree/edit") => {
+            json!({"operations": [{"op": "label", "nodeId": node, "name": "here"}]})
+        }
         "edit" => json!({"content": "x", "generate": false}),
         "world" => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),
         "active_leaf" => json!({"nodeId": node}),

@@ -21,7 +21,13 @@ impl House {
         let (session, line) = app.line(2).await;
         let character = session["characterIds"][0].as_str().unwrap().to_owned();
         let persona = id(&app.post("/api/personas", &json!({"name": "Ann"})).await);
-        let ids = [("sid", id(&session)), ("nid", line[1].clone()), ("cid", character), ("pid", persona)];
+        let sid = id(&session);
+        let beside = json!({"parentId": line[0], "content": "beside", "moveHead": false});
+        let beside = id(&app.post(&format!("/api/chat/{sid}/message"), &beside).await["node"]);
+        let prune = json!({"operations": [{"op": "prune", "nodeId": beside}]});
+        let fragment = app.put(&format!("/api/chat/{sid}/tree/edit"), &prune).await["fragmentIds"][0].clone();
+        let fragment = fragment.as_str().unwrap().to_owned();
+        let ids = [("sid", sid), ("nid", line[1].clone()), ("cid", character), ("pid", persona), ("fid", fragment)];
         Self { app, ids: ids.into_iter().collect() }
     }
 

@@ -1,0 +1,215 @@
+//! The work that is measured. Each function does one thing once, and what it needs before and after beside the clock.
+
+use clotho::clock::Time;
+use clotho::ids::{FragmentId, NodeId, SessionId};
+use clotho::oplog::Act;
+use clotho::store::{Actor, Draft, Held, Message, Reader, Show, StateUpdate, StoreError, Tx, WriteError};
+use clotho::tree::{Effects, Kind, Piece, Role, Status, TreeEdit};
+
+use super::Meter;
+use super::session::{Bench, ending, open};
+
+/// So long is each branch.
+const BRANCH: usize = 100;
+
+/// A session with a trunk and two branches near its end.
+pub struct Tree {
+    bench: Bench,
+    session: SessionId,
+    /// Where the branches part.
+    fork: NodeId,
+    /// A little above: where something else can hang.
+    above: NodeId,
+    /// The tops and the ends of the branches.
+    left: (NodeId, NodeId),
+    right: (NodeId, NodeId),
+    /// Where messages are appended, away from the branches.
+    leaf: NodeId,
+    _folder: tempfile::TempDir,
+}
+
+impl Tree {
+    pub fn new(size: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = open(folder.path());
+        let (session, root) = bench.begin(10);
+        let above = bench.grow(session, root, size - 2 * BRANCH - 20);
+        let fork = bench.grow(session, above, 10);
+        let branch = || {
+            let top = bench.grow(session, fork, 1);
+            (top, bench.grow(session, top, BRANCH - 1))
+        };
+        let (left, right) = (branch(), branch());
+        let leaf = bench.grow(session, fork, 10);
+        Self { bench, session, fork, above, left, right, leaf, _folder: folder }
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        write: impl FnMut(&mut Tx<'_>, &Actor, SessionId) -> Result<T, WriteError> + Send + 'static,
+    ) -> T {
+        let (user, session, mut write) = (self.bench.user, self.session, write);
+        let actor = Actor { user, at: Time(5), expected_leaf: None };
+        self.bench.runtime.block_on(self.bench.store.write(move |tx| write(tx, &actor, session))).unwrap()
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Reader<'_>, &Held) -> Result<T, StoreError> + Send + 'static,
+    ) -> T {
+        let (user, session) = (self.bench.user, self.session);
+        let read = move |reader: &mut Reader<'_>| {
+            let held = reader.session(user, session)?.unwrap();
+            read(reader, &held)
+        };
+        self.bench.runtime.block_on(self.bench.store.read(read)).unwrap()
+    }
+
+    fn edit(&self, edit: TreeEdit) {
+        self.write(move |tx, actor, session| tx.arrange(actor, session, std::slice::from_ref(&edit)).map(|_| ()));
+    }
+
+    fn checkout_of(&self, node: NodeId) {
+        self.write(move |tx, actor, session| tx.checkout(actor, session, node, true).map(|_| ()));
+    }
+
+    fn turn_back(&self) {
+        self.write(|tx, actor, session| tx.undo(actor, session).map(|_| ()));
+    }
+
+    fn prune_right(&self) -> FragmentId {
+        let fragment = FragmentId::new(self.bench.ids.next(Time(5)));
+        self.edit(TreeEdit::Prune { node: self.right.0, fragment, name: None });
+        fragment
+    }
+
+    fn put_back(&self, fragment: FragmentId) {
+        self.edit(TreeEdit::Graft { piece: Piece::Fragment(fragment), target: None });
+    }
+
+    fn graft_right(&self, target: NodeId) {
+        self.edit(TreeEdit::Graft { piece: Piece::Node(self.right.0), target: Some(target) });
+    }
+
+    fn set_state(&self, is_enabled: Option<bool>, effects: Option<Effects>) {
+        let update = StateUpdate { node: self.left.1, is_enabled, effects, rating: None };
+        self.write(move |tx, actor, session| tx.set_state(actor, session, std::slice::from_ref(&update)).map(|_| ()));
+    }
+}
+
+pub fn append(tree: &mut Tree, meter: &mut Meter) {
+    let mut leaf = tree.leaf;
+    meter.once(|| leaf = tree.bench.runtime.block_on(tree.bench.append(tree.session, leaf)));
+    tree.leaf = leaf;
+}
+
+pub fn reroll(tree: &mut Tree, meter: &mut Meter) {
+    let mut reply = Draft::new(NodeId::new(tree.bench.ids.next(Time(5))), Role::Assistant, Kind::Message, 3, Time(5));
+    reply.status = Status::Generating;
+    let id = reply.id;
+    let message = Message {
+        session: tree.session,
+        parent: tree.fork,
+        bridge: None,
+        draft: None,
+        carry_from: None,
+        replies: vec![reply],
+        move_head: false,
+        act: Act::Reroll,
+    };
+    meter.once(|| {
+        let written = tree.write(move |tx, actor, _| tx.message(actor, &message));
+        let ending = ending(Some(written.asked));
+        tree.write(move |tx, _, session| tx.complete(session, id, written.op, Time(6), &ending).map(|_| ()));
+    });
+}
+
+pub fn checkout(tree: &mut Tree, meter: &mut Meter) {
+    tree.checkout_of(tree.left.1);
+    meter.once(|| tree.checkout_of(tree.right.1));
+    tree.checkout_of(tree.leaf);
+}
+
+pub fn disable(tree: &mut Tree, meter: &mut Meter) {
+    meter.once(|| tree.set_state(Some(false), None));
+    tree.set_state(Some(true), None);
+}
+
+pub fn mute(tree: &mut Tree, meter: &mut Meter) {
+    meter.once(|| tree.set_state(None, Some(Effects::Muted)));
+    tree.set_state(None, Some(Effects::On));
+}
+
+pub fn prune(tree: &mut Tree, meter: &mut Meter) {
+    let mut fragment = None;
+    meter.once(|| fragment = Some(tree.prune_right()));
+    tree.put_back(fragment.unwrap());
+}
+
+pub fn restore(tree: &mut Tree, meter: &mut Meter) {
+    let fragment = tree.prune_right();
+    meter.once(|| tree.put_back(fragment));
+}
+
+pub fn graft(tree: &mut Tree, meter: &mut Meter) {
+    meter.once(|| tree.graft_right(tree.above));
+    tree.graft_right(tree.fork);
+}
+
+pub fn undo(tree: &mut Tree, meter: &mut Meter) {
+    tree.graft_right(tree.above);
+    meter.once(|| tree.turn_back());
+}
+
+pub fn undo_message(tree: &mut Tree, meter: &mut Meter) {
+    tree.bench.runtime.block_on(tree.bench.append(tree.session, tree.leaf));
+    meter.once(|| tree.turn_back());
+}
+
+/// What `GET …/diff` asks of the store.
+pub fn diff(tree: &mut Tree, meter: &mut Meter) {
+    let (from, to) = (tree.left.1, tree.right.1);
+    meter.once(|| {
+        let nodes = tree.read(move |reader, held| {
+            let (from, to) = (reader.node(held, from)?.unwrap(), reader.node(held, to)?.unwrap());
+            let ancestor = reader.common_ancestor(held, &from, &to)?;
+            let (_, left) = reader.way_from(held, &ancestor, &from, 200)?;
+            let (_, right) = reader.way_from(held, &ancestor, &to, 200)?;
+            let nodes = reader.dress(left.nodes)?.len() + reader.dress(right.nodes)?.len();
+            let _ = (reader.world(held, &from)?, reader.world(held, &to)?);
+            reader.deeds(&ancestor, &from, |_, _| true)?;
+            reader.deeds(&ancestor, &to, |_, _| true)?;
+            Ok(nodes)
+        });
+        assert_eq!(nodes, 2 * BRANCH);
+    });
+}
+
+/// What `GET …/variables` asks of the store.
+pub fn variables(tree: &mut Tree, meter: &mut Meter) {
+    let leaf = tree.left.1;
+    meter.once(|| {
+        let stops = tree.read(move |reader, held| {
+            let (leaf, mut stops) = (reader.node(held, leaf)?.unwrap(), 0);
+            let depths = leaf.node.depth - 99..leaf.node.depth + 1;
+            reader.worlds_along(held, &leaf, depths, |_, _| {
+                stops += 1;
+                Ok::<_, StoreError>(())
+            })?;
+            Ok(stops)
+        });
+        assert_eq!(stops, 100);
+    });
+}
+
+pub fn outline(tree: &mut Tree, meter: &mut Meter) {
+    meter.once(|| assert!(tree.read(|reader, held| reader.outline(held)).len() >= 1_000));
+}
+
+pub fn page(tree: &mut Tree, meter: &mut Meter) {
+    let leaf = tree.leaf;
+    meter.once(|| {
+        let page = tree.read(move |reader, held| reader.page(held, leaf, None, 50, Show::Enabled));
+        assert_eq!(page.nodes.len(), 50);
+    });
+}

@@ -1,0 +1,91 @@
+//! What looking at a tree and changing its arrangement costs, by the size of the session: `cargo bench --bench tree`.
+//!
+//! Each row is the same work in sessions of 1 000, 10 000 and 100 000 nodes: one line, and near its end two branches of a
+//! hundred nodes each. Rows written are counted by the database, so that they can be compared over machines. To add a
+//! figure: a function in `figures.rs` and its name in [`FIGURES`].
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    missing_docs,
+    reason = "a bench that cannot go on stops, and its numbers are for reading"
+)]
+
+mod figures;
+mod rows;
+#[path = "../foundation/session.rs"]
+#[allow(dead_code, reason = "the other bench needs more of it")]
+mod session;
+#[path = "../foundation/table.rs"]
+#[allow(dead_code, reason = "the other bench needs more of it")]
+mod table;
+
+use std::time::Duration;
+
+use figures::Tree;
+use table::{head, kilobytes, median, micros, ratio, row, timed, used};
+
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+/// So often each thing is done.
+const ROUNDS: usize = 40;
+
+const FIGURES: [(&str, fn(&mut Tree, &mut Meter)); 14] = [
+    ("append a message", figures::append),
+    ("reroll (its two commits)", figures::reroll),
+    ("checkout of the other branch", figures::checkout),
+    ("disable one of the last nodes", figures::disable),
+    ("mute one of the last nodes", figures::mute),
+    ("prune 100 nodes", figures::prune),
+    ("put them back", figures::restore),
+    ("graft 100 nodes elsewhere (move)", figures::graft),
+    ("undo of that", figures::undo),
+    ("undo of a message", figures::undo_message),
+    ("diff of two branches of 100 nodes", figures::diff),
+    ("a variable along the last 100 nodes", figures::variables),
+    ("outline of the whole tree", figures::outline),
+    ("newest page of 50", figures::page),
+];
+
+/// What has been measured of one thing.
+#[derive(Default)]
+pub struct Meter {
+    times: Vec<Duration>,
+    rows: u64,
+    bytes: u64,
+}
+
+impl Meter {
+    /// Does it once, and looks at what that took.
+    pub fn once(&mut self, work: impl FnOnce()) {
+        let (rows, (bytes, _)) = (rows::written(), used());
+        self.times.push(timed(work));
+        self.rows += rows::written() - rows;
+        self.bytes += used().0 - bytes;
+    }
+}
+
+fn main() {
+    rows::watch();
+    let mut tables: Vec<Vec<String>> = FIGURES.iter().map(|(name, _)| vec![(*name).to_owned()]).collect();
+    let mut ends: Vec<Vec<Duration>> = vec![Vec::new(); FIGURES.len()];
+    for size in SIZES {
+        let mut tree = Tree::new(size);
+        for (at, (_, figure)) in FIGURES.iter().enumerate() {
+            let mut meter = Meter::default();
+            (0..ROUNDS).for_each(|_| figure(&mut tree, &mut meter));
+            let p50 = median(&mut meter.times);
+            ends[at].push(p50);
+            let rows = meter.rows as f64 / meter.times.len() as f64;
+            tables[at].push(format!("{}, {rows:.0}, {}", micros(p50), kilobytes(meter.bytes, meter.times.len())));
+        }
+    }
+    let columns = ["", "1 000 nodes", "10 000 nodes", "100 000 nodes", "largest / smallest"];
+    head("By the size of the session: median time, rows written, bytes to the disk", &columns);
+    for (mut cells, times) in tables.into_iter().zip(ends) {
+        cells.push(ratio(times[times.len() - 1], times[0]));
+        row(&cells);
+    }
+}

@@ -1,0 +1,54 @@
+// The branches of the open story: which there are, how two of them differ, going to one.
+import { openDialog } from "../model/page.js";
+import * as story from "../model/story.js";
+import * as api from "../net/arrange.js";
+import { isLinear } from "../tree/line.js";
+import { register } from "./commands.js";
+import { sid, visit } from "./follow.js";
+import { navigate } from "./travel.js";
+
+/** @import { Id } from "../lib/wire.d.ts" */
+
+/** @param {string} [cursor] */
+export const readBranches = (cursor) => api.branches(sid(), cursor ? { cursor } : {});
+
+/** @param {Id} from @param {Id} to */
+export const readDiff = (from, to) => api.diff(sid(), from, to);
+
+/** Goes to live on another line. @param {Id} leafId */
+export async function goTo(leafId) {
+  openDialog(null);
+  if (!(await visit(leafId, true))) return;
+  navigate(`/s/${sid()}`, true);
+  story.pointAt(leafId);
+}
+
+/** @param {Id} from @param {Id} to */
+export const compare = (from, to) => openDialog({ kind: "compare", from, to });
+
+/** The newest end of a line that is whole. @returns {Promise<Id | null>} */
+export async function newestLeaf() {
+  const { items } = await api.branches(sid(), { limit: 20 });
+  return items.find(({ status }) => status === "complete")?.leafId ?? null;
+}
+
+register({
+  id: "session.branches",
+  label: "command.branches",
+  icon: "branches",
+  scope: "page",
+  enabled: () => story.session.value !== null && !isLinear.value,
+  run: () => openDialog({ kind: "branches" }),
+});
+
+register({
+  id: "message.compare",
+  label: "command.compare",
+  icon: "compare",
+  scope: "message",
+  enabled: ({ node }) => node?.status === "complete" && story.peek.value !== null && story.head.value !== null && !isLinear.value,
+  run: ({ node }) => {
+    const head = story.head.peek();
+    if (node && head) compare(head, node.id);
+  },
+});

@@ -1,0 +1,21 @@
+// The words of Git, and the commands that do here what they do there: for the palette and the help page.
+
+/** @type {readonly {word: "commit" | "branch" | "checkout" | "reset" | "amend" | "revert" | "stash" | "cherryPick" | "merge" | "diff" | "tag" | "log" | "blame", git: string, commands: string[]}[]} */
+export const GIT = [
+  { word: "commit", git: "commit", commands: [] },
+  { word: "branch", git: "branch", commands: ["message.label", "session.branches"] },
+  { word: "checkout", git: "checkout, switch", commands: ["message.goBack", "message.setCurrent", "session.branches"] },
+  { word: "reset", git: "reset", commands: ["message.goBack"] },
+  { word: "amend", git: "commit --amend", commands: ["message.edit"] },
+  { word: "revert", git: "revert, reflog", commands: ["session.undo", "session.redo"] },
+  { word: "stash", git: "stash, stash pop", commands: ["message.prune", "session.stash"] },
+  { word: "cherryPick", git: "cherry-pick, rebase", commands: ["message.move"] },
+  { word: "merge", git: "merge", commands: ["session.branches", "message.move"] },
+  { word: "diff", git: "diff", commands: ["session.branches", "message.compare"] },
+  { word: "tag", git: "tag", commands: ["message.label"] },
+  { word: "log", git: "log", commands: ["session.branches"] },
+  { word: "blame", git: "blame", commands: ["message.why"] },
+];
+
+/** The words of Git for a command, in one line. @param {string} id */
+export const gitWords = (id) => GIT.filter(({ commands }) => commands.includes(id)).map(({ git }) => git).join(", ");

@@ -1,0 +1,54 @@
+// How the open session is arranged beside its line: names on nodes, what lies in the stash, what is being moved.
+import { computed, signal } from "../../vendor/preact.js";
+import { session } from "./story.js";
+
+/** @import { Fragment, Id, Label } from "../lib/wire.d.ts" */
+
+/**
+ * What is being moved until a place for it is chosen: a fragment, or a message with what follows it.
+ * @typedef {{fragmentId: Id, name: string} | {nodeId: Id, name: string}} Moving
+ * @typedef {{sid: Id, labels: Label[], fragments: Fragment[]}} Known
+ */
+
+const known = signal(/** @type {Known | null} */ (null));
+const carried = signal(/** @type {{sid: Id, what: Moving} | null} */ (null));
+
+/** What is known is known of one session only. */
+const ofThis = computed(() => (known.value?.sid === session.value?.id ? known.value : null));
+
+/** null: nobody has asked yet. */
+export const fragments = computed(() => ofThis.value?.fragments ?? null);
+
+const byNode = computed(() => {
+  /** @type {Map<Id, Label[]>} */
+  const map = new Map();
+  for (const label of ofThis.value?.labels ?? []) map.set(label.nodeId, [...(map.get(label.nodeId) ?? []), label]);
+  return map;
+});
+
+/** @param {Id} id */
+export const labelsOf = (id) => byNode.value.get(id) ?? [];
+
+/** @param {Known} next */
+export function putArrangement(next) {
+  known.value = next;
+}
+
+export const moving = computed(() => (carried.value?.sid === session.value?.id ? (carried.value?.what ?? null) : null));
+
+/** @param {Moving | null} what */
+export function carry(what) {
+  const sid = session.peek()?.id;
+  carried.value = what && sid ? { sid, what } : null;
+}
+
+const picked = signal(/** @type {{sid: Id, ids: Id[]} | null} */ (null));
+
+/** The messages that are chosen for something; null: none are being chosen. */
+export const chosen = computed(() => (picked.value?.sid === session.value?.id ? (picked.value?.ids ?? null) : null));
+
+/** @param {Id[] | null} ids */
+export function choose(ids) {
+  const sid = session.peek()?.id;
+  picked.value = ids && sid ? { sid, ids } : null;
+}

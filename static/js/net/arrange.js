@@ -1,0 +1,43 @@
+// The calls about the arrangement of a tree: edits, undo, the stash, branches; and drafts. Loaded with the first story.
+import { call, chat, items, query } from "./api.js";
+
+/** @import * as Wire from "../lib/wire.d.ts" */
+
+/** Makes all of the edits, or none. @param {Wire.Id} sid @param {Wire.TreeEdit[]} operations @returns {Promise<Wire.Arranged>} */
+export const arrange = (sid, operations) => call("PUT", `${chat(sid)}/tree/edit`, { operations });
+
+/** Leaves many messages out at once, or lets them be read again. @param {Wire.Id} sid @param {Wire.Id[]} ids @param {boolean} isEnabled */
+export const setStates = (sid, ids, isEnabled) => call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, isEnabled })) });
+
+/** Where a line can be had as a file. @param {Wire.Id} sid @param {Wire.Id} leaf */
+export const lineFile = (sid, leaf) => `${chat(sid)}/line${query({ leaf, format: "markdown" })}`;
+
+/** @param {Wire.Id} sid @param {"undo" | "redo"} which @returns {Promise<Wire.TurnedBack>} */
+export const turnBack = (sid, which) => call("POST", `${chat(sid)}/${which}`, {});
+
+/** @param {Wire.Id} sid @returns {Promise<Wire.Fragment[]>} the one taken out last first */
+export const stash = async (sid) => items(await call("GET", `${chat(sid)}/stash`));
+
+/** @param {Wire.Id} sid @returns {Promise<Wire.Label[]>} */
+export const labels = async (sid) => items(await call("GET", `${chat(sid)}/labels`));
+
+/** The nodes of a fragment, parents before children. @param {Wire.Id} sid @param {Wire.Id} fid @param {string} [cursor] @returns {Promise<Wire.Page<Wire.ChatNode>>} */
+export const fragment = (sid, fid, cursor) => call("GET", `${chat(sid)}/stash/${fid}/tree${query({ cursor })}`);
+
+/** Every end of a line, the newest first. @param {Wire.Id} sid @param {{cursor?: string, limit?: number}} [range] @returns {Promise<Wire.Page<Wire.Branch>>} */
+export async function branches(sid, range = {}) {
+  const answer = await call("GET", `${chat(sid)}/branches${query(range)}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+/** How two lines differ since they parted. @param {Wire.Id} sid @param {Wire.Id} from @param {Wire.Id} to @returns {Promise<Wire.Diff>} */
+export const diff = (sid, from, to) => call("GET", `${chat(sid)}/diff${query({ from, to })}`);
+
+/** Begins to draft what the reader could say next. @param {Wire.Id} sid @returns {Promise<{draftId: Wire.Id}>} */
+export const impersonate = (sid) => call("POST", `${chat(sid)}/impersonate`, {});
+
+/** @param {Wire.Id} sid @param {Wire.Id} did @returns {Promise<Wire.Draft>} */
+export const draft = (sid, did) => call("GET", `${chat(sid)}/draft/${did}`);
+
+/** @param {Wire.Id} sid @param {Wire.Id} did */
+export const stopDraft = (sid, did) => call("DELETE", `${chat(sid)}/draft/${did}`);

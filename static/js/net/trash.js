@@ -1,0 +1,13 @@
+// The calls about what was deleted; bringing it back stands in api.js. Loaded with the trash.
+import { call, items, query } from "./api.js";
+
+/** @import * as Wire from "../lib/wire.d.ts" */
+
+/** @param {string} [cursor] @returns {Promise<Wire.Page<Wire.TrashItem>>} the newest first */
+export async function trash(cursor) {
+  const answer = await call("GET", `/api/trash${query({ cursor })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+/** Destroys something; nothing brings it back. @param {Wire.Id} id */
+export const destroy = (id) => call("DELETE", `/api/trash/${id}?confirm=true`);

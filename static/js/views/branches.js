@@ -1,0 +1,86 @@
+// The branches of a story, with their names; two of them side by side. Loaded when first opened.
+import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { compare, goTo, readBranches, readDiff } from "../actions/branches.js";
+import { attempt, wordsFor } from "../actions/failure.js";
+import { ago, moment, t } from "../lib/i18n.js";
+import { brief, plain } from "../lib/text.js";
+import { labelsOf } from "../model/arrangement.js";
+import { head, session } from "../model/story.js";
+import { rows } from "../model/world.js";
+import { ApiError } from "../net/api.js";
+import { labelOf, nameOf as nameOfValue } from "./changes.js";
+import { Labels } from "./label.js";
+import { ReadOnly, nameOf } from "./message.js";
+import { Blank, Modal, Waiting, icon } from "./parts.js";
+
+/** @import { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
+
+export function Branches() {
+  const list = useSignal(/** @type {Branch[] | null} */ (null));
+  const next = useSignal(/** @type {string | null} */ (null));
+  const chosen = useSignal(/** @type {Id[]} */ ([]));
+  const read = async () => {
+    const page = await attempt(() => readBranches(next.peek() ?? undefined));
+    if (!page) return;
+    list.value = [...(list.peek() ?? []), ...page.items];
+    next.value = page.next;
+  };
+  useEffect(() => void read(), [session.value?.id]);
+  const turn = (/** @type {Id} */ id) => {
+    const others = chosen.peek().filter((one) => one !== id);
+    chosen.value = others.length === chosen.peek().length ? [...others.slice(-1), id] : others;
+  };
+  const [one, two] = chosen.value;
+  return h(Modal, { title: t("command.branches"), class: "wide" }, html`<div class="stash"><p class="aside">${t("branches.text")}</p>
+    ${list.value === null ? h(Waiting, { rows: 3 }) : html`<ul>${list.value.map((branch) => h(Row, { key: branch.leafId, branch, isChosen: chosen.value.includes(branch.leafId), turn: () => turn(branch.leafId) }))}</ul>`}
+    ${next.value && html`<button type="button" onClick=${read}>${t("stash.more")}</button>`}
+    <div class="actions foot-actions"><span class="aside">${t(two ? "branches.ready" : "branches.choose")}</span>
+      <button type="button" class="primary" disabled=${!one || !two} onClick=${() => one && two && compare(one, two)}>${icon("compare")}<span>${t("command.compare")}</span></button></div></div>`);
+}
+
+/** @param {{branch: Branch, isChosen: boolean, turn: () => void}} props */
+function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, isChosen, turn }) {
+  const text = plain(preview) || t("stash.nameless");
+  const name = labelsOf(leafId)[0]?.name ?? text;
+  return html`<li class="fragment branch"><article aria-label=${name}><label class="check"><input type="checkbox" checked=${isChosen} aria-label=${t("branches.pick", { name })} onChange=${turn} /></label>
+    <div><h3>${text}</h3><p class="aside">${h(Labels, { nid: leafId })}${isTrunk && html`<span class="chip">${icon("here")}${t("branches.current")}</span> `}${status !== "complete" && html`<span class="chip">${icon(status === "error" ? "warning" : "edit")}${t(`branches.${status}`)}</span> `}${t("library.turns", { n: turns })} · <time datetime=${timestamp} title=${moment(timestamp)}>${ago(timestamp, Date.now())}</time></p></div>
+    ${!isTrunk && status === "complete" && html`<button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>`}</article></li>`;
+}
+
+// Side by side
+
+/** @param {{from: Id, to: Id}} props */
+export function Compare({ from, to }) {
+  const answer = useSignal(/** @type {Diff | ApiError | null} */ (null));
+  useEffect(() => void readDiff(from, to).then((diff) => (answer.value = diff), (error) => (answer.value = error)), [from, to]);
+  const known = answer.value;
+  return h(Modal, { title: t("command.compare"), class: "widest" }, html`<div class="compare">${
+    known === null ? h(Waiting, { rows: 4 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Sides, { diff: known })
+  }</div>`);
+}
+
+/** @param {{diff: Diff}} props */
+const Sides = ({ diff }) =>
+  html`<div class="sides">${h(Side, { side: diff.from, n: 1 })}${h(Side, { side: diff.to, n: 2 })}</div>
+    <section><h3>${t("compare.world")}</h3>${diff.world.length === 0 ? html`<p class="aside">${t("compare.same")}</p>` : h(Worlds, { world: diff.world })}</section>`;
+
+/** @param {{side: DiffSide, n: number}} props */
+function Side({ side: { leafId, count, items }, n }) {
+  const shown = items.filter(({ kind }) => kind !== "change");
+  return html`<section aria-label=${t("compare.line", { n })}><h3>${t("compare.line", { n })} ${leafId === head.value && html`<span class="chip">${icon("here")}${t("branches.current")}</span>`}${h(Labels, { nid: leafId })}</h3>
+    ${count > items.length && html`<p class="aside">${t("compare.older", { n: count - items.length })}</p>`}
+    ${shown.length === 0 ? html`<p class="aside">${t("compare.nothing")}</p>` : html`<ol class="contents">${shown.map((node) => h(Text, { key: node.id, node }))}</ol>`}
+    ${leafId !== head.value && html`<button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>`}</section>`;
+}
+
+/** @param {{node: ChatNode}} props */
+const Text = ({ node }) =>
+  html`<li class=${node.isEnabled === false ? "disabled" : ""}><b>${nameOf(node)}</b>${node.isEnabled === false && html` <small>${icon("eyeOff")}${t("message.leftOut")}</small>`}${h(ReadOnly, { node })}</li>`;
+
+/** @param {{world: Difference[]}} props */
+function Worlds({ world }) {
+  const value = (/** @type {string} */ path, /** @type {Json | undefined} */ it) => (it === undefined ? t("change.gone") : rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : brief(it));
+  const why = (/** @type {Difference} */ { operations: { from, to } }) => [...new Set([...from, ...to].map((one) => one.why).filter(Boolean))].slice(0, 3).join("; ");
+  return html`<div class="table" tabindex="0"><table><thead><tr><th>${t("compare.value")}</th><th>${t("compare.line", { n: 1 })}</th><th>${t("compare.line", { n: 2 })}</th><th>${t("why.reason")}</th></tr></thead>
+    <tbody>${world.map((row) => html`<tr key=${row.path}><th>${labelOf(row.path) ?? row.path}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;
+}

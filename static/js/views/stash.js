@@ -1,0 +1,93 @@
+// The stash: what was taken out of the story, to be read, put back, moved or named. Loaded when first opened.
+import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { place, putBack, readFragment, renameFragment } from "../actions/stash.js";
+import { attempt } from "../actions/failure.js";
+import { ago, moment, t } from "../lib/i18n.js";
+import { plain } from "../lib/text.js";
+import { fragments } from "../model/arrangement.js";
+import { openDialog } from "../model/page.js";
+import { ReadOnly, nameOf } from "./message.js";
+import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { ChatNode, Fragment, Id } from "../lib/wire.d.ts" */
+
+export function Stash() {
+  const list = fragments.value;
+  return h(Modal, { title: t("command.stash"), class: "wide" }, html`<div class="stash">
+    ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "stash", title: t("stash.empty"), hint: t("stash.emptyHint") }) : html`<ul>${list.map((fragment) => h(Row, { key: fragment.id, fragment }))}</ul>`}</div>`);
+}
+
+/** @typedef {"" | "read" | "rename"} Doing */
+
+/** @param {{fragment: Fragment}} props */
+function Row({ fragment }) {
+  const doing = useSignal(/** @type {Doing} */ (""));
+  const name = fragment.name || fragment.firstLine || t("stash.nameless");
+  const turn = (/** @type {Doing} */ to) => (doing.value = doing.peek() === to ? "" : to);
+  const button = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ open = null) =>
+    html`<button type="button" aria-expanded=${open} onClick=${act}>${icon(symbol)}<span>${t(label)}</span></button>`;
+  const back = async () => {
+    if (await putBack(fragment.id)) openDialog(null);
+  };
+  return html`<li class="fragment"><article aria-label=${name}>
+    <h3>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${plain(fragment.firstLine)}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
+    <div class="actions">${fragment.canReturn && button("stash.putBack", "undo", back)}${button("stash.putBelow", "move", () => place(fragment.id, name))}
+      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}</div>
+    ${doing.value === "read" && h(Contents, { id: fragment.id })}
+    ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}</article></li>`;
+}
+
+/** @param {{fragment: Fragment, done: () => void}} props */
+function Rename({ fragment, done }) {
+  const save = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const name = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("name") ?? "").trim();
+    if (await renameFragment(fragment.id, name)) done();
+  };
+  return html`<form onSubmit=${save}><label>${t("stash.name")}<input name="name" maxlength="100" ref=${takeFocus} defaultValue=${fragment.name ?? ""} /></label>
+    <div class="actions"><button type="button" onClick=${done}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
+}
+
+// Reading
+
+/** So many steps to the right are shown at most; what branches further stays there. */
+const DEEPEST = 6;
+
+/** The messages of a fragment; where it branches, the later branches stand further to the right. @param {{id: Id}} props */
+function Contents({ id }) {
+  const nodes = useSignal(/** @type {ChatNode[]} */ ([]));
+  const next = useSignal(/** @type {string | null | undefined} */ (undefined));
+  const more = async () => {
+    const page = await attempt(() => readFragment(id, next.peek() ?? undefined));
+    if (!page) return;
+    nodes.value = [...nodes.peek(), ...page.items];
+    next.value = page.next;
+  };
+  useEffect(() => void more(), [id]);
+  if (next.value === undefined) return h(Waiting, { rows: 2 });
+  return html`<ol class="contents" aria-label=${t("stash.contents")}>${inOrder(nodes.value).map(
+    ({ node, steps }) => html`<li key=${node.id} class=${`steps-${Math.min(steps, DEEPEST)}`}><b>${nameOf(node)}</b>${h(ReadOnly, { node })}</li>`,
+  )}</ol>${next.value && html`<button type="button" onClick=${more}>${t("stash.more")}</button>`}`;
+}
+
+/** Each branch in one piece, the first child first; how often it turned off on its way. @param {ChatNode[]} nodes parents before children */
+function inOrder(nodes) {
+  /** @type {Map<Id | null, ChatNode[]>} */
+  const below = new Map();
+  const ids = new Set(nodes.map(({ id }) => id));
+  for (const node of nodes) {
+    const parent = node.parentId !== null && ids.has(node.parentId) ? node.parentId : null;
+    below.set(parent, [...(below.get(parent) ?? []), node]);
+  }
+  const found = [];
+  const open = (below.get(null) ?? []).map((node) => ({ node, steps: 0 })).reverse();
+  for (let at = open.pop(); at; at = open.pop()) {
+    found.push(at);
+    const { steps } = at;
+    const children = below.get(at.node.id) ?? [];
+    open.push(...children.map((node, i) => ({ node, steps: steps + (i > 0 ? 1 : 0) })).reverse());
+  }
+  return found.filter(({ node }) => node.kind !== "change");
+}

@@ -1,0 +1,244 @@
+// The page against the real server: several lines of one story, found, named, compared; and other ways to a reply.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { startClotho } from "./support/server.mjs";
+import { bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
+
+describe("branches", () => {
+  /** A story with a second line from its first reply. */
+  async function forked() {
+    const { path, ids } = await grown();
+    const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    return { path, ids, other: other.node.id };
+  }
+
+  test("S4-09: every line is listed by its name or its newest words, gets a name there, is renamed, and is gone to", async () => {
+    const { path, ids, other } = await forked();
+    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "label", nodeId: ids[3], name: "The sea", following: true }] });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await chooseFromPage(page, "Branches");
+    const dialog = page.getByRole("dialog", { name: "Branches" });
+    await dialog.getByRole("article", { name: "To the hills." }).getByText("here").waitFor();
+    const sea = dialog.getByRole("article", { name: "The sea" });
+    await sea.getByText("Masts in the dusk.").waitFor();
+    await check(page, "branches");
+    await sea.getByRole("button", { name: "The sea" }).click();
+    await page.getByRole("button", { name: "Rename “The sea”" }).click();
+    await page.getByRole("textbox", { name: "Rename “The sea”" }).fill("The harbour");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Rename “The harbour”" }).waitFor();
+    await page.keyboard.press("Escape");
+    await chooseFromPage(page, "Branches");
+    await dialog.getByRole("article", { name: "The harbour" }).getByRole("button", { name: "Go there" }).click();
+    await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is there");
+    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "and the page shows it");
+    await messageOf(page, ids[3]).getByRole("button", { name: "The harbour" }).waitFor();
+    assert.notEqual(other, ids[3]);
+    await close();
+  });
+
+  test("S4-06: two lines are chosen and stand side by side since they parted", async () => {
+    const { path, ids } = await forked();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await chooseFromPage(page, "Branches");
+    const pick = (name) => page.getByRole("checkbox", { name: `Compare “${name}”` });
+    await pick("To the hills.").check();
+    assert.ok(await page.getByRole("button", { name: "Compare", exact: true }).isDisabled());
+    await pick("Masts in the dusk.").check();
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    const side = (n) => page.getByRole("region", { name: `Line ${n}` });
+    await side(1).getByText("To the hills.").waitFor();
+    assert.deepEqual(await side(1).locator(".contents p").allInnerTexts(), ["To the hills."]);
+    assert.deepEqual(await side(2).locator(".contents p").allInnerTexts(), ["To the harbour.", "Masts in the dusk."]);
+    await page.getByText("The worlds are the same.").waitFor();
+    await check(page, "a comparison");
+    await side(2).getByRole("button", { name: "Go there" }).click();
+    await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is there");
+    await close();
+  });
+
+  test("S4-06: what differs in the world stands under the names the story knows it by, also for a line that is only looked at", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const path = new URL(page.url()).pathname;
+    const hurt = (await session(path)).activeLeafId;
+    await page.locator(".message").first().locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await session(path)).activeLeafId !== hurt, "the story went back");
+    await page.goto(`${clotho.base}${path}/${hurt}`);
+    await page.getByText("You are looking at another timeline.").waitFor();
+    await page.locator(".peek").getByRole("button", { name: "Compare" }).click();
+    const row = page.getByRole("row", { name: /Hit points/ });
+    await row.waitFor();
+    assert.equal(await row.getByRole("cell").first().innerText(), "20");
+    await close();
+  });
+});
+
+describe("the words of Git", () => {
+  test("S4-60: the palette finds checkout, branch, cherry-pick and the others, and a page explains them all", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    const found = async (word, from) => {
+      await messageOf(page, from).locator("article").focus();
+      await page.keyboard.press("Control+Shift+p");
+      await page.getByRole("combobox").fill(`>${word}`);
+      await page.getByRole("option").first().waitFor();
+      const names = await page.getByRole("option").locator("span").allInnerTexts();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      return names;
+    };
+    assert.ok((await found("checkout", ids[1])).includes("Go back here"));
+    assert.ok((await found("checkout", ids[3])).includes("Branches"));
+    assert.ok((await found("branch", ids[3])).includes("Name this place"));
+    assert.ok((await found("cherry-pick", ids[3])).includes("Move it elsewhere, with what follows"));
+    assert.ok((await found("stash", ids[3])).includes("Delete, with what follows"));
+    assert.ok((await found("revert", ids[3])).includes("Undo"));
+    for (const word of ["commit", "merge", "rebase", "tag", "blame"]) assert.ok((await found(word, ids[3])).includes("The words of Git"), word);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("Control+Shift+p");
+    await page.getByRole("combobox").fill(">checkout");
+    await page.getByRole("option", { name: /Go back here/ }).click();
+    await until(async () => (await session(path)).activeLeafId === ids[1], "it is done with the message that had the keyboard");
+    await page.keyboard.press("Control+Shift+p");
+    await page.getByRole("combobox").fill(">git");
+    await page.getByRole("option", { name: "The words of Git" }).click();
+    await page.getByRole("row", { name: /cherry-pick, rebase/ }).getByText("Move it elsewhere").waitFor();
+    await check(page, "the words of Git");
+    await close();
+  });
+});
+
+describe("other ways to a reply", () => {
+  test("domain 5.8: a reply is written on from where it ended, and the first one stays", async () => {
+    const path = await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    model.say(["The sea is"]);
+    await say(page, "Where is the sea?");
+    await until(async () => (await texts(page)).at(-1) === "The sea is", "the reply came");
+    model.say([" far away."]);
+    await choose(page, last(page), "Write on from here");
+    await until(async () => (await texts(page)).at(-1) === "The sea is far away.", "it goes on");
+    await last(page).getByText("2/2").waitFor();
+    await last(page).locator("article").focus();
+    await page.keyboard.press("Alt+ArrowLeft");
+    await until(async () => (await texts(page)).at(-1) === "The sea is", "the first one stays");
+    await close();
+  });
+
+  test("S2-16 domain 5.8: another model writes one reply, and the story keeps its own", async () => {
+    const path = await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    model.say(["North."]);
+    await say(page, "Where to?");
+    await until(async () => (await texts(page)).at(-1) === "North.", "the reply came");
+    await choose(page, last(page), "Another model’s reply");
+    await page.getByRole("combobox", { name: "Model" }).selectOption("locked/m");
+    await page.getByRole("dialog").getByRole("button", { name: "Roll again" }).click();
+    await last(page).getByText("The model server refused.").waitFor();
+    assert.equal((await session(path)).model, "mock/m");
+    await tool(last(page), "Previous version").click();
+    await until(async () => (await texts(page)).at(-1) === "North.", "the first one is there");
+    assert.notEqual(await focused(page), null);
+    await composer(page).waitFor();
+    await use(last(page), "Copy");
+    await close();
+  });
+
+  test("domain 5.8: a model drafts the next message into the field, word by word; stopping keeps what came, and nothing is sent", async () => {
+    const path = await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    const held = model.hold(["I walk ", "to the ", "sea."]);
+    await page.getByRole("button", { name: "Write my next line for me" }).click();
+    held.next();
+    await until(async () => (await composer(page).inputValue()) === "I walk ", "the first words are in the field");
+    held.next();
+    await until(async () => (await composer(page).inputValue()) === "I walk to the ", "and more of them");
+    await page.getByRole("button", { name: "Stop drafting" }).click();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    assert.equal(await composer(page).inputValue(), "I walk to the ");
+    held.open();
+    await composer(page).fill("");
+    model.say(["I wait."]);
+    await composer(page).press("Control+j");
+    await until(async () => (await composer(page).inputValue()) === "I wait.", "a whole one");
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    assert.equal((await texts(page)).length, 1, "nothing was sent");
+    await check(page, "a draft");
+    await composer(page).fill("");
+    const other = model.hold(["Never ", "mind."]);
+    await composer(page).press("Control+j");
+    other.next();
+    await until(async () => (await composer(page).inputValue()) === "Never ", "it begins");
+    await composer(page).fill("My own words");
+    other.open();
+    await page.getByRole("button", { name: "Stop drafting" }).waitFor({ state: "detached" });
+    assert.equal(await composer(page).inputValue(), "My own words", "who writes has taken it over");
+    await close();
+  });
+
+  test("domain 5.2: a reply that is finished while the reader is elsewhere moves nothing, and waits to be seen", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    const held = model.hold(["A ship."]);
+    await say(page, "What comes?");
+    await until(async () => model.requests.length === 1, "it is being written");
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the reader has gone back");
+    held.open();
+    await page.getByText("A reply was finished on another timeline.").waitFor();
+    assert.equal((await session(path)).activeLeafId, ids[1], "the story has not moved");
+    await until(async () => (await page.title()).startsWith("(1) "), "the title says so too");
+    await check(page, "an unread reply");
+    await page.locator(".unread").getByRole("button", { name: "Show" }).click();
+    await until(async () => (await texts(page)).at(-1) === "A ship.", "it is shown");
+    await page.locator(".unread").waitFor({ state: "detached" });
+    await until(async () => !(await page.title()).startsWith("("), "nothing waits any more");
+    await close();
+  });
+
+  test("S4-07: a reply that has to wait says its place in the line, and is written when its turn comes", async () => {
+    const server = await startClotho(`
+[limits]
+generations_per_user = 1
+
+[[providers]]
+id = "mock"
+base_url = "${model.url}"
+models = ["m"]
+`);
+    own.push(server);
+    const character = await server.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage: "The map is not finished." });
+    const paths = [];
+    for (let i = 0; i < 2; i += 1) {
+      const { id } = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+      paths.push(`/s/${id}`);
+    }
+    const { page, close } = await reader(browser);
+    const other = await page.context().newPage();
+    await page.goto(server.base + paths[0]);
+    await other.goto(server.base + paths[1]);
+    const held = model.hold(["First."]);
+    await say(page, "One?");
+    await until(async () => model.requests.length === 1, "the first is being written");
+    await say(other, "Two?");
+    await last(other).getByText("Waiting in line, place 1").waitFor();
+    model.say(["Second."]);
+    held.open();
+    await until(async () => (await texts(page)).at(-1) === "First.", "the first is done");
+    await until(async () => (await texts(other)).at(-1) === "Second.", "and the other one had its turn");
+    await close();
+  });
+});
