@@ -149,7 +149,9 @@ impl Tx<'_> {
             let standing = nodes::table
                 .filter(nodes::session_n.eq(session_n))
                 .filter(nodes::is_hidden.eq(false))
-                .filter(nodes::status.eq(Status::Complete.code()));
+                .filter(nodes::status.eq(Status::Complete.code()))
+                // Greetings came all at once: none of them is newer than the one that was chosen.
+                .filter(nodes::kind.ne(Kind::Greeting.code()));
             let leaves = standing.filter(diesel::dsl::not(diesel::dsl::exists(children)));
             Ok(leaves.order(nodes::n.desc()).select(nodes::n).first(conn).optional()?)
         })?;
