@@ -48,6 +48,12 @@ impl Tx<'_> {
                 self.edited.push(n);
                 Ok(())
             }
+            Effect::Unread { node, to } => {
+                let n = self.n_of(held, *node)?;
+                self.set(|conn| update(nodes::table, nodes::is_unread.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.is_unread = *to);
+                Ok(())
+            }
             Effect::Rated { node, to, .. } => {
                 let (n, stars) = (self.n_of(held, *node)?, to.map(i16::from));
                 self.set(|conn| update(nodes::table, nodes::rating.eq(stars), nodes::n.eq(n)).execute(conn))?;
@@ -118,6 +124,10 @@ impl Tx<'_> {
         if (deeper, later) != (0, 0) {
             self.run(|conn| derive_below(conn, row.n, deeper, later))?;
         }
+        let farther = above.since_keyframe + 1 - row.since_keyframe;
+        if row.since_keyframe != 0 && farther != 0 {
+            self.run(|conn| move_away(conn, row.n, farther))?;
+        }
         if !row.begins_rules && row.rules_n != above.rules_n {
             self.run(|conn| pass_on(conn, row.n, above.rules_n))?;
         }
@@ -159,6 +169,17 @@ fn derive_below(conn: &mut Conn, n: i64, deeper: i32, later: i32) -> Result<(), 
              SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n) SELECT n FROM below)",
     );
     query.bind::<Integer, _>(deeper).bind::<Integer, _>(later).bind::<BigInt, _>(n).execute(conn)?;
+    Ok(())
+}
+
+/// Rewrites the distance to the last keyframe at and below a node that was moved, down to where others were cut.
+fn move_away(conn: &mut Conn, n: i64, farther: i32) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "UPDATE nodes SET since_keyframe = since_keyframe + $1 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $2 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND c.since_keyframe <> 0) SELECT n FROM below)",
+    );
+    query.bind::<Integer, _>(farther).bind::<BigInt, _>(n).execute(conn)?;
     Ok(())
 }
 

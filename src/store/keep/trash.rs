@@ -19,7 +19,8 @@ use crate::store::error::{StoreError, WriteError};
 use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::tables::{
-    characters, deltas, edits, keyframes, nodes, operations, personas, segments, sessions, texts, traces, users,
+    characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions, texts,
+    traces, users,
 };
 use crate::store::tx::{Entry, Tx};
 
@@ -269,6 +270,10 @@ impl Tx<'_> {
 
     /// A piece of one session; the last one takes the session itself.
     fn clear_session(&mut self, session_n: i64) -> Result<usize, StoreError> {
+        self.run(|conn| {
+            diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;
+            Ok(diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?)
+        })?;
         let rows = self.clear_nodes(session_n)?;
         let rows = if rows == 0 { self.clear_log(session_n)? } else { rows };
         if rows > 0 {

@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use clotho::ids::{CharacterId, NodeId, PersonaId};
+use clotho::ids::{CharacterId, FragmentId, NodeId, PersonaId};
 use clotho::store::checkup::{Check, Doctor, Finding, Found};
 use clotho::store::{StateUpdate, Store, Trace, copies};
-use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role};
+use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde_json::{Map, json};
 
 use crate::support::server::{TestServer, id};
-use crate::support::test_store::{TestStore, add, delta, ending, message, rules, set};
+use crate::support::test_store::{TestStore, add, delta, ending, examine, message, rules, set};
 
 /// A store with a story in it: cards, rules, branches, a reply with a trace, a muted node, many keyframes.
 fn told() -> TestStore {
@@ -47,22 +47,25 @@ fn told() -> TestStore {
     }
     store.append(id, line[9], store.said("Another way."));
     let (actor, node) = (store.actor(), line[12]);
-    let mute = StateUpdate { node, is_enabled: Some(false), effects: Some(Effects::Muted), rating: Some(Some(4)) };
+    let mute = StateUpdate {
+        node,
+        is_enabled: Some(false),
+        effects: Some(Effects::Muted),
+        rating: Some(Some(4)),
+        is_unread: Some(true),
+    };
     store.write(move |tx| tx.set_state(&actor, id, &[mute])).unwrap();
     // A look has the outdated keyframes below cut again.
     store.world(id, parent);
     store.write(|_| Ok(())).unwrap();
+    let fragment = FragmentId::new(store.node_id().uuid());
+    let edits = [
+        TreeEdit::Label { node: line[3], name: "the gate".into(), following: false },
+        TreeEdit::Prune { node: line[25], fragment, name: Some("the end".into()) },
+    ];
+    let actor = store.actor();
+    store.write(move |tx| tx.arrange(&actor, id, &edits)).unwrap();
     store
-}
-
-fn examine(database: &Path) -> Vec<Found> {
-    let mut doctor = Doctor::open(database, true).unwrap();
-    let mut found = doctor.file().unwrap();
-    for session in doctor.sessions().unwrap() {
-        found.extend(doctor.session(session).unwrap());
-    }
-    found.extend(doctor.contents().unwrap());
-    found
 }
 
 fn findings(found: &[Found]) -> Vec<&Finding> {
@@ -99,21 +102,21 @@ impl Ward {
         let mut settings = self.store.settings.clone();
         (settings.data_dir, settings.database) = (self.folder.path().join("data"), Some(file.to_owned()));
         let (store, _published) = Store::open(&settings).unwrap();
-        let found = examine(file);
+        let found = examine(file, true);
         self.store.block_on(store.repair(&found)).unwrap();
         drop(store);
-        examine(file)
+        examine(file, true)
     }
 }
 
 /// A row far down the line, with a delta and below the last edit.
-const DEEP: &str = "(SELECT max(n) - 5 FROM nodes)";
+const DEEP: &str = "(SELECT max(n) - 12 FROM nodes)";
 
 /// `domain.md` 2.1, 2.2, 3.1: a story that was only told through the front door is well.
 #[test]
 fn a_well_database_is_found_well() {
     let store = told();
-    let found = examine(&store.database());
+    let found = examine(&store.database(), true);
     assert!(found.is_empty(), "{:#?}", findings(&found));
 }
 
@@ -147,7 +150,7 @@ fn what_is_derived_is_put_right() {
         ),
     ] {
         let file = ward.damaged(&sql);
-        let found = examine(&file);
+        let found = examine(&file, true);
         assert_eq!(checks(&found), BTreeSet::from([check.to_owned()]), "{sql}: {:#?}", findings(&found));
         assert!(found.len() == 1 && found[0].finding.is_derived, "{sql}: {:#?}", findings(&found));
         let left = ward.repaired(&file);
@@ -188,6 +191,13 @@ fn what_is_not_derived_is_named() {
         (format!("UPDATE texts SET metadata = '[1]' WHERE n = {DEEP}"), Check::Text),
         (format!("DELETE FROM deltas WHERE node_n = {DEEP}"), Check::Delta),
         (format!("UPDATE deltas SET body = '{{' WHERE node_n = {DEEP}"), Check::Delta),
+        ("DELETE FROM labels".to_owned(), Check::Arrangement),
+        ("UPDATE labels SET node_n = 99999".to_owned(), Check::Label),
+        ("UPDATE fragments SET name = 'another'".to_owned(), Check::Arrangement),
+        ("DELETE FROM fragments".to_owned(), Check::Fragment),
+        ("UPDATE fragments SET top_n = 1".to_owned(), Check::Fragment),
+        ("UPDATE nodes SET fragment_n = 1 WHERE parent_n IS NULL".to_owned(), Check::Fragment),
+        ("UPDATE nodes SET fragment_n = NULL WHERE n = (SELECT top_n + 1 FROM fragments)".to_owned(), Check::Fragment),
         ("UPDATE traces SET body = x'00'".to_owned(), Check::Trace),
         ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Trace),
         ("UPDATE blobs SET bytes = 'You are Bo.' WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Blob),
@@ -200,7 +210,7 @@ fn what_is_not_derived_is_named() {
         ("INSERT INTO texts (n, content, metadata) VALUES (99999, '', '{}')".to_owned(), Check::References),
     ] {
         let file = ward.damaged(&sql);
-        let found = examine(&file);
+        let found = examine(&file, true);
         let named: Vec<&Finding> = findings(&found).into_iter().filter(|finding| finding.check == check).collect();
         assert!(!named.is_empty(), "{sql}: {:#?}", findings(&found));
         assert!(named.iter().all(|finding| !finding.is_derived && !finding.message.is_empty()), "{sql}");

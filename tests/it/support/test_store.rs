@@ -1,12 +1,13 @@
 //! A store in a temporary folder with a fixed clock and fixed ids, and short words for what tests do to it. Every word is
 //! a call of the store's own door; only [`TestStore::sql`] looks at the file behind it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clotho::clock::{Clock, Ids, TestClock, Time};
 use clotho::ids::{NodeId, SessionId, UserId};
 use clotho::oplog::{Act, Operation as Entry};
+use clotho::store::checkup::{Doctor, Found};
 use clotho::store::{
     Actor, Draft, Ending, Held, Message, Placed, PluginInForce, Published, Reader, RulesInForce, Settings, Show, Store,
     StoreError, Tx, User, WriteError, Written,
@@ -131,6 +132,12 @@ impl TestStore {
 
     pub fn count(&self, query: &str) -> i64 {
         count(&mut self.sql(), query)
+    }
+
+    /// The doctor finds nothing; who still writes may do so.
+    pub fn is_well(&self) {
+        let found = examine(&self.database(), false);
+        assert!(found.is_empty(), "{found:#?}");
     }
 
     /// Throws all keyframes away, on disk and in memory; the answers must stay the same.
@@ -333,6 +340,17 @@ pub fn rules(id: &str, most: i64) -> RulesInForce {
         schema: Some(schema),
     };
     RulesInForce::new(vec![plugin]).unwrap()
+}
+
+/// Everything that the doctor finds in a database file. `is_alone`: no server runs.
+pub fn examine(database: &Path, is_alone: bool) -> Vec<Found> {
+    let mut doctor = Doctor::open(database, is_alone).unwrap();
+    let mut found = doctor.file().unwrap();
+    for session in doctor.sessions().unwrap() {
+        found.extend(doctor.session(session).unwrap());
+    }
+    found.extend(doctor.contents().unwrap());
+    found
 }
 
 #[derive(QueryableByName)]

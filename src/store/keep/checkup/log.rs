@@ -1,8 +1,12 @@
 //! The log is dense, can be read, and rebuilds the arrangement.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use diesel::prelude::*;
 
-use crate::ids::NodeId;
+use crate::clock::Time;
+use crate::ids::{FragmentId, NodeId};
+use crate::oplog::{Cut, Mark};
 use crate::store::conn::Conn;
 use crate::store::error::StoreError;
 use crate::store::rows::{NodeRow, OperationRow};
@@ -10,7 +14,7 @@ use crate::store::tables::operations;
 use crate::tree::mirror::{Mirror, Place};
 
 use super::tree::id;
-use super::{Check, Notes, Patient};
+use super::{Check, FragmentFound, Notes, Patient};
 
 /// Operations read at once.
 const PAGE: i64 = 1_000;
@@ -22,6 +26,8 @@ pub fn look(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(),
     if mirror.head() != head {
         notes.name(Check::Arrangement, head, format!("HEAD is here, but by the log at {}", named(mirror.head())));
     }
+    compare_stash(patient, &mirror, notes);
+    compare_labels(patient, &mirror, notes);
     let mut met = 0;
     for row in &patient.forest.rows {
         let Some(node) = id(row) else { continue };
@@ -69,20 +75,53 @@ fn replay(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<Optio
     Ok(Some(mirror))
 }
 
+fn compare_stash(patient: &Patient, mirror: &Mirror, notes: &mut Notes) {
+    let read = |row: &FragmentFound| {
+        let (fragment, top) = (FragmentId::from_slice(&row.id)?, named_n(patient, Some(row.top_n))?);
+        Some((fragment, (top, Cut { fragment, name: row.name.clone(), since: Time(row.created) })))
+    };
+    let stored: BTreeMap<FragmentId, (NodeId, Cut)> = patient.fragments.iter().filter_map(read).collect();
+    let ids: BTreeSet<&FragmentId> = stored.keys().chain(mirror.fragments().keys()).collect();
+    for id in ids.into_iter().filter(|id| stored.get(*id) != mirror.fragments().get(*id)) {
+        notes.name(Check::Arrangement, None, format!("the fragment {id} is not what the log tells"));
+    }
+}
+
+fn compare_labels(patient: &Patient, mirror: &Mirror, notes: &mut Notes) {
+    let mut stored: BTreeMap<String, Mark> = BTreeMap::new();
+    for (name, node_n, following) in &patient.labels {
+        if let Some(node) = named_n(patient, Some(*node_n)) {
+            stored.insert(name.clone(), Mark { node, following: *following });
+        }
+    }
+    let names: BTreeSet<&String> = stored.keys().chain(mirror.labels().keys()).collect();
+    for name in names.into_iter().filter(|name| stored.get(*name) != mirror.labels().get(*name)) {
+        notes.name(Check::Arrangement, None, format!("the label \"{name}\" is not where the log tells"));
+    }
+}
+
+fn named_n(patient: &Patient, n: Option<i64>) -> Option<NodeId> {
+    n.and_then(|n| patient.forest.find(n)).and_then(|(_, row)| id(row))
+}
+
 fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
-    let named_n = |n: Option<i64>| n.and_then(|n| patient.forest.find(n)).and_then(|(_, row)| id(row));
     let stored = Place {
-        parent: named_n(row.parent_n),
-        remembered: named_n(row.remembered_n),
+        parent: named_n(patient, row.parent_n),
+        remembered: named_n(patient, row.remembered_n),
         is_hidden: row.is_hidden,
-        fragment: place.fragment.filter(|_| row.fragment_n.is_some()),
+        fragment: row.fragment_n.and_then(|n| fragment_of(patient, n)),
         is_disabled: !row.is_enabled,
         is_muted: row.is_muted,
+        is_unread: row.is_unread,
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
     };
     if stored != *place {
         notes.name(Check::Arrangement, id(row), format!("{stored:?} is not what the log tells, {place:?}"));
     }
+}
+
+fn fragment_of(patient: &Patient, n: i64) -> Option<FragmentId> {
+    patient.fragments.iter().find(|fragment| fragment.n == n).and_then(|fragment| FragmentId::from_slice(&fragment.id))
 }
 
 fn named(node: Option<NodeId>) -> String {

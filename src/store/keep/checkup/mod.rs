@@ -1,7 +1,7 @@
 //! The doctor's eyes: whether a database keeps every rule of `docs/domain.md`. Looking changes nothing and may be done beside
 //! a server; each session is looked at as of one moment, and forgotten before the next.
 //!
-//! - `tree.rs`: roots, parents, circles, what follows from the path, HEAD, counts
+//! - `tree.rs`: roots, parents, circles, what follows from the path, HEAD, counts, fragments, labels
 //! - `log.rs`: the log is dense, and the arrangement is what it tells
 //! - `worlds.rs`: deltas can be read, keyframes are equal to the fold
 //! - `contents.rs`: what nodes point to is there, and is what its hash says
@@ -26,7 +26,7 @@ use crate::store::caches::Caches;
 use crate::store::conn::{self, Conn};
 use crate::store::error::{StoreError, WriteError};
 use crate::store::read::Reader;
-use crate::store::tables::{keyframes, nodes, sessions};
+use crate::store::tables::{fragments, keyframes, labels, nodes, sessions};
 use crate::store::tx::Tx;
 use crate::store::{Settings, Store, lock_database, lock_folder};
 
@@ -63,6 +63,10 @@ pub enum Check {
     Log,
     /// The arrangement is what the log tells.
     Arrangement,
+    /// Fragments are whole.
+    Fragment,
+    /// Labels are on nodes of their session.
+    Label,
     /// Texts are there and can be read.
     Text,
     /// Deltas are there and can be read.
@@ -148,6 +152,17 @@ impl Notes {
     }
 }
 
+/// A row of the stash.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = fragments)]
+struct FragmentFound {
+    n: i64,
+    id: Vec<u8>,
+    name: Option<String>,
+    top_n: i64,
+    created: i64,
+}
+
 /// A session as the doctor looks at it.
 struct Patient {
     n: i64,
@@ -157,6 +172,8 @@ struct Patient {
     edits: i64,
     node_count: i64,
     leaf_count: i64,
+    fragments: Vec<FragmentFound>,
+    labels: Vec<(String, i64, bool)>,
     forest: Forest,
 }
 
@@ -240,7 +257,11 @@ impl Doctor {
         let Some((id, root_n, head_n, op, edits, node_count, leaf_count)) = row else { return Ok(Vec::new()) };
         let mut notes = Notes { session: SessionId::from_slice(&id), found: Vec::new() };
         let forest = Forest::read(&mut self.conn, n)?;
-        let patient = Patient { n, root_n, head_n, op, edits, node_count, leaf_count, forest };
+        let stash = fragments::table.filter(fragments::session_n.eq(n)).order(fragments::n);
+        let fragments = stash.select(FragmentFound::as_select()).load(&mut self.conn)?;
+        let named = labels::table.filter(labels::session_n.eq(n)).order(labels::name);
+        let labels = named.select((labels::name, labels::node_n, labels::following)).load(&mut self.conn)?;
+        let patient = Patient { n, root_n, head_n, op, edits, node_count, leaf_count, fragments, labels, forest };
         tree::look(&patient, self.is_alone, &mut notes);
         log::look(&mut self.conn, &patient, &mut notes)?;
         contents::look_inside(&mut self.conn, &patient, &mut notes)?;

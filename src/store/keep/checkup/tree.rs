@@ -1,6 +1,6 @@
-//! Roots, parents, circles, what follows from the path, HEAD, remembered children and counts.
+//! Roots, parents, circles, what follows from the path, HEAD, remembered children, counts, fragments and labels.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::ids::NodeId;
 use crate::store::keep::forest::Forest;
@@ -16,6 +16,12 @@ pub fn look(patient: &Patient, is_alone: bool, notes: &mut Notes) {
     derived(&patient.forest, notes);
     head(patient, notes);
     counts(patient, notes);
+    fragments(patient, notes);
+    for (name, node_n, _) in &patient.labels {
+        if patient.forest.find(*node_n).is_none() {
+            notes.name(Check::Label, None, format!("the label \"{name}\" is on no node of its session"));
+        }
+    }
     for row in &patient.forest.rows {
         if row.remembered_n.is_some_and(|n| patient.forest.find(n).is_none()) {
             notes.name(Check::Remembered, id(row), "it remembers a child that is not in its session");
@@ -100,6 +106,28 @@ fn head(patient: &Patient, notes: &mut Notes) {
             notes.name(Check::Head, id(row), "HEAD is still being written");
         }
         Some(_) => {}
+    }
+}
+
+/// A fragment has its top, and all that lies in it hangs together below that, out of the tree.
+fn fragments(patient: &Patient, notes: &mut Notes) {
+    let tops: HashMap<i64, i64> = patient.fragments.iter().map(|fragment| (fragment.n, fragment.top_n)).collect();
+    for fragment in &patient.fragments {
+        if patient.forest.find(fragment.top_n).is_none_or(|(_, row)| row.fragment_n != Some(fragment.n)) {
+            notes.name(Check::Fragment, None, format!("fragment {} does not have its top", fragment.n));
+        }
+    }
+    for row in &patient.forest.rows {
+        let Some(fragment_n) = row.fragment_n else { continue };
+        let above = row.parent_n.and_then(|n| patient.forest.find(n)).and_then(|(_, parent)| parent.fragment_n);
+        match tops.get(&fragment_n) {
+            None => notes.name(Check::Fragment, id(row), "it lies in a fragment that is not there"),
+            Some(_) if !row.is_hidden => notes.name(Check::Fragment, id(row), "it lies in a fragment and in the tree"),
+            Some(top_n) if *top_n != row.n && above != Some(fragment_n) => {
+                notes.name(Check::Fragment, id(row), "it lies in a fragment without hanging below its top");
+            }
+            Some(_) => {}
+        }
     }
 }
 
