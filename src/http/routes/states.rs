@@ -1,4 +1,4 @@
-//! The overlay of nodes: enabled, muted, rated.
+//! The overlay of nodes: enabled, muted, rated, unread.
 
 use super::{Program, held};
 use crate::app::App;
@@ -7,6 +7,7 @@ use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Nid, Sid};
+use crate::http::wire::arrange::world_changes;
 use crate::http::wire::ids::Id;
 use crate::http::wire::messages::{NodeState, NodeStates, StateSet, StatesSet};
 use crate::ids::NodeId;
@@ -18,14 +19,15 @@ use crate::tree::Node;
 /// # Errors
 /// The node is not there, still being generated, or the root.
 pub async fn one(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<NodeState>) -> Answer<StatesSet> {
-    let NodeState { is_enabled, effects, rating } = body.0;
-    if is_enabled.is_none() && effects.is_none() && rating.is_none() {
-        return Err(ApiError::invalid("isEnabled", "at least one of isEnabled, effects and rating is expected"));
+    let NodeState { is_enabled, effects, rating, is_unread } = body.0;
+    if is_enabled.is_none() && effects.is_none() && rating.is_none() && is_unread.is_none() {
+        let message = "at least one of isEnabled, effects, rating and isUnread is expected";
+        return Err(ApiError::invalid("isEnabled", message));
     }
     if rating.flatten().is_some_and(|stars| !(1..=5).contains(&stars)) {
         return Err(ApiError::invalid("rating", "1 to 5 stars or null are expected"));
     }
-    let update = StateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating };
+    let update = StateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating, is_unread };
     set(&app, caller, sid, vec![update]).await
 }
 
@@ -40,6 +42,7 @@ pub async fn many(app: Program, caller: Caller, sid: Sid, body: Body<NodeStates>
         is_enabled: update.is_enabled,
         effects: update.effects.map(Into::into),
         rating: None,
+        is_unread: None,
     };
     set(&app, caller, sid, body.0.updates.into_iter().map(update).collect()).await
 }
@@ -47,15 +50,23 @@ pub async fn many(app: Program, caller: Caller, sid: Sid, body: Body<NodeStates>
 async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> Answer<StatesSet> {
     let ids: Vec<NodeId> = updates.iter().map(|update| update.node).collect();
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
-    let op = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
+    let arranged = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
         Ok::<_, ApiError>(reader.nodes(&held, &ids)?)
     };
     let placed = app.store.read(read).await?;
-    Reply::ok(&StatesSet { op, nodes: placed.iter().map(|placed| state(&placed.node)).collect() })
+    let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
+    let nodes = placed.iter().map(|placed| state(&placed.node)).collect();
+    Reply::ok(&StatesSet { op: arranged.op, nodes, world_changes, is_cut_short })
 }
 
 fn state(node: &Node) -> StateSet {
-    StateSet { id: Id(node.id), is_enabled: node.is_enabled, effects: node.effects.into(), rating: node.rating }
+    StateSet {
+        id: Id(node.id),
+        is_enabled: node.is_enabled,
+        effects: node.effects.into(),
+        rating: node.rating,
+        is_unread: node.is_unread,
+    }
 }

@@ -20,7 +20,7 @@ use super::super::climb;
 use super::super::conn::{Conn, Key};
 use super::super::error::{StoreError, WriteError};
 use super::super::held::Held;
-use super::super::prepared::{insert, prepared};
+use super::super::prepared::prepared;
 use super::super::read::padded;
 use super::super::rows::{NewText, NodeRow, TextRow, object, object_to_text};
 use super::super::tables::{nodes, texts};
@@ -168,12 +168,8 @@ impl Tx<'_> {
             reasoning: text.reasoning.as_deref(),
             metadata: object_to_text(&metadata),
         };
-        self.run_knowing(|conn, memory| {
-            insert::<NodeRow>(conn, &copy)?;
-            insert::<NewText<'_>>(conn, &text)?;
-            memory.keep_new_node(&copy);
-            Ok(())
-        })?;
+        self.write_node(&copy, &text)?;
+        self.memory.keep_new_node(&copy);
         self.write_delta(copy.n, copy.revision, &delta)?;
         Ok(copy)
     }
@@ -198,6 +194,7 @@ impl Tx<'_> {
             is_enabled: true,
             is_muted: false,
             is_hidden: false,
+            is_unread: false,
             remembered_n: None,
             rating: None,
             depth: above.depth + 1,

@@ -19,8 +19,8 @@ mod runs;
 mod stash;
 mod witness;
 
-pub use labels::Label;
-pub use stash::Fragment;
+pub use labels::{Label, put_label};
+pub use stash::{Fragment, put_fragment};
 pub use witness::WorldAt;
 
 use crate::clock::Ids;
