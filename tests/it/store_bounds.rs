@@ -461,24 +461,3 @@ fn store_forgets_what_was_taken_back() {
         head = kept;
     }
 }
-
-/// What is being written in a session is found without going through the session: by those who prune, graft and carry, and
-/// by those who come back.
-#[test]
-fn store_running_replies_are_found_without_the_others() {
-    Spy::watch();
-    let mut took = Vec::new();
-    for nodes in [100, 5_000] {
-        let store = TestStore::new();
-        let begun = store.begin(Delta::default(), None, &["Hello."]);
-        line(&store, &begun, nodes);
-        let held = store.held(begun.session);
-        let thread = store.read(move |reader| Ok((reader.placeholders(&held)?, std::thread::current().id()).1));
-        let Ran { sql, binds, .. } = Spy { thread }.ran().pop().unwrap();
-        assert!(sql.contains("status = 0"), "{sql}");
-        let binds: Vec<Value> = serde_json::from_str(&binds).unwrap();
-        let numbers: Vec<i64> = binds.iter().map(|bind| bind.as_i64().unwrap_or(0)).collect();
-        took.push(steps(&store.database(), &sql, &numbers));
-    }
-    assert_eq!(took[0], took[1]);
-}
