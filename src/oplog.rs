@@ -184,6 +184,13 @@ pub enum Effect {
         /// After: whether it is muted.
         to: bool,
     },
+    /// A reply ended where nobody looked, or has been seen.
+    Unread {
+        /// The node.
+        node: NodeId,
+        /// After: whether nobody has seen it.
+        to: bool,
+    },
     /// A node was rated, 1 to 5.
     Rated {
         /// The node.
@@ -262,6 +269,7 @@ impl Effect {
             Self::Remembered { node, from, to } => Self::Remembered { node, from: to, to: from },
             Self::Enabled { node, to } => Self::Enabled { node, to: !to },
             Self::Muted { node, to } => Self::Muted { node, to: !to },
+            Self::Unread { node, to } => Self::Unread { node, to: !to },
             Self::Rated { node, from, to } => Self::Rated { node, from: to, to: from },
             Self::Setting { name, from, to } => Self::Setting { name, from: to, to: from },
         })
@@ -310,6 +318,7 @@ impl Effect {
             "remembered" => Self::Remembered { node: node("remembered")?, from: node("from"), to: node("to") },
             "enabled" => Self::Enabled { node: node("enabled")?, to: map.get("to")?.as_bool()? },
             "muted" => Self::Muted { node: node("muted")?, to: map.get("to")?.as_bool()? },
+            "unread" => Self::Unread { node: node("unread")?, to: map.get("to")?.as_bool()? },
             "rated" => Self::Rated { node: node("rated")?, from: stars(map.get("from")?), to: stars(map.get("to")?) },
             "setting" => Self::Setting {
                 name: text("setting")?.to_owned(),
@@ -375,6 +384,10 @@ impl Serialize for Effect {
                 map.serialize_entry("muted", node)?;
                 map.serialize_entry("to", to)?;
             }
+            Self::Unread { node, to } => {
+                map.serialize_entry("unread", node)?;
+                map.serialize_entry("to", to)?;
+            }
             Self::Rated { node, from, to } => {
                 map.serialize_entry("rated", node)?;
                 map.serialize_entry("from", from)?;
@@ -423,6 +436,7 @@ mod tests {
             Effect::Remembered { node: a, from: None, to: Some(b) },
             Effect::Enabled { node: a, to: false },
             Effect::Muted { node: a, to: true },
+            Effect::Unread { node: a, to: true },
             Effect::Rated { node: a, from: None, to: Some(4) },
             Effect::Setting { name: "title".into(), from: json!("x"), to: json!(null) },
         ] {

@@ -92,7 +92,7 @@ impl Tree {
     }
 
     fn set_state(&self, is_enabled: Option<bool>, effects: Option<Effects>) {
-        let update = StateUpdate { node: self.left.1, is_enabled, effects, rating: None };
+        let update = StateUpdate { node: self.left.1, is_enabled, effects, rating: None, is_unread: None };
         self.write(move |tx, actor, session| tx.set_state(actor, session, std::slice::from_ref(&update)).map(|_| ()));
     }
 }

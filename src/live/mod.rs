@@ -6,9 +6,10 @@
 //!
 //! `queue.rs` says whose turn it is to be written, `running.rs` is one text on its way, `draft.rs` one that becomes no node.
 //! To add a kind of text that a model
-//! writes: an id for [`Writing`], and its map in `Held`.
+//! writes: an id for [`Writing`], and its map in `held.rs`.
 
 mod draft;
+mod held;
 mod lock;
 mod queue;
 mod running;
@@ -17,11 +18,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use indexmap::IndexMap;
 use tokio::sync::watch;
 
+use self::held::Held;
 use self::lock::lock;
-use self::queue::{Queue, Ticket};
+use self::queue::Ticket;
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::oplog::{Effect, Operation};
 
@@ -39,15 +40,6 @@ pub struct Live {
     held: Mutex<Held>,
     /// How many replies run or wait, for who waits until that changes.
     count: watch::Sender<usize>,
-}
-
-/// What is being written, and what waits for its turn.
-#[derive(Default)]
-struct Held {
-    queue: Queue,
-    replies: HashMap<NodeId, Arc<Running>>,
-    /// In the order in which they were asked for.
-    drafts: IndexMap<DraftId, Arc<Draft>>,
 }
 
 /// A room and how many watchers hold it. Counted under the lock of all rooms: of two watchers that leave at once, one is
@@ -267,30 +259,6 @@ impl Live {
         let rooms = lock(&self.rooms);
         (rooms.len(), rooms.values().map(|watched| watched.watchers).sum())
     }
-}
-
-impl Held {
-    /// Lets begin what may, and tells each its place; answers with the sessions for which that is news.
-    fn advance(&mut self, most: &Most) -> Vec<SessionId> {
-        let begun: Vec<Ticket> = std::iter::from_fn(|| self.queue.next(most)).collect();
-        let places: HashMap<Ticket, usize> =
-            begun.into_iter().map(|ticket| (ticket, 0)).chain(self.queue.places(most)).collect();
-        if places.is_empty() {
-            return Vec::new();
-        }
-        let replies = self.replies.values().filter(|reply| stands(reply, &places)).map(|reply| reply.session);
-        let drafts = self.running_drafts().map(|draft| &draft.writing).filter(|draft| stands(draft, &places));
-        replies.chain(drafts.map(|draft| draft.session)).collect()
-    }
-
-    fn running_drafts(&self) -> impl Iterator<Item = &Arc<Draft>> {
-        self.drafts.values().filter(|draft| !draft.is_over())
-    }
-}
-
-/// Tells a text its place, if it has one among these; answers whether that is news.
-fn stands<T>(writing: &Writing<T>, places: &HashMap<Ticket, usize>) -> bool {
-    places.get(&writing.ticket).is_some_and(|place| writing.stand(*place))
 }
 
 /// One watcher of one session.

@@ -48,6 +48,12 @@ impl Tx<'_> {
                 self.edited.push(n);
                 Ok(())
             }
+            Effect::Unread { node, to } => {
+                let n = self.n_of(held, *node)?;
+                self.set(|conn| update(nodes::table, nodes::is_unread.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.is_unread = *to);
+                Ok(())
+            }
             Effect::Rated { node, to, .. } => {
                 let (n, stars) = (self.n_of(held, *node)?, to.map(i16::from));
                 self.set(|conn| update(nodes::table, nodes::rating.eq(stars), nodes::n.eq(n)).execute(conn))?;

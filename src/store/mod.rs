@@ -47,6 +47,7 @@ mod tables;
 mod traces;
 mod tx;
 mod undo;
+mod unread;
 mod worlds;
 mod writer;
 

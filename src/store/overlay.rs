@@ -26,6 +26,8 @@ pub struct StateUpdate {
     pub effects: Option<Effects>,
     /// Stars, 1 to 5; `Some(None)` takes them away.
     pub rating: Option<Option<u8>>,
+    /// Whether nobody has seen it.
+    pub is_unread: Option<bool>,
 }
 
 /// The overlay of a node as it will be after the updates seen so far.
@@ -33,6 +35,7 @@ struct Overlay {
     is_enabled: bool,
     is_muted: bool,
     rating: Option<u8>,
+    is_unread: bool,
 }
 
 impl Tx<'_> {
@@ -77,7 +80,7 @@ impl Tx<'_> {
             return Err(Refusal::Conflict("the root cannot be switched off".into()).into());
         }
         let rating = row.rating.and_then(|stars| u8::try_from(stars).ok());
-        Ok(Overlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating })
+        Ok(Overlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating, is_unread: row.is_unread })
     }
 
     /// Changes settings of the session, each named as on the wire, in one operation.
@@ -134,6 +137,10 @@ impl Overlay {
         if let Some(to) = update.rating.filter(|to| *to != self.rating) {
             effects.push(Effect::Rated { node, from: self.rating, to });
             self.rating = to;
+        }
+        if let Some(to) = update.is_unread.filter(|to| *to != self.is_unread) {
+            self.is_unread = to;
+            effects.push(Effect::Unread { node, to });
         }
         effects
     }

@@ -116,6 +116,7 @@ impl Tx<'_> {
             let way = self.way(&held, &row)?;
             effects.extend(edit::move_head(Some(held.session.head), node, &way));
         }
+        effects.extend(unread(&row, ending, &effects));
         let entry = Entry { act: Act::Reply, actor: None, at, step: Some(step), effects };
         Ok(self.log(&mut held, entry)?)
     }
@@ -232,6 +233,14 @@ impl Tx<'_> {
             metadata: serde_json::from_str(&metadata).unwrap_or_default(),
         })
     }
+}
+
+/// The effect of a reply that ends without HEAD. What failed says so where it was asked for, and is no news.
+fn unread(row: &NodeRow, ending: &Ending, effects: &[Effect]) -> Option<Effect> {
+    let Some(Effect::Completed { node }) = effects.first() else { return None };
+    let takes_head = effects.iter().any(|effect| matches!(effect, Effect::Head { .. }));
+    let is_news = ending.status == Status::Complete && !row.is_hidden && !takes_head;
+    is_news.then_some(Effect::Unread { node: *node, to: true })
 }
 
 /// The row of a reply that has not ended.

@@ -45,6 +45,8 @@ pub struct NodeRow {
     pub created: i64,
     /// The fragment that it lies in; always nothing in a new row.
     pub fragment_n: Option<i64>,
+    /// Always false in a new row.
+    pub is_unread: bool,
 }
 
 insertable!(
@@ -128,6 +130,7 @@ pub struct ShownRow {
     pub since_keyframe: i32,
     pub dice_seed: i64,
     pub created: i64,
+    pub is_unread: bool,
     #[diesel(embed)]
     pub text: TextRow,
 }
@@ -180,6 +183,7 @@ impl ShownRow {
             is_keyframe: self.since_keyframe == 0,
             dice_seed: self.dice_seed.cast_unsigned(),
             created: Time(self.created),
+            is_unread: self.is_unread,
         })
     }
 }

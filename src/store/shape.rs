@@ -55,6 +55,8 @@ pub struct Outline {
     is_enabled: bool,
     #[diesel(sql_type = Bool)]
     is_muted: bool,
+    #[diesel(sql_type = Bool)]
+    is_unread: bool,
     #[diesel(sql_type = Integer)]
     since_keyframe: i32,
     #[diesel(sql_type = Text)]
@@ -78,6 +80,8 @@ pub struct Sketch {
     pub is_enabled: bool,
     /// Whether its delta is left out.
     pub is_muted: bool,
+    /// Whether it ended where nobody looked.
+    pub is_unread: bool,
     /// Whether a keyframe was cut at it.
     pub is_keyframe: bool,
     /// How its text begins: 80 characters, or more where it begins with a tag.
@@ -154,7 +158,7 @@ impl Reader<'_> {
     /// The database fails or a row is damaged.
     pub fn outline(&mut self, held: &Held) -> Result<Vec<Sketch>, StoreError> {
         let query = diesel::sql_query(
-            "SELECT nodes.n, parent_n, id, role, kind, status, is_enabled, is_muted, since_keyframe, \
+            "SELECT nodes.n, parent_n, id, role, kind, status, is_enabled, is_muted, is_unread, since_keyframe, \
              CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END AS beginning \
              FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = $1 AND NOT is_hidden ORDER BY depth, nodes.n",
         );
@@ -279,6 +283,7 @@ impl Outline {
             status: self.status,
             is_enabled: self.is_enabled,
             is_muted: self.is_muted,
+            is_unread: self.is_unread,
             is_keyframe: self.since_keyframe == 0,
             beginning: self.beginning,
         })

@@ -33,7 +33,7 @@ diesel::table! {
         is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
         remembered_n -> Nullable<BigInt>, rating -> Nullable<SmallInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
         rules_n -> Nullable<BigInt>, begins_rules -> Bool, dice_seed -> BigInt, revision -> Integer,
-        created -> BigInt, fragment_n -> Nullable<BigInt>,
+        created -> BigInt, fragment_n -> Nullable<BigInt>, is_unread -> Bool,
     }
 }
 diesel::table! {

@@ -322,6 +322,7 @@ impl<'a> Tx<'a> {
             revision: i32::from(!draft.delta.is_empty()),
             created: draft.created.0,
             fragment_n: None,
+            is_unread: false,
         })
     }
 
@@ -404,7 +405,9 @@ impl<'a> Tx<'a> {
     }
 
     /// Carries an operation's effects out on the overlay and appends it to the log.
-    pub(super) fn log(&mut self, held: &mut Held, entry: Entry) -> Result<i64, StoreError> {
+    pub(super) fn log(&mut self, held: &mut Held, mut entry: Entry) -> Result<i64, StoreError> {
+        let seen = self.seen(held, &entry.effects)?;
+        entry.effects.extend(seen);
         self.carry_out_all(held, &entry.effects)?;
         self.enter(held, entry)
     }

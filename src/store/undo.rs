@@ -345,7 +345,11 @@ fn written(effect: &Effect) -> Option<NodeId> {
         | Effect::Muted { node, .. }
         | Effect::Rated { node, .. } => Some(*node),
         Effect::Labelled { from, to, .. } => to.or(*from).map(|mark| mark.node),
-        Effect::Head { .. } | Effect::Remembered { .. } | Effect::Renamed { .. } | Effect::Setting { .. } => None,
+        Effect::Head { .. }
+        | Effect::Remembered { .. }
+        | Effect::Unread { .. }
+        | Effect::Renamed { .. }
+        | Effect::Setting { .. } => None,
     }
 }
 

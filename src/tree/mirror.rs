@@ -33,6 +33,8 @@ pub struct Place {
     pub is_disabled: bool,
     /// Delta left out.
     pub is_muted: bool,
+    /// Ended where nobody looked.
+    pub is_unread: bool,
     /// Stars.
     pub rating: Option<u8>,
 }
@@ -98,6 +100,7 @@ impl Mirror {
             Effect::Remembered { node, to, .. } => self.place(*node)?.remembered = *to,
             Effect::Enabled { node, to } => self.place(*node)?.is_disabled = !to,
             Effect::Muted { node, to } => self.place(*node)?.is_muted = *to,
+            Effect::Unread { node, to } => self.place(*node)?.is_unread = *to,
             Effect::Rated { node, to, .. } => self.place(*node)?.rating = *to,
             Effect::Setting { .. } => {}
         }

@@ -124,6 +124,8 @@ pub struct Node {
     pub remembered: Option<NodeId>,
     /// Overlay: stars, 1 to 5.
     pub rating: Option<u8>,
+    /// Overlay: a reply that ended where nobody looked.
+    pub is_unread: bool,
     /// Derived: edges from the root.
     pub depth: i32,
     /// Derived: user and narration messages from the root to here.

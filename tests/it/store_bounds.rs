@@ -99,7 +99,7 @@ fn store_deep_session_costs_no_more_than_a_shallow_one() {
 
 fn mute(store: &TestStore, begun: &Begun, node: NodeId) {
     let (actor, session) = (store.actor(), begun.session);
-    let update = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None };
+    let update = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
 }
 
@@ -210,6 +210,7 @@ fn day(store: &TestStore, begun: &Begun, n: i64) {
         is_enabled: Some(n % 2 == 0),
         effects: Some(if n % 2 == 0 { Effects::Muted } else { Effects::On }),
         rating: Some(Some(u8::try_from(n % 5 + 1).unwrap())),
+        is_unread: Some(n % 2 == 0),
     };
     store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
     look(store, begun, node);

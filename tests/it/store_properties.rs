@@ -209,6 +209,7 @@ impl Play {
                     is_enabled: *is_enabled,
                     effects: is_muted.map(|muted| if muted { Effects::Muted } else { Effects::On }),
                     rating: Some(rating),
+                    is_unread: is_enabled.map(|on| !on),
                 };
                 let updates = [update(self.pick(node), *rating), update(self.pick(other), None)];
                 let (actor, session) = (self.store.actor(), self.model.session);
@@ -393,7 +394,8 @@ impl Play {
         let (replies, act) = (Vec::new(), Act::Message);
         let first = Message { session, parent: head, bridge, draft, carry_from: None, replies, move_head: true, act };
         let second = Message { parent, bridge: None, draft: Some(below), ..first.clone() };
-        let muted = StateUpdate { node: mutes, is_enabled: None, effects: Some(Effects::Muted), rating: None };
+        let muted =
+            StateUpdate { node: mutes, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
         let result = self.store.write(move |tx| {
             tx.message(&actor, &first)?;
             // The root cannot be muted: going on after a refusal is allowed, and writes nothing.

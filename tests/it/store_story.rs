@@ -156,7 +156,7 @@ fn store_switches_what_counts_and_rates() {
     hit.delta = delta([add("/combat/hp", -30)]);
     let r1 = store.append(session, u1, hit);
     let u2 = store.append(session, r1, store.said("Ow."));
-    let update = |node, is_enabled, effects, rating| StateUpdate { node, is_enabled, effects, rating };
+    let update = |node, is_enabled, effects, rating| StateUpdate { node, is_enabled, effects, rating, is_unread: None };
     let switch = |updates: Vec<StateUpdate>| {
         let actor = store.actor();
         store.write(move |tx| tx.set_state(&actor, session, &updates))
@@ -544,7 +544,7 @@ fn store_pages_a_path() {
         line.push(leaf);
     }
     let actor = store.actor();
-    let off = StateUpdate { node: line[3], is_enabled: Some(false), effects: None, rating: None };
+    let off = StateUpdate { node: line[3], is_enabled: Some(false), effects: None, rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[off])).unwrap();
     for (show, expected) in [
         (Show::Enabled, line.iter().copied().filter(|id| *id != line[3]).collect::<Vec<_>>()),

@@ -284,6 +284,20 @@ describe("the stash", () => {
     await close();
   });
 
+  test("S4-18 S4-58: what lies in the stash is found by its words, and read there", async () => {
+    const { path, ids } = await grown("Masts, celadon in the dusk.");
+    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: ids[2] }] });
+    await until(async () => (await clotho.api("GET", "/api/search?q=celadon")).items[0]?.stashed === true, "the index knows where it lies");
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("celadon");
+    await page.getByRole("option").filter({ hasText: "in the stash" }).click();
+    await page.getByRole("dialog", { name: "Stash" }).getByText("Masts, celadon in the dusk.").waitFor();
+    assert.equal(new URL(page.url()).pathname, path);
+    await close();
+  });
+
   test("S4-19: a message is moved below another, Escape leaves it where it is, and below itself is refused in words", async () => {
     const { path, ids } = await grown();
     const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });

@@ -1,4 +1,4 @@
-//! The overlay of nodes: enabled, muted, rated.
+//! The overlay of nodes: enabled, muted, rated, unread.
 
 use super::{Program, held};
 use crate::app::App;
@@ -18,14 +18,15 @@ use crate::tree::Node;
 /// # Errors
 /// The node is not there, still being generated, or the root.
 pub async fn one(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<NodeState>) -> Answer<StatesSet> {
-    let NodeState { is_enabled, effects, rating } = body.0;
-    if is_enabled.is_none() && effects.is_none() && rating.is_none() {
-        return Err(ApiError::invalid("isEnabled", "at least one of isEnabled, effects and rating is expected"));
+    let NodeState { is_enabled, effects, rating, is_unread } = body.0;
+    if is_enabled.is_none() && effects.is_none() && rating.is_none() && is_unread.is_none() {
+        let message = "at least one of isEnabled, effects, rating and isUnread is expected";
+        return Err(ApiError::invalid("isEnabled", message));
     }
     if rating.flatten().is_some_and(|stars| !(1..=5).contains(&stars)) {
         return Err(ApiError::invalid("rating", "1 to 5 stars or null are expected"));
     }
-    let update = StateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating };
+    let update = StateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating, is_unread };
     set(&app, caller, sid, vec![update]).await
 }
 
@@ -40,6 +41,7 @@ pub async fn many(app: Program, caller: Caller, sid: Sid, body: Body<NodeStates>
         is_enabled: update.is_enabled,
         effects: update.effects.map(Into::into),
         rating: None,
+        is_unread: None,
     };
     set(&app, caller, sid, body.0.updates.into_iter().map(update).collect()).await
 }
@@ -57,5 +59,11 @@ async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> 
 }
 
 fn state(node: &Node) -> StateSet {
-    StateSet { id: Id(node.id), is_enabled: node.is_enabled, effects: node.effects.into(), rating: node.rating }
+    StateSet {
+        id: Id(node.id),
+        is_enabled: node.is_enabled,
+        effects: node.effects.into(),
+        rating: node.rating,
+        is_unread: node.is_unread,
+    }
 }

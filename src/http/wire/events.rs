@@ -184,6 +184,8 @@ pub struct State {
     pub effects: Effects,
     /// Stars.
     pub rating: Option<u8>,
+    /// Whether it is a reply that nobody has seen.
+    pub is_unread: bool,
 }
 
 /// A frame from a client. A plain struct and not a tagged enum, because a number inside one would not be read.

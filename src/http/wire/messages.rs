@@ -204,6 +204,8 @@ pub struct NodeState {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<u8>, minimum = 1, maximum = 5)]
     pub rating: Option<Option<u8>>,
+    /// Whether it shall count as a reply that nobody has seen.
+    pub is_unread: Option<bool>,
 }
 
 /// What becomes of many nodes, in one operation.
@@ -250,6 +252,8 @@ pub struct StateSet {
     pub effects: Effects,
     /// Stars.
     pub rating: Option<u8>,
+    /// Whether it is a reply that nobody has seen.
+    pub is_unread: bool,
 }
 
 /// A reply was asked to stop; its end is an event.

@@ -48,6 +48,8 @@ pub struct ChatMessageNode {
     pub is_enabled: bool,
     /// Whether what it does to the world counts.
     pub effects: Effects,
+    /// Whether it is a reply that ended where nobody looked: HEAD was never on it or below.
+    pub is_unread: bool,
     /// Lines under it that plugins wrote.
     pub notes: Vec<Note>,
     /// What went wrong while it was made.
@@ -188,6 +190,7 @@ impl Look {
             status: node.status.into(),
             is_enabled: node.is_enabled,
             effects: node.effects.into(),
+            is_unread: node.is_unread,
             notes: notes.into_iter().map(Note::from).collect(),
             problems: problems.into_iter().map(Trouble::from).collect(),
             timestamp: node.created.to_string(),

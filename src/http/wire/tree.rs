@@ -113,8 +113,8 @@ pub struct Legend {
     pub kinds: [&'static str; 6],
     /// Statuses by number.
     pub statuses: [&'static str; 3],
-    /// Flags, which are added: 1, 2, 4.
-    pub flags: [&'static str; 3],
+    /// Flags, which are added: 1, 2, 4, 8.
+    pub flags: [&'static str; 4],
 }
 
 /// The text left out.
@@ -123,6 +123,8 @@ const DISABLED: u8 = 1;
 const MUTED: u8 = 2;
 /// A keyframe of the world is kept here.
 const KEYFRAME: u8 = 4;
+/// A reply that ended where nobody looked.
+const UNREAD: u8 = 8;
 /// So many characters of a text stand in an outline.
 const PREVIEW: usize = 80;
 
@@ -139,7 +141,7 @@ impl Default for Legend {
                 Kind::Merge.word(),
             ],
             statuses: [Status::Generating.word(), Status::Complete.word(), Status::Error.word()],
-            flags: ["disabled", "muted", "keyframe"],
+            flags: ["disabled", "muted", "keyframe", "unread"],
         }
     }
 }
@@ -156,7 +158,7 @@ impl TreeSkeleton {
             self.statuses.push(sketch.status);
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let flags = flag(!sketch.is_enabled, DISABLED) | flag(sketch.is_muted, MUTED);
-            self.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME));
+            self.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME) | flag(sketch.is_unread, UNREAD));
             let shown = display(&sketch.beginning).unwrap_or(sketch.beginning);
             self.previews.push(shown.chars().take(PREVIEW).collect());
         }

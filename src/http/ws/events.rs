@@ -219,6 +219,7 @@ fn as_it_was(node: ChatMessageNode) -> ChatMessageNode {
         display: None,
         reasoning: None,
         status: Status::Generating,
+        is_unread: false,
         children_ids: Vec::new(),
         notes: Vec::new(),
         problems: Vec::new(),
@@ -231,19 +232,33 @@ fn as_it_was(node: ChatMessageNode) -> ChatMessageNode {
 fn states(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result<Option<Event>, ApiError> {
     let mut ids: Vec<NodeId> = Vec::new();
     for effect in &operation.effects {
-        if let Effect::Enabled { node, .. } | Effect::Muted { node, .. } | Effect::Rated { node, .. } = effect
-            && !ids.contains(node)
-        {
-            ids.push(*node);
+        match effect {
+            Effect::Enabled { node, .. }
+            | Effect::Muted { node, .. }
+            | Effect::Rated { node, .. }
+            | Effect::Unread { node, .. }
+                if !ids.contains(node) =>
+            {
+                ids.push(*node);
+            }
+            _ => {}
         }
     }
+    // What ends is told whole.
+    ids.retain(|id| !operation.effects.contains(&Effect::Completed { node: *id }));
     let placed = if ids.is_empty() { Vec::new() } else { reader.nodes(held, &ids)? };
     let states = placed.iter().map(|placed: &Placed| state(&placed.node)).collect();
     Ok(States::new(states).map(|states| Event::State { op: operation.op, states }))
 }
 
 fn state(node: &Node) -> State {
-    State { id: Id(node.id), is_enabled: node.is_enabled, effects: node.effects.into(), rating: node.rating }
+    State {
+        id: Id(node.id),
+        is_enabled: node.is_enabled,
+        effects: node.effects.into(),
+        rating: node.rating,
+        is_unread: node.is_unread,
+    }
 }
 
 /// The settings that an operation changed, by the names of a session's fields.

@@ -65,9 +65,9 @@ impl Store {
         swept.rows = self.sweep_all(|tx| tx.clear_away()).await?;
         swept.keyframes = self.sweep_keyframes().await?;
         // From here on the writer notes what it refers to, so that nothing goes that somebody has just taken up again.
-        self.write(|_| Ok(blobs::watch())).await?;
+        self.note_blobs(true).await?;
         let blobs = self.sweep_blobs().await;
-        self.write(|_| Ok(blobs::unwatch())).await?;
+        self.note_blobs(false).await?;
         (swept.blobs, swept.bytes) = blobs?;
         Ok(swept)
     }
@@ -106,17 +106,31 @@ impl Store {
         Ok(all)
     }
 
+    async fn note_blobs(&self, begins: bool) -> Result<(), WriteError> {
+        let note = move |_: &mut Tx<'_>| {
+            if begins {
+                blobs::watch();
+            } else {
+                blobs::unwatch();
+            }
+            Ok(())
+        };
+        self.write(note).await
+    }
+
     async fn sweep_blobs(&self) -> Result<(usize, i64), WriteError> {
         let mut named: Named = self.read(|reader| reader.named_by_few()).await?;
         let mut after = Some(0);
         while let Some(n) = after {
             let (last, hashes) = self.read(move |reader| reader.named_by_traces(n)).await?;
-            (after, _) = (last, named.extend(hashes));
+            named.extend(hashes);
+            after = last;
         }
         let mut after = Some(0);
         while let Some(n) = after {
             let (last, hashes) = self.read(move |reader| reader.named_by_keyframes(n)).await?;
-            (after, _) = (last, named.extend(hashes));
+            named.extend(hashes);
+            after = last;
         }
         let (mut all, mut bytes, mut after) = (0, 0, Some(0));
         while let Some(n) = after {

@@ -167,8 +167,13 @@ function announce(node) {
   }
 }
 
-/** The reader does not want to be told of what was finished elsewhere. */
-export const seeLater = () => story.unread.peek().forEach((id) => story.putUnread(id, false));
+/** The reader does not want to be told any longer of what was finished elsewhere. */
+export function passUnread() {
+  for (const id of story.unread.peek()) {
+    story.putUnread(id, false);
+    if (story.peekNode(id)?.isUnread) void api.setState(sid(), id, { isUnread: false }).catch(() => null);
+  }
+}
 
 /**
  * Moves HEAD and shows the line that leads there.

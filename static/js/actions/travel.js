@@ -66,11 +66,16 @@ async function leaveLook() {
 }
 
 /**
- * Goes where a message was found. In the story as it stands the message is brought into view; on another timeline it is
+ * Goes where a message was found. What lies in the stash is read there. In the story as it stands the message is brought into view; on another timeline it is
  * looked at, and the story stays where it is until the reader goes on from there.
  * @param {Hit} hit
  */
-export async function jump({ sessionId, nodeId, onTrunk }) {
+export async function jump({ sessionId, nodeId, onTrunk, stashed, fragmentId = null }) {
+  if (stashed) {
+    navigate(`/s/${sessionId}`);
+    if (story.session.peek()?.id === sessionId || (await openStory(sessionId))) openDialog({ kind: "stash", fragmentId });
+    return;
+  }
   if (onTrunk === false) return navigate(`/s/${sessionId}/${nodeId}`);
   navigate(`/s/${sessionId}`);
   if (story.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;

@@ -22,6 +22,8 @@ export interface ChatNode {
   status: "generating" | "complete" | "error";
   isEnabled?: boolean;
   effects?: "on" | "muted";
+  /** It was finished where nobody looked. */
+  isUnread?: boolean;
   notes?: { plugin: string; text: string }[];
   problems?: Problem[];
   timestamp: string;
@@ -46,6 +48,7 @@ export interface NodeState {
   isEnabled?: boolean;
   effects?: "on" | "muted";
   rating?: number | null;
+  isUnread?: boolean;
 }
 
 export interface QuickReply {
@@ -343,7 +346,7 @@ export interface Branch {
   partingId: Id;
   isTrunk: boolean;
   timestamp: string;
-  labels?: (Label | string)[];
+  isUnread?: boolean;
 }
 
 export interface DiffSide {
@@ -390,6 +393,9 @@ export interface Hit {
   name: string | null;
   snippet: { text: string; marks: [number, number][] };
   onTrunk?: boolean;
+  /** It lies in the stash, in this fragment. */
+  stashed?: boolean;
+  fragmentId?: Id | null;
   timestamp?: string;
 }
 

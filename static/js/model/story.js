@@ -157,6 +157,7 @@ export function putNode(node) {
   if (known) known.value = { ...known.peek(), ...node };
   else nodes.set(node.id, signal(node));
   if (node.kind === "change" || node.kind === "root") return;
+  if (node.isUnread !== undefined && !line.peek().includes(node.id)) putUnread(node.id, node.isUnread);
   const family = familyOf(node);
   const ids = node.siblings?.ids ?? family.peek();
   const all = ids.includes(node.id) ? ids : [...ids, node.id];
@@ -401,7 +402,8 @@ function progressed(frame) {
 }
 
 /** @param {NodeState} state */
-export function putState({ id, isEnabled, effects, rating }) {
+export function putState({ id, isEnabled, effects, rating, isUnread }) {
+  if (id && isUnread === false) putUnread(id, false);
   const node = peekNode(id ?? null);
   if (!node) return;
   const metadata = rating === undefined ? node.metadata : { ...node.metadata, rating };

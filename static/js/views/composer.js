@@ -2,7 +2,7 @@
 import { html, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import "../actions/draft.js";
-import { seeLater, visit } from "../actions/follow.js";
+import { passUnread, visit } from "../actions/follow.js";
 import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
 import { locale, t } from "../lib/i18n.js";
 import { drafting } from "../model/drafting.js";
@@ -101,7 +101,7 @@ function Unread() {
   if (!id) return null;
   const show = () => void visit(id).then((moved) => moved && focusOn(id));
   return html`<div class="unread">${icon("branch")}<p>${t("unread.text", { n: unread.value.length })}</p><button type="button" onClick=${show}>${t("notice.show")}</button>
-    <button type="button" class="round" aria-label=${t("unread.later")} title=${t("unread.later")} onClick=${() => (seeLater(), focusField())}>${icon("close")}</button></div>`;
+    <button type="button" class="round" aria-label=${t("unread.later")} title=${t("unread.later")} onClick=${() => (passUnread(), focusField())}>${icon("close")}</button></div>`;
 }
 
 /** A rule that could not make its suggestions says so where they would stand. */

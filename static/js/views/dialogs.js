@@ -38,7 +38,7 @@ export function OpenDialog({ open }) {
     case "label":
       return h(LabelPlace, { key: open.nid, nid: open.nid });
     case "stash":
-      return h(Stash, {});
+      return h(Stash, { opened: open.fragmentId ?? null });
     case "branches":
       return h(Branches, {});
     case "compare":

@@ -80,7 +80,7 @@ function Hits({ answer, chosen }) {
   if (answer.hits.length === 0) return h(Blank, { symbol: "search", title: t("search.none"), hint: t("search.noneHint") });
   return html`<p class="aside" role="status">${answer.total}</p><ul id="hits" role="listbox" aria-label=${t("search.hits")}>${answer.hits.map(
     (hit, i) => html`<li key=${hit.nodeId} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} onClick=${() => void jump(hit)}>
-      <small><b>${hit.sessionTitle}</b> · ${hit.role === "user" && (hit.name ?? "You") === "You" ? t("you") : (hit.name ?? hit.role)}${hit.timestamp && ` · ${moment(hit.timestamp)}`}${hit.onTrunk === false && html` <span class="chip">${icon("branch")}${t("search.otherBranch")}</span>`}</small>
+      <small><b>${hit.sessionTitle}</b> · ${hit.role === "user" && (hit.name ?? "You") === "You" ? t("you") : (hit.name ?? hit.role)}${hit.timestamp && ` · ${moment(hit.timestamp)}`}${hit.stashed && html` <span class="chip">${icon("stash")}${t("search.stashed")}</span>`}${!hit.stashed && hit.onTrunk === false && html` <span class="chip">${icon("branch")}${t("search.otherBranch")}</span>`}</small>
       <span>${cutAtMarks(hit.snippet.text, hit.snippet.marks).map((part, j) => (part.marked ? html`<mark key=${j}>${part.text}</mark>` : part.text))}</span></li>`,
   )}</ul>`;
 }

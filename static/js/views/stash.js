@@ -13,17 +13,18 @@ import { takeFocus } from "./sure.js";
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { ChatNode, Fragment, Id } from "../lib/wire.d.ts" */
 
-export function Stash() {
+/** @param {{opened: Id | null}} props the fragment that is read at once */
+export function Stash({ opened }) {
   const list = fragments.value;
   return h(Modal, { title: t("command.stash"), class: "wide" }, html`<div class="stash">
-    ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "stash", title: t("stash.empty"), hint: t("stash.emptyHint") }) : html`<ul>${list.map((fragment) => h(Row, { key: fragment.id, fragment }))}</ul>`}</div>`);
+    ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "stash", title: t("stash.empty"), hint: t("stash.emptyHint") }) : html`<ul>${list.map((fragment) => h(Row, { key: fragment.id, fragment, isOpened: fragment.id === opened }))}</ul>`}</div>`);
 }
 
 /** @typedef {"" | "read" | "rename"} Doing */
 
-/** @param {{fragment: Fragment}} props */
-function Row({ fragment }) {
-  const doing = useSignal(/** @type {Doing} */ (""));
+/** @param {{fragment: Fragment, isOpened: boolean}} props */
+function Row({ fragment, isOpened }) {
+  const doing = useSignal(/** @type {Doing} */ (isOpened ? "read" : ""));
   const name = fragment.name || fragment.firstLine || t("stash.nameless");
   const turn = (/** @type {Doing} */ to) => (doing.value = doing.peek() === to ? "" : to);
   const button = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ open = null) =>

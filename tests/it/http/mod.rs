@@ -6,7 +6,7 @@
 //! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `deltas` (what a line
 //! changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same request twice, the same answer twice),
 //! `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `trash` (what was deleted), `waiting`
-//! (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is no node), `whole` (one story from beginning to end).
+//! (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is no node), `unread` (replies that nobody saw), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -30,6 +30,7 @@ mod refusals;
 mod sockets;
 mod transcripts;
 mod trash;
+mod unread;
 mod views;
 mod waiting;
 mod whole;

@@ -240,7 +240,7 @@ async fn every_tab_hears_what_counts() {
         let frames = socket.until(|frame| frame["ids"].is_array()).await;
         assert_eq!(types(&frames), ["hello", "node.state.updated", "node.state.updated"]);
         let expected = json!({"type": "node.state.updated", "op": off["op"], "id": said.reply, "isEnabled": false,
-            "effects": "on", "rating": 4});
+            "effects": "on", "rating": 4, "isUnread": false});
         assert_eq!(frames[1], expected);
         assert_eq!((&frames[2]["ids"], &frames[2]["op"]), (&json!([said.user, said.reply]), &many["op"]));
         assert_eq!((&frames[2]["effects"], &frames[2]["isEnabled"]), (&json!("muted"), &Value::Null));

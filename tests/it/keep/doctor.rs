@@ -47,7 +47,13 @@ fn told() -> TestStore {
     }
     store.append(id, line[9], store.said("Another way."));
     let (actor, node) = (store.actor(), line[12]);
-    let mute = StateUpdate { node, is_enabled: Some(false), effects: Some(Effects::Muted), rating: Some(Some(4)) };
+    let mute = StateUpdate {
+        node,
+        is_enabled: Some(false),
+        effects: Some(Effects::Muted),
+        rating: Some(Some(4)),
+        is_unread: Some(true),
+    };
     store.write(move |tx| tx.set_state(&actor, id, &[mute])).unwrap();
     // A look has the outdated keyframes below cut again.
     store.world(id, parent);

@@ -78,7 +78,7 @@ fn outdated_keyframes_go() {
     let kept = store.count("SELECT count(*) AS n FROM keyframes");
     assert_eq!(sweep(&store, 0).keyframes, 0);
     let (actor, session, node) = (store.actor(), begun.session, left[10]);
-    let mute = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None };
+    let mute = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[mute])).unwrap();
     let ends = [*left.last().unwrap(), *right.last().unwrap()].map(|end| (end, store.world(session, end)));
     store.block_on(async {

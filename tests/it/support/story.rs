@@ -298,7 +298,7 @@ impl<'a> Story<'a> {
     /// Switches a node's text on or off.
     pub async fn enable(&self, node: NodeId, is_enabled: bool) {
         let (actor, id) = (self.actor(), self.id);
-        let update = StateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None };
+        let update = StateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
         self.app.store.write(move |tx| tx.set_state(&actor, id, &[update])).await.unwrap();
     }
 

@@ -97,7 +97,7 @@ async fn a_reply_never_pulls_head_back() {
     let reply = cancelled(&story, again.generations[0]).await;
     assert_eq!((reply.status, story.head().await), (Status::Complete, user), "moved and back is moved");
     let last = story.log().await.pop().unwrap();
-    assert_eq!(last.effects, [Effect::Completed { node: reply.id }]);
+    assert_eq!(last.effects, [Effect::Completed { node: reply.id }, Effect::Unread { node: reply.id, to: true }]);
 }
 
 /// C13: asked for while HEAD stands elsewhere, or without wanting HEAD to follow.

@@ -327,7 +327,7 @@ async fn random_flags_leave_a_legal_prompt() {
         for (node, flag) in line.iter().zip(&mut flags) {
             // The generator of Knuth's MMIX: the same flags in every run.
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let to = (seed >> 33) % 3 > 0;
+            let to = !(seed >> 33).is_multiple_of(3);
             if std::mem::replace(flag, to) != to {
                 story.enable(node.id, to).await;
             }

@@ -112,6 +112,7 @@ fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
         fragment: row.fragment_n.and_then(|n| fragment_of(patient, n)),
         is_disabled: !row.is_enabled,
         is_muted: row.is_muted,
+        is_unread: row.is_unread,
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
     };
     if stored != *place {

@@ -257,6 +257,7 @@ export default {
   "search.noneHint": "Try fewer or other words. Timelines you left are searched too.",
   "search.total": "{n} message|{n} messages",
   "search.otherBranch": "another timeline",
+  "search.stashed": "in the stash",
   "search.messageKeys": "While a message is focused",
 
   "peek.text": "You are looking at another timeline. The story itself has not moved.",

@@ -338,6 +338,7 @@ export default {
   "search.noneHint": "试试更少或别的词。你离开过的时间线也在搜索范围内。",
   "search.total": "{n} 条消息",
   "search.otherBranch": "另一条时间线",
+  "search.stashed": "在暂存区里",
   "search.messageKeys": "选中一条消息时",
 
   "peek.text": "你正在看另一条时间线，故事本身没有移动。",

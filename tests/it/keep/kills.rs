@@ -1,0 +1,331 @@
+//! The power goes again and again, while people write, edit and wait for replies: whatever was acknowledged is there afterwards,
+//! the doctor finds nothing, and nobody waits for ever. Where each blow falls is drawn from a seed, and counted in
+//! acknowledged requests, not in time.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use clotho::clock::SplitMix64;
+use clotho::ids::{NodeId, SessionId};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Text};
+use serde_json::{Value, json};
+
+use crate::support::mock_model::{MockModel, Reply};
+use crate::support::test_store::examine;
+
+/// Who writes at the same time, each in a session of its own.
+const WRITERS: usize = 4;
+/// What the model says, in three pieces.
+const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
+
+/// The program in a process of its own.
+struct Program {
+    child: Child,
+    at: SocketAddr,
+}
+
+impl Program {
+    fn start(home: &Path, model: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+        command.current_dir(home).env_remove("CLOTHO_CONFIG");
+        for (name, value) in [
+            ("SERVER__LISTEN", "127.0.0.1:0"),
+            ("SERVER__WORKERS", "2"),
+            ("GENERATION__MODEL", "mock/mock"),
+            ("PROVIDERS__0__ID", "mock"),
+            ("PROVIDERS__0__BASE_URL", model),
+            ("PROVIDERS__0__MODELS", "[\"mock\"]"),
+        ] {
+            command.env(format!("CLOTHO_{name}"), value);
+        }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
+        Self { at: at.parse().unwrap(), child }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// An answer, if all of it arrived.
+fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(u16, Value)> {
+    let mut stream = TcpStream::connect(at).ok()?;
+    let body = body.to_string();
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).ok()?;
+    let mut heard = Vec::new();
+    stream.read_to_end(&mut heard).ok()?;
+    let heard = String::from_utf8(heard).ok()?;
+    let (head, body) = heard.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    (length == Some(body.len())).then(|| serde_json::from_str(body).ok()).flatten().map(|body| (status, body))
+}
+
+/// What was acknowledged: an operation of a session, and the text of a message.
+#[derive(Debug)]
+enum Fact {
+    Operation { session: String, op: i64, act: &'static str },
+    Text { node: String, content: String },
+}
+
+/// One who writes in one session until the server is gone.
+struct Writer {
+    at: SocketAddr,
+    session: String,
+    random: SplitMix64,
+    /// Messages that were acknowledged.
+    nodes: Vec<String>,
+    written: u64,
+    tell: Sender<Fact>,
+}
+
+impl Writer {
+    fn write(&mut self) {
+        while self.act().is_some() {}
+    }
+
+    fn pick(&mut self) -> String {
+        let at = self.random.below(self.nodes.len() as u64);
+        self.nodes[usize::try_from(at).unwrap()].clone()
+    }
+
+    /// Does something; nothing when the server is gone.
+    fn act(&mut self) -> Option<()> {
+        let (one, other) = (self.pick(), self.pick());
+        let draw = self.random.below(20);
+        self.written += 1;
+        let content = format!("{} {}", self.session, self.written);
+        match draw {
+            0..=5 => self.message(&one, &content, false),
+            6..=8 => self.message(&one, &content, true),
+            9 => self.say("POST", &format!("node/{one}/edit"), json!({"content": content, "generate": false}), "edit"),
+            10 => self.say("PUT", &format!("node/{one}/state"), json!({"isEnabled": self.written % 2 == 0}), "state"),
+            11 => self.say("PUT", "active_leaf", json!({"nodeId": one}), "checkout"),
+            12 | 13 => self.rearrange(json!({"op": "prune", "nodeId": one}), "prune"),
+            14 => self.rearrange(json!({"op": "graft", "nodeId": one, "targetId": other, "mode": "move"}), "graft"),
+            15 => {
+                let (_, stash) = ask(self.at, "GET", &self.chat("stash"), &Value::Null)?;
+                match stash["items"].as_array().and_then(|items| items.first()).and_then(|first| first["id"].as_str()) {
+                    Some(fragment) => self.rearrange(json!({"op": "graft", "fragmentId": fragment}), "graft"),
+                    None => Some(()),
+                }
+            }
+            16 => self.rearrange(json!({"op": "label", "nodeId": one, "name": content}), "label"),
+            17 | 18 => self.say("POST", "undo", json!({}), "undo"),
+            _ => self.say("POST", "redo", json!({}), "redo"),
+        }
+    }
+
+    fn chat(&self, rest: &str) -> String {
+        format!("/api/chat/{}/{rest}", self.session)
+    }
+
+    fn rearrange(&mut self, edit: Value, act: &'static str) -> Option<()> {
+        self.say("PUT", "tree/edit", json!({"operations": [edit]}), act)
+    }
+
+    fn message(&mut self, parent: &str, content: &str, generate: bool) -> Option<()> {
+        self.say("POST", "message", json!({"parentId": parent, "content": content, "generate": generate}), "message")
+    }
+
+    /// Asks for something and remembers what was acknowledged; a refusal is as good an answer as any.
+    fn say(&mut self, method: &str, rest: &str, body: Value, act: &'static str) -> Option<()> {
+        let before = self.newest()?;
+        let (status, answer) = ask(self.at, method, &self.chat(rest), &body)?;
+        assert!(status < 500, "{method} {rest} {body}: {answer}");
+        if status >= 300 {
+            return Some(());
+        }
+        if let Some(node) = answer["node"]["id"].as_str() {
+            self.nodes.push(node.to_owned());
+            let content = answer["node"]["content"].as_str().unwrap().to_owned();
+            self.tell.send(Fact::Text { node: node.to_owned(), content }).unwrap();
+        }
+        // What changes nothing is no operation of its own.
+        if let Some(op) = answer["op"].as_i64().filter(|op| *op > before) {
+            self.tell.send(Fact::Operation { session: self.session.clone(), op, act }).unwrap();
+        }
+        Some(())
+    }
+
+    fn newest(&self) -> Option<i64> {
+        ask(self.at, "GET", &format!("/api/sessions/{}", self.session), &Value::Null)?.1["op"].as_i64()
+    }
+}
+
+/// The stories, and everything that was ever acknowledged of them.
+struct Chronicle {
+    home: tempfile::TempDir,
+    facts: Vec<Fact>,
+    /// By session: some of its messages.
+    stories: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(QueryableByName)]
+struct Act {
+    #[diesel(sql_type = BigInt)]
+    op: i64,
+    #[diesel(sql_type = Text)]
+    act: String,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+}
+
+#[derive(QueryableByName)]
+struct Said {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Text)]
+    content: String,
+}
+
+impl Chronicle {
+    fn database(&self) -> PathBuf {
+        self.home.path().join("data/clotho.db")
+    }
+
+    /// Begins the sessions.
+    fn begin(model: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let program = Program::start(home.path(), model);
+        let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+        let card = json!({"name": "Rin", "firstMessage": "Hello."});
+        let character = post("/api/characters", card)["id"].clone();
+        let session = |_| {
+            let session = post("/api/sessions", json!({"characterIds": [character]}));
+            let text = |key: &str| session[key].as_str().unwrap().to_owned();
+            (text("id"), vec![text("activeLeafId")])
+        };
+        let stories = (0..WRITERS).map(session).collect();
+        drop(program);
+        Self { home, facts: Vec::new(), stories }
+    }
+
+    /// A life of the program: everybody writes until so many acknowledgements were heard, then it is killed.
+    fn life(&mut self, model: &str, random: &mut SplitMix64) {
+        let mut program = Program::start(self.home.path(), model);
+        self.is_whole(&program);
+        let (tell, told) = mpsc::channel();
+        let mut writers = Vec::new();
+        for (session, nodes) in &self.stories {
+            let random = SplitMix64::new(random.next_u64());
+            let written = random.clone().next_u64() % 1_000_000;
+            let (session, nodes, tell) = (session.clone(), nodes.clone(), tell.clone());
+            let mut writer = Writer { at: program.at, session, random, nodes, written, tell };
+            writers.push(std::thread::spawn(move || {
+                writer.write();
+                (writer.session, writer.nodes)
+            }));
+        }
+        drop(tell);
+        let lives = 5 + random.below(60);
+        self.hear(&told, lives);
+        program.child.kill().unwrap();
+        for writer in writers {
+            let (session, mut nodes) = writer.join().unwrap();
+            // Enough to choose from, the old ones and the new.
+            while nodes.len() > 40 {
+                nodes.remove(usize::try_from(1 + random.below(nodes.len() as u64 - 1)).unwrap());
+            }
+            self.stories.insert(session, nodes);
+        }
+        self.hear(&told, u64::MAX);
+    }
+
+    fn hear(&mut self, told: &Receiver<Fact>, most: u64) {
+        let mut heard = 0;
+        while heard < most
+            && let Ok(fact) = told.recv()
+        {
+            self.facts.push(fact);
+            heard += 1;
+        }
+    }
+
+    /// Whatever was acknowledged is there, nothing is wrong, and nobody waits.
+    fn is_whole(&self, program: &Program) {
+        let (status, _) = ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap();
+        assert_eq!(status, 200);
+        let mut conn = SqliteConnection::establish(self.database().to_str().unwrap()).unwrap();
+        let acts = "SELECT o.op, o.act, s.id FROM operations o JOIN sessions s ON s.n = o.session_n";
+        let acts: Vec<Act> = diesel::sql_query(acts).load(&mut conn).unwrap();
+        let acts: BTreeMap<(String, i64), String> = acts
+            .into_iter()
+            .map(|one| ((SessionId::from_slice(&one.id).unwrap().to_string(), one.op), one.act))
+            .collect();
+        let said = "SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n";
+        let said: Vec<Said> = diesel::sql_query(said).load(&mut conn).unwrap();
+        let said: BTreeMap<String, String> =
+            said.into_iter().map(|one| (NodeId::from_slice(&one.id).unwrap().to_string(), one.content)).collect();
+        for fact in &self.facts {
+            match fact {
+                Fact::Operation { session, op, act } => {
+                    let kept = acts.get(&(session.clone(), *op)).map(String::as_str);
+                    // What changes nothing answers with the newest operation: perhaps a reply that has just ended.
+                    let is_idle = matches!(*act, "state" | "checkout" | "graft" | "label") && kept == Some("reply");
+                    assert!(kept == Some(*act) || is_idle, "{fact:?}: {kept:?}");
+                }
+                Fact::Text { node, content } => assert_eq!(said.get(node), Some(content), "{fact:?}"),
+            }
+        }
+        let running =
+            diesel::sql_query("SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n WHERE n.status = 0");
+        assert_eq!(running.load::<Said>(&mut conn).unwrap().len(), 0, "nobody writes for ever");
+        let found = examine(&self.database(), true);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+}
+
+async fn killed_again_and_again(seed: u64, times: usize) {
+    let mock = MockModel::start().await;
+    mock.always(Reply::ok(SAID));
+    let model = mock.base_url();
+    let lives = move || {
+        let mut random = SplitMix64::new(seed);
+        let mut chronicle = Chronicle::begin(&model);
+        for _ in 0..times {
+            chronicle.life(&model, &mut random);
+        }
+        let program = Program::start(chronicle.home.path(), &model);
+        chronicle.is_whole(&program);
+        let acts = |act: &str| {
+            chronicle
+                .facts
+                .iter()
+                .filter(|fact| matches!(fact, Fact::Operation { act: told, .. } if *told == act))
+                .count()
+        };
+        for act in ["message", "edit", "prune", "graft", "undo"] {
+            assert!(acts(act) > 0, "nobody has tried to {act}");
+        }
+    };
+    tokio::task::spawn_blocking(lives).await.unwrap();
+}
+
+/// `domain.md` 4, 5.6, C23: killed fifty times at moments drawn from a seed, in two houses of their own.
+#[tokio::test]
+async fn killed_again_and_again_in_one_house() {
+    killed_again_and_again(7, 25).await;
+}
+
+/// The other house.
+#[tokio::test]
+async fn killed_again_and_again_in_another() {
+    killed_again_and_again(11, 25).await;
+}
