@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::runtime::{self, Handle, Runtime};
+use tokio::sync::{Semaphore, mpsc};
 
+use crate::archive::Limits;
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
 use crate::config::{Config, ConfigError};
@@ -15,13 +17,17 @@ use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
 use crate::night::Night;
-use crate::plugin::{Catalogue, Limits, Loaded, Origin, Pool, Source};
+use crate::plugin::{Catalogue, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
+use crate::transfer::{self, Desk};
 use crate::turn::{Models, Needs, Rhythm, TurnError, Turns};
 
 /// How long dropping the program waits for what still runs.
 const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// So many sessions are exported at the same time.
+const EXPORTS: usize = 2;
 
 /// Everything that a request may need.
 pub struct App {
@@ -47,6 +53,10 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<Ids>,
+    /// Where files of sessions are handed in.
+    pub desk: Desk,
+    /// Places for those who export.
+    pub exports: Semaphore,
     /// The one owner in mode `local`.
     pub owner: UserId,
     /// The token that writes with a cookie carry.
@@ -128,6 +138,8 @@ impl App {
         let night = Arc::new(night);
         night.begin(runtime.handle(), &store);
         let csrf = token()?;
+        let limits = Limits::of(config.limits.import_bytes);
+        let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
             config,
             store,
@@ -140,6 +152,8 @@ impl App {
             assets,
             clock,
             ids,
+            desk,
+            exports: Semaphore::new(EXPORTS),
             owner,
             csrf,
             runtime: Some(runtime),
@@ -149,6 +163,7 @@ impl App {
     /// Ends in order: running replies are stopped and committed with what they have, the index is made durable. Blocks, so
     /// it is not for asynchronous code.
     pub fn close(&self) {
+        self.desk.close();
         if let Some(runtime) = &self.runtime {
             runtime.block_on(self.turns.stop());
         }
@@ -215,7 +230,7 @@ pub fn store_settings(config: &Config) -> store::Settings {
     }
 }
 
-fn open(config: &Config) -> Result<(Arc<Store>, tokio::sync::mpsc::UnboundedReceiver<store::Published>), StartError> {
+fn open(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::Published>), StartError> {
     let settings = store_settings(config);
     let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
     Ok((Arc::new(store), published))
@@ -248,7 +263,7 @@ pub fn explain(config: &Config, error: &StoreError) -> StartError {
 
 /// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
 pub fn catalogue(config: &Config) -> Catalogue {
-    let limits = Limits::default();
+    let limits = ScriptLimits::default();
     let bundled = assets::plugin_ids().map(|id| {
         let files = assets::plugin(id).map(|file| (file.path, file.bytes));
         Source::new(id, Origin::Bundled, files)
@@ -260,18 +275,27 @@ pub fn catalogue(config: &Config) -> Catalogue {
     catalogue
 }
 
-/// The first start makes the owner and the characters that bundled plugins bring; every start ends what a crash left.
+/// Every start ends what a crash left: replies that were being written, files that were coming in.
 async fn move_in(store: &Arc<Store>, turns: &Turns, clock: &dyn Clock, ids: &Ids) -> Result<UserId, TurnError> {
-    let known = store.read(|reader| reader.users()).await?;
-    let owner = match known.into_iter().find(|user| user.role == "owner") {
-        Some(owner) => owner.id,
-        None => settle(store, clock, ids).await?,
-    };
+    let owner = settled(store, clock, ids).await?;
+    transfer::discard(store).await?;
     let ended = turns.end_interrupted().await?;
     if ended > 0 {
         tracing::warn!("{ended} replies were interrupted by the last stop; their partial texts are kept");
     }
     Ok(owner)
+}
+
+/// The one owner in mode `local`. The first start makes them, and the characters that bundled plugins bring.
+///
+/// # Errors
+/// The store fails.
+pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result<UserId, WriteError> {
+    let known = store.read(|reader| reader.users()).await?;
+    match known.into_iter().find(|user| user.role == "owner") {
+        Some(owner) => Ok(owner.id),
+        None => settle(store, clock, ids).await,
+    }
 }
 
 async fn settle(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result<UserId, WriteError> {

@@ -90,6 +90,8 @@ ids! {
     SessionId;
     /// A node: one message of a tree.
     NodeId;
+    /// A job: long work that somebody waits for.
+    JobId;
     /// A fragment: a pruned part of a tree.
     FragmentId;
     /// Something in the trash, whatever kind of thing it is.

@@ -9,16 +9,18 @@
 //!    inside the program
 //! 2. [`provider`], [`clock`]: model streams; time and ids as arguments
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
-//! 4. [`plugin`], [`prompt`]: Rhai hooks and their host; blueprint to messages
+//! 4. [`plugin`], [`prompt`], [`archive`]: Rhai hooks and their host; blueprint to messages; the file of a session
 //! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
-//! 6. [`turn`], [`follow`], [`night`]: one journey; operations to the index and the live bus; copies and clearing away
+//! 6. [`turn`], [`follow`], [`night`], [`transfer`]: one journey; operations to the index and the live bus; copies and
+//!    clearing away; sessions out and in
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
-//! 9. `cli`: serve, plugin, backup, restore, gc, stats, doctor
+//! 9. `cli`: serve, plugin, export, import, backup, restore, gc, stats, doctor
 //!
 //! `ARCHITECTURE.md` has the map and the way of a turn, `GLOSSARY.md` the words.
 
 pub mod app;
+pub mod archive;
 pub mod assets;
 pub mod cli;
 pub mod clock;
@@ -34,6 +36,7 @@ pub mod prompt;
 pub mod provider;
 pub mod search;
 pub mod store;
+pub mod transfer;
 pub mod tree;
 pub mod turn;
 pub mod world;

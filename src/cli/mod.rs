@@ -7,6 +7,7 @@ mod doctor;
 mod keeping;
 mod plugin;
 mod serve;
+mod transfer;
 mod write;
 
 use std::path::PathBuf;
@@ -31,6 +32,10 @@ struct Line {
 enum Command {
     /// Serve (the default).
     Serve,
+    /// Write a whole session, or all of them, as files; also while a server runs.
+    Export(transfer::Export),
+    /// Take the file of a session in, while no server runs.
+    Import(transfer::Import),
     /// Copy everything into one new file, also while a server runs.
     Backup {
         /// The file, which must not be there yet.
@@ -74,6 +79,8 @@ pub fn run() -> ExitCode {
     };
     let outcome = match line.command.unwrap_or(Command::Serve) {
         Command::Serve => config(line.config).and_then(serve::serve),
+        Command::Export(wanted) => config(line.config).and_then(|config| transfer::export(&wanted, &config)),
+        Command::Import(wanted) => config(line.config).and_then(|config| transfer::import(&wanted, &config)),
         Command::Backup { file } => config(line.config).and_then(|config| backup::backup(&config, &file)),
         Command::Restore { file } => config(line.config).and_then(|config| backup::restore(&config, &file)),
         Command::Gc => config(line.config).and_then(|config| keeping::gc(&config)),

@@ -105,6 +105,8 @@ pub struct Limits {
     pub ws_queue: usize,
     /// How deep the JSON of a request may nest.
     pub json_depth: usize,
+    /// Bytes of the file of a session that is imported, packed or unpacked (`import_mb`).
+    pub import_bytes: u64,
 }
 
 /// `[log]`: what is logged and in which form.
@@ -228,6 +230,7 @@ const HIDE_TAGS: &[&str] = &["think", "thinking", "UpdateVariable", "JSONPatch",
 impl Limits {
     pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
         let generation = seconds(table.number("generation_s", 600, 1..=86_400, "seconds", reader));
+        let import_bytes = u64::from(table.number("import_mb", 2048, 1..=1_000_000, "megabytes", reader)) << 20;
         let mut number = |key, default, bounds, what| size(table.number(key, default, bounds, what, reader));
         Self {
             body_bytes: number("body_mb", 16, 1..=1024, "megabytes") * 1024 * 1024,
@@ -241,6 +244,7 @@ impl Limits {
             ws_frame_bytes: number("ws_frame_kb", 64, 1..=16_384, "kilobytes") * 1024,
             ws_queue: number("ws_queue", 1024, 16..=1_000_000, "events"),
             json_depth: number("json_depth", 64, 8..=128, "levels"),
+            import_bytes,
         }
     }
 }

@@ -8,7 +8,7 @@ use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{ComponentsBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{
     Content, HttpMethod, Info, OpenApi, OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr, Required,
 };
@@ -70,6 +70,10 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
         let body = RequestBodyBuilder::new().content("application/json", json(schema)).required(Some(required));
         operation = operation.request_body(Some(body.build()));
     }
+    if let Some(kind) = sketch.takes_file {
+        let body = RequestBodyBuilder::new().content(kind, file()).required(Some(Required::True));
+        operation = operation.request_body(Some(body.build()));
+    }
     if let Some([sends, takes]) = sketch.frames {
         let frames = serde_json::json!({"sends": sends, "takes": takes});
         operation = operation.extensions(Some(ExtensionsBuilder::new().add("x-websocket", frames).build()));
@@ -79,12 +83,22 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
         if let (Some(schema), 200..=203) = (&sketch.answer, status) {
             answer = answer.content("application/json", json(schema.clone()));
         }
+        if let (Some(kind), 200) = (sketch.gives_file, status) {
+            answer = answer.content(kind, file());
+        }
         if entry.is_tagged() && matches!(status, 200 | 304) {
             answer = tagged(entry, answer);
         }
         operation = operation.response(status.to_string(), answer.build());
     }
     operation.response("default", refusal()).build()
+}
+
+/// The bytes of a file.
+fn file() -> Content {
+    let bytes =
+        ObjectBuilder::new().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
+    Content::new(Some(RefOr::T(Schema::Object(bytes.build()))))
 }
 
 /// The headers that a request may carry.

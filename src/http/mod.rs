@@ -1,7 +1,7 @@
 //! The only floor that speaks HTTP and JSON to clients.
 //!
 //! A request passes the gate (`seal.rs`, `caller.rs`), finds its line in the table below (`table.rs`), is read into shapes
-//! (`body.rs`, `query.rs`, `wire/`), and its handler (`routes/`) has one gait: take, load, decide, one write, answer.
+//! (`body.rs`, `file.rs`, `query.rs`, `wire/`), and its handler (`routes/`) has one gait: take, load, decide, one write, answer.
 //! Whatever is refused leaves in one form (`error.rs`). `ws/` tells of what happens, `repeat.rs` keeps a repeated key from
 //! acting twice, `document.rs` writes the contract from this same table and what handlers say of themselves (`sketch.rs`),
 //! `server.rs` listens.
@@ -14,6 +14,7 @@ pub mod body;
 pub mod caller;
 pub mod document;
 pub mod error;
+pub mod file;
 pub mod query;
 mod repeat;
 pub mod routes;
@@ -33,7 +34,7 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, characters, docs, drafts, health, line, messages, models, nodes, page, personas, plugins,
-    search, sessions, states, transcript, trash, tree, turns, worlds,
+    search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -48,6 +49,8 @@ pub fn table() -> Vec<Entry> {
     [
         group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
         group("Characters and personas", cards()),
+        // Before the sessions: a path that is a word comes before the one that takes any.
+        group("Out and in", transfers()),
         group("Sessions", stories()),
         group("The trash", trash()),
         group("The tree", reading()),
@@ -93,6 +96,14 @@ fn trash() -> Vec<Entry> {
         route(GET, "/api/trash", User, "What was deleted and can be brought back", trash::list),
         route(POST, "/api/trash/{tid}/restore", User, "Brings something back", trash::restore).answers(&[204]),
         route(DELETE, "/api/trash/{tid}", User, "Destroys something for good", trash::destroy).answers(&[204]),
+    ]
+}
+
+fn transfers() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/sessions/{sid}/export", User, "A whole session as one file", transfers::export),
+        route(POST, "/api/sessions/import", User, "Takes the file of a session in", transfers::import).answers(&[202]),
+        route(GET, "/api/jobs/{jid}", User, "How far a job is", transfers::job),
     ]
 }
 

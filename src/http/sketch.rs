@@ -11,7 +11,8 @@ use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
-use super::query::{Cid, Did, Fid, Nid, Pid, PluginName, Query, Sid, Tid};
+use super::file::{Download, KIND, Upload};
+use super::query::{Cid, Did, Fid, Jid, Nid, Pid, PluginName, Query, Sid, Tid};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -21,6 +22,10 @@ use crate::app::App;
 pub struct Sketch {
     /// What the address and the query take.
     pub parameters: Vec<Parameter>,
+    /// The kind of file that it takes as its body.
+    pub takes_file: Option<&'static str>,
+    /// The kind of file that it answers with.
+    pub gives_file: Option<&'static str>,
     /// The body it takes, and whether there must be one.
     pub body: Option<(RefOr<Schema>, bool)>,
     /// The body it answers with.
@@ -93,11 +98,23 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Cid, Did, Fid, Nid, Pid, Sid, Tid);
+path_inputs!(Cid, Did, Fid, Jid, Nid, Pid, Sid, Tid);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {
         sketch.path_text("plugin", "the plugin");
+    }
+}
+
+impl Input for Upload {
+    fn describe(sketch: &mut Sketch) {
+        sketch.takes_file = Some(KIND);
+    }
+}
+
+impl Output for Result<Download, ApiError> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.gives_file = Some(KIND);
     }
 }
 

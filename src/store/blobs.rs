@@ -59,6 +59,14 @@ pub fn get(conn: &mut Conn, n: i64) -> Result<Vec<u8>, StoreError> {
     bytes.ok_or(StoreError::Inconsistent { table: "blobs", column: "n", row: n })
 }
 
+/// The row of a hash in hex.
+pub fn row_of(conn: &mut Conn, hex: &str) -> Result<i64, StoreError> {
+    let bad = StoreError::Inconsistent { table: "blobs", column: "hash", row: 0 };
+    let Ok(hash) = blake3::Hash::from_hex(hex) else { return Err(bad) };
+    let of_hash = blobs::table.filter(blobs::hash.eq(hash.as_bytes().to_vec())).select(blobs::n);
+    of_hash.get_result(conn).optional()?.ok_or(bad)
+}
+
 /// The bytes of a hash in hex; damaged ones are as good as none.
 pub fn by_hash(conn: &mut Conn, hex: &str) -> Result<Vec<u8>, StoreError> {
     let bad = StoreError::Inconsistent { table: "blobs", column: "hash", row: 0 };

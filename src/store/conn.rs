@@ -52,6 +52,24 @@ pub fn open_reader(path: &Path) -> Result<Conn, StoreError> {
     Ok(conn)
 }
 
+/// Opens a database that is there, for reading only, whoever else uses it. It is not migrated: one that an older program
+/// made is refused, as is that of a newer one.
+///
+/// # Errors
+/// There is no such file, or its schema is not this program's.
+pub fn open_as_it_is(path: &Path) -> Result<Conn, StoreError> {
+    if !path.is_file() {
+        return Err(StoreError::Open(format!("{} is not there", path.display())));
+    }
+    let mut conn = open_reader(path)?;
+    refuse_newer(&mut conn)?;
+    match conn.has_pending_migration(MIGRATIONS) {
+        Ok(false) => Ok(conn),
+        Ok(true) => Err(StoreError::Open("an older version wrote it: start the server once".into())),
+        Err(error) => Err(migration_error(error.as_ref())),
+    }
+}
+
 /// A database that can only be read would open, and fail at the first write: so one is tried, and taken back.
 fn may_be_written(conn: &mut Conn) -> Result<(), StoreError> {
     let written = conn.batch_execute("BEGIN IMMEDIATE; PRAGMA user_version = 1");

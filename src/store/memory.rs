@@ -108,7 +108,8 @@ impl Memory {
     ) -> Result<i64, StoreError> {
         let newest = match self.newest.get(&table) {
             Some(n) => *n,
-            None => newest()?.unwrap_or(0),
+            // What has come in from a file stands below zero until it is told.
+            None => newest()?.unwrap_or(0).max(0),
         };
         self.newest.insert(table, newest + 1);
         Ok(newest + 1)

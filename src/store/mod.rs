@@ -9,7 +9,8 @@
 //!   `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
 //!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
-//!   `keep/` has the trash and everything else that protects from loss.
+//!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
+//!   `import.rs` takes one in.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -28,7 +29,9 @@ mod compare;
 mod conn;
 mod effects;
 mod error;
+mod export;
 mod held;
+mod import;
 mod keep;
 mod memory;
 mod overlay;
@@ -64,7 +67,9 @@ pub use arrange::{Arranged, Fragment, Label, WorldAt};
 pub use branches::Branch;
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
+pub use export::{ExportError, Snapshot};
 pub use held::{Counts, Held, Placed};
+pub use import::Incoming;
 pub use keep::{Discarded, Swept, TRASH_KEPT_MS, Trashed};
 pub use keep::{checkup, copies, figures};
 pub use overlay::StateUpdate;

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use diesel::prelude::*;
 use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::{Act, Effect};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::{self, Refusal};
 use crate::tree::{Effects, Kind, PersonaRef, Session, Status};
 
 use super::acts::{Actor, may_be_kept};
-use super::error::WriteError;
+use super::arrange::Arranged;
+use super::error::{StoreError, WriteError};
 use super::held::Held;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
-use super::tx::{Entry, Tx};
+use super::tables::nodes;
+use super::tx::{Entry, Tx, row_id};
 
 /// What becomes of a node's overlay; `None` = as it is.
 #[derive(Debug, Clone, Copy)]
@@ -44,11 +47,21 @@ impl Tx<'_> {
     /// # Errors
     /// A node is not there, still being generated, or the root, or a rating is no number of stars; nothing was changed
     /// then.
-    pub fn set_state(&mut self, actor: &Actor, session: SessionId, updates: &[StateUpdate]) -> Result<i64, WriteError> {
+    pub fn set_state(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        updates: &[StateUpdate],
+    ) -> Result<Arranged, WriteError> {
         self.whole(|tx| tx.update_state(actor, session, updates))
     }
 
-    fn update_state(&mut self, actor: &Actor, session: SessionId, updates: &[StateUpdate]) -> Result<i64, WriteError> {
+    fn update_state(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        updates: &[StateUpdate],
+    ) -> Result<Arranged, WriteError> {
         let mut held = self.session(actor.user, session)?;
         let mut overlays: BTreeMap<NodeId, Overlay> = BTreeMap::new();
         let mut effects = Vec::new();
@@ -65,10 +78,13 @@ impl Tx<'_> {
             overlays.insert(update.node, overlay);
         }
         if effects.is_empty() {
-            return Ok(held.session.op);
+            return Ok(Arranged { op: held.session.op, worlds: Vec::new() });
         }
+        let mutes = effects.iter().any(|effect| matches!(effect, Effect::Muted { .. }));
+        let witness = self.witness(&held, mutes)?;
         let entry = Entry { act: Act::State, actor: Some(actor.user), at: actor.at, step: None, effects };
-        Ok(self.log(&mut held, entry)?)
+        let op = self.log(&mut held, entry)?;
+        Ok(Arranged { op, worlds: self.changed(&held, witness)? })
     }
 
     fn overlay(&mut self, held: &Held, node: NodeId) -> Result<Overlay, WriteError> {
@@ -115,8 +131,37 @@ impl Tx<'_> {
         if effects.is_empty() {
             return Ok(held.session.op);
         }
+        if settings.iter().any(|(name, to)| name == "mode" && to == "linear") {
+            effects.extend(self.follow_newest(&held)?);
+        }
         let entry = Entry { act: Act::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
         Ok(self.log(&mut held, entry)?)
+    }
+}
+
+impl Tx<'_> {
+    /// Who reads one line only reads the newest: HEAD goes to the leaf that was made last (`docs/domain.md` 2.14).
+    fn follow_newest(&mut self, held: &Held) -> Result<Vec<Effect>, StoreError> {
+        let session_n = held.n;
+        let newest: Option<i64> = self.run(|conn| {
+            let below = diesel::alias!(nodes as below);
+            let children = below
+                .filter(below.field(nodes::parent_n).eq(nodes::n.nullable()))
+                .filter(below.field(nodes::is_hidden).eq(false))
+                .filter(below.field(nodes::status).eq(Status::Complete.code()));
+            let standing = nodes::table
+                .filter(nodes::session_n.eq(session_n))
+                .filter(nodes::is_hidden.eq(false))
+                .filter(nodes::status.eq(Status::Complete.code()))
+                // Greetings came all at once: none of them is newer than the one that was chosen.
+                .filter(nodes::kind.ne(Kind::Greeting.code()));
+            let leaves = standing.filter(diesel::dsl::not(diesel::dsl::exists(children)));
+            Ok(leaves.order(nodes::n.desc()).select(nodes::n).first(conn).optional()?)
+        })?;
+        let Some(newest) = newest else { return Ok(Vec::new()) };
+        let row = self.row_n(newest)?;
+        let way = self.way(held, &row)?;
+        Ok(edit::move_head(Some(held.session.head), row_id(&row)?, &way))
     }
 }
 
@@ -161,7 +206,7 @@ pub(super) fn setting(session: &Session, name: &str) -> Value {
 }
 
 /// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
-fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
+pub(super) fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
     let json = to.to_string();
     let (field, fits, expected) = match name {
         "title" => ("title", to.is_string(), "a text"),

@@ -346,7 +346,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails.
     pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
-        Ok(operations::table.select(diesel::dsl::max(operations::n)).get_result::<Option<i64>>(self.conn)?.unwrap_or(0))
+        let newest: Option<i64> = operations::table.select(diesel::dsl::max(operations::n)).get_result(self.conn)?;
+        Ok(newest.unwrap_or(0).max(0))
     }
 
     /// Whether a node lies on the path from the root to `leaf`.

@@ -250,7 +250,8 @@ fn running(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
     Ok(running.select(nodes::n).get_result::<i64>(conn).optional()?)
 }
 
-fn segment(
+/// Keeps a piece of what has arrived of a reply.
+pub(super) fn segment(
     conn: &mut Conn,
     memory: &mut Memory,
     node_n: i64,

@@ -58,6 +58,27 @@ impl RulesInForce {
         Ok(Self { plugins, rules })
     }
 
+    /// Rules from their kept form; `schema` finds the bytes of a schema by its hash. `None` if they are none.
+    ///
+    /// # Errors
+    /// `schema` fails.
+    pub fn parse<E>(list: &[u8], mut schema: impl FnMut(&str) -> Result<Vec<u8>, E>) -> Result<Option<Self>, E> {
+        let Ok(list) = serde_json::from_slice::<Vec<Value>>(list) else { return Ok(None) };
+        let mut plugins = Vec::new();
+        for value in &list {
+            let schema = match value.get("schemaHash").and_then(Value::as_str) {
+                Some(hash) => match serde_json::from_slice(&schema(hash)?) {
+                    Ok(schema) => Some(schema),
+                    Err(_) => return Ok(None),
+                },
+                None => None,
+            };
+            let Some(plugin) = plugin_from_json(value, schema) else { return Ok(None) };
+            plugins.push(plugin);
+        }
+        Ok(Self::new(plugins).ok())
+    }
+
     /// Whether both name the same plugins, code and settings in the same order.
     pub fn is_same(&self, other: &Self) -> bool {
         self.plugins == other.plugins
@@ -83,16 +104,8 @@ pub fn write(conn: &mut Conn, rules: &RulesInForce) -> Result<i64, StoreError> {
 /// Reads rules back.
 pub fn read(conn: &mut Conn, rules_n: i64) -> Result<RulesInForce, StoreError> {
     let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: rules_n };
-    let list: Vec<Value> = serde_json::from_slice(&blobs::get(conn, rules_n)?).map_err(|_| bad())?;
-    let mut plugins = Vec::new();
-    for value in &list {
-        let schema = match value.get("schemaHash").and_then(Value::as_str) {
-            Some(hash) => Some(serde_json::from_slice(&blobs::by_hash(conn, hash)?).map_err(|_| bad())?),
-            None => None,
-        };
-        plugins.push(plugin_from_json(value, schema).ok_or_else(bad)?);
-    }
-    RulesInForce::new(plugins).map_err(|_| bad())
+    let list = blobs::get(conn, rules_n)?;
+    RulesInForce::parse(&list, |hash| blobs::by_hash(conn, hash))?.ok_or_else(bad)
 }
 
 fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginInForce> {

@@ -35,10 +35,7 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
         blocks.push(json!([about, blobs::put(conn, text.as_bytes())?.1]));
     }
     let history = difference(conn, node_n, &trace.history)?;
-    let body = json!({"head": trace.head, "blocks": blocks, "history": history}).to_string();
-    let row = (traces::node_n.eq(node_n), traces::body.eq(pack::pack(body.as_bytes())));
-    diesel::insert_into(traces::table).values(row).execute(conn)?;
-    Ok(())
+    keep(conn, node_n, &json!({"head": trace.head, "blocks": blocks, "history": history}))
 }
 
 /// Takes the trace of a node away, for another one.
@@ -118,9 +115,12 @@ fn kept_history(conn: &mut Conn, n: i64) -> Result<Kept, StoreError> {
 
 fn body(conn: &mut Conn, n: i64) -> Result<Option<Value>, StoreError> {
     let packed: Option<Vec<u8>> = traces::table.find(n).select(traces::body).get_result(conn).optional()?;
-    let Some(packed) = packed else { return Ok(None) };
-    let bytes = pack::unpack(&packed).ok_or(damaged(n))?;
-    serde_json::from_slice(&bytes).map(Some).map_err(|_| damaged(n))
+    packed.map(|packed| json_of(n, &packed)).transpose()
+}
+
+fn json_of(n: i64, packed: &[u8]) -> Result<Value, StoreError> {
+    let bytes = pack::unpack(packed).ok_or(damaged(n))?;
+    serde_json::from_slice(&bytes).map_err(|_| damaged(n))
 }
 
 fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
@@ -140,14 +140,58 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
     let Some(body) = body(conn, node_n)? else { return Ok(None) };
     let bad = || damaged(node_n);
     let mut blocks = Vec::new();
-    for block in body.get("blocks").and_then(Value::as_array).ok_or_else(bad)? {
-        let about = block.get(0).cloned().ok_or_else(bad)?;
-        let hash = block.get(1).and_then(Value::as_str).ok_or_else(bad)?;
-        let text = String::from_utf8(blobs::by_hash(conn, hash)?).map_err(|_| bad())?;
+    for (about, hash) in blocks_of(&body).ok_or_else(bad)? {
+        let text = String::from_utf8(blobs::by_hash(conn, &hash)?).map_err(|_| bad())?;
         blocks.push((about, text));
     }
     let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?;
     Ok(Some(Trace { head, blocks, history: history_of(conn, node_n)? }))
+}
+
+/// What each block is, and its text by hash.
+fn blocks_of(body: &Value) -> Option<Vec<(Value, String)>> {
+    let pair = |block: &Value| Some((block.get(0)?.clone(), block.get(1)?.as_str()?.to_owned()));
+    body.get("blocks")?.as_array()?.iter().map(pair).collect()
+}
+
+/// A trace as it is kept: texts by hash, the history as the difference to the trace of a row. So it travels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unpacked {
+    pub head: Value,
+    pub blocks: Vec<(Value, String)>,
+    pub number: i64,
+    pub base: Option<i64>,
+    pub skip: u64,
+    pub add: Vec<i64>,
+}
+
+/// A trace as it is kept at a node.
+pub fn unpacked(node_n: i64, packed: &[u8]) -> Result<Unpacked, StoreError> {
+    let body = json_of(node_n, packed)?;
+    let kept = Kept::read(&body).ok_or(damaged(node_n))?;
+    let blocks = blocks_of(&body).ok_or(damaged(node_n))?;
+    let head = body.get("head").filter(|head| head.is_object()).cloned().ok_or(damaged(node_n))?;
+    let skip = u64::try_from(kept.skip).unwrap_or(u64::MAX);
+    Ok(Unpacked { head, blocks, number: kept.number, base: kept.base, skip, add: kept.add })
+}
+
+/// Keeps a trace that came as it is kept.
+pub fn put_unpacked(conn: &mut Conn, node_n: i64, trace: &Unpacked) -> Result<(), StoreError> {
+    let mut history = json!({"number": trace.number});
+    if let (Some(base), Some(map)) = (trace.base, history.as_object_mut()) {
+        map.insert("base".into(), base.into());
+        map.insert("skip".into(), trace.skip.into());
+    }
+    if let Some(map) = history.as_object_mut() {
+        map.insert("add".into(), trace.add.clone().into());
+    }
+    keep(conn, node_n, &json!({"head": trace.head, "blocks": trace.blocks, "history": history}))
+}
+
+fn keep(conn: &mut Conn, node_n: i64, body: &Value) -> Result<(), StoreError> {
+    let row = (traces::node_n.eq(node_n), traces::body.eq(pack::pack(body.to_string().as_bytes())));
+    diesel::insert_into(traces::table).values(row).execute(conn)?;
+    Ok(())
 }
 
 fn damaged(n: i64) -> StoreError {

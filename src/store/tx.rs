@@ -266,12 +266,8 @@ impl<'a> Tx<'a> {
             reasoning: draft.reasoning.as_deref(),
             metadata: object_to_text(&draft.metadata),
         };
-        self.run_knowing(|conn, memory| {
-            insert::<NodeRow>(conn, &row)?;
-            insert::<NewText<'_>>(conn, &text)?;
-            memory.keep_new_node(&row);
-            Ok(())
-        })?;
+        self.write_node(&row, &text)?;
+        self.memory.keep_new_node(&row);
         self.write_delta(row.n, row.revision, &draft.delta)?;
         if draft.status == Status::Complete {
             self.go_on(edits, &row, &draft.delta)?;
@@ -294,7 +290,6 @@ impl<'a> Tx<'a> {
         // The first child of a leaf takes its place.
         self.grown.nodes += i64::from(parent.is_some());
         self.grown.leaves += i64::from(parent.is_none() || !is_first);
-        let speaks = draft.role != Role::Assistant && !matches!(draft.kind, Kind::Change | Kind::Root);
         Ok(NodeRow {
             n,
             id: Key::of(draft.id.as_bytes()),
@@ -313,7 +308,7 @@ impl<'a> Tx<'a> {
             remembered_n: None,
             rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
-            turn: parent.map_or(0, |parent| parent.turn) + i32::from(speaks),
+            turn: turn_below(parent, draft.role, draft.kind),
             // The root counts as overdue: it is always a keyframe.
             since_keyframe: parent.map_or(self.context.keyframe_every, |parent| parent.since_keyframe + 1),
             rules_n,
@@ -324,6 +319,20 @@ impl<'a> Tx<'a> {
             fragment_n: None,
             is_unread: false,
         })
+    }
+
+    /// Adds a node with its texts.
+    pub(super) fn write_node(&mut self, row: &NodeRow, text: &NewText<'_>) -> Result<(), StoreError> {
+        self.run(|conn| {
+            insert::<NodeRow>(conn, row)?;
+            insert::<NewText<'_>>(conn, text)?;
+            Ok(())
+        })
+    }
+
+    /// Adds an entry of the log.
+    pub(super) fn write_operation(&mut self, row: &OperationRow) -> Result<(), StoreError> {
+        self.run(|conn| Ok(insert::<OperationRow>(conn, row)?))
     }
 
     pub(super) fn write_delta(&mut self, node_n: i64, revision: i32, delta: &Delta) -> Result<(), StoreError> {
@@ -437,11 +446,12 @@ impl<'a> Tx<'a> {
         let (session_n, session) = (held.n, &held.session);
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let counts = held.counts;
-        let cursor = self.run_knowing(|conn, memory| {
+        let n = self.run_knowing(|conn, memory| {
             let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
-            let n = memory.next(Numbered::Operations, newest)?;
-            let row = OperationRow::new(n, session_n, &operation);
-            insert::<OperationRow>(conn, &row)?;
+            memory.next(Numbered::Operations, newest)
+        })?;
+        self.write_operation(&OperationRow::new(n, session_n, &operation))?;
+        self.run(|conn| {
             let places = (
                 sessions::op.eq(op),
                 sessions::head_n.eq(head_n),
@@ -453,12 +463,12 @@ impl<'a> Tx<'a> {
             );
             let own = sessions::n.eq(session_n).and(sessions::op.eq(op - 1));
             let changed = update(sessions::table, places, own).execute(conn)?;
-            if changed == 1 { Ok(n) } else { Err(StoreError::Database("the session's log forked".into())) }
+            if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log forked".into())) }
         })?;
         held.session.op = op;
         held.session.updated = operation.at;
         self.memory.session_went_on(held, &operation.effects);
-        self.published.push(Published { cursor, session: held.session.id, operation: Arc::new(operation) });
+        self.published.push(Published { cursor: n, session: held.session.id, operation: Arc::new(operation) });
         Ok(op)
     }
 
@@ -483,8 +493,14 @@ impl<'a> Tx<'a> {
     }
 }
 
+/// The number of the turn of a node below a parent.
+pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i32 {
+    let speaks = role != Role::Assistant && !matches!(kind, Kind::Change | Kind::Root);
+    parent.map_or(0, |parent| parent.turn) + i32::from(speaks)
+}
+
 /// The highest number that a node ever had: what refers to one that is gone must not find another in its place.
-fn newest_node(conn: &mut Conn) -> QueryResult<Option<i64>> {
+pub(super) fn newest_node(conn: &mut Conn) -> QueryResult<Option<i64>> {
     let there: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
     let gone: Option<i64> = numbers::table.find(NODES).select(numbers::highest).get_result(conn).optional()?;
     Ok(there.max(gone))

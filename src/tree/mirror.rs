@@ -175,6 +175,11 @@ impl Mirror {
         self.nodes.get_mut(&node).ok_or_else(|| format!("{node} is not there"))
     }
 
+    /// The newest operation.
+    pub fn op(&self) -> i64 {
+        self.op
+    }
+
     /// Where HEAD stands.
     pub fn head(&self) -> Option<NodeId> {
         self.head

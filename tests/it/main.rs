@@ -20,4 +20,5 @@ mod store_story;
 mod store_traps;
 mod support;
 mod tidy;
+mod transfer;
 mod turn;

@@ -18,7 +18,7 @@ use crate::support::test_store::{TestStore, add, delta, ending, pointer, rules, 
 
 /// One random act. An `Index` chooses among the nodes there are.
 #[derive(Debug, Clone)]
-enum Step {
+pub enum Step {
     /// A message below HEAD or, now and then, elsewhere.
     Say {
         parent: Option<Index>,
@@ -116,7 +116,7 @@ fn some_rules() -> impl Strategy<Value = Option<i64>> {
     prop_oneof![5 => Just(None), 1 => prop::sample::select(vec![50, 100, 200]).prop_map(Some)]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub fn step() -> impl Strategy<Value = Step> {
     let parent = prop_oneof![4 => Just(None), 1 => any::<Index>().prop_map(Some)];
     prop_oneof![
         12 => (parent, 0..3_usize, any::<bool>(), operations(), some_rules()).prop_map(
@@ -159,14 +159,14 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A store with one session and its model, and what running replies remember.
-struct Play {
-    store: TestStore,
-    model: Model,
+pub struct Play {
+    pub store: TestStore,
+    pub model: Model,
     asked: Vec<(NodeId, i64, clotho::tree::edit::Asked)>,
 }
 
 impl Play {
-    fn begin(keyframe_every: u16) -> Self {
+    pub fn begin(keyframe_every: u16) -> Self {
         let store = TestStore::with(|settings| settings.keyframe_every = keyframe_every);
         // Other sessions before and beside it, so that numbers of rows and ids go apart.
         store.begin(Delta::default(), None, &["Elsewhere."]);
@@ -187,7 +187,7 @@ impl Play {
         *index.get(&self.model.settled())
     }
 
-    fn act(&mut self, step: &Step) {
+    pub fn act(&mut self, step: &Step) {
         match step {
             Step::Say { parent, replies, move_head, operations, bridge } => {
                 let parent = parent.as_ref().map_or(self.model.head(), |index| self.pick(index));

@@ -159,7 +159,7 @@ fn store_switches_what_counts_and_rates() {
     let update = |node, is_enabled, effects, rating| StateUpdate { node, is_enabled, effects, rating, is_unread: None };
     let switch = |updates: Vec<StateUpdate>| {
         let actor = store.actor();
-        store.write(move |tx| tx.set_state(&actor, session, &updates))
+        store.write(move |tx| tx.set_state(&actor, session, &updates).map(|arranged| arranged.op))
     };
 
     let op = switch(vec![update(r1, Some(false), None, Some(Some(4)))]).unwrap();

@@ -200,6 +200,8 @@ describe("other ways to a reply", () => {
     held.open();
     await page.getByText("A reply was finished on another timeline.").waitFor();
     assert.equal((await session(path)).activeLeafId, ids[1], "the story has not moved");
+    await page.reload();
+    await page.getByText("A reply was finished on another timeline.").waitFor();
     await until(async () => (await page.title()).startsWith("(1) "), "the title says so too");
     await check(page, "an unread reply");
     await page.locator(".unread").getByRole("button", { name: "Show" }).click();

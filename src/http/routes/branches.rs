@@ -58,6 +58,7 @@ fn branch(held: &Held, look: &Look, branch: store::Branch) -> Branch {
         turns: leaf.turn,
         preview: branch.last.map(|last| look.beginning(&last.node.content, PREVIEW)).unwrap_or_default(),
         status: leaf.status.into(),
+        is_unread: leaf.is_unread,
         parting_id: Id(branch.parting),
         is_trunk: leaf.id == held.session.head,
         labels: branch.labels.into_iter().map(Into::into).collect(),

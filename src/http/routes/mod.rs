@@ -20,6 +20,7 @@ pub mod search;
 pub mod sessions;
 pub mod states;
 pub mod transcript;
+pub mod transfers;
 pub mod trash;
 pub mod tree;
 pub mod turns;

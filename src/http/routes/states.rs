@@ -7,6 +7,7 @@ use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{Nid, Sid};
+use crate::http::wire::arrange::world_changes;
 use crate::http::wire::ids::Id;
 use crate::http::wire::messages::{NodeState, NodeStates, StateSet, StatesSet};
 use crate::ids::NodeId;
@@ -49,13 +50,15 @@ pub async fn many(app: Program, caller: Caller, sid: Sid, body: Body<NodeStates>
 async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> Answer<StatesSet> {
     let ids: Vec<NodeId> = updates.iter().map(|update| update.node).collect();
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
-    let op = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
+    let arranged = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
         Ok::<_, ApiError>(reader.nodes(&held, &ids)?)
     };
     let placed = app.store.read(read).await?;
-    Reply::ok(&StatesSet { op, nodes: placed.iter().map(|placed| state(&placed.node)).collect() })
+    let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
+    let nodes = placed.iter().map(|placed| state(&placed.node)).collect();
+    Reply::ok(&StatesSet { op: arranged.op, nodes, world_changes, is_cut_short })
 }
 
 fn state(node: &Node) -> StateSet {

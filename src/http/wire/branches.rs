@@ -25,6 +25,8 @@ pub struct Branch {
     pub preview: String,
     /// Where its end stands in its life.
     pub status: Status,
+    /// Whether its end is a reply that nobody has seen.
+    pub is_unread: bool,
     /// The last node that it shares with the line to HEAD; its own end where it lies on that line.
     pub parting_id: NodeRef,
     /// Whether it ends at HEAD.

@@ -10,7 +10,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::ids::{CharacterId, DraftId, MalformedId, NodeId, PersonaId, SessionId, TrashId, UserId};
+use crate::ids::{CharacterId, DraftId, JobId, MalformedId, NodeId, PersonaId, SessionId, TrashId, UserId};
 
 /// An id on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +26,8 @@ pub type CharacterRef = Id<CharacterId>;
 pub type PersonaRef = Id<PersonaId>;
 /// The id of something in the trash.
 pub type TrashRef = Id<TrashId>;
+/// The id of a job.
+pub type JobRef = Id<JobId>;
 /// The id of a draft.
 pub type DraftRef = Id<DraftId>;
 /// The id of a user.

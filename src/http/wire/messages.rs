@@ -10,6 +10,7 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::arrange::WorldChangeAt;
 use super::ids::{CharacterRef, NodeRef, PersonaRef};
 use super::node::ChatMessageNode;
 use super::sessions::model;
@@ -233,11 +234,16 @@ pub struct NodeUpdate {
 
 /// How nodes stand after a change.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct StatesSet {
     /// The newest operation.
     pub op: i64,
     /// The nodes.
     pub nodes: Vec<StateSet>,
+    /// How the world changed at HEAD and at labels by deltas that count or do not count now; at most 200 lines.
+    pub world_changes: Vec<WorldChangeAt>,
+    /// Whether there was more to tell.
+    pub is_cut_short: bool,
 }
 
 /// How a node stands.

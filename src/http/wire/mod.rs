@@ -12,6 +12,7 @@ pub mod drafts;
 pub mod events;
 pub mod host;
 pub mod ids;
+pub mod jobs;
 pub mod messages;
 pub mod node;
 pub mod search;

@@ -8,10 +8,10 @@ use crate::tree::Status;
 use crate::tree::arrange;
 use crate::tree::edit::Refusal;
 
-use super::super::conn::Key;
+use super::super::conn::{Conn, Key};
 use super::super::error::{StoreError, WriteError};
 use super::super::held::Held;
-use super::super::memory::{Named, Numbered};
+use super::super::memory::{Memory, Named, Numbered};
 use super::super::prepared::prepared;
 use super::super::read::Reader;
 use super::super::tables::{labels, nodes};
@@ -143,12 +143,25 @@ impl Tx<'_> {
             };
             let values = (labels::node_n.eq(node_n), labels::following.eq(following));
             if diesel::update(of_name).set(values).execute(conn)? == 0 {
-                let newest = || labels::table.select(diesel::dsl::max(labels::n)).get_result(conn);
-                let n = memory.next(Numbered::Labels, newest)?;
-                let row = (labels::n.eq(n), labels::session_n.eq(session_n), labels::name.eq(name), values);
-                diesel::insert_into(labels::table).values(row).execute(conn)?;
+                put_label(conn, memory, session_n, name, (node_n, following))?;
             }
             Ok(())
         })
     }
+}
+
+/// Keeps a label that is new: the row of its node, and whether it moves with what is appended there.
+pub fn put_label(
+    conn: &mut Conn,
+    memory: &mut Memory,
+    session_n: i64,
+    name: &str,
+    (node_n, following): (i64, bool),
+) -> Result<(), StoreError> {
+    let newest = || labels::table.select(diesel::dsl::max(labels::n)).get_result(conn);
+    let n = memory.next(Numbered::Labels, newest)?;
+    let values = (labels::node_n.eq(node_n), labels::following.eq(following));
+    let row = (labels::n.eq(n), labels::session_n.eq(session_n), labels::name.eq(name), values);
+    diesel::insert_into(labels::table).values(row).execute(conn)?;
+    Ok(())
 }

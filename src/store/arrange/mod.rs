@@ -13,8 +13,8 @@ mod pieces;
 mod stash;
 mod witness;
 
-pub use labels::Label;
-pub use stash::Fragment;
+pub use labels::{Label, put_label};
+pub use stash::{Fragment, put_fragment};
 pub use witness::WorldAt;
 
 use crate::ids::SessionId;

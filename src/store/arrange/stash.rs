@@ -11,7 +11,7 @@ use crate::tree::edit::Refusal;
 use super::super::conn::Conn;
 use super::super::error::{StoreError, WriteError};
 use super::super::held::{Held, Placed};
-use super::super::memory::Numbered;
+use super::super::memory::{Memory, Numbered};
 use super::super::prepared::prepared;
 use super::super::read::{Reader, load};
 use super::super::tables::{fragments, nodes};
@@ -173,17 +173,7 @@ impl Tx<'_> {
         let top = self.named(held, node)?;
         let (session_n, top_n) = (held.n, top.n);
         let (moved, leaves) = self.run_knowing(|conn, memory| {
-            let newest = || fragments::table.select(diesel::dsl::max(fragments::n)).get_result(conn);
-            let n = memory.next(Numbered::Fragments, newest)?;
-            let row = (
-                fragments::n.eq(n),
-                fragments::id.eq(cut.fragment.as_bytes().to_vec()),
-                fragments::session_n.eq(session_n),
-                fragments::name.eq(cut.name.as_deref()),
-                fragments::top_n.eq(top_n),
-                fragments::created.eq(cut.since.0),
-            );
-            diesel::insert_into(fragments::table).values(row).execute(conn)?;
+            let n = put_fragment(conn, memory, session_n, top_n, cut)?;
             let query = diesel::sql_query(
                 "UPDATE nodes SET is_hidden = 1, fragment_n = $1 WHERE n IN ( \
                    WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $2 UNION ALL \
@@ -236,6 +226,28 @@ fn counted(rows: usize) -> i64 {
 struct Count {
     #[diesel(sql_type = BigInt)]
     count: i64,
+}
+
+/// Keeps a fragment; answers with its row.
+pub fn put_fragment(
+    conn: &mut Conn,
+    memory: &mut Memory,
+    session_n: i64,
+    top_n: i64,
+    cut: &Cut,
+) -> Result<i64, StoreError> {
+    let newest = || fragments::table.select(diesel::dsl::max(fragments::n)).get_result(conn);
+    let n = memory.next(Numbered::Fragments, newest)?;
+    let row = (
+        fragments::n.eq(n),
+        fragments::id.eq(cut.fragment.as_bytes().to_vec()),
+        fragments::session_n.eq(session_n),
+        fragments::name.eq(cut.name.as_deref()),
+        fragments::top_n.eq(top_n),
+        fragments::created.eq(cut.since.0),
+    );
+    diesel::insert_into(fragments::table).values(row).execute(conn)?;
+    Ok(n)
 }
 
 /// How many nodes of a fragment have nothing below them in it.

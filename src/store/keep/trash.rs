@@ -160,6 +160,13 @@ impl Reader<'_> {
     }
 }
 
+/// Whether anybody can have seen a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Yes,
+    No,
+}
+
 impl Tx<'_> {
     /// Brings something of the caller's back from the trash.
     ///
@@ -260,7 +267,7 @@ impl Tx<'_> {
             self.memory.forget();
         }
         for session_n in given_up {
-            let rows = self.clear_session(session_n)?;
+            let rows = self.clear_session(session_n, Seen::Yes)?;
             if rows > 0 {
                 return Ok(rows);
             }
@@ -268,14 +275,20 @@ impl Tx<'_> {
         Ok(0)
     }
 
+    /// Clears away a piece of a session that nobody ever saw, so that no cache and no index knows its numbers; answers with
+    /// how many rows that were.
+    pub(in crate::store) fn clear_unseen(&mut self, session_n: i64) -> Result<usize, StoreError> {
+        self.clear_session(session_n, Seen::No)
+    }
+
     /// A piece of one session; the last one takes the session itself.
-    fn clear_session(&mut self, session_n: i64) -> Result<usize, StoreError> {
+    fn clear_session(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
         self.run(|conn| {
             diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;
             Ok(diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?)
         })?;
-        let rows = self.clear_nodes(session_n)?;
-        let rows = if rows == 0 { self.clear_log(session_n)? } else { rows };
+        let rows = self.clear_nodes(session_n, seen)?;
+        let rows = if rows == 0 { self.clear_log(session_n, seen)? } else { rows };
         if rows > 0 {
             return Ok(rows);
         }
@@ -291,9 +304,10 @@ impl Tx<'_> {
         })
     }
 
-    fn clear_nodes(&mut self, session_n: i64) -> Result<usize, StoreError> {
+    fn clear_nodes(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
         self.run(|conn| {
             let newest: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
+            let newest = newest.filter(|_| seen == Seen::Yes);
             let own = nodes::table.filter(nodes::session_n.eq(session_n)).order(nodes::n);
             let some: Vec<i64> = own.limit(PIECE).select(nodes::n).load(conn)?;
             let mut emptied = diesel::delete(deltas::table.filter(deltas::node_n.eq_any(&some))).execute(conn)?;
@@ -306,9 +320,10 @@ impl Tx<'_> {
         })
     }
 
-    fn clear_log(&mut self, session_n: i64) -> Result<usize, StoreError> {
+    fn clear_log(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
         self.run(|conn| {
             let newest: Option<i64> = operations::table.select(diesel::dsl::max(operations::n)).get_result(conn)?;
+            let newest = newest.filter(|_| seen == Seen::Yes);
             let own = operations::table.filter(operations::session_n.eq(session_n)).order(operations::op);
             let some: Vec<i64> = own.limit(PIECE).select(operations::n).load(conn)?;
             let gone: Vec<i64> = some.iter().copied().filter(|n| Some(*n) != newest).collect();

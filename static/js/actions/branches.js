@@ -32,6 +32,16 @@ export async function newestLeaf() {
   return items.find(({ status }) => status === "complete")?.leafId ?? null;
 }
 
+/** Learns which replies were finished on other timelines and wait to be seen; without an answer nobody is told. */
+export async function readUnread() {
+  const id = sid();
+  const { items } = await api.branches(id, { limit: 100 }).catch(() => ({ items: [] }));
+  if (story.session.peek()?.id !== id) return;
+  for (const { leafId, isUnread, status } of items.reverse()) {
+    if (isUnread && status === "complete" && !story.line.peek().includes(leafId)) story.putUnread(leafId, true);
+  }
+}
+
 register({
   id: "session.branches",
   label: "command.branches",

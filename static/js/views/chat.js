@@ -1,5 +1,6 @@
 // The story: a window over the line, the composer, and what stands between them.
 import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { readUnread } from "../actions/branches.js";
 import { canRun, run } from "../actions/commands.js";
 import { loadOlder, openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
@@ -29,6 +30,7 @@ export function Chat() {
   const at = session.value;
   const changed = age.value;
   useEffect(() => void (state.state === "ready" && readArrangement()), [at?.id, state.state, changed]);
+  useEffect(() => void (state.state === "ready" && readUnread()), [at?.id, state.state]);
   if (state.state === "failed") return h(Unreadable, { error: state.error });
   if (state.state !== "ready" || !at) return html`<section class="chat"><div class="scroller"><div class="column">${h(Waiting, { rows: 6 })}</div></div></section>`;
   const bar = peek.value !== null ? h(PeekBar, {}) : moving.value !== null ? h(MovingBar, {}) : chosen.value !== null ? h(ChosenBar, {}) : h(Composer, { key: at.id });

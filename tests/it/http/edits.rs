@@ -175,3 +175,45 @@ async fn a_turn_is_one_step() {
     play.post("undo", json!({})).await;
     assert_eq!(play.face().await, full);
 }
+
+/// S4-12, S4-20, domain 2.11: what a node did to the world stays when its text is left out, goes when it is muted, and the
+/// answer says what that changed at HEAD and at labels; many at once are one step.
+#[tokio::test]
+async fn muted_deltas_fold_again() {
+    let (play, said) = bitten().await;
+    play.edit(json!([{"op": "label", "nodeId": said[1].reply, "name": "half way"}])).await;
+    let state = |body: Value| play.app.ask("PUT", &play.chat("nodes/state")).json(&body).send();
+    let updates = |field: &str, value: Value| {
+        let one = |node: &String| json!({"nodeId": node, field: value});
+        json!({"updates": [one(&said[0].reply), one(&said[1].reply)]})
+    };
+    let off = state(updates("isEnabled", json!(false))).await.expect(200);
+    assert_eq!((&off["worldChanges"], play.hp(&said[2].reply).await), (&json!([]), json!(25)));
+    let muted = state(updates("effects", json!("muted"))).await.expect(200);
+    let at = |node: &str, before: i64, after: i64| json!({"nodeId": node, "path": "/combat/hp", "before": before, "after": after});
+    assert_eq!(muted["worldChanges"], json!([at(&said[2].reply, 25, 37), at(&said[1].reply, 28, 40)]));
+    assert_eq!(play.post("undo", json!({})).await["worldChanges"][0], at(&said[2].reply, 37, 25));
+    assert_eq!(play.post("undo", json!({})).await["kind"], "state");
+    assert_eq!(play.get("projection").await["items"].as_array().unwrap().len(), 7);
+}
+
+/// C14, S4-50: whoever reads one line only reads the newest one; the flags of the tree stay, and so does the old line.
+#[tokio::test]
+async fn linear_mode_follows_the_newest_leaf() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    let second = play.another(&first.reply).await;
+    let off = json!({"isEnabled": false});
+    play.app.ask("PUT", &play.chat(&format!("node/{}/state", first.user))).json(&off).send().await.expect(200);
+    play.checkout(&first.reply, true).await;
+    let session = format!("/api/sessions/{}", play.sid);
+    let change =
+        async |mode: &str| play.app.ask("PATCH", &session).json(&json!({"mode": mode})).send().await.expect(200);
+    assert_eq!(change("linear").await["activeLeafId"], json!(second));
+    assert_eq!(play.get("projection").await["items"].as_array().unwrap().len(), 3, "the flags are ignored there");
+    assert_eq!(change("tree").await["activeLeafId"], json!(second));
+    assert_eq!(play.get("projection").await["items"].as_array().unwrap().len(), 2, "and were kept");
+    play.post("undo", json!({})).await;
+    play.post("undo", json!({})).await;
+    assert_eq!(play.head().await, first.reply);
+}

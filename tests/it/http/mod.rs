@@ -3,10 +3,11 @@
 //! `contract` compares the table of routes, the document and what is served; `refusals` sends every route what it must not
 //! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side; `codes` has a refusal of
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
-//! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `deltas` (what a line
-//! changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same request twice, the same answer twice),
-//! `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `trash` (what was deleted), `waiting`
-//! (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is no node), `unread` (replies that nobody saw), `whole` (one story from beginning to end).
+//! `views` (the faces of a tree), `branches` (several of its lines), `transcripts` (a line as a file), `transfers` (whole
+//! sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
+//! request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself offers),
+//! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
+//! no node), `unread` (replies that nobody saw), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -29,6 +30,7 @@ mod play;
 mod refusals;
 mod sockets;
 mod transcripts;
+mod transfers;
 mod trash;
 mod unread;
 mod views;

@@ -14,6 +14,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{nid}", &stranger.greeting.to_string())
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
+        .replace("{jid}", &stranger.job.to_string())
         .replace("{fid}", NOTHING)
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
@@ -49,7 +50,7 @@ impl Stranger {
     /// The same text with ids of nothing in the place of the stranger's.
     fn to_nothing(&self, text: &str) -> String {
         let session = [self.session.to_string(), self.greeting.to_string()];
-        let people = [self.character.to_string(), self.persona.to_string()];
+        let people = [self.character.to_string(), self.persona.to_string(), self.job.to_string()];
         session.iter().chain(&people).fold(text.to_owned(), |text, id| text.replace(id, NOTHING))
     }
 }

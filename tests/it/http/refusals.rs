@@ -27,8 +27,10 @@ impl House {
         let prune = json!({"operations": [{"op": "prune", "nodeId": beside}]});
         let fragment = app.put(&format!("/api/chat/{sid}/tree/edit"), &prune).await["fragmentIds"][0].clone();
         let fragment = fragment.as_str().unwrap().to_owned();
-        let ids = [("sid", sid), ("nid", line[1].clone()), ("cid", character), ("pid", persona), ("fid", fragment)];
-        Self { app, ids: ids.into_iter().collect() }
+        let job = app.inside().desk.expect(app.inside().owner).unwrap().to_string();
+        let session = [("sid", sid), ("nid", line[1].clone()), ("fid", fragment)];
+        let ids = session.into_iter().chain([("cid", character), ("pid", persona), ("jid", job)]);
+        Self { app, ids: ids.collect() }
     }
 
     /// The address of a route, with ids of what is there.
@@ -45,9 +47,10 @@ impl House {
     }
 }
 
-/// The routes that take a body: all that write, but for those that only name what they are about.
+/// The routes that take JSON: all that write, but for those that only name what they are about, or take a file
+/// (`transfers.rs`).
 fn with_bodies() -> Vec<Entry> {
-    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore");
+    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || path.ends_with("/import");
     let takes = |entry: &Entry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
     clotho::http::table().into_iter().filter(takes).collect()
 }
@@ -294,7 +297,9 @@ async fn a_message_has_its_size() {
 async fn ids_that_are_no_ids_are_not_there() {
     let house = House::new().await;
     for entry in clotho::http::table() {
-        let Some(name) = ["{nid}", "{sid}", "{cid}", "{pid}"].into_iter().find(|name| entry.path.contains(name)) else {
+        let Some(name) =
+            ["{nid}", "{sid}", "{cid}", "{pid}", "{jid}"].into_iter().find(|name| entry.path.contains(name))
+        else {
             continue;
         };
         for odd in ["1", "x", "..%2f", "%00", "018F3E2A-0000-7000-8000-0000000000AA", "{id}"] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use clotho::app::App;
-use clotho::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use clotho::ids::{CharacterId, JobId, NodeId, PersonaId, SessionId, UserId};
 use clotho::turn::NewSession;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -37,6 +37,8 @@ pub struct Stranger {
     pub session: SessionId,
     /// Its greeting, which is HEAD.
     pub greeting: NodeId,
+    /// A file on its way in.
+    pub job: JobId,
 }
 
 impl TestServer {
@@ -149,7 +151,8 @@ impl TestServer {
         let new = NewSession { character_ids: vec![character], title, ..NewSession::default() };
         let session = app.turns.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
-        Stranger { user, character, persona, session, greeting: held.session.head }
+        let job = app.desk.expect(user).unwrap();
+        Stranger { user, character, persona, session, greeting: held.session.head, job }
     }
 }
 

@@ -6,19 +6,21 @@ use super::code::{File, bare, files_of, line_of, top};
 use super::{expect_none, expect_one};
 
 /// Every room and its floor. A new room gets its line here and in `ARCHITECTURE.md`.
-const FLOORS: [(&str, u8); 20] = [
+const FLOORS: [(&str, u8); 22] = [
     ("main", 9),
     ("cli", 9),
     ("http", 8),
     ("app", 7),
     ("turn", 6),
     ("follow", 6),
+    ("transfer", 6),
     ("night", 6),
     ("store", 5),
     ("search", 5),
     ("live", 5),
     ("plugin", 4),
     ("prompt", 4),
+    ("archive", 4),
     ("tree", 3),
     ("oplog", 3),
     ("provider", 2),

@@ -1,0 +1,195 @@
+//! Reading a file that anybody may have written: bounded in every direction, and each fault names its line.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+
+use serde::Deserialize;
+
+use super::{End, FORMAT, Header, Line, VERSION};
+
+/// The largest window that a file may ask for, as a power of two: eight megabytes.
+const WINDOW_LOG: u32 = 23;
+
+/// The longest line of any file: a message with its world is far below.
+const LONGEST_LINE: u64 = 32 << 20;
+
+/// How much a reader takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of the whole file, unpacked.
+    pub total: u64,
+    /// Bytes of one line.
+    pub line: u64,
+}
+
+impl Limits {
+    /// A file of so many bytes, unpacked, with lines of any length that a session can have.
+    pub fn of(total: u64) -> Self {
+        Self { total, line: LONGEST_LINE }
+    }
+}
+
+/// What is wrong with a file, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct Fault {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// One sentence without a final period.
+    pub message: String,
+}
+
+/// The lines of a file.
+pub struct Lines<R: Read> {
+    input: BufReader<zstd::Decoder<'static, BufReader<R>>>,
+    limits: Limits,
+    hasher: blake3::Hasher,
+    buffer: Vec<u8>,
+    number: u64,
+    bytes: u64,
+    counts: (u64, u64),
+    is_over: bool,
+}
+
+/// The part of a header that every version has.
+#[derive(Deserialize)]
+struct Claim {
+    format: String,
+    version: u64,
+}
+
+impl<R: Read> Lines<R> {
+    /// Begins to read: the header is there, of this format and of a version that this program knows.
+    ///
+    /// # Errors
+    /// It is not; the fault is that of line 1.
+    pub fn begin(input: R, limits: Limits) -> Result<Self, Fault> {
+        let unpacking = zstd::Decoder::new(input).and_then(|mut decoder| {
+            decoder.window_log_max(WINDOW_LOG)?;
+            Ok(decoder)
+        });
+        let decoder = unpacking.map_err(|error| Fault { line: 1, message: error.to_string() })?;
+        let mut lines = Self {
+            input: BufReader::new(decoder),
+            limits,
+            hasher: blake3::Hasher::new(),
+            buffer: Vec::new(),
+            number: 0,
+            bytes: 0,
+            counts: (0, 0),
+            is_over: false,
+        };
+        lines.header()?;
+        Ok(lines)
+    }
+
+    fn header(&mut self) -> Result<(), Fault> {
+        if !self.fill()? {
+            return Err(self.fault("the file is empty"));
+        }
+        let claim: Option<Claim> = serde_json::from_slice(&self.buffer).ok();
+        let Some(claim) = claim.filter(|claim| claim.format == FORMAT) else {
+            return Err(self.fault(format!("this is no header of a \"{FORMAT}\" file")));
+        };
+        if claim.version != u64::from(VERSION) {
+            let message = format!("the file has version {}, and this program reads version {VERSION}", claim.version);
+            return Err(self.fault(message));
+        }
+        serde_json::from_slice::<Header>(&self.buffer).map_err(|error| self.unreadable(&error))?;
+        self.hasher.update(&self.buffer);
+        Ok(())
+    }
+
+    /// The next line; nothing after the end, which is itself looked at here: its counts and its hash are right, and nothing
+    /// follows it.
+    ///
+    /// # Errors
+    /// The line is not one of this format, or the file breaks off, is too large or was changed.
+    pub fn next_line(&mut self) -> Result<Option<Line>, Fault> {
+        if self.is_over {
+            return Ok(None);
+        }
+        if !self.fill()? {
+            return Err(self.fault("the file ends without its last line"));
+        }
+        let line: Line = serde_json::from_slice(&self.buffer).map_err(|error| self.unreadable(&error))?;
+        match &line {
+            Line::End(end) => {
+                self.is_over = true;
+                self.ends_well(end)?;
+                return Ok(None);
+            }
+            Line::Node(_) => self.counts.0 += 1,
+            Line::Operation(_) => self.counts.1 += 1,
+            _ => {}
+        }
+        self.hasher.update(&self.buffer);
+        Ok(Some(line))
+    }
+
+    fn ends_well(&mut self, end: &End) -> Result<(), Fault> {
+        let blake3 = self.hasher.finalize().to_hex().to_string();
+        let (nodes, operations) = self.counts;
+        if *end != (End { lines: self.number - 1, nodes, operations, blake3 }) {
+            return Err(self.fault("the counts or the hash do not fit what came before: the file was changed"));
+        }
+        if self.fill()? {
+            return Err(self.fault("something follows the last line"));
+        }
+        // There was no line to read: the end is still the last one.
+        self.number -= 1;
+        Ok(())
+    }
+
+    /// The number of the line that was read last, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many bytes have been unpacked.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What is wrong with the line that was read last.
+    pub fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault { line: self.number, message: message.into() }
+    }
+
+    /// Reads a line into the buffer; `false` if there is none.
+    fn fill(&mut self) -> Result<bool, Fault> {
+        self.buffer.clear();
+        self.number += 1;
+        let left = self.limits.total.saturating_sub(self.bytes).min(self.limits.line);
+        let read = (&mut self.input).take(left + 1).read_until(b'\n', &mut self.buffer);
+        let read = read.map_err(|error| self.fault(broken(&error)))?;
+        let read = u64::try_from(read).unwrap_or(u64::MAX);
+        self.bytes += read;
+        if read > left {
+            let Limits { total, line } = self.limits;
+            let is_line = left == line;
+            let message = if is_line {
+                format!("the line is longer than {line} bytes")
+            } else {
+                format!("the file has more than {total} bytes, unpacked")
+            };
+            return Err(self.fault(message));
+        }
+        if read > 0 && self.buffer.last() != Some(&b'\n') {
+            return Err(self.fault("the line breaks off"));
+        }
+        Ok(read > 0)
+    }
+
+    fn unreadable(&self, error: &serde_json::Error) -> Fault {
+        let words = error.to_string();
+        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+        self.fault(format!("not a line of this format: {}", words.replace('`', "\"")))
+    }
+}
+
+fn broken(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => "the file breaks off".to_owned(),
+        _ => format!("the file cannot be unpacked: {error}"),
+    }
+}

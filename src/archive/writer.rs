@@ -1,0 +1,67 @@
+//! Writing a file, line by line.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{End, FORMAT, Header, Line, VERSION};
+
+/// How hard zstd tries: its default, whose window of two megabytes every reader takes.
+const LEVEL: i32 = 3;
+
+/// A file in the making. What is not ended is no file: its reader finds that out.
+pub struct Writer<W: Write> {
+    out: zstd::Encoder<'static, W>,
+    hasher: blake3::Hasher,
+    buffer: Vec<u8>,
+    counts: End,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a file with its header.
+    ///
+    /// # Errors
+    /// The bytes cannot be written.
+    pub fn begin(out: W, exported: i64) -> io::Result<Self> {
+        let counts = End { lines: 0, nodes: 0, operations: 0, blake3: String::new() };
+        let out = zstd::Encoder::new(out, LEVEL)?;
+        let mut writer = Self { out, hasher: blake3::Hasher::new(), buffer: Vec::new(), counts };
+        let (format, program) = (FORMAT.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        writer.put(&Header { format, version: VERSION, program, exported })?;
+        Ok(writer)
+    }
+
+    /// Writes a line.
+    ///
+    /// # Errors
+    /// The bytes cannot be written.
+    pub fn line(&mut self, line: &Line) -> io::Result<()> {
+        self.counts.nodes += u64::from(matches!(line, Line::Node(_)));
+        self.counts.operations += u64::from(matches!(line, Line::Operation(_)));
+        self.put(line)
+    }
+
+    /// How many nodes have been written.
+    pub fn nodes(&self) -> u64 {
+        self.counts.nodes
+    }
+
+    /// Writes the last line; the bytes go back.
+    ///
+    /// # Errors
+    /// The bytes cannot be written.
+    pub fn end(mut self) -> io::Result<W> {
+        let end = End { blake3: self.hasher.finalize().to_hex().to_string(), ..self.counts.clone() };
+        self.put(&Line::End(Box::new(end)))?;
+        self.out.finish()
+    }
+
+    fn put(&mut self, line: &impl Serialize) -> io::Result<()> {
+        self.buffer.clear();
+        serde_json::to_writer(&mut self.buffer, line)?;
+        self.buffer.push(b'\n');
+        self.hasher.update(&self.buffer);
+        self.counts.lines += 1;
+        self.out.write_all(&self.buffer)
+    }
+}

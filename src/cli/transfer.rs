@@ -1,0 +1,128 @@
+//! `clotho export` and `clotho import`: whole sessions as files. Exporting only reads, also beside a server that runs;
+//! importing needs the data directory for itself.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::app;
+use crate::archive::Limits;
+use crate::clock::{Clock, Ids, SystemClock};
+use crate::config::Config;
+use crate::ids::SessionId;
+use crate::store::{Snapshot, Store, StoreError};
+use crate::transfer;
+
+use super::{Outcome, write};
+
+/// What is exported, and where to.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The session, as its address in the browser names it.
+    #[arg(required_unless_present = "all")]
+    session: Option<SessionId>,
+    /// The file to write; it must not be there yet.
+    #[arg(required_unless_present = "all")]
+    file: Option<PathBuf>,
+    /// Every session, each into a file of this folder that is named by its id.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "file"])]
+    all: Option<PathBuf>,
+}
+
+/// What is imported.
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The file of a session.
+    file: PathBuf,
+}
+
+/// Writes one session, or all.
+pub fn export(wanted: &Export, config: &Config) -> Outcome {
+    let database = config.storage.database_path();
+    let mut snapshot =
+        Snapshot::open(&database).with_context(|| format!("the database {} cannot be read", database.display()))?;
+    match wanted {
+        Export { session: Some(session), file: Some(file), .. } => one(&mut snapshot, *session, file)?,
+        Export { all: Some(folder), .. } => {
+            fs::create_dir_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
+            for session in snapshot.sessions()? {
+                one(&mut snapshot, session, &folder.join(format!("{session}.clotho")))?;
+            }
+        }
+        // The command line has been read so that one of both is there.
+        Export { .. } => bail!("a session and a file, or --all with a folder, are expected"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
+    if file.exists() {
+        bail!("{} is there already: name another file, or move it away", file.display());
+    }
+    let held = snapshot.session(None, session)?.with_context(|| format!("there is no session {session}"))?;
+    let bar = bar(u64::try_from(held.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
+    bar.set_message(held.session.title.clone());
+    // Under another name until it is whole.
+    let part = file.with_added_extension("part");
+    let written = || -> Result<(), anyhow::Error> {
+        let out = BufWriter::new(File::create(&part)?);
+        let now = SystemClock.now();
+        let out = transfer::export(snapshot, &held, out, now, |nodes| bar.set_position(nodes))?;
+        out.into_inner()?.sync_all()?;
+        Ok(fs::rename(&part, file)?)
+    }();
+    bar.finish_and_clear();
+    if let Err(error) = written {
+        let _ = fs::remove_file(&part);
+        return Err(error.context(format!("{} could not be written", file.display())));
+    }
+    write::line(&format!("{session}  {}  {}", file.display(), held.session.title));
+    Ok(())
+}
+
+/// Takes one session in, for the owner of this server.
+pub fn import(wanted: &Import, config: &Config) -> Outcome {
+    let file = &wanted.file;
+    let mut open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let clock = SystemClock;
+    let ids = Ids::from_entropy().context("the system has no randomness to give")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let (store, _published) = Store::open(&app::store_settings(config)).map_err(|error| match error {
+        StoreError::Locked => anyhow::anyhow!(
+            "a server uses the data directory: stop it first, or send the file to it with \
+             curl --data-binary @FILE -H 'Content-Type: application/zstd' http://{}/api/sessions/import",
+            config.server.listen
+        ),
+        other => app::explain(config, &other).into(),
+    })?;
+    let limits = Limits::of(config.limits.import_bytes);
+    let bar = bar(0, "{wide_bar} {bytes}/{total_bytes}");
+    let told = |progress: transfer::Progress| {
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        true
+    };
+    let session = runtime.block_on(async {
+        let store = std::sync::Arc::new(store);
+        let owner = app::settled(&store, &clock, &ids).await?;
+        transfer::discard(&store).await?;
+        let took = transfer::import(&store, &mut open, owner, &ids, clock.now(), limits, told).await;
+        bar.finish_and_clear();
+        took.with_context(|| format!("{} did not come in, and nothing of it was kept", file.display()))
+    })?;
+    write::line(&session.to_string());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A bar on the terminal; nothing where nobody looks.
+fn bar(length: u64, template: &str) -> ProgressBar {
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(length), target).with_style(style)
+}

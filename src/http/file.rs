@@ -1,0 +1,177 @@
+//! Whole files as bodies: one that comes is written to disk as it arrives, one that goes is read from there piece by piece.
+//! Neither is ever whole in memory, and neither has a name on disk, so that nothing is left of it after a crash.
+
+use std::fs::{self, File};
+use std::future::{Ready, ready};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use actix_web::body::SizedStream;
+use actix_web::dev::Payload;
+use actix_web::http::header;
+use actix_web::web::{self, Bytes};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, Responder};
+use futures_util::{StreamExt, stream};
+use uuid::Uuid;
+
+use super::error::{ApiError, Code};
+
+/// What the file of a session is.
+pub const KIND: &str = "application/zstd";
+/// How long the next piece of a file may take to arrive.
+const PIECE_WITHIN: Duration = Duration::from_secs(15);
+/// So many bytes are written or read at once.
+const PIECE: usize = 256 << 10;
+
+/// A file that a client sends as the body.
+pub struct Upload {
+    request: HttpRequest,
+    payload: Payload,
+}
+
+impl FromRequest for Upload {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        ready(Ok(Self { request: request.clone(), payload: payload.take() }))
+    }
+}
+
+impl Upload {
+    /// Whether it may arrive at all.
+    ///
+    /// # Errors
+    /// It says that it is something else, or larger than `limit` bytes.
+    pub fn may_arrive(&self, limit: u64) -> Result<(), ApiError> {
+        let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
+        let kind = text(header::CONTENT_TYPE).unwrap_or(KIND);
+        let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let is_plain = text(header::CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
+        if !matches!(essence.as_str(), KIND | "application/octet-stream") || !is_plain {
+            let refusal = ApiError::new(Code::UnsupportedMedia, "the body must be the file itself, as it was exported");
+            return Err(refusal.hint(format!("send it with \"Content-Type: {KIND}\"")));
+        }
+        let announced = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+        if announced.is_some_and(|length| length > limit) { Err(too_large(limit)) } else { Ok(()) }
+    }
+
+    /// Writes what arrives into a file.
+    ///
+    /// # Errors
+    /// It is larger than `limit` bytes, breaks off, takes too long, or cannot be written.
+    pub async fn into_file(mut self, mut file: File, limit: u64) -> Result<File, ApiError> {
+        let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
+        let (mut length, mut waiting) = (0_u64, Vec::new());
+        while let Some(piece) = tokio::time::timeout(PIECE_WITHIN, self.payload.next()).await.map_err(late)? {
+            let piece = piece.map_err(|_| ApiError::new(Code::Malformed, "the body broke off"))?;
+            length += u64::try_from(piece.len()).unwrap_or(u64::MAX);
+            if length > limit {
+                return Err(too_large(limit));
+            }
+            waiting.extend_from_slice(&piece);
+            if waiting.len() >= PIECE {
+                file = written(file, std::mem::take(&mut waiting)).await?;
+            }
+        }
+        written(file, waiting).await
+    }
+}
+
+fn too_large(limit: u64) -> ApiError {
+    ApiError::new(Code::TooLarge, format!("the file is larger than {limit} bytes")).detail("limit", limit)
+}
+
+async fn written(mut file: File, bytes: Vec<u8>) -> Result<File, ApiError> {
+    let write = move || file.write_all(&bytes).map(|()| file);
+    web::block(write).await.map_err(ApiError::internal)?.map_err(|error| unwritable(&error))
+}
+
+/// A refusal for a file that cannot be written.
+pub fn unwritable(error: &io::Error) -> ApiError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            ApiError::new(Code::StorageFull, "the server's disk is full")
+        }
+        _ => ApiError::internal(error),
+    }
+}
+
+/// A new file without a name, on the disk of the data directory.
+///
+/// # Errors
+/// It cannot be made.
+pub fn nameless(data_dir: &Path, id: Uuid) -> io::Result<File> {
+    let path = data_dir.join(format!("{id}.part"));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// A file that a client gets.
+pub struct Download {
+    name: String,
+    file: File,
+    length: u64,
+}
+
+impl Download {
+    /// A file from its beginning, under a name.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of(name: String, mut file: File) -> io::Result<Self> {
+        file.rewind()?;
+        let length = file.metadata()?.len();
+        Ok(Self { name, file, length })
+    }
+}
+
+impl Responder for Download {
+    type Body = actix_web::body::BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        let pieces = stream::try_unfold(self.file, |file| async move {
+            let (bytes, file) = web::block(move || piece(file)).await.map_err(io::Error::other)??;
+            Ok::<_, io::Error>((!bytes.is_empty()).then_some((bytes, file)))
+        });
+        let mut answer = HttpResponse::Ok();
+        answer.insert_header((header::CONTENT_DISPOSITION, disposition(&self.name)));
+        answer.insert_header((header::CACHE_CONTROL, "no-store"));
+        // It is packed already.
+        answer.insert_header((header::CONTENT_ENCODING, "identity"));
+        answer.content_type(KIND).body(SizedStream::new(self.length, Box::pin(pieces)))
+    }
+}
+
+fn piece(file: File) -> io::Result<(Bytes, File)> {
+    let mut bytes = Vec::with_capacity(PIECE);
+    (&file).take(u64::try_from(PIECE).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
+    Ok((bytes.into(), file))
+}
+
+/// The name twice: in plain letters for old clients, and as it is.
+fn disposition(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_. ".contains(c) { c } else { '_' };
+    let ascii: String = name.chars().map(plain).collect();
+    let escaped = name.bytes().map(|byte| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    });
+    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{}", escaped.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_twice() {
+        let told = disposition("狐 \"Kit\"\r\n.clotho");
+        assert_eq!(
+            told,
+            "attachment; filename=\"_ _Kit___.clotho\"; filename*=UTF-8''%E7%8B%90%20%22Kit%22%0D%0A.clotho"
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! Jobs: long work that somebody waits for.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::ids::{Id, JobRef, SessionRef};
+use crate::http::error::{ApiError, Code, ErrorFields};
+use crate::transfer::{self, ImportError, State};
+
+/// Long work has begun.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobBegun {
+    /// The job to ask for.
+    pub job_id: JobRef,
+}
+
+/// Where a job stands. It is remembered until the server stops.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    /// Its id.
+    pub id: JobRef,
+    /// What it does: `import`.
+    pub kind: &'static str,
+    /// `queued`, `running`, `done` or `failed`.
+    pub state: &'static str,
+    /// How much of the work is done, in bytes of the file, which is read twice.
+    pub done: u64,
+    /// How much there is; 0 while it waits.
+    pub total: u64,
+    /// What came of it, once it is done.
+    pub result: Option<JobResult>,
+    /// Why it failed. Nothing was kept then.
+    pub error: Option<ErrorFields>,
+}
+
+/// What came of a job.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobResult {
+    /// The session that is there now.
+    pub session_id: SessionRef,
+}
+
+impl From<transfer::Job> for Job {
+    fn from(job: transfer::Job) -> Self {
+        let (state, result, error) = match job.state {
+            State::Queued => ("queued", None, None),
+            State::Running => ("running", None, None),
+            State::Done(session) => ("done", Some(JobResult { session_id: Id(session) }), None),
+            State::Failed(error) => ("failed", None, Some(ApiError::from(error).body(None).error)),
+        };
+        let (done, total) = (job.progress.done, job.progress.total);
+        Self { id: Id(job.id), kind: "import", state, done, total, result, error }
+    }
+}
+
+impl From<ImportError> for ApiError {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Fault(fault) => Self::invalid("file", fault.to_string())
+                .hint("nothing was kept; export the session again, and send the file as it is")
+                .detail("line", fault.line),
+            ImportError::Refused(refusal) => refusal.into(),
+            ImportError::Store(error) => error.into(),
+            ImportError::Read(cause) => Self::internal(cause),
+            ImportError::Stopped => Self::new(Code::Unavailable, error.to_string()),
+        }
+    }
+}

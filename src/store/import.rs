@@ -1,0 +1,418 @@
+//! A session that comes in from a file: written piece by piece, in small transactions between those of others, into a row
+//! without a root. A session without a root is nobody's to see; its last write gives it one, and then all of it is there at
+//! once. What a crash leaves without a root goes at the next start.
+//!
+//! Whoever calls has looked at the whole file before (`transfer/`): here nothing is refused any more, only kept.
+
+use diesel::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::archive::{BlobLine, Line, NodeLine, OperationLine, SessionLine, TraceLine};
+use crate::clock::Time;
+use crate::ids::{FragmentId, NodeId, SessionId, UserId};
+use crate::oplog::{Cut, Mark};
+use crate::tree::edit::Refusal;
+use crate::tree::{CardRef, Delta, Kind, PersonaRef, Role, Status};
+
+use super::arrange::{put_fragment, put_label};
+use super::blobs;
+use super::conn::{Conn, Key};
+use super::error::{StoreError, WriteError};
+use super::held::Counts;
+use super::memory::Numbered;
+use super::overlay::may_be_set;
+use super::people::Card;
+use super::prepared::{insert, update};
+use super::read::{Reader, any_node_row};
+use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
+use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions};
+use super::traces::{Unpacked, put_unpacked};
+use super::tx::{Tx, newest_node, turn_below};
+
+/// So many rows are told to the followers of the log, or taken away, in one transaction.
+const PIECE: i64 = 256;
+/// The root of a session that is not whole.
+const NO_ROOT: i64 = 0;
+/// Stands in the place of the time at which it was deleted: it lies in no trash.
+const ON_ITS_WAY: i64 = -1;
+
+/// A session on its way in.
+#[derive(Debug, Clone, Copy)]
+pub struct Incoming {
+    n: i64,
+}
+
+impl Incoming {
+    /// Whether a session could be read back with the settings of a line.
+    ///
+    /// # Errors
+    /// Names the setting that does not fit.
+    pub fn may_be(line: &SessionLine) -> Result<(), Refusal> {
+        let json = |text: &RawValue| serde_json::from_str::<Value>(text.get()).unwrap_or_default();
+        may_be_set("title", &line.title.as_str().into())?;
+        may_be_set("mode", &line.mode.as_str().into())?;
+        may_be_set("model", &line.model.as_deref().map_or(Value::Null, Value::from))?;
+        may_be_set("params", &json(&line.params))?;
+        may_be_set("plugins", &json(&line.plugins))
+    }
+
+    /// Whether a setting that the log tells of could be brought back.
+    ///
+    /// # Errors
+    /// Nothing has that name, or it cannot have that value.
+    pub fn may_be_set(name: &str, value: &Value) -> Result<(), Refusal> {
+        if name == "trashed" { Ok(()) } else { may_be_set(name, value) }
+    }
+}
+
+impl Reader<'_> {
+    /// Whether a session has an id, or a node one of these, whoever's they are.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_taken(&mut self, session: SessionId, ids: &[NodeId]) -> Result<bool, StoreError> {
+        let same = sessions::table.filter(sessions::id.eq(session.as_bytes().to_vec())).select(sessions::n);
+        if same.get_result::<i64>(self.conn).optional()?.is_some() {
+            return Ok(true);
+        }
+        let names: Vec<Vec<u8>> = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
+        let same = nodes::table.filter(nodes::id.eq_any(names)).select(nodes::n);
+        Ok(same.get_result::<i64>(self.conn).optional()?.is_some())
+    }
+}
+
+impl Tx<'_> {
+    /// Begins to keep a session that comes in. Nobody sees it yet.
+    ///
+    /// # Errors
+    /// The owner does not exist, or the database fails.
+    pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<Incoming, WriteError> {
+        let owner_n = self.user_n(owner)?;
+        let last: Option<i64> =
+            self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
+        let n = last.unwrap_or(0) + 1;
+        let cards: Vec<CardRef> = line.cards.iter().map(|(id, hash)| CardRef { id: *id, hash: hash.clone() }).collect();
+        let persona =
+            line.persona.as_ref().map(|(id, hash)| persona_to_text(&PersonaRef { id: *id, hash: hash.clone() }));
+        let row = SessionRow {
+            n,
+            id: line.id.as_bytes().to_vec(),
+            owner_n,
+            title: line.title.clone(),
+            cards: cards_to_text(&cards),
+            persona,
+            root_n: NO_ROOT,
+            head_n: NO_ROOT,
+            op: line.op,
+            head_op: line.head_op,
+            mode: line.mode.clone(),
+            model: line.model.clone(),
+            params: line.params.get().to_owned(),
+            plugins: line.plugins.get().to_owned(),
+            seed: line.seed.cast_signed(),
+            edits: 0,
+            created: line.created,
+            updated: line.updated,
+            trashed: Some(ON_ITS_WAY),
+            node_count: 0,
+            leaf_count: 0,
+        };
+        self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
+        Ok(Incoming { n })
+    }
+
+    /// Keeps some lines of it, in their order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import(&mut self, incoming: Incoming, lines: &[Line]) -> Result<(), WriteError> {
+        for line in lines {
+            match line {
+                Line::Blob(blob) => self.import_blob(blob)?,
+                Line::Node(node) => self.import_node(incoming, node)?,
+                Line::Trace(trace) => self.import_trace(incoming, trace)?,
+                Line::Operation(operation) => self.import_operation(incoming, operation)?,
+                Line::Session(_) | Line::End(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn import_blob(&mut self, blob: &BlobLine) -> Result<(), StoreError> {
+        self.run(|conn| blobs::put(conn, blob.text.as_bytes()).map(|_| ()))
+    }
+
+    fn import_node(&mut self, incoming: Incoming, line: &NodeLine) -> Result<(), StoreError> {
+        let parent = line.parent.map(|id| self.incoming_row(incoming, id)).transpose()?;
+        let row = self.incoming_node(incoming, line, parent.as_ref())?;
+        let is_running = row.status == Status::Generating.code();
+        let text = NewText {
+            n: row.n,
+            name: line.name.as_deref(),
+            content: if is_running { "" } else { &line.content },
+            reasoning: line.reasoning.as_deref().filter(|_| !is_running),
+            metadata: line.metadata.get().to_owned(),
+        };
+        self.write_node(&row, &text)?;
+        if row.is_unread {
+            // A row that is new says nothing of it.
+            let unread = nodes::is_unread.eq(true);
+            self.set(|conn| update(nodes::table, unread, nodes::n.eq(row.n)).execute(conn))?;
+        }
+        self.memory.keep_node(&row);
+        if let Some(parent_n) = row.parent_n {
+            self.memory.forget_children(parent_n);
+        }
+        for delta in &line.deltas {
+            self.import_delta(row.n, delta.revision, delta.body.get())?;
+        }
+        if is_running {
+            // The sweeper ends it like every reply that nobody holds, as soon as the session is there.
+            let (content, reasoning) = (line.content.clone(), line.reasoning.clone().unwrap_or_default());
+            return self.run_knowing(|conn, memory| super::replies::segment(conn, memory, row.n, &content, &reasoning));
+        }
+        let in_force = line.deltas.iter().find(|delta| delta.revision == row.revision && !row.is_muted);
+        let delta = in_force.and_then(|delta| Delta::from_json(&serde_json::from_str(delta.body.get()).ok()?));
+        self.go_on(0, &row, &delta.unwrap_or_default())
+    }
+
+    fn incoming_node(
+        &mut self,
+        incoming: Incoming,
+        line: &NodeLine,
+        parent: Option<&NodeRow>,
+    ) -> Result<NodeRow, StoreError> {
+        let unknown = |column| move || StoreError::Inconsistent { table: "nodes", column, row: 0 };
+        let role = Role::from_word(&line.role).ok_or_else(unknown("role"))?;
+        let kind = Kind::from_word(&line.kind).ok_or_else(unknown("kind"))?;
+        let status = Status::from_word(&line.status).ok_or_else(unknown("status"))?;
+        let rules_n = match &line.rules {
+            Some(hash) => Some(self.run(|conn| blobs::row_of(conn, hash))?),
+            None => parent.and_then(|parent| parent.rules_n),
+        };
+        let n = self.run_knowing(|conn, memory| memory.next(Numbered::Nodes, || newest_node(conn)))?;
+        let mut row = NodeRow {
+            n,
+            id: Key::of(line.id.as_bytes()),
+            session_n: incoming.n,
+            parent_n: parent.map(|parent| parent.n),
+            ordinal: 0,
+            role: role.code(),
+            kind: kind.code(),
+            status: status.code(),
+            is_enabled: !line.is_disabled,
+            is_muted: line.is_muted,
+            is_hidden: line.is_hidden,
+            author: line.author.map(|id| Key::of(id.as_bytes())),
+            persona: line.persona.map(|id| Key::of(id.as_bytes())),
+            speaker: line.character.map(|id| Key::of(id.as_bytes())),
+            remembered_n: None,
+            rating: line.rating.map(i16::from),
+            depth: parent.map_or(0, |parent| parent.depth + 1),
+            turn: turn_below(parent, role, kind),
+            since_keyframe: parent.map_or(self.context.keyframe_every, |parent| parent.since_keyframe + 1),
+            rules_n,
+            begins_rules: line.rules.is_some(),
+            dice_seed: line.dice_seed.cast_signed(),
+            revision: line.revision,
+            created: line.created,
+            fragment_n: None,
+            is_unread: line.is_unread,
+        };
+        if status != Status::Generating && self.is_keyframe_due(&row) {
+            row.since_keyframe = 0;
+        }
+        Ok(row)
+    }
+
+    fn import_delta(&mut self, node_n: i64, revision: i32, body: &str) -> Result<(), StoreError> {
+        self.run_knowing(|conn, memory| {
+            let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
+            let n = memory.next(Numbered::Deltas, newest)?;
+            Ok(insert::<NewDelta>(conn, &NewDelta { n, node_n, revision, body: body.to_owned() })?)
+        })
+    }
+
+    fn import_trace(&mut self, incoming: Incoming, line: &TraceLine) -> Result<(), StoreError> {
+        let node_n = self.incoming_row(incoming, line.node)?.n;
+        let base = line.history.base.map(|id| self.incoming_row(incoming, id)).transpose()?.map(|row| row.n);
+        let mut add = Vec::with_capacity(line.history.add.len());
+        for id in &line.history.add {
+            // No row has this number: what was purged stays away.
+            add.push(id.map(|id| self.incoming_row(incoming, id)).transpose()?.map_or(0, |row| row.n));
+        }
+        let (number, skip) = (line.history.number, line.history.skip);
+        let trace = Unpacked { head: line.head.clone(), blocks: line.blocks.clone(), number, base, skip, add };
+        self.run(|conn| put_unpacked(conn, node_n, &trace))
+    }
+
+    /// An entry of the log under a number that no follower of the log comes to: below zero.
+    fn import_operation(&mut self, incoming: Incoming, line: &OperationLine) -> Result<(), StoreError> {
+        let lowest: Option<i64> =
+            self.run(|conn| Ok(operations::table.select(diesel::dsl::min(operations::n)).get_result(conn)?))?;
+        self.write_operation(&OperationRow {
+            n: lowest.unwrap_or(0).min(0) - 1,
+            session_n: incoming.n,
+            op: line.op,
+            step: line.step,
+            act: line.act.clone(),
+            actor: line.actor.map(|actor| actor.as_bytes().to_vec()),
+            at: line.at,
+            effects: line.effects.get().to_owned(),
+        })
+    }
+
+    /// Keeps which children are remembered: they come after their parents, so this is known last.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_remembered(&mut self, incoming: Incoming, pairs: &[(NodeId, NodeId)]) -> Result<(), WriteError> {
+        for (node, child) in pairs {
+            let (n, child_n) = (self.incoming_row(incoming, *node)?.n, self.incoming_row(incoming, *child)?.n);
+            let remembered = nodes::remembered_n.eq(Some(child_n));
+            self.set(|conn| update(nodes::table, remembered, nodes::n.eq(n)).execute(conn))?;
+            self.memory.change_node(n, |row| row.remembered_n = Some(child_n));
+        }
+        Ok(())
+    }
+
+    /// Keeps fragments, each with its top.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_stash(&mut self, incoming: Incoming, stash: &[(NodeId, Cut)]) -> Result<(), WriteError> {
+        for (top, cut) in stash {
+            let top_n = self.incoming_row(incoming, *top)?.n;
+            self.run_knowing(|conn, memory| put_fragment(conn, memory, incoming.n, top_n, cut).map(|_| ()))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps which nodes lie in fragments.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_stashed(&mut self, incoming: Incoming, stashed: &[(NodeId, FragmentId)]) -> Result<(), WriteError> {
+        for (node, fragment) in stashed {
+            let n = self.incoming_row(incoming, *node)?.n;
+            let named = fragments::table.filter(fragments::id.eq(fragment.as_bytes().to_vec()));
+            let fragment_n: i64 = self.run(|conn| Ok(named.select(fragments::n).get_result(conn)?))?;
+            let lies_in = nodes::fragment_n.eq(Some(fragment_n));
+            self.set(|conn| update(nodes::table, lies_in, nodes::n.eq(n)).execute(conn))?;
+            self.memory.change_node(n, |row| row.fragment_n = Some(fragment_n));
+        }
+        Ok(())
+    }
+
+    /// Keeps labels.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_labels(&mut self, incoming: Incoming, labels: &[(String, Mark)]) -> Result<(), WriteError> {
+        for (name, mark) in labels {
+            let node_n = self.incoming_row(incoming, mark.node)?.n;
+            self.run_knowing(|conn, memory| put_label(conn, memory, incoming.n, name, (node_n, mark.following)))?;
+        }
+        Ok(())
+    }
+
+    fn incoming_row(&mut self, incoming: Incoming, id: NodeId) -> Result<NodeRow, StoreError> {
+        self.run_knowing(|conn, memory| {
+            if let Some(row) = memory.named(incoming.n, id).and_then(|n| memory.node(n)) {
+                return Ok(row.clone());
+            }
+            let row = any_node_row(conn, incoming.n, id)?.inspect(|row| memory.keep_node(row));
+            row.ok_or_else(|| StoreError::Database(format!("{id} has not come in")))
+        })
+    }
+
+    /// All of it has come in: from here on the session is its owner's.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn finish_import(
+        &mut self,
+        incoming: Incoming,
+        owner: UserId,
+        line: &SessionLine,
+        counts: Counts,
+        at: Time,
+    ) -> Result<(), WriteError> {
+        let (root, head) = (self.incoming_row(incoming, line.root)?, self.incoming_row(incoming, line.head)?);
+        self.adopt(owner, line, at)?;
+        let whole = (
+            sessions::root_n.eq(root.n),
+            sessions::head_n.eq(head.n),
+            sessions::node_count.eq(counts.nodes),
+            sessions::leaf_count.eq(counts.leaves),
+            sessions::trashed.eq(None::<i64>),
+        );
+        Ok(self.set(|conn| update(sessions::table, whole, sessions::n.eq(incoming.n)).execute(conn))?)
+    }
+
+    /// Cards that nobody here has come into the owner's library, as the session plays them.
+    fn adopt(&mut self, owner: UserId, line: &SessionLine, at: Time) -> Result<(), WriteError> {
+        for (id, hash) in &line.cards {
+            let same = characters::table.filter(characters::id.eq(id.as_bytes().to_vec())).select(characters::n);
+            if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
+                let card = self.run(|conn| card(conn, hash))?;
+                self.put_character(owner, &Card { id: *id, card, created: at, updated: at })?;
+            }
+        }
+        if let Some((id, hash)) = &line.persona {
+            let same = personas::table.filter(personas::id.eq(id.as_bytes().to_vec())).select(personas::n);
+            if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
+                let card = self.run(|conn| card(conn, hash))?;
+                self.put_persona(owner, &Card { id: *id, card, created: at, updated: at })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the followers of the log of a piece of what has come in, in its order; `false` when there is nothing left.
+    /// They hear of it as they do after a start: by looking.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn tell_imported(&mut self) -> Result<bool, WriteError> {
+        let rows: Vec<i64> = self.run(|conn| {
+            let untold = operations::table
+                .inner_join(sessions::table.on(sessions::n.eq(operations::session_n)))
+                .filter(operations::n.lt(0))
+                .filter(sessions::root_n.ne(NO_ROOT))
+                .order(operations::n.desc())
+                .limit(PIECE);
+            Ok(untold.select(operations::n).load(conn)?)
+        })?;
+        let is_rest = i64::try_from(rows.len()).is_ok_and(|count| count == PIECE);
+        for below in rows {
+            self.run_knowing(|conn, memory| {
+                let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
+                let n = memory.next(Numbered::Operations, newest)?;
+                Ok(update(operations::table, operations::n.eq(n), operations::n.eq(below)).execute(conn)?)
+            })?;
+        }
+        Ok(is_rest)
+    }
+
+    /// Takes away a piece of what came in and never became whole; `false` when there is nothing left. Blobs that nothing
+    /// names stay.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn discard_imports(&mut self) -> Result<bool, WriteError> {
+        let broken = sessions::table.filter(sessions::root_n.eq(NO_ROOT)).select(sessions::n);
+        let Some(session_n) = self.run(|conn| Ok(broken.get_result::<i64>(conn).optional()?))? else {
+            return Ok(false);
+        };
+        self.memory.forget();
+        Ok(self.clear_unseen(session_n)? > 0)
+    }
+}
+
+/// A card by its hash.
+fn card(conn: &mut Conn, hash: &str) -> Result<Map<String, Value>, StoreError> {
+    let bad = |_| StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
+    serde_json::from_slice(&blobs::by_hash(conn, hash)?).map_err(bad)
+}

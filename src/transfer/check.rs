@@ -1,0 +1,365 @@
+//! What must hold of a file before anything of it is written. The log comes before the nodes, so that each node is held to
+//! what the log made of it, and a fault is found at its line.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+
+use serde_json::{Map, Value};
+
+use crate::archive::{BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, SessionLine, TraceLine};
+use crate::clock::Time;
+use crate::ids::{FragmentId, NodeId};
+use crate::oplog::{Act, Cut, Effect, Mark, Operation};
+use crate::store::{Counts, Incoming, RulesInForce};
+use crate::tree::mirror::{Mirror, Place};
+use crate::tree::{Delta, Kind, Role, Status};
+
+/// The most bytes of rules and schemas in one file: they are kept in memory while it is looked at.
+const RULES_BYTES: usize = 16 << 20;
+
+/// What was learned of a file that may come in.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// Its session.
+    pub session: SessionLine,
+    /// Every node that its log names, in the order of the file where it is there.
+    pub nodes: Vec<NodeId>,
+    /// Every fragment that its log names.
+    pub fragments: HashSet<FragmentId>,
+    /// Its stash and its labels, as the log makes them.
+    pub beside: Beside,
+    /// How much there is in it.
+    pub counts: Counts,
+}
+
+/// What stands beside the nodes of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Beside {
+    /// The fragments, each with its top.
+    pub stash: Vec<(NodeId, Cut)>,
+    /// The nodes that lie in them.
+    pub stashed: Vec<(NodeId, FragmentId)>,
+    /// The labels.
+    pub labels: Vec<(String, Mark)>,
+}
+
+/// Reads a whole file and looks whether it is one session that fits together. `told` hears of every line, and may end it.
+///
+/// # Errors
+/// What is wrong first, with its line; or what `told` says.
+pub fn check<R: Read, E: From<Fault>>(
+    lines: &mut Lines<R>,
+    mut told: impl FnMut() -> Result<(), E>,
+) -> Result<Checked, E> {
+    let Some(Line::Session(session)) = lines.next_line()? else {
+        return Err(lines.fault("the session is expected here").into());
+    };
+    Incoming::may_be(&session).map_err(|refusal| lines.fault(refusal.to_string()))?;
+    let mut check = Check::of(*session);
+    while let Some(line) = lines.next_line()? {
+        check.line(&line).map_err(|message| lines.fault(message))?;
+        told()?;
+    }
+    check.whole().map_err(|message| lines.fault(message).into())
+}
+
+/// The parts of a file, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Log,
+    Nodes,
+    Traces,
+}
+
+/// Everything that is known so far.
+struct Check {
+    session: SessionLine,
+    part: Part,
+    mirror: Mirror,
+    order: Vec<NodeId>,
+    fragments: HashSet<FragmentId>,
+    came: HashSet<NodeId>,
+    blobs: HashSet<(BlobKind, blake3::Hash)>,
+    /// The texts of rules and schemas, by hash.
+    texts: HashMap<String, String>,
+    text_bytes: usize,
+    rules: HashSet<String>,
+    /// The numbers of the traces that have come.
+    traces: HashMap<NodeId, i64>,
+}
+
+type Fits = Result<(), String>;
+
+impl Check {
+    fn of(session: SessionLine) -> Self {
+        Self {
+            session,
+            part: Part::Log,
+            mirror: Mirror::default(),
+            order: Vec::new(),
+            fragments: HashSet::new(),
+            came: HashSet::new(),
+            blobs: HashSet::new(),
+            texts: HashMap::new(),
+            text_bytes: 0,
+            rules: HashSet::new(),
+            traces: HashMap::new(),
+        }
+    }
+
+    fn line(&mut self, line: &Line) -> Fits {
+        match line {
+            Line::Blob(blob) => self.blob(blob),
+            Line::Operation(operation) => {
+                self.part(Part::Log)?;
+                self.operation(operation)
+            }
+            Line::Node(node) => {
+                self.part(Part::Nodes)?;
+                self.node(node)
+            }
+            Line::Trace(trace) => {
+                self.part(Part::Traces)?;
+                self.trace(trace)
+            }
+            Line::Session(_) => Err("a file has one session".into()),
+            Line::End(_) => Ok(()),
+        }
+    }
+
+    fn part(&mut self, part: Part) -> Fits {
+        if part < self.part {
+            return Err("the log comes first, then the nodes, then the traces".into());
+        }
+        if self.part == Part::Log && part > Part::Log {
+            self.log_is_whole()?;
+        }
+        self.part = part;
+        Ok(())
+    }
+
+    fn log_is_whole(&self) -> Fits {
+        let (op, head) = (self.mirror.op(), self.mirror.head());
+        let session = &self.session;
+        if op != session.op || !(0..=op).contains(&session.head_op) {
+            return Err(format!("the log has {op} operations, and the session speaks of {}", session.op));
+        }
+        if head != Some(session.head) {
+            return Err("the session does not stand where its log ends".into());
+        }
+        Ok(())
+    }
+
+    fn blob(&mut self, blob: &BlobLine) -> Fits {
+        let hash = blake3::hash(blob.text.as_bytes());
+        if blob.hash != hash.to_hex().as_str() {
+            return Err("the text does not have the hash that is said of it".into());
+        }
+        if !self.blobs.insert((blob.kind, hash)) {
+            return Err(format!("the blob {} comes twice", blob.hash));
+        }
+        match blob.kind {
+            BlobKind::Rules | BlobKind::Schema => {
+                self.text_bytes += blob.text.len();
+                if self.text_bytes > RULES_BYTES {
+                    return Err(format!("the rules and schemas have more than {RULES_BYTES} bytes"));
+                }
+                self.texts.insert(blob.hash.clone(), blob.text.clone());
+                Ok(())
+            }
+            BlobKind::Card => object(&blob.text).map(|_| ()).ok_or_else(|| "a card is an object".into()),
+            BlobKind::Block => Ok(()),
+        }
+    }
+
+    fn has_blob(&self, kind: BlobKind, hex: &str) -> Fits {
+        let hash = blake3::Hash::from_hex(hex).ok().filter(|hash| hash.to_hex().as_str() == hex);
+        let is_there = hash.is_some_and(|hash| self.blobs.contains(&(kind, hash)));
+        if is_there { Ok(()) } else { Err(format!("the blob {hex} does not come before it")) }
+    }
+
+    fn operation(&mut self, line: &OperationLine) -> Fits {
+        let act = Act::from_word(&line.act).ok_or_else(|| format!("\"{}\" is no act", line.act))?;
+        let values: Vec<Value> = parsed(line.effects.get())?;
+        let effects: Option<Vec<Effect>> = values.iter().map(Effect::from_json).collect();
+        let effects = effects.ok_or("not every effect can be read")?;
+        if !(0..=line.op).contains(&line.step) {
+            return Err("an operation completes an earlier one or itself".into());
+        }
+        for effect in &effects {
+            match effect {
+                Effect::Setting { name, from, to } => {
+                    self.setting(name, from)?;
+                    self.setting(name, to)?;
+                }
+                Effect::Detached { cut, .. } => _ = self.fragments.insert(cut.fragment),
+                _ => {}
+            }
+        }
+        let (op, actor, at, step) = (line.op, line.actor, Time(line.at), line.step);
+        self.mirror.apply(&Operation { op, kind: act, actor, at, step, effects })
+    }
+
+    fn setting(&self, name: &str, value: &Value) -> Fits {
+        Incoming::may_be_set(name, value).map_err(|refusal| refusal.to_string())?;
+        match value.get(1).and_then(Value::as_str) {
+            Some(hash) if name == "persona" => self.has_blob(BlobKind::Card, hash),
+            _ => Ok(()),
+        }
+    }
+
+    fn node(&mut self, line: &NodeLine) -> Fits {
+        self.stands_well(line)?;
+        self.reads_well(line)?;
+        let place = self.mirror.nodes().get(&line.id).ok_or_else(|| format!("the log does not know {}", line.id))?;
+        let told = Place {
+            parent: line.parent,
+            remembered: line.remembered,
+            is_hidden: line.is_hidden,
+            is_unread: line.is_unread,
+            fragment: line.fragment,
+            is_disabled: line.is_disabled,
+            is_muted: line.is_muted,
+            rating: line.rating,
+        };
+        if told != *place {
+            return Err(format!("the log arranges {} otherwise", line.id));
+        }
+        if let Some(hash) = &line.rules {
+            self.has_rules(hash)?;
+        }
+        self.order.push(line.id);
+        Ok(())
+    }
+
+    /// One root, no node twice, and every parent before its children: so there can be no cycle.
+    fn stands_well(&mut self, line: &NodeLine) -> Fits {
+        if !self.came.insert(line.id) {
+            return Err(format!("the node {} comes twice", line.id));
+        }
+        let is_first = self.came.len() == 1;
+        match line.parent {
+            None if !is_first => Err(format!("{} would be a second root", line.id)),
+            None if line.id != self.session.root => Err("the first node is not the root of the session".into()),
+            Some(_) if is_first => Err("the first node is the root, which has no parent".into()),
+            Some(parent) if !self.came.contains(&parent) || parent == line.id => Err(format!(
+                "the parent {parent} does not come before its child: it is not there, or the two make a cycle"
+            )),
+            None | Some(_) => Ok(()),
+        }
+    }
+
+    fn reads_well(&self, line: &NodeLine) -> Fits {
+        let unknown = |what: &str, word: &str| format!("\"{word}\" is no {what}");
+        Role::from_word(&line.role).ok_or_else(|| unknown("role", &line.role))?;
+        Status::from_word(&line.status).ok_or_else(|| unknown("status", &line.status))?;
+        let kind = Kind::from_word(&line.kind).ok_or_else(|| unknown("kind", &line.kind))?;
+        if (kind == Kind::Root) != line.parent.is_none() {
+            return Err("a root has no parent, and nothing else has none".into());
+        }
+        let texts = [Some(&line.content), line.name.as_ref(), line.reasoning.as_ref()];
+        if texts.into_iter().flatten().any(|text| text.contains('\0')) {
+            return Err("U+0000 cannot be kept in a text".into());
+        }
+        if line.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
+            return Err("1 to 5 stars are expected".into());
+        }
+        object(line.metadata.get()).ok_or("metadata is an object")?;
+        let mut last = 0;
+        for delta in &line.deltas {
+            let body: Value = parsed(delta.body.get())?;
+            if Delta::from_json(&body).is_none() || delta.revision <= last {
+                return Err(format!("revision {} of the delta cannot be read", delta.revision));
+            }
+            last = delta.revision;
+        }
+        let is_known = line.revision == 0 || line.deltas.iter().any(|delta| delta.revision == line.revision);
+        if is_known { Ok(()) } else { Err(format!("the delta has no revision {}", line.revision)) }
+    }
+
+    fn has_rules(&mut self, hash: &str) -> Fits {
+        if self.rules.contains(hash) {
+            return Ok(());
+        }
+        self.has_blob(BlobKind::Rules, hash)?;
+        let text = self.texts.get(hash).ok_or("the rules are not there")?;
+        let schema = |hash: &str| {
+            let text = self.texts.get(hash).ok_or_else(|| format!("the schema {hash} does not come before its rules"));
+            text.map(|text| text.as_bytes().to_vec())
+        };
+        RulesInForce::parse(text.as_bytes(), schema)?.ok_or("the rules cannot be read")?;
+        self.rules.insert(hash.to_owned());
+        Ok(())
+    }
+
+    fn trace(&mut self, line: &TraceLine) -> Fits {
+        let history = &line.history;
+        let nodes = history.add.iter().flatten().chain([&line.node]);
+        if let Some(unknown) = nodes.chain(&history.base).find(|id| !self.came.contains(*id)) {
+            return Err(format!("the trace names {unknown}, which is not there"));
+        }
+        if !line.head.is_object() {
+            return Err("the head of a trace is an object".into());
+        }
+        // Each stands on one with a lower number, so reading it back ends.
+        let fits = match history.base {
+            Some(base) => self.traces.get(&base).is_some_and(|number| *number < history.number),
+            None => history.number >= 1,
+        };
+        if !fits {
+            return Err("the trace goes on from one that does not come before it".into());
+        }
+        line.blocks.iter().try_for_each(|(_, hash)| self.has_blob(BlobKind::Block, hash))?;
+        match self.traces.insert(line.node, history.number) {
+            None => Ok(()),
+            Some(_) => Err(format!("the trace of {} comes twice", line.node)),
+        }
+    }
+
+    fn whole(mut self) -> Result<Checked, String> {
+        self.part(Part::Traces)?;
+        let cards = self.session.cards.iter().map(|(_, hash)| hash);
+        let persona = self.session.persona.iter().map(|(_, hash)| hash);
+        cards.chain(persona).try_for_each(|hash| self.has_blob(BlobKind::Card, hash))?;
+        if let Some(missing) = self.mirror.nodes().keys().find(|id| !self.came.contains(*id)) {
+            return Err(format!("the node {missing} stands in the log and nowhere else"));
+        }
+        if self.session.nodes != u64::try_from(self.order.len()).unwrap_or(u64::MAX) {
+            return Err(format!(
+                "there are {} nodes, and the session speaks of {}",
+                self.order.len(),
+                self.session.nodes
+            ));
+        }
+        let (counts, beside) = (counts(&self.mirror), beside(&self.mirror));
+        Ok(Checked { session: self.session, nodes: self.order, fragments: self.fragments, beside, counts })
+    }
+}
+
+/// How much stands in the tree: nodes without the root, and those below which there is nothing.
+fn counts(mirror: &Mirror) -> Counts {
+    let shown = || mirror.nodes().iter().filter(|(_, place)| !place.is_hidden);
+    let parents: HashSet<NodeId> = shown().filter_map(|(_, place)| place.parent).collect();
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    Counts {
+        nodes: count(shown().filter(|(_, place)| place.parent.is_some()).count()),
+        leaves: count(shown().filter(|(id, _)| !parents.contains(*id)).count()),
+    }
+}
+
+fn beside(mirror: &Mirror) -> Beside {
+    let stashed = mirror.nodes().iter().filter_map(|(id, place)| Some((*id, place.fragment?)));
+    Beside {
+        stash: mirror.fragments().values().cloned().collect(),
+        stashed: stashed.collect(),
+        labels: mirror.labels().iter().map(|(name, mark)| (name.clone(), *mark)).collect(),
+    }
+}
+
+fn object(text: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(text).ok()
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("JSON that cannot be read: {error}"))
+}

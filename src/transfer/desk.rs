@@ -1,0 +1,139 @@
+//! Where files are handed in: one thread takes them in, one after the other, while the server goes on.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::archive::Limits;
+use crate::clock::{Clock, Ids};
+use crate::ids::{JobId, UserId};
+use crate::store::Store;
+
+use super::import::{ImportError, import};
+use super::jobs::{Busy, Job, Jobs};
+
+/// A file that is to come in.
+pub struct Errand {
+    /// Its job.
+    pub job: JobId,
+    /// Whose session it will be.
+    pub owner: UserId,
+    /// The file.
+    pub file: File,
+}
+
+/// The desk.
+pub struct Desk {
+    jobs: Arc<Jobs>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<Ids>,
+    is_closed: Arc<AtomicBool>,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    errands: Sender<Errand>,
+    thread: JoinHandle<()>,
+}
+
+/// What the thread works with.
+struct Clerk {
+    store: Arc<Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<Ids>,
+    limits: Limits,
+    jobs: Arc<Jobs>,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Desk {
+    /// Opens the desk.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn open(store: Arc<Store>, clock: Arc<dyn Clock>, ids: Arc<Ids>, limits: Limits) -> io::Result<Self> {
+        let (errands, queue) = mpsc::channel();
+        let (jobs, is_closed) = (Arc::new(Jobs::default()), Arc::new(AtomicBool::new(false)));
+        let clerk = Clerk {
+            store,
+            clock: Arc::clone(&clock),
+            ids: Arc::clone(&ids),
+            limits,
+            jobs: Arc::clone(&jobs),
+            is_closed: Arc::clone(&is_closed),
+        };
+        // Store and files are waited for; nothing else happens on this thread.
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let thread = thread::Builder::new().name("import".into()).spawn(move || clerk.serve(&runtime, &queue))?;
+        Ok(Self { jobs, clock, ids, is_closed, open: Mutex::new(Some(Open { errands, thread })) })
+    }
+
+    /// A place for a file that is about to arrive.
+    ///
+    /// # Errors
+    /// The caller has enough of them.
+    pub fn expect(&self, owner: UserId) -> Result<JobId, Busy> {
+        let id = JobId::new(self.ids.next(self.clock.now()));
+        self.jobs.begin(owner, id).map(|()| id)
+    }
+
+    /// The file did not arrive.
+    pub fn forget(&self, id: JobId) {
+        self.jobs.forget(id);
+    }
+
+    /// The file is there: it is taken in when its turn comes.
+    pub fn hand_in(&self, errand: Errand) {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let job = errand.job;
+        if open.as_ref().is_none_or(|open| open.errands.send(errand).is_err()) {
+            self.jobs.ends(job, Err(ImportError::Stopped));
+        }
+    }
+
+    /// A caller's job.
+    pub fn job(&self, owner: UserId, id: JobId) -> Option<Job> {
+        self.jobs.look(owner, id)
+    }
+
+    /// Ends what runs, and waits for it. What was not whole is not kept.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Open { errands, thread }) = open {
+            drop(errands);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Clerk {
+    fn serve(&self, runtime: &tokio::runtime::Runtime, queue: &Receiver<Errand>) {
+        while let Ok(Errand { job, owner, mut file }) = queue.recv() {
+            let goes_on = |progress| {
+                self.jobs.runs(job, progress);
+                !self.is_closed.load(Ordering::SeqCst)
+            };
+            let now = self.clock.now();
+            let work = import(&self.store, &mut file, owner, &self.ids, now, self.limits, goes_on);
+            let result = runtime.block_on(work);
+            match &result {
+                Err(error @ (ImportError::Store(_) | ImportError::Read(_))) => {
+                    tracing::error!(%job, "a file did not come in: {error}");
+                }
+                Err(error) => tracing::info!(%job, "a file did not come in: {error}"),
+                Ok(session) => tracing::info!(%job, %session, "a file came in"),
+            }
+            self.jobs.ends(job, result);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A file into the store: looked at as a whole, then written piece by piece.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::archive::{Fault, Limits, Line, Lines};
+use crate::clock::{Ids, Time};
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::store::{Incoming, Store, StoreError, WriteError};
+use crate::tree::edit::Refusal;
+
+use super::check::{Beside, Checked, check};
+use super::names::Names;
+
+/// So many lines are written in one transaction, or as many as have these bytes.
+const PIECE: usize = 128;
+const PIECE_BYTES: u64 = 512 << 10;
+
+/// How far an import is: bytes of the file, which is read twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Done.
+    pub done: u64,
+    /// In all.
+    pub total: u64,
+}
+
+/// Why a file did not come in. Nothing of it was kept.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ImportError {
+    /// Something is wrong with the file.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The store refuses.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file cannot be read.
+    #[error("the file cannot be read: {0}")]
+    Read(String),
+    /// The program ends.
+    #[error("the server stopped before the file was in")]
+    Stopped,
+}
+
+impl From<WriteError> for ImportError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Refused(refusal) => Self::Refused(refusal),
+            WriteError::Failed(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<io::Error> for ImportError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error.to_string())
+    }
+}
+
+/// Takes a session in for its new owner. `told` hears how far it is, and ends it by answering `false`.
+///
+/// # Errors
+/// The file is not whole and sound, the store fails, or it was ended; then nothing is kept.
+pub async fn import(
+    store: &Store,
+    file: &mut File,
+    owner: UserId,
+    ids: &Ids,
+    at: Time,
+    limits: Limits,
+    told: impl FnMut(Progress) -> bool,
+) -> Result<SessionId, ImportError> {
+    let mut pass = Pass::over(file, told)?;
+    let checked = check(&mut Lines::begin(pass.input(file)?, limits)?, || pass.tell())?;
+    let names = names(store, &checked, owner, ids, at).await?;
+    let mut lines = Lines::begin(pass.input(file)?, limits)?;
+    match write(store, &mut lines, &checked, &names, (owner, at), || pass.tell()).await {
+        Ok(session) => Ok(session),
+        Err(error) => {
+            discard(store).await?;
+            Err(error)
+        }
+    }
+}
+
+/// Takes away what came in and never became whole, and tells the followers of the log what they have not heard: after a
+/// crash, and after every failure.
+///
+/// # Errors
+/// The store fails.
+pub async fn discard(store: &Store) -> Result<(), StoreError> {
+    let failed = |error| match error {
+        WriteError::Failed(error) => error,
+        WriteError::Refused(refusal) => StoreError::Database(refusal.to_string()),
+    };
+    while store.write(|tx| tx.discard_imports()).await.map_err(failed)? {}
+    while store.write(|tx| tx.tell_imported()).await.map_err(failed)? {}
+    Ok(())
+}
+
+/// The ids of a file where nobody has them, new ones otherwise.
+async fn names(store: &Store, checked: &Checked, owner: UserId, ids: &Ids, at: Time) -> Result<Names, ImportError> {
+    let session = checked.session.id;
+    for some in checked.nodes.chunks(PIECE) {
+        let some = some.to_vec();
+        if store.read(move |reader| reader.is_taken(session, &some)).await? {
+            return Ok(Names::copied(checked, owner, || ids.next(at)));
+        }
+    }
+    Ok(Names::kept(&checked.session, owner))
+}
+
+async fn write<R: Read>(
+    store: &Store,
+    lines: &mut Lines<R>,
+    checked: &Checked,
+    names: &Names,
+    (owner, at): (UserId, Time),
+    mut tell: impl FnMut() -> Result<(), ImportError>,
+) -> Result<SessionId, ImportError> {
+    let session = Arc::new(names.session(checked.session.clone()));
+    let line = Arc::clone(&session);
+    let incoming = store.write(move |tx| tx.begin_import(owner, &line)).await?;
+    let mut piece = Vec::with_capacity(PIECE);
+    let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
+    let mut written = 0;
+    while let Some(line) = lines.next_line()? {
+        let line = names.line(line);
+        if let Line::Node(node) = &line {
+            remembered.extend(node.remembered.map(|child| (node.id, child)));
+        }
+        // A blob is written together with the first line that names it.
+        let is_end = !matches!(line, Line::Blob(_));
+        piece.push(line);
+        if is_end && (piece.len() >= PIECE || lines.bytes() - written >= PIECE_BYTES) {
+            keep(store, incoming, std::mem::take(&mut piece)).await?;
+            written = lines.bytes();
+            tell()?;
+        }
+    }
+    keep(store, incoming, piece).await?;
+    for some in remembered.chunks(PIECE) {
+        let some = some.to_vec();
+        store.write(move |tx| tx.import_remembered(incoming, &some)).await?;
+        tell()?;
+    }
+    put_beside(store, incoming, names.beside(&checked.beside)).await?;
+    let (line, counts) = (Arc::clone(&session), checked.counts);
+    store.write(move |tx| tx.finish_import(incoming, owner, &line, counts, at)).await?;
+    // From here on it is there, whatever happens; what is left to tell is told after a crash, too.
+    while store.write(|tx| tx.tell_imported()).await? {}
+    Ok(session.id)
+}
+
+/// The stash and the labels: their nodes are there now.
+async fn put_beside(store: &Store, incoming: Incoming, beside: Beside) -> Result<(), ImportError> {
+    for some in beside.stash.chunks(PIECE) {
+        let some = some.to_vec();
+        store.write(move |tx| tx.import_stash(incoming, &some)).await?;
+    }
+    for some in beside.stashed.chunks(PIECE) {
+        let some = some.to_vec();
+        store.write(move |tx| tx.import_stashed(incoming, &some)).await?;
+    }
+    for some in beside.labels.chunks(PIECE) {
+        let some = some.to_vec();
+        store.write(move |tx| tx.import_labels(incoming, &some)).await?;
+    }
+    Ok(())
+}
+
+async fn keep(store: &Store, incoming: Incoming, piece: Vec<Line>) -> Result<(), ImportError> {
+    Ok(store.write(move |tx| tx.import(incoming, &piece)).await?)
+}
+
+/// The two readings of a file, and how far they are.
+struct Pass<F> {
+    read: Arc<AtomicU64>,
+    total: u64,
+    told: F,
+}
+
+impl<F: FnMut(Progress) -> bool> Pass<F> {
+    fn over(file: &File, told: F) -> io::Result<Self> {
+        let total = file.metadata()?.len().saturating_mul(2);
+        Ok(Self { read: Arc::default(), total, told })
+    }
+
+    fn input<'a>(&self, file: &'a mut File) -> io::Result<Counted<'a>> {
+        file.rewind()?;
+        Ok(Counted { file, read: Arc::clone(&self.read) })
+    }
+
+    fn tell(&mut self) -> Result<(), ImportError> {
+        let done = self.read.load(Ordering::Relaxed).min(self.total);
+        let goes_on = (self.told)(Progress { done, total: self.total });
+        if goes_on { Ok(()) } else { Err(ImportError::Stopped) }
+    }
+}
+
+/// A file that counts what is read of it.
+struct Counted<'a> {
+    file: &'a mut File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read.fetch_add(u64::try_from(read).unwrap_or(u64::MAX), Ordering::Relaxed);
+        Ok(read)
+    }
+}

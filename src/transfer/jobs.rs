@@ -1,0 +1,111 @@
+//! Long work that somebody waits for: how far it is and how it ended. Jobs live in memory and belong to a caller; a few may
+//! wait or run for each, and the newest that ended are remembered.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::ids::{JobId, SessionId, UserId};
+
+use super::import::{ImportError, Progress};
+
+/// Jobs of one caller that wait or run.
+const PER_CALLER: usize = 4;
+/// Jobs remembered at most, the oldest ended ones go first.
+const REMEMBERED: usize = 256;
+
+/// One job.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Its id.
+    pub id: JobId,
+    /// Whose it is.
+    pub owner: UserId,
+    /// How far it is.
+    pub progress: Progress,
+    /// Where it stands.
+    pub state: State,
+}
+
+/// Where a job stands.
+#[derive(Debug, Clone)]
+pub enum State {
+    /// It waits for others.
+    Queued,
+    /// It runs.
+    Running,
+    /// It is done: the session is there.
+    Done(SessionId),
+    /// It failed; nothing was kept.
+    Failed(ImportError),
+}
+
+/// The caller has enough jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{PER_CALLER} files are coming in for you already")]
+pub struct Busy;
+
+/// All jobs, oldest first.
+#[derive(Default)]
+pub struct Jobs {
+    all: Mutex<Vec<Job>>,
+}
+
+impl Jobs {
+    /// A new job that waits.
+    ///
+    /// # Errors
+    /// The caller has enough of them.
+    pub fn begin(&self, owner: UserId, id: JobId) -> Result<(), Busy> {
+        let mut all = self.all();
+        if all.iter().filter(|job| job.owner == owner && !job.is_over()).count() >= PER_CALLER {
+            return Err(Busy);
+        }
+        if all.len() >= REMEMBERED
+            && let Some(oldest) = all.iter().position(Job::is_over)
+        {
+            all.remove(oldest);
+        }
+        all.push(Job { id, owner, progress: Progress::default(), state: State::Queued });
+        Ok(())
+    }
+
+    /// A caller's job.
+    pub fn look(&self, owner: UserId, id: JobId) -> Option<Job> {
+        self.all().iter().find(|job| job.id == id && job.owner == owner).cloned()
+    }
+
+    /// A job that came to nothing before it began.
+    pub fn forget(&self, id: JobId) {
+        self.all().retain(|job| job.id != id);
+    }
+
+    /// A job runs, and is so far.
+    pub fn runs(&self, id: JobId, progress: Progress) {
+        self.change(id, |job| (job.state, job.progress) = (State::Running, progress));
+    }
+
+    /// A job is over.
+    pub fn ends(&self, id: JobId, result: Result<SessionId, ImportError>) {
+        self.change(id, |job| {
+            if result.is_ok() {
+                job.progress.done = job.progress.total;
+            }
+            job.state = result.map_or_else(State::Failed, State::Done);
+        });
+    }
+
+    fn change(&self, id: JobId, change: impl FnOnce(&mut Job)) {
+        if let Some(job) = self.all().iter_mut().find(|job| job.id == id) {
+            change(job);
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Done(_) | State::Failed(_))
+    }
+}

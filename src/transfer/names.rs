@@ -1,0 +1,165 @@
+//! The ids of a session that comes in: its own where nobody has them, new ones where somebody does. A copy has new ids
+//! everywhere, also inside the JSON of metadata, deltas, traces and the log; what its nodes were is kept as `provenance`.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::archive::{Line, NodeLine, OperationLine, SessionLine, TraceLine};
+use crate::ids::{FragmentId, NodeId, SessionId, UserId};
+use crate::oplog::{Cut, Mark};
+
+use super::check::{Beside, Checked};
+
+/// What ids become.
+#[derive(Debug, Clone)]
+pub struct Names {
+    session: SessionId,
+    from: UserId,
+    owner: UserId,
+    new: HashMap<Uuid, Uuid>,
+}
+
+impl Names {
+    /// Ids stay, but for the owner's: what was his is the one's who imports.
+    pub fn kept(session: &SessionLine, owner: UserId) -> Self {
+        Self { session: session.id, from: session.owner, owner, new: HashMap::new() }
+    }
+
+    /// New ids for a session, its nodes and its fragments.
+    pub fn copied(checked: &Checked, owner: UserId, mut next: impl FnMut() -> Uuid) -> Self {
+        let nodes = checked.nodes.iter().map(|id| id.uuid());
+        let fragments = checked.fragments.iter().map(|id| id.uuid());
+        let old = std::iter::once(checked.session.id.uuid()).chain(nodes).chain(fragments);
+        let new = old.map(|old| (old, next())).collect();
+        Self { new, ..Self::kept(&checked.session, owner) }
+    }
+
+    fn id(&self, id: Uuid) -> Uuid {
+        self.new.get(&id).copied().unwrap_or(id)
+    }
+
+    /// What a node is called.
+    pub fn node(&self, id: NodeId) -> NodeId {
+        NodeId::new(self.id(id.uuid()))
+    }
+
+    fn fragment(&self, id: FragmentId) -> FragmentId {
+        FragmentId::new(self.id(id.uuid()))
+    }
+
+    /// The stash and the labels under their new names.
+    pub fn beside(&self, beside: &Beside) -> Beside {
+        let cut = |cut: &Cut| Cut { fragment: self.fragment(cut.fragment), ..cut.clone() };
+        let mark = |mark: &Mark| Mark { node: self.node(mark.node), ..*mark };
+        Beside {
+            stash: beside.stash.iter().map(|(top, one)| (self.node(*top), cut(one))).collect(),
+            stashed: beside.stashed.iter().map(|(node, id)| (self.node(*node), self.fragment(*id))).collect(),
+            labels: beside.labels.iter().map(|(name, one)| (name.clone(), mark(one))).collect(),
+        }
+    }
+
+    fn user(&self, id: UserId) -> UserId {
+        if id == self.from { self.owner } else { id }
+    }
+
+    /// The session under its new name and owner.
+    pub fn session(&self, line: SessionLine) -> SessionLine {
+        SessionLine {
+            id: SessionId::new(self.id(line.id.uuid())),
+            owner: self.owner,
+            root: self.node(line.root),
+            head: self.node(line.head),
+            ..line
+        }
+    }
+
+    /// A line with other ids.
+    pub fn line(&self, line: Line) -> Line {
+        match line {
+            Line::Session(session) => Line::Session(Box::new(self.session(*session))),
+            Line::Node(node) => Line::Node(Box::new(self.of_node(*node))),
+            Line::Operation(operation) => Line::Operation(Box::new(self.operation(*operation))),
+            Line::Trace(trace) => Line::Trace(Box::new(self.trace(*trace))),
+            other @ (Line::Blob(_) | Line::End(_)) => other,
+        }
+    }
+
+    fn of_node(&self, mut line: NodeLine) -> NodeLine {
+        line.author = line.author.map(|id| self.user(id));
+        if self.new.is_empty() {
+            return line;
+        }
+        line.metadata = self.metadata(&line);
+        line.deltas.iter_mut().for_each(|delta| delta.body = self.json(&delta.body));
+        line.remembered = line.remembered.map(|id| self.node(id));
+        line.fragment = line.fragment.map(|id| self.fragment(id));
+        line.parent = line.parent.map(|id| self.node(id));
+        line.id = self.node(line.id);
+        line
+    }
+
+    /// The metadata of a copy: what it is a copy of stands in it.
+    fn metadata(&self, line: &NodeLine) -> Box<RawValue> {
+        let mut metadata: Map<String, Value> = serde_json::from_str(line.metadata.get()).unwrap_or_default();
+        metadata.values_mut().for_each(|value| self.value(value));
+        let origin = json!({"sessionId": self.session.to_string(), "nodeId": line.id.to_string()});
+        metadata.entry("provenance").or_insert(origin);
+        serde_json::value::to_raw_value(&metadata).unwrap_or_else(|_| line.metadata.clone())
+    }
+
+    fn operation(&self, mut line: OperationLine) -> OperationLine {
+        line.actor = line.actor.map(|id| self.user(id));
+        line.effects = self.json(&line.effects);
+        line
+    }
+
+    fn trace(&self, mut line: TraceLine) -> TraceLine {
+        if self.new.is_empty() {
+            return line;
+        }
+        line.node = self.node(line.node);
+        self.value(&mut line.head);
+        line.blocks.iter_mut().for_each(|(about, _)| self.value(about));
+        line.history.base = line.history.base.map(|id| self.node(id));
+        line.history.add.iter_mut().flatten().for_each(|id| *id = self.node(*id));
+        line
+    }
+
+    fn json(&self, text: &RawValue) -> Box<RawValue> {
+        if self.new.is_empty() {
+            return text.to_owned();
+        }
+        let mut value: Value = serde_json::from_str(text.get()).unwrap_or_default();
+        self.value(&mut value);
+        serde_json::value::to_raw_value(&value).unwrap_or_else(|_| text.to_owned())
+    }
+
+    /// Other ids wherever a text is one, at any depth: the JSON was read, so it is not deep.
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Some(new) = self.text(text) {
+                    *text = new;
+                }
+            }
+            Value::Array(list) => list.iter_mut().for_each(|value| self.value(value)),
+            Value::Object(map) => {
+                map.values_mut().for_each(|value| self.value(value));
+                if map.keys().any(|key| self.text(key).is_some()) {
+                    let old = std::mem::take(map);
+                    *map = old.into_iter().map(|(key, value)| (self.text(&key).unwrap_or(key), value)).collect();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&self, text: &str) -> Option<String> {
+        // Only what has the length of an id is looked at.
+        let id: NodeId = Some(text).filter(|text| text.len() == 36)?.parse().ok()?;
+        self.new.get(&id.uuid()).map(Uuid::to_string)
+    }
+}

@@ -1,0 +1,51 @@
+//! `clotho export` and `clotho import` as a host types them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use super::equal::session;
+use crate::support::test_store::TestStore;
+
+fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+    command.env("CLOTHO_STORAGE__DATA_DIR", data).env_remove("CLOTHO_CONFIG").current_dir(data.parent().unwrap());
+    let Output { status, stdout, stderr } = command.args(arguments).output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// S4-04: out of a data directory, also while a server holds it, and into another; a second file of one name, a server that
+/// runs and a file that is none are refused with what to do.
+#[test]
+fn sessions_go_out_and_in_by_hand() {
+    let store = TestStore::new();
+    let sid = session(&store).session.to_string();
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (from, to) = (store.settings.data_dir.clone(), folder.path().join("data"));
+
+    let (code, said, _) = clotho(&from, &["export", &sid, &path("story.clotho")]);
+    assert_eq!((code, said.contains(&sid)), (Some(0), true), "{said}");
+    let (code, _, said) = clotho(&from, &["export", &sid, &path("story.clotho")]);
+    assert!(code == Some(1) && said.contains("is there already"), "{said}");
+    let (code, _, said) = clotho(&from, &["export", "018f3e2a-0000-7000-8000-0000000000aa", &path("none.clotho")]);
+    assert!(code == Some(1) && said.contains("there is no session"), "{said}");
+    assert_eq!(clotho(&from, &["export"]).0, Some(2));
+    let (code, said, _) = clotho(&from, &["export", "--all", &path("all")]);
+    assert_eq!((code, said.lines().count()), (Some(0), 1));
+    let one = std::fs::read(path("story.clotho")).unwrap();
+    assert!(one.len() > 1_000 && folder.path().join(format!("all/{sid}.clotho")).is_file());
+
+    let (code, _, said) = clotho(&from, &["import", &path("story.clotho")]);
+    assert!(code == Some(1) && said.contains("a server uses the data directory") && said.contains("curl"), "{said}");
+    let (code, _, said) = clotho(&to, &["export", "--all", &path("none")]);
+    assert!(code == Some(1) && said.contains("is not there"), "{said}");
+    std::fs::write(path("broken.clotho"), &one[..one.len() / 2]).unwrap();
+    let (code, _, said) = clotho(&to, &["import", &path("broken.clotho")]);
+    assert!(code == Some(1) && said.contains("nothing of it was kept") && said.contains("line "), "{said}");
+    assert_eq!(clotho(&to, &["import", &path("story.clotho")]), (Some(0), format!("{sid}\n"), String::new()));
+    let (code, said, _) = clotho(&to, &["import", &path("story.clotho")]);
+    assert!(code == Some(0) && said.trim() != sid, "a copy beside it: {said}");
+    assert_eq!(clotho(&to, &["export", "--all", &path("both")]).1.lines().count(), 2);
+}

@@ -1,0 +1,50 @@
+//! Sessions out of one store and into another: `equal` says that what comes in is what went out, `cases` is the table of
+//! files that may not come in, `command` is what a host types.
+
+mod cases;
+mod command;
+mod equal;
+
+use std::io::Write as _;
+
+use clotho::archive::Limits;
+use clotho::clock::Time;
+use clotho::ids::SessionId;
+use clotho::store::Snapshot;
+use clotho::transfer::{self, ImportError};
+
+use crate::support::test_store::TestStore;
+
+/// The file of a session.
+fn exported(store: &TestStore, session: SessionId) -> Vec<u8> {
+    let mut snapshot = Snapshot::open(&store.database()).unwrap();
+    let held = snapshot.session(None, session).unwrap().unwrap();
+    transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap()
+}
+
+/// Takes a file in.
+fn import(store: &TestStore, file: &[u8]) -> Result<SessionId, ImportError> {
+    import_within(store, file, Limits::of(64 << 20))
+}
+
+fn import_within(store: &TestStore, bytes: &[u8], limits: Limits) -> Result<SessionId, ImportError> {
+    import_until(store, bytes, limits, |_| true)
+}
+
+fn import_until(
+    store: &TestStore,
+    bytes: &[u8],
+    limits: Limits,
+    told: impl FnMut(transfer::Progress) -> bool,
+) -> Result<SessionId, ImportError> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    store.block_on(transfer::import(store.store(), &mut file, store.owner, &store.ids, store.now(), limits, told))
+}
+
+/// How many rows there are of everything that a session has.
+fn rows(store: &TestStore) -> Vec<i64> {
+    let tables =
+        ["sessions", "nodes", "texts", "deltas", "traces", "keyframes", "segments", "operations", "characters"];
+    tables.iter().map(|table| store.count(&format!("SELECT count(*) AS n FROM {table}"))).collect()
+}
