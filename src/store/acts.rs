@@ -266,7 +266,8 @@ impl Tx<'_> {
     pub(super) fn is_generating_below(&mut self, held: &Held, row: &NodeRow) -> Result<bool, StoreError> {
         let session_n = held.n;
         let running: Vec<i64> = self.run(|conn| {
-            let running = nodes::table.filter(super::replies::is_generating()).filter(nodes::session_n.eq(session_n));
+            let running =
+                nodes::table.filter(super::replies::is_generating()).filter((nodes::session_n + 0_i64).eq(session_n));
             Ok(prepared(running.filter(nodes::depth.gt(row.depth)).select(nodes::n)).load(conn)?)
         })?;
         for n in running {

@@ -58,7 +58,8 @@ pub struct Orphan {
     pub metadata: Map<String, Value>,
 }
 
-/// Written out, not bound: only so does the database see that the small index of generating nodes answers it.
+/// Written out, not bound: only so does the database see that the small index of generating nodes answers it. Who asks for
+/// those of one session compares its number as a sum (`session_n + 0`), or the database goes through all of the session.
 pub fn is_generating() -> SqlLiteral<Bool> {
     sql("nodes.status = 0")
 }

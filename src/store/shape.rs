@@ -264,7 +264,7 @@ impl Reader<'_> {
     pub fn placeholders(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
         let running = nodes::table
             .filter(is_generating())
-            .filter(nodes::session_n.eq(held.n))
+            .filter((nodes::session_n + 0_i64).eq(held.n))
             .filter(nodes::is_hidden.eq(false))
             .order(nodes::n);
         let ids: Vec<Vec<u8>> = prepared(running.select(nodes::id)).load(self.conn)?;
