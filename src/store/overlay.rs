@@ -11,7 +11,7 @@ use crate::tree::edit::{self, Refusal};
 use crate::tree::{Effects, Kind, PersonaRef, Session, Status};
 
 use super::acts::{Actor, may_be_kept};
-use super::arrange::Arranged;
+use super::arrange::{Arranged, Made};
 use super::error::{StoreError, WriteError};
 use super::held::Held;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
@@ -78,13 +78,13 @@ impl Tx<'_> {
             overlays.insert(update.node, overlay);
         }
         if effects.is_empty() {
-            return Ok(Arranged { op: held.session.op, worlds: Vec::new() });
+            return Ok(Arranged { op: held.session.op, worlds: Vec::new(), made: Made::default() });
         }
         let mutes = effects.iter().any(|effect| matches!(effect, Effect::Muted { .. }));
         let witness = self.witness(&held, mutes)?;
         let entry = Entry { act: Act::State, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
-        Ok(Arranged { op, worlds: self.changed(&held, witness)? })
+        Ok(Arranged { op, worlds: self.changed(&held, witness)?, made: Made::default() })
     }
 
     fn overlay(&mut self, held: &Held, node: NodeId) -> Result<Overlay, WriteError> {
