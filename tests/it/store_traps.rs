@@ -3,11 +3,11 @@
 
 use std::sync::mpsc;
 
-use clotho::ids::SessionId;
+use clotho::ids::{FragmentId, SessionId};
 use clotho::store::{Message, Store, StoreError, WriteError, Written};
 use clotho::tree::edit::Refusal;
 use clotho::tree::mirror::Mirror;
-use clotho::tree::{Delta, Kind, Role};
+use clotho::tree::{Delta, Kind, Piece, Role, TreeEdit};
 use diesel::connection::SimpleConnection;
 use futures_util::future::join_all;
 use futures_util::poll;
@@ -118,6 +118,41 @@ fn store_on_a_full_disk_loses_only_what_does_not_fit() {
     assert_eq!(children(&store, &begun), standing);
     store.try_message(say(&store, &begun, &large)).unwrap();
     is_whole(&store, begun.session);
+}
+
+/// S4-17, `domain.md` 2.18: a list of edits that does not fit on a full disk is not made at all, the store lives on, and with
+/// room again the same list is made.
+#[test]
+fn store_on_a_full_disk_makes_no_half_edits() {
+    let mut store = TestStore::new();
+    let begun = begin(&store);
+    let session = begun.session;
+    let leaf = store.append(session, begun.greetings[0], store.said("cut me"));
+    let pages = store.count("SELECT page_count AS n FROM pragma_page_count");
+    store.reopen_with(|settings| settings.max_pages = Some(u32::try_from(pages).unwrap() + 2));
+    let edits = |store: &TestStore, n: usize| {
+        let name = format!("{n} {}", "x".repeat(90));
+        let fragment = FragmentId::new(store.node_id().uuid());
+        [
+            TreeEdit::Label { node: begun.greetings[0], name: name.clone(), following: false },
+            TreeEdit::Prune { node: leaf, fragment, name: Some(name) },
+            TreeEdit::Graft { piece: Piece::Fragment(fragment), target: None },
+        ]
+    };
+    let make = |store: &TestStore, n: usize| {
+        let (actor, edits) = (store.actor(), edits(store, n));
+        store.write(move |tx| tx.arrange(&actor, session, &edits))
+    };
+    let (made, refused) = (0..900).map(|n| (n, make(&store, n))).find(|(_, made)| made.is_err()).unwrap();
+    assert!(matches!(failed(refused), StoreError::Quota));
+    let labels = |store: &TestStore| store.count("SELECT count(*) AS n FROM labels");
+    assert_eq!(usize::try_from(labels(&store)).unwrap(), made);
+    assert_eq!(store.count("SELECT count(*) AS n FROM fragments"), 0);
+    store.is_well();
+    store.reopen_with(|settings| settings.max_pages = None);
+    make(&store, made).unwrap();
+    assert_eq!(usize::try_from(labels(&store)).unwrap(), made + 1);
+    store.is_well();
 }
 
 /// One request of a group is refused, another panics: both leave nothing, their neighbours are kept, the writer goes on.
