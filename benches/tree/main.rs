@@ -32,7 +32,10 @@ const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// So often each thing is done.
 const ROUNDS: usize = 40;
 
-const FIGURES: [(&str, fn(&mut Tree, &mut Meter)); 14] = [
+/// What a figure measures.
+type Figure = fn(&mut Tree, &mut Meter);
+
+const FIGURES: [(&str, Figure); 14] = [
     ("append a message", figures::append),
     ("reroll (its two commits)", figures::reroll),
     ("checkout of the other branch", figures::checkout),

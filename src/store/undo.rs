@@ -51,6 +51,9 @@ struct Line {
     is_own: bool,
 }
 
+/// What is read of an entry: its number, step, act, actor and row.
+type BareRow = (i64, i64, String, Option<Vec<u8>>, i64);
+
 /// One step as the log tells it.
 struct Step {
     first: Act,
@@ -154,7 +157,7 @@ impl Tx<'_> {
         let (session_n, mut before) = (held.n, held.session.op + 1);
         while before > 1 {
             let after = before - STRETCH;
-            let rows: Vec<(i64, i64, String, Option<Vec<u8>>, i64)> = self.run(|conn| {
+            let rows: Vec<BareRow> = self.run(|conn| {
                 let part = operations::table
                     .filter(operations::session_n.eq(session_n))
                     .filter(operations::op.lt(before))
