@@ -95,6 +95,7 @@ impl Tx<'_> {
         let mut witness = self.witness(&held, true)?;
         let mut effects = Vec::new();
         for effect in step.stands.iter().rev().filter_map(plain_inverse) {
+            let Some(effect) = self.as_labels_stand(&held, effect)? else { continue };
             self.fits(&held, &step, &effect)?;
             let plan = self.with_memory(&held, effect)?;
             self.see_moved(&held, &mut witness, &plan)?;
@@ -220,6 +221,14 @@ impl Tx<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A label may have gone on meanwhile with a reply that was asked for before it was there: it moves from where it is. One
+    /// that is gone stays so.
+    fn as_labels_stand(&mut self, held: &Held, effect: Effect) -> Result<Option<Effect>, StoreError> {
+        let Effect::Labelled { name, from: Some(_), to } = effect else { return Ok(Some(effect)) };
+        let present = self.mark(held, &name)?.filter(|present| to != Some(*present));
+        Ok(present.map(|present| Effect::Labelled { name, from: Some(present), to }))
     }
 
     /// Whether an effect can be carried out as things stand.

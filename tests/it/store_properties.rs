@@ -249,6 +249,20 @@ impl Play {
                 let settings = [("title".to_owned(), title)];
                 self.store.write(move |tx| tx.settings(&actor, session, &settings)).unwrap();
             }
+            Step::Undo => _ = self.turn_back(true),
+            Step::Redo => _ = self.turn_back(false),
+            Step::Botch { operations, rules, mutes } => self.botch(operations, *rules, self.pick(mutes)),
+            Step::Look => self.model.reads_hold(&self.store),
+            Step::ForgetWorlds => self.store.store().forget_worlds(),
+            Step::ForgetKeyframes => self.store.forget_keyframes(),
+            Step::Damage(seed) => self.damage(*seed),
+            Step::Reopen => self.store.reopen(),
+            edit => self.rearrange(edit),
+        }
+    }
+
+    fn rearrange(&mut self, step: &Step) {
+        match step {
             Step::Prune(node) => self.arrange(self.prune(self.pick(node))),
             Step::Graft { node, target } => {
                 let (node, target) = (self.pick(node), self.pick(target));
@@ -289,14 +303,7 @@ impl Play {
                 self.arrange(TreeEdit::Label { node, name, following: *following });
             }
             Step::Unlabel(name) => self.arrange(TreeEdit::Unlabel { name: format!("name {name}") }),
-            Step::Undo => _ = self.turn_back(true),
-            Step::Redo => _ = self.turn_back(false),
-            Step::Botch { operations, rules, mutes } => self.botch(operations, *rules, self.pick(mutes)),
-            Step::Look => self.model.reads_hold(&self.store),
-            Step::ForgetWorlds => self.store.store().forget_worlds(),
-            Step::ForgetKeyframes => self.store.forget_keyframes(),
-            Step::Damage(seed) => self.damage(*seed),
-            Step::Reopen => self.store.reopen(),
+            other => panic!("{other:?} rearranges nothing"),
         }
     }
 

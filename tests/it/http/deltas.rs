@@ -46,7 +46,7 @@ async fn a_line_tells_what_each_of_its_messages_did() {
     let page = play.get(&format!("deltas?all=1&limit=3&leaf={}", again.user)).await;
     assert_eq!((told(&page), &page["next"]), (vec![change], &json!(calm.reply)), "{line:?}");
     let older = play.get(&format!("deltas?all=1&limit=3&before={}", calm.reply)).await;
-    assert_eq!(told(&older), [bitten.reply.clone()]);
+    assert_eq!(told(&older), std::slice::from_ref(&bitten.reply));
 
     // What the linear view shows in a linear session, this tells of, too: there it ignores who is left out.
     let off = json!({"isEnabled": false});

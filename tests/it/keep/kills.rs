@@ -115,7 +115,12 @@ impl Writer {
             0..=5 => self.message(&one, &content, false),
             6..=8 => self.message(&one, &content, true),
             9 => self.say("POST", &format!("node/{one}/edit"), json!({"content": content, "generate": false}), "edit"),
-            10 => self.say("PUT", &format!("node/{one}/state"), json!({"isEnabled": self.written % 2 == 0}), "state"),
+            10 => self.say(
+                "PUT",
+                &format!("node/{one}/state"),
+                json!({"isEnabled": self.written.is_multiple_of(2)}),
+                "state",
+            ),
             11 => self.say("PUT", "active_leaf", json!({"nodeId": one}), "checkout"),
             12 | 13 => self.rearrange(json!({"op": "prune", "nodeId": one}), "prune"),
             14 => self.rearrange(json!({"op": "graft", "nodeId": one, "targetId": other, "mode": "move"}), "graft"),
