@@ -238,6 +238,7 @@ impl From<Refusal> for ApiError {
             Refusal::Missing { field, .. } => Self::new(Code::NotFound, message).detail("field", field),
             Refusal::Cycle => Self::new(Code::Cycle, message),
             Refusal::InList { index, refusal } => Self::from(*refusal).detail("operation", index),
+            Refusal::TooMuch { most, .. } => Self::new(Code::TooLarge, message).detail("limit", most),
             Refusal::NothingTo(_) => Self::new(Code::NothingToUndo, message),
             Refusal::Overtaken { op, .. } => Self::new(Code::Conflict, message).detail("op", op),
             Refusal::Diverged { conflicts } => Self::new(Code::Conflict, message)

@@ -131,10 +131,12 @@ impl Tx<'_> {
         })
     }
 
-    /// The step that an actor took back last, if nothing new was done since.
+    /// The step that an actor took back last. Something new that was done since ends that, but for what was written: a text
+    /// that was taken back comes back beside what was written in its place, so that none is lost.
     fn undone_last(&mut self, held: &Held, user: UserId) -> Result<Option<i64>, StoreError> {
         let mut redone: HashSet<i64> = HashSet::new();
-        self.backwards(held, user, |line| match line.act {
+        let (mut is_late, mut late) = (false, Vec::new());
+        let last = self.backwards(held, user, |line| match line.act {
             Act::Purge | Act::Begin => Some(None),
             _ if !line.is_own => None,
             Act::Redo => {
@@ -142,10 +144,24 @@ impl Tx<'_> {
                 None
             }
             Act::Undo if redone.remove(&line.step) => None,
+            Act::Undo if is_late => {
+                late.push(line.step);
+                None
+            }
             Act::Undo => Some(Some(line.step)),
             Act::Checkout | Act::Reply => None,
-            _ => Some(None),
-        })
+            _ => {
+                is_late = true;
+                None
+            }
+        })?;
+        for step in late {
+            let is_text = |act: Act| matches!(act, Act::Message | Act::Edit | Act::Reroll);
+            if last.is_none() && is_text(self.step(held, step)?.first) {
+                return Ok(Some(step));
+            }
+        }
+        Ok(last)
     }
 
     /// Reads the log backwards until `look` has an answer.

@@ -106,7 +106,7 @@ impl Names {
         let mut metadata: Map<String, Value> = serde_json::from_str(line.metadata.get()).unwrap_or_default();
         metadata.values_mut().for_each(|value| self.value(value));
         let origin = json!({"sessionId": self.session.to_string(), "nodeId": line.id.to_string()});
-        metadata.entry("provenance").or_insert(origin);
+        metadata.insert("provenance".to_owned(), origin);
         serde_json::value::to_raw_value(&metadata).unwrap_or_else(|_| line.metadata.clone())
     }
 

@@ -163,12 +163,18 @@ pub fn summarise(summary: Summary, head: NodeId) -> Vec<Effect> {
 /// Nothing is left, or it is too long, or holds characters that no line shows.
 pub fn name(field: &'static str, name: &str) -> Result<String, Refusal> {
     let name = name.trim();
-    let fits = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    let length = name.chars().count();
+    let fits = (1..=LONGEST_NAME).contains(&length) && !name.chars().any(|c| c.is_control() || is_unseen(c));
     if fits {
         return Ok(name.to_owned());
     }
     let message = format!("a name of 1 to {LONGEST_NAME} characters in one line is expected");
     Err(Refusal::Invalid { field, message })
+}
+
+/// Characters that leave no trace or turn the line around: two names would look alike.
+const fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -178,7 +184,7 @@ mod tests {
     #[test]
     fn names_fit_one_line() {
         assert_eq!(name("name", " 最好的結局 "), Ok("最好的結局".to_owned()));
-        for bad in ["", "  ", "a\nb", &"x".repeat(101), "a\0"] {
+        for bad in ["", "  ", "a\nb", &"x".repeat(101), "a\0", "\u{200b}", "a\u{202e}b"] {
             assert!(name("name", bad).is_err(), "{bad:?}");
         }
     }

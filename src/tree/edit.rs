@@ -39,6 +39,14 @@ pub enum Refusal {
         /// Why.
         refusal: Box<Refusal>,
     },
+    /// It would write more than one request may.
+    #[error("{message}")]
+    TooMuch {
+        /// One sentence.
+        message: String,
+        /// How much it may be.
+        most: usize,
+    },
     /// The actor has no step that could be taken back, or brought back.
     #[error("there is nothing to {0}")]
     NothingTo(&'static str),

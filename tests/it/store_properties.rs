@@ -415,6 +415,8 @@ impl Play {
             Ok(_) => true,
             Err(WriteError::Refused(Refusal::NothingTo(_))) => false,
             Err(WriteError::Refused(Refusal::Generating)) if !self.model.running().is_empty() => false,
+            // A text comes back late only where its place still stands.
+            Err(WriteError::Refused(Refusal::Overtaken { .. })) if !undo => false,
             Err(other) => panic!("{other:?}"),
         }
     }

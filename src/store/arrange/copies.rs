@@ -27,6 +27,9 @@ use super::super::tables::{nodes, texts};
 use super::super::tx::{Tx, row_id, speaks};
 use super::super::{traces, worlds};
 
+/// So many nodes one list of edits may copy: others wait while they are written.
+pub const MOST_COPIED: usize = 20_000;
+
 /// What is copied.
 pub struct Originals<'a> {
     /// The session that they are of.
@@ -97,6 +100,10 @@ impl Tx<'_> {
                 (fragment.top_n, self.run(|conn| Ok(lying.load(conn)?))?)
             }
         };
+        if all.len() > MOST_COPIED {
+            let message = format!("a list of edits copies {MOST_COPIED} messages at most");
+            return Err(Refusal::TooMuch { message, most: MOST_COPIED }.into());
+        }
         all.sort_unstable();
         let mut rows: Vec<NodeRow> = Vec::with_capacity(all.len());
         for chunk in all.chunks(512) {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use diesel::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::clock::Ids;
@@ -18,6 +19,7 @@ use super::super::climb::{self, Rung};
 use super::super::error::{StoreError, WriteError};
 use super::super::held::Held;
 use super::super::rows::NodeRow;
+use super::super::tables::texts;
 use super::super::tx::{Draft, Tx, row_id};
 use super::super::worlds;
 use super::Made;
@@ -47,6 +49,7 @@ impl Tx<'_> {
         let from = self.line_end(held, wanted.from, "fromLeafId")?;
         let onto = self.line_end(held, wanted.onto, "ontoLeafId")?;
         let (theirs, ours) = (self.since_parting(&onto, &from)?, self.since_parting(&from, &onto)?);
+        let theirs = self.not_merged(theirs, &ours)?;
         if theirs.is_empty() {
             return Err(Refusal::Conflict("all of that line is on this one already".into()).into());
         }
@@ -93,6 +96,26 @@ impl Tx<'_> {
         let way = self.run(|conn| climb::up_to_meeting(conn, Rung::of(other), Rung::of(to)))?;
         let own = way.iter().rev().skip(1);
         own.map(|rung| self.row_n(rung.n)).collect()
+    }
+
+    /// What of theirs was not brought over by an earlier merge of the same line: what came up to its end then counts once.
+    fn not_merged(&mut self, theirs: Vec<NodeRow>, ours: &[NodeRow]) -> Result<Vec<NodeRow>, StoreError> {
+        let mut merged: HashSet<NodeId> = HashSet::new();
+        for row in ours.iter().filter(|row| row.kind == Kind::Merge.code()) {
+            let n = row.n;
+            let metadata: String =
+                self.run(|conn| Ok(texts::table.find(n).select(texts::metadata).get_result(conn)?))?;
+            let metadata: Value = serde_json::from_str(&metadata).unwrap_or_default();
+            let end = metadata.get("mergedFrom").and_then(Value::as_str);
+            merged.extend(end.and_then(|id| id.parse::<NodeId>().ok()));
+        }
+        let mut known = 0;
+        for (at, row) in theirs.iter().enumerate() {
+            if merged.contains(&row_id(row)?) {
+                known = at + 1;
+            }
+        }
+        Ok(theirs.into_iter().skip(known).collect())
     }
 
     /// What is brought over: everything, or a run of it.

@@ -34,6 +34,7 @@ use super::acts::{Actor, expect_leaf};
 use super::error::WriteError;
 use super::held::Held;
 use super::tx::{Entry, Tx};
+use copies::MOST_COPIED;
 use merges::Wanted;
 
 /// What became of a list of edits.
@@ -81,6 +82,7 @@ impl Tx<'_> {
             self.see_moved(&held, &mut witness, &plan)?;
             self.carry_out_all(&mut held, &plan)?;
             effects.extend(plan);
+            may_grow(&effects).map_err(|refusal| in_list(index, refusal.into()))?;
         }
         let op = if effects.is_empty() {
             held.session.op
@@ -144,6 +146,16 @@ impl Tx<'_> {
             TreeEdit::Unlabel { name } => self.unlabel(held, name),
         }
     }
+}
+
+/// Copies of copies grow without end: there is a limit to how much one list makes.
+fn may_grow(effects: &[Effect]) -> Result<(), Refusal> {
+    let made = effects.iter().filter(|effect| matches!(effect, Effect::Added { .. })).count();
+    if made <= MOST_COPIED {
+        return Ok(());
+    }
+    let message = format!("a list of edits makes {MOST_COPIED} messages at most");
+    Err(Refusal::TooMuch { message, most: MOST_COPIED })
 }
 
 /// A refusal of one of several edits.

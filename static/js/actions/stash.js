@@ -31,31 +31,33 @@ async function arrange(edits) {
   return arranged;
 }
 
-const takeBack = { label: /** @type {const} */ ("command.undo"), run: () => void turnBack("undo") };
-
 /** What else an edit did, where it did anything. @param {{worldChanges: unknown[]}} made */
 const worldWords = ({ worldChanges }) => (worldChanges.length > 0 ? t("arranged.world", { n: worldChanges.length }) : "");
 
 /** @param {Arranged} made @param {Key} key */
-const say = (made, key) => tell({ tone: "quiet", text: t(key), hint: worldWords(made), act: takeBack });
+const say = (made, key) => tell({ tone: "quiet", text: t(key), hint: worldWords(made), act: turning("undo", made.op) });
+
+/** What a notice offers is about its own step: once the story has gone on it takes nothing else back. @param {"undo" | "redo"} which @param {number} seen */
+const turning = (which, seen) => ({ label: /** @type {Key} */ (`command.${which}`), run: () => void turnBack(which, seen) });
 
 // Undo
 
-/** Takes the newest step back, or brings it back again. @param {"undo" | "redo"} which */
-async function turnBack(which) {
+/** Takes the newest step back, or brings it back again. @param {"undo" | "redo"} which @param {number} [seen] */
+async function turnBack(which, seen) {
   const id = sid();
   const before = story.line.peek().map(story.peekNode);
   try {
-    const turned = await api.turnBack(id, which);
+    const turned = await api.turnBack(id, which, seen);
     await Promise.all([refresh(), readArrangement()]);
     if (story.session.peek()?.id !== id) return;
     if (turned.kind === "message") keepText(which, before);
     const what = wordFor(`act.${turned.kind}`) || t("act.other");
     const other = which === "undo" ? "redo" : "undo";
-    tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: worldWords(turned), act: { label: `command.${other}`, run: () => void turnBack(other) } });
+    tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: worldWords(turned), act: turning(other, turned.op) });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "nothing_to_undo") tell({ tone: "quiet", text: t(`notice.nothingTo.${which}`) });
+    else if (error.code === "head_moved") tell({ tone: "quiet", text: t("notice.goneOn") });
     else if (error.code === "conflict") tell({ tone: "quiet", text: t("notice.builtUpon"), hint: wordsFor(error).text });
     else tell({ tone: "error", ...wordsFor(error) });
   }

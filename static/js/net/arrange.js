@@ -12,8 +12,8 @@ export const setStates = (sid, ids, isEnabled) => call("PUT", `${chat(sid)}/node
 /** Where a line can be had as a file. @param {Wire.Id} sid @param {Wire.Id} leaf */
 export const lineFile = (sid, leaf) => `${chat(sid)}/line${query({ leaf, format: "markdown" })}`;
 
-/** @param {Wire.Id} sid @param {"undo" | "redo"} which @returns {Promise<Wire.TurnedBack>} */
-export const turnBack = (sid, which) => call("POST", `${chat(sid)}/${which}`, {});
+/** Refused where the story has gone on since the operation that was seen. @param {Wire.Id} sid @param {"undo" | "redo"} which @param {number} [seen] @returns {Promise<Wire.TurnedBack>} */
+export const turnBack = (sid, which, seen) => call("POST", `${chat(sid)}/${which}`, seen === undefined ? {} : { expectedOp: seen });
 
 /** @param {Wire.Id} sid @returns {Promise<Wire.Fragment[]>} the one taken out last first */
 export const stash = async (sid) => items(await call("GET", `${chat(sid)}/stash`));

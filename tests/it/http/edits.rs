@@ -217,3 +217,40 @@ async fn linear_mode_follows_the_newest_leaf() {
     play.post("undo", json!({})).await;
     assert_eq!(play.head().await, first.reply);
 }
+
+/// Domain 2.15: what was taken back is not lost by writing on: it comes back beside what was written in its place.
+#[tokio::test]
+async fn what_was_taken_back_comes_back_beside_what_came_later() {
+    let play = Play::start().await;
+    let lost = play.say("Lost words.").await;
+    play.post("undo", json!({})).await;
+    let other = play.say("Other words.").await;
+    let back = play.post("redo", json!({})).await;
+    assert_eq!((&back["kind"], &back["leafId"]), (&json!("message"), &json!(lost.reply)));
+    let nodes = play.nodes().await;
+    assert_eq!(nodes[&lost.user]["parentId"], nodes[&other.user]["parentId"]);
+    play.refused("POST", "redo", json!({}), "nothing_to_undo").await;
+    let rated = json!({"rating": 3});
+    play.app.ask("PUT", &play.chat(&format!("node/{}/state", other.user))).json(&rated).send().await.expect(200);
+    play.post("undo", json!({})).await;
+    play.say("More.").await;
+    play.refused("POST", "redo", json!({}), "nothing_to_undo").await;
+}
+
+/// Copies of copies grow without end, so that there is a limit to what one list makes; nothing of it stays.
+#[tokio::test]
+async fn copies_of_copies_have_an_end() {
+    let play = Play::start().await;
+    let greeting = play.head().await;
+    let write = async || {
+        let body = json!({"parentId": greeting, "content": "x", "generate": false});
+        id(&play.post("message", body).await["node"])
+    };
+    let (a, b) = (write().await, write().await);
+    let copy = |from: &str, to: &str| json!({"op": "graft", "nodeId": from, "targetId": to, "mode": "copy"});
+    let list: Vec<Value> = (0..40).map(|n| if n % 2 == 0 { copy(&a, &b) } else { copy(&b, &a) }).collect();
+    let before = play.get("tree").await;
+    let error = play.refused("PUT", "tree/edit", json!({"operations": list}), "too_large").await;
+    assert_eq!(error["details"]["limit"], 20_000);
+    assert_eq!(play.get("tree").await, before);
+}

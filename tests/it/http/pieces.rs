@@ -189,6 +189,9 @@ async fn the_best_of_two_lines_comes_into_one() {
         let node = play.get(&format!("node/{result}")).await;
         assert_eq!((&node["kind"], &node["content"], &node["parentId"]), (&json!("merge"), &json!(""), &json!(ours)));
         assert_eq!(node["metadata"]["mergedFrom"], json!(theirs));
+        let again = json!({"operations": [{"op": "merge", "fromLeafId": theirs, "ontoLeafId": result}]});
+        let error = play.refused("PUT", "tree/edit", again, "conflict").await;
+        assert!(error["message"].as_str().unwrap().contains("already"), "it would count twice: {error}");
         assert_eq!(play.post("undo", json!({})).await["kind"], "merge");
         assert_eq!(play.face().await, before);
     }

@@ -316,5 +316,6 @@ export default {
   "notice.redo": "Brought back: {what}.",
   "notice.nothingTo.undo": "There is nothing of yours to take back.",
   "notice.nothingTo.redo": "There is nothing to bring back.",
+  "notice.goneOn": "The story has gone on since. Undo above takes the newest step back.",
   "notice.builtUpon": "This cannot be done now: something later stands on it.",
 };

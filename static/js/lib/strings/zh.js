@@ -374,6 +374,7 @@ export default {
   "notice.redo": "已重做：{what}。",
   "notice.nothingTo.undo": "没有可以撤销的操作。",
   "notice.nothingTo.redo": "没有可以重做的操作。",
+  "notice.goneOn": "故事在那之后又有了变化。上方的“撤销”撤回的是最近的一步。",
   "notice.builtUpon": "现在做不到：后来的操作用到了它。",
 
   "error.offline": "服务器没有回应。",
