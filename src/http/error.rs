@@ -244,6 +244,12 @@ impl From<Refusal> for ApiError {
             Refusal::Diverged { conflicts } => Self::new(Code::Conflict, message)
                 .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\" or a value}")
                 .detail("conflicts", conflicts),
+            Refusal::Unconfirmed { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
+                .hint("repeat the edit with confirm: true if that is meant")
+                .detail("nodes", nodes)
+                .detail("branches", branches)
+                .detail("fragments", fragments)
+                .detail("keptFragments", kept),
             Refusal::Generating => Self::new(Code::Generating, message),
             Refusal::Conflict(_) => Self::new(Code::Conflict, message),
             Refusal::Invalid { field, .. } => Self::invalid(field, message),

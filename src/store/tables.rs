@@ -62,6 +62,9 @@ diesel::table! {
     numbers (name) { name -> Text, highest -> BigInt, }
 }
 diesel::table! {
+    purged (n) { n -> BigInt, hash -> Binary, }
+}
+diesel::table! {
     edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
 }
 diesel::table! {

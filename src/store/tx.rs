@@ -18,11 +18,12 @@ use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
 use super::held::{Counts, Held};
 use super::memory::{Memory, Numbered, Tip};
+use super::numbers::{self, Lasting};
 use super::prepared::{insert, prepared, update};
 use super::read::{any_node_row, held_anywhere};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, edits, nodes, numbers, operations, sessions};
+use super::tables::{deltas, edits, nodes, sessions};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -110,9 +111,6 @@ pub(super) struct Entry {
     pub step: Option<i64>,
     pub effects: Vec<Effect>,
 }
-
-/// The name under which the highest number of a node that is gone is kept.
-const NODES: &str = "nodes";
 
 /// One request's write.
 pub struct Tx<'a> {
@@ -278,7 +276,7 @@ impl<'a> Tx<'a> {
     /// The number of a node that is about to be written, and whether it is the first child of its parent that stands.
     pub(super) fn next_node(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
         self.run_knowing(|conn, memory| {
-            let n = memory.next(Numbered::Nodes, || newest_node(conn))?;
+            let n = memory.next(Numbered::Nodes, || numbers::newest(conn, Lasting::Nodes))?;
             Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
         })
     }
@@ -452,8 +450,7 @@ impl<'a> Tx<'a> {
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let counts = held.counts;
         let n = self.run_knowing(|conn, memory| {
-            let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
-            memory.next(Numbered::Operations, newest)
+            memory.next(Numbered::Operations, || numbers::newest(conn, Lasting::Operations))
         })?;
         self.write_operation(&OperationRow::new(n, session_n, &operation))?;
         self.run(|conn| {
@@ -501,13 +498,6 @@ impl<'a> Tx<'a> {
 /// The number of the turn of a node below a parent.
 pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i32 {
     parent.map_or(0, |parent| parent.turn) + i32::from(speaks(role.code(), kind.code()))
-}
-
-/// The highest number that a node ever had: what refers to one that is gone must not find another in its place.
-pub(super) fn newest_node(conn: &mut Conn) -> QueryResult<Option<i64>> {
-    let there: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
-    let gone: Option<i64> = numbers::table.find(NODES).select(numbers::highest).get_result(conn).optional()?;
-    Ok(there.max(gone))
 }
 
 /// Whether a row has a child in the tree besides one.

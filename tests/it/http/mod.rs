@@ -8,7 +8,7 @@
 //! request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself offers),
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
 //! no node), `unread` (replies that nobody saw), `edits` and
-//! `pieces` (what is rearranged, copied, summed up and brought over), `whole` (one story from beginning to end).
+//! `pieces` (what is rearranged, copied, summed up and brought over), `purges` (what goes for good), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -29,6 +29,7 @@ mod hosts;
 mod owners;
 mod pieces;
 mod play;
+mod purges;
 mod refusals;
 mod sockets;
 mod transcripts;
