@@ -139,7 +139,7 @@ export async function edit(node, content, carry) {
 }
 
 /** The text as a reader sees it: what others wrote without its machine parts, one's own as it was typed. @param {ChatNode | null} node */
-const textOf = (node) => (node?.role === "user" ? node.content : (node?.display ?? node?.content ?? ""));
+export const textOf = (node) => (node?.role === "user" ? node.content : (node?.display ?? node?.content ?? ""));
 
 /** @param {ChatNode | null} node */
 export const free = (node) => node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;

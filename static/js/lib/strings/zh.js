@@ -1,7 +1,9 @@
 // 中文。
+import edit from "./zh-edit.js";
 
 /** @type {Record<import("../i18n.js").Key, string>} */
 export default {
+  ...edit,
   title: "Clotho",
   menu: "菜单",
   panes: "面板",
@@ -55,11 +57,7 @@ export default {
   "command.link": "复制链接",
   "command.setCurrent": "设为当前时间线",
   "command.label": "给这里起名",
-  "command.move": "连同后文移到别处",
-  "command.choose": "选中它，再选几条",
   "command.file": "把这条线存成文件",
-  "command.placeHere": "放到这条下面",
-  "command.moveCancel": "留在原处",
   "command.prune": "删除，连同后文",
   "command.undo": "撤销",
   "command.redo": "重做",
@@ -200,7 +198,7 @@ export default {
   "branches.error": "失败了",
   "branches.go": "去那里",
   "branches.pick": "比较“{name}”",
-  "branches.choose": "选两条。",
+  "branches.choose": "选一条并过来，或选两条来比较。",
   "branches.ready": "比较这两条分开之后的内容。",
   "compare.line": "线 {n}",
   "compare.older": "还有 {n} 条更早的消息没有显示。",
@@ -219,16 +217,14 @@ export default {
   "git.amend": "编辑是旧消息旁边的新版本；勾上“保留后文”，后面的内容会移到它下面。",
   "git.revert": "每一步都记在日志里；撤销沿着它往回走，重做再往前走。",
   "git.stash": "删掉的内容连同后文放在暂存区里，直到你放回去。",
-  "git.cherryPick": "把一段从原处取下，挂到另一条消息下面。",
-  "git.merge": "两条时间线并排留着：比较它们，再把想要的从一条移到另一条下面。",
+  "git.cherryPick": "把一段复制到另一条消息下面，在这个故事或另一个故事里；也可以移过去。",
+  "git.merge": "另一条时间线上发生的事来到这一条，可以连同消息；两边都改了的地方，由你来定。",
+  "git.squash": "一条摘要代替许多消息；原文都在，撤销就回来。",
   "git.diff": "两条时间线分开之后的文字，以及世界的不同之处。",
   "git.tag": "书签留在它的消息上。",
   "git.log": "每条线的末端，连同它的名字和最新的话。",
   "git.blame": "哪条规则改了什么、骰子是几点、模型读到了什么。",
 
-  "moving.text": "选一条消息，把它放到下面：",
-  "chosen.text": "选中了 {n} 条消息。按住 Shift 会把中间的一起选上。",
-  "chosen.pick": "选中",
 
   "stash.empty": "暂存区是空的。",
   "stash.emptyHint": "从故事里删掉的内容会放在这里，直到你放回去。",
@@ -253,7 +249,6 @@ export default {
   "trash.destroySure": "“{name}”会彻底消失，再也找不回来。",
   "trash.destroyYes": "彻底销毁",
 
-  "arranged.world": "世界里有 {n} 个数值变了。",
   "act.message": "一条消息",
   "act.reroll": "另一条回复",
   "act.edit": "一次编辑",
@@ -367,7 +362,6 @@ export default {
   "notice.tree": "所有时间线都回来了。",
   "notice.pruned": "它和后文现在在暂存区里。",
   "notice.putBack": "它回到了原处。",
-  "notice.moved": "它和后文现在在那里。",
   "notice.restored": "“{name}”回来了。",
   "notice.destroyed": "“{name}”彻底消失了。",
   "notice.undo": "已撤销：{what}。",

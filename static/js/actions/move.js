@@ -1,0 +1,97 @@
+// Moving and copying: what was taken up waits until a place for it is chosen, in this story or in another one.
+import { t } from "../lib/i18n.js";
+import { carry, moving } from "../model/arrangement.js";
+import { dialog, openDialog, tell } from "../model/page.js";
+import { pointAt } from "../model/story.js";
+import { canArrange } from "./arrange.js";
+import { besides } from "./besides.js";
+import { register } from "./commands.js";
+import { sid, visit } from "./follow.js";
+import { readLibrary } from "./library.js";
+import { arrange, say } from "./stash.js";
+import { navigate } from "./travel.js";
+
+/** @import { Arranged, ChatNode, Id } from "../lib/wire.d.ts" */
+
+/** A place for a fragment is chosen in the story. @param {Id} fragmentId @param {string} name @param {boolean} isCopy */
+export function place(fragmentId, name, isCopy) {
+  openDialog(null);
+  carry({ piece: { fragmentId }, from: sid(), name, isCopy });
+}
+
+/** @param {ChatNode} node @param {boolean} isCopy */
+const takeUp = ({ id, content }, isCopy) => carry({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
+
+/** Opens another story, where the place for the copy is chosen. @param {Id} to */
+export function carryTo(to) {
+  const what = moving.peek();
+  if (!what) return openDialog(null);
+  carry(what, to);
+  navigate(`/s/${to}`);
+}
+
+/** Hangs what was taken up below a message. @param {Id} targetId */
+async function put(targetId) {
+  const what = moving.peek();
+  if (!what) return;
+  const { piece, from, isCopy } = what;
+  const made = await arrange([{ op: "graft", ...piece, targetId, mode: isCopy ? "copy" : "move", ...(from !== sid() && { fromSessionId: from }) }]);
+  if (!made) return;
+  carry(null);
+  if (isCopy) sayCopied(made);
+  else say(made, "notice.moved");
+}
+
+/** A copy is a timeline of its own, which the reader may want to see. @param {Arranged} made */
+function sayCopied(made) {
+  const [top] = made.nodeIds;
+  tell({ tone: "quiet", text: t("notice.copiedTo"), hint: besides(made), ...(top && { act: { label: "branches.go", run: () => void goDown(top) } }) });
+}
+
+/** @param {Id} top of a copy, which is read to its end */
+async function goDown(top) {
+  if (await visit(top)) pointAt(top);
+}
+
+for (const [id, symbol, isCopy] of /** @type {const} */ ([["move", "move", false], ["copyTo", "copyTo", true]])) {
+  register({
+    id: `message.${id}`,
+    label: `command.${id}`,
+    icon: symbol,
+    scope: "message",
+    enabled: ({ node }) => canArrange(node) && moving.value === null,
+    run: ({ node }) => node && takeUp(node, isCopy),
+  });
+}
+
+register({
+  id: "message.placeHere",
+  label: "command.placeHere",
+  icon: "move",
+  scope: "message",
+  keys: ["p"],
+  enabled: ({ node }) => moving.value !== null && canArrange(node),
+  run: ({ node }) => node && put(node.id),
+});
+
+register({
+  id: "moving.elsewhere",
+  label: "command.elsewhere",
+  icon: "book",
+  scope: "page",
+  enabled: () => moving.value?.isCopy === true,
+  run: () => {
+    openDialog({ kind: "stories" });
+    void readLibrary();
+  },
+});
+
+register({
+  id: "moving.cancel",
+  label: "command.moveCancel",
+  icon: "close",
+  scope: "page",
+  keys: ["Escape"],
+  enabled: () => moving.value !== null && dialog.value === null,
+  run: () => carry(null),
+});

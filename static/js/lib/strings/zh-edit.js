@@ -1,0 +1,80 @@
+// 中文：重新安排故事时用到的词：选择、移动、复制、摘要、合并、时间线上的数值。
+
+/** @type {Record<keyof typeof import("./en-edit.js").default, string>} */
+export default {
+  "command.choose": "选中它，再选几条",
+  "command.move": "连同后文移到别处",
+  "command.copyTo": "连同后文复制到别处",
+  "command.placeHere": "放到这条下面",
+  "command.elsewhere": "放到另一个故事…",
+  "command.moveCancel": "留在原处",
+  "command.summarise": "把到这里为止的内容写成摘要",
+  "command.merge": "并过来",
+  "command.plot": "数值的走势",
+
+  "moving.text": "选一条消息，把它放到下面：",
+  "moving.copy": "选一条消息，把副本放到下面：",
+  "stash.copyBelow": "把副本放到某条消息下面…",
+  "stories.text": "那个故事会打开，在里面选一条消息，副本就放到它下面。",
+  "stories.none": "没有别的故事。",
+  "stories.choose": "选它",
+
+  "chosen.text": "选中了 {n} 条消息。",
+  "chosen.pick": "选中",
+  "chosen.between": "中间的也选上",
+  "chosen.leaveOut": "不让模型读到",
+  "chosen.putBack": "让模型重新读到",
+  "chosen.mute": "不计它们的影响",
+  "chosen.unmute": "重新计入它们的影响",
+  "chosen.summarise": "写成摘要",
+  "chosen.copy": "复制文字",
+
+  "run.first": "从",
+  "run.last": "到",
+
+  "speaker.summary": "摘要",
+  "speaker.merge": "并过来的内容",
+
+  "summarise.title": "写成摘要",
+  "summarise.text": "模型会读摘要，不再读这些消息。它们仍在原处，对世界的影响也保留。撤销会去掉摘要。",
+  "summarise.older": "显示更早的消息",
+  "summarise.draft": "让模型来写",
+  "summarise.take": "用它代替",
+
+  "merge.text": "两条时间线分开之后，那边发生的事会接到你这条线的末端。两条线都保持原样。",
+  "merge.what": "带过来什么",
+  "merge.messages": "消息，以及它们的影响",
+  "merge.messagesHint": "副本会放在你这条线的末端。",
+  "merge.alone": "只带对世界的影响",
+  "merge.aloneHint": "文字留在原处。",
+  "merge.conflicts": "有 {n} 处，两条时间线各有各的改动。以哪边为准？",
+  "merge.ours": "这边：",
+  "merge.theirs": "那边：",
+  "merge.own": "都不是",
+  "merge.ownValue": "{name}的另一个值",
+  "merge.hidden": "故事记着的一件事",
+  "merge.take": "并过来",
+
+  "provenance.summary": "它代替了上面的 {n} 条消息。",
+  "provenance.merge": "从另一条时间线并过来的。",
+  "provenance.copy": "这个故事里别处的副本。",
+  "provenance.copyFrom": "另一个故事里的副本。",
+  "provenance.go": "查看原文",
+
+  "plot.lines": "时间线",
+  "plot.here": "故事现在的位置",
+  "plot.turn": "第 {n} 回合",
+  "plot.turnHead": "回合",
+  "plot.table": "看表格",
+  "plot.about": "时间线 {n}：从 {from} 到 {to}",
+
+  "arranged.world": "世界里有 {n} 个数值变了：",
+  "arranged.worldThere": "在新的位置，有 {n} 个数值不同：",
+  "arranged.affected": "另有 {n} 条时间线在这段消息结束之前就分开了，模型在那里也读不到这些消息了。",
+
+  "notice.marked": "选中的都设好了。",
+  "notice.moved": "它和后文现在在那里。",
+  "notice.copiedTo": "副本和后文现在在那里。",
+  "notice.summarised": "摘要放好了。",
+  "notice.merged": "那边发生的事，这边也发生了。",
+};
