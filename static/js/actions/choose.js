@@ -1,6 +1,7 @@
 // Doing something with several messages at once; taking a line along as a file.
 import { t } from "../lib/i18n.js";
 import { copyText } from "../lib/clipboard.js";
+import { download } from "../lib/download.js";
 import { choose, chosen, moving } from "../model/arrangement.js";
 import { deltaOf, doubtDeltas } from "../model/deltas.js";
 import { dialog, openDialog, tell } from "../model/page.js";
@@ -137,9 +138,6 @@ register({
   enabled: () => story.session.value !== null && (story.peek.value ?? story.head.value) !== null,
   run: () => {
     const leaf = story.peek.peek() ?? story.head.peek();
-    const link = document.createElement("a");
-    link.href = leaf ? api.lineFile(sid(), leaf) : "";
-    link.download = "";
-    link.click();
+    if (leaf) download(api.lineFile(sid(), leaf));
   },
 });

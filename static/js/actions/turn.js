@@ -180,7 +180,7 @@ register({
   icon: "edit",
   scope: "message",
   keys: ["e"],
-  enabled: ({ node }) => free(node) && node?.status === "complete",
+  enabled: ({ node }) => free(node) && node?.status === "complete" && node.kind !== "merge",
   run: ({ node }) => story.editInPlace(node?.id ?? null),
 });
 

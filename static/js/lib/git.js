@@ -1,6 +1,6 @@
 // The words of Git, and the commands that do here what they do there: for the palette and the help page.
 
-/** @type {readonly {word: "commit" | "branch" | "checkout" | "reset" | "amend" | "revert" | "stash" | "cherryPick" | "merge" | "squash" | "diff" | "tag" | "log" | "blame", git: string, commands: string[]}[]} */
+/** @type {readonly {word: "commit" | "branch" | "checkout" | "reset" | "amend" | "revert" | "stash" | "cherryPick" | "merge" | "squash" | "diff" | "tag" | "log" | "blame" | "bundle", git: string, commands: string[]}[]} */
 export const GIT = [
   { word: "commit", git: "commit", commands: [] },
   { word: "branch", git: "branch", commands: ["message.label", "session.branches"] },
@@ -16,6 +16,7 @@ export const GIT = [
   { word: "tag", git: "tag", commands: ["message.label"] },
   { word: "log", git: "log", commands: ["session.branches"] },
   { word: "blame", git: "blame", commands: ["message.why"] },
+  { word: "bundle", git: "bundle, clone", commands: ["session.export", "page.import"] },
 ];
 
 /** The words of Git for a command, in one line. @param {string} id */

@@ -15,7 +15,7 @@ export function Provenance({ node }) {
   if (node.kind === "summary" && first) return h(Way, { text: t("provenance.summary", { n: summarizedFrom.length }), go: () => toOriginals(summarizedFrom) });
   // What came in one piece says it once, at its top.
   const above = nodeOf(node.parentId)?.metadata;
-  if (mergedFrom && mergedFrom !== above?.mergedFrom) return h(Way, { text: t("provenance.merge"), go: () => lookAt(session.peek()?.id ?? "", mergedFrom) });
+  if (mergedFrom && mergedFrom !== above?.mergedFrom) return h(Way, { text: t(node.kind === "merge" ? "provenance.merge" : "provenance.run"), go: () => lookAt(session.peek()?.id ?? "", mergedFrom) });
   if (!provenance || above?.provenance) return null;
   const isHere = provenance.sessionId === session.value?.id;
   return h(Way, { text: t(isHere ? "provenance.copy" : "provenance.copyFrom"), go: () => lookAt(provenance.sessionId, provenance.nodeId) });

@@ -55,7 +55,8 @@ export default {
   "merge.take": "Bring it over",
 
   "provenance.summary": "It stands for one message above it.|It stands for {n} messages above it.",
-  "provenance.merge": "Brought over from another timeline.",
+  "provenance.run": "Brought over from another timeline.",
+  "provenance.merge": "It happened on another timeline first.",
   "provenance.copy": "A copy from elsewhere in this story.",
   "provenance.copyFrom": "A copy from another story.",
   "provenance.go": "Show the original",
@@ -66,6 +67,14 @@ export default {
   "plot.turnHead": "Turn",
   "plot.table": "As a table",
   "plot.about": "Timeline {n}: from {from} to {to}",
+
+  "import.list": "Stories that come in",
+  "import.sending": "on its way to the server",
+  "import.waiting": "waits for its turn",
+  "import.reading": "being read",
+  "import.failed": "did not come in",
+  "import.broken": "The file is broken in line {line}.",
+  "import.nothing": "Nothing of it was kept.",
 
   "arranged.world": "One value of the world is another now:|{n} values of the world are others now:",
   "arranged.worldThere": "Where it stands now, one value is another:|Where it stands now, {n} values are others:",

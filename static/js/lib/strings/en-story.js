@@ -145,6 +145,7 @@ export default {
   "git.tag": "A bookmark stays on its message.",
   "git.log": "Every end of a line, with its name and its newest words.",
   "git.blame": "Which rule changed what, by which dice, and what the model was sent.",
+  "git.bundle": "A whole story with all its timelines as one file, out and in.",
 
 
   "stash.empty": "The stash is empty.",

@@ -56,7 +56,8 @@ export default {
   "merge.take": "并过来",
 
   "provenance.summary": "它代替了上面的 {n} 条消息。",
-  "provenance.merge": "从另一条时间线并过来的。",
+  "provenance.run": "从另一条时间线并过来的。",
+  "provenance.merge": "它先在另一条时间线上发生。",
   "provenance.copy": "这个故事里别处的副本。",
   "provenance.copyFrom": "另一个故事里的副本。",
   "provenance.go": "查看原文",
@@ -67,6 +68,14 @@ export default {
   "plot.turnHead": "回合",
   "plot.table": "看表格",
   "plot.about": "时间线 {n}：从 {from} 到 {to}",
+
+  "import.list": "正在读入的故事",
+  "import.sending": "正在送往服务器",
+  "import.waiting": "正在排队",
+  "import.reading": "正在读",
+  "import.failed": "没有读进来",
+  "import.broken": "文件第 {line} 行有问题。",
+  "import.nothing": "什么都没有留下。",
 
   "arranged.world": "世界里有 {n} 个数值变了：",
   "arranged.worldThere": "在新的位置，有 {n} 个数值不同：",
