@@ -79,7 +79,8 @@ for (const { id, icon, state, changes } of MARKS) {
       choose(null);
       if (state.effects) doubtDeltas();
       await refresh();
-      say(made, "notice.marked");
+      // A mark is seen on its message; what it does to the world is not.
+      if (made.worldChanges.length > 0) say(made, "notice.marked");
     },
   });
 }

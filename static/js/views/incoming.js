@@ -13,7 +13,7 @@ export const IncomingStories = () => html`<ul class="incoming" aria-label=${t("i
 
 /** @param {{one: Incoming}} props */
 function Row({ one: { n, name, phase, share, fault } }) {
-  if (fault) return html`<li class="failure" role="alert">${icon("warning")}<div><p><strong>${name}</strong></p><p>${fault.text}</p>${fault.hint && html`<p class="hint">${fault.hint}</p>`}<p class="hint">${t("import.nothing")}</p>
-    <div class="actions"><button type="button" onClick=${() => dropIncoming(n)}>${t("close")}</button></div></div></li>`;
-  return html`<li><span>${name}</span><small>${t(`import.${phase}`)}</small><progress aria-label=${name} max="1" value=${phase === "waiting" ? null : share}></progress></li>`;
+  if (fault) return html`<li><div class="failure" role="alert">${icon("warning")}<div><p><strong>${name}</strong></p><p>${fault.text}</p>${fault.hint && html`<p class="hint">${fault.hint}</p>`}<p class="hint">${t("import.nothing")}</p>
+    <div class="actions"><button type="button" onClick=${() => dropIncoming(n)}>${t("close")}</button></div></div></div></li>`;
+  return html`<li class="coming"><span>${name}</span><small>${t(`import.${phase}`)}</small><progress aria-label=${name} max="1" value=${phase === "waiting" ? null : share}></progress></li>`;
 }
