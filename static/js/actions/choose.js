@@ -1,10 +1,11 @@
 // Doing something with several messages at once; taking a line along as a file.
 import { choose, chosen, moving } from "../model/arrangement.js";
 import * as story from "../model/story.js";
+import { stepped } from "../model/trail.js";
 import * as api from "../net/arrange.js";
 import { shown } from "../tree/line.js";
 import { canArrange } from "./arrange.js";
-import { register } from "./commands.js";
+import { always, register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid } from "./follow.js";
 
@@ -26,7 +27,9 @@ export function pick(id, range) {
 /** @param {boolean} isEnabled whether later prompts have them */
 async function setChosen(isEnabled) {
   const ids = (chosen.peek() ?? []).filter((id) => (story.peekNode(id)?.isEnabled ?? true) !== isEnabled);
-  if (ids.length > 0 && !(await attempt(() => api.setStates(sid(), ids, isEnabled)))) return;
+  const made = ids.length > 0 ? await attempt(() => api.setStates(sid(), ids, isEnabled)) : { op: 0 };
+  if (!made) return;
+  stepped(made.op);
   choose(null);
   await refresh();
 }
@@ -37,6 +40,7 @@ register({
   icon: "check",
   scope: "message",
   keys: ["s"],
+  inTree: always,
   enabled: ({ node }) => canArrange(node) && moving.value === null,
   run: ({ node }) => node && pick(node.id, false),
 });

@@ -6,7 +6,7 @@ import { call, chat, items, query } from "./api.js";
 /** Makes all of the edits, or none. @param {Wire.Id} sid @param {Wire.TreeEdit[]} operations @returns {Promise<Wire.Arranged>} */
 export const arrange = (sid, operations) => call("PUT", `${chat(sid)}/tree/edit`, { operations });
 
-/** Leaves many messages out at once, or lets them be read again. @param {Wire.Id} sid @param {Wire.Id[]} ids @param {boolean} isEnabled */
+/** Leaves many messages out at once, or lets them be read again. @param {Wire.Id} sid @param {Wire.Id[]} ids @param {boolean} isEnabled @returns {Promise<{op: number}>} */
 export const setStates = (sid, ids, isEnabled) => call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, isEnabled })) });
 
 /** Where a line can be had as a file. @param {Wire.Id} sid @param {Wire.Id} leaf */
