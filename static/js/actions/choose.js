@@ -6,11 +6,12 @@ import { choose, chosen, moving } from "../model/arrangement.js";
 import { deltaOf, doubtDeltas } from "../model/deltas.js";
 import { dialog, openDialog, tell } from "../model/page.js";
 import * as story from "../model/story.js";
+import { stepped } from "../model/trail.js";
 import * as api from "../net/arrange.js";
 import { shown } from "../tree/line.js";
 import { nameOf } from "../tree/speaker.js";
 import { canArrange, isRead } from "./arrange.js";
-import { register } from "./commands.js";
+import { always, register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid } from "./follow.js";
 import { say } from "./stash.js";
@@ -50,6 +51,7 @@ register({
   icon: "check",
   scope: "message",
   keys: ["s"],
+  inTree: always,
   enabled: ({ node }) => canArrange(node) && moving.value === null,
   run: ({ node }) => node && pick(node.id, false),
 });
@@ -76,6 +78,7 @@ for (const { id, icon, state, changes } of MARKS) {
       const ids = nodes().filter(changes).map((node) => node.id);
       const made = await attempt(() => api.setStates(sid(), ids, state));
       if (!made) return;
+      stepped(made.op);
       choose(null);
       if (state.effects) doubtDeltas();
       await refresh();

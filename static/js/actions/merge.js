@@ -4,6 +4,7 @@ import * as story from "../model/story.js";
 import * as world from "../net/api.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/arrange.js";
+import { stepped } from "../model/trail.js";
 import { isLinear } from "../tree/line.js";
 import { register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
@@ -29,6 +30,7 @@ export async function merge(fromLeafId, nodeIds, resolve) {
   const edit = { op: "merge", fromLeafId, ontoLeafId, ...(nodeIds.length > 0 && { nodeIds }), ...(Object.keys(resolve).length > 0 && { resolve }) };
   try {
     const made = await api.arrange(id, [edit]);
+    stepped(made.op);
     openDialog(null);
     navigate(`/s/${id}`, true);
     story.leavePeek();

@@ -1,17 +1,16 @@
 // Moving and copying: what was taken up waits until a place for it is chosen, in this story or in another one.
-import { t } from "../lib/i18n.js";
 import { carry, moving } from "../model/arrangement.js";
-import { dialog, openDialog, tell } from "../model/page.js";
-import { pointAt } from "../model/story.js";
+import { dialog, openDialog } from "../model/page.js";
+import * as story from "../model/story.js";
 import { canArrange } from "./arrange.js";
-import { besides } from "./besides.js";
 import { register } from "./commands.js";
-import { sid, visit } from "./follow.js";
+import { sid } from "./follow.js";
 import { readLibrary } from "./library.js";
-import { arrange, say } from "./stash.js";
+import { arrange, say, topOf } from "./stash.js";
 import { navigate } from "./travel.js";
 
-/** @import { Arranged, ChatNode, Id } from "../lib/wire.d.ts" */
+/** @import { Moving } from "../model/arrangement.js" */
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
 /** A place for a fragment is chosen in the story. @param {Id} fragmentId @param {string} name @param {boolean} isCopy */
 export function place(fragmentId, name, isCopy) {
@@ -35,22 +34,24 @@ async function put(targetId) {
   const what = moving.peek();
   if (!what) return;
   const { piece, from, isCopy } = what;
+  const top = topOf(piece);
   const made = await arrange([{ op: "graft", ...piece, targetId, mode: isCopy ? "copy" : "move", ...(from !== sid() && { fromSessionId: from }) }]);
   if (!made) return;
   carry(null);
-  if (isCopy) sayCopied(made);
-  else say(made, "notice.moved");
+  if (isCopy) say(made, "notice.copiedTo", made.nodeIds[0]);
+  else say(made, "notice.moved", top);
 }
 
-/** A copy is a timeline of its own, which the reader may want to see. @param {Arranged} made */
-function sayCopied(made) {
-  const [top] = made.nodeIds;
-  tell({ tone: "quiet", text: t("notice.copiedTo"), hint: besides(made), ...(top && { act: { label: "branches.go", run: () => void goDown(top) } }) });
-}
-
-/** @param {Id} top of a copy, which is read to its end */
-async function goDown(top) {
-  if (await visit(top)) pointAt(top);
+/**
+ * Whether what was taken up can come below a message: nothing hangs below itself, and it hangs somewhere already. A copy can
+ * hang anywhere.
+ * @param {Moving} what @param {ChatNode} node
+ */
+function isPlace({ piece, isCopy, from }, node) {
+  if ("fragmentId" in piece || from !== story.session.value?.id) return true;
+  const at = story.line.value.indexOf(piece.nodeId);
+  const isBelow = at >= 0 && story.line.value.indexOf(node.id) >= at;
+  return isCopy || (!isBelow && story.nodeOf(piece.nodeId)?.parentId !== node.id);
 }
 
 for (const [id, symbol, isCopy] of /** @type {const} */ ([["move", "move", false], ["copyTo", "copyTo", true]])) {
@@ -70,7 +71,7 @@ register({
   icon: "move",
   scope: "message",
   keys: ["p"],
-  enabled: ({ node }) => moving.value !== null && canArrange(node),
+  enabled: ({ node }) => moving.value !== null && canArrange(node) && node !== null && isPlace(moving.value, node),
   run: ({ node }) => node && put(node.id),
 });
 

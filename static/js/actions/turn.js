@@ -159,6 +159,7 @@ register({
   icon: "reroll",
   scope: "message",
   keys: ["r"],
+  inTree: ({ node }) => isReply(node) && !mayBranch(node),
   enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node),
   waits: ({ node }) => isAsking() && isReply(node),
   run: ({ node }) => node && reroll(node),

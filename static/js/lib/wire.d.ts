@@ -429,6 +429,15 @@ export interface Hit {
   timestamp?: string;
 }
 
+/** What to look for, and where. */
+export interface SearchQuery {
+  q: string;
+  session?: Id;
+  where?: "trunk" | "off-trunk" | "stash" | "";
+  /** So many stars at least. */
+  rating?: number;
+}
+
 export interface SearchAnswer {
   items: Hit[];
   total?: { value: number; exact: boolean };

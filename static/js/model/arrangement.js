@@ -20,10 +20,13 @@ const ofThis = computed(() => (known.value?.sid === session.value?.id ? known.va
 /** null: nobody has asked yet. */
 export const fragments = computed(() => ofThis.value?.fragments ?? null);
 
+/** The names of the story, also those of what lies in the stash. */
+export const labels = computed(() => ofThis.value?.labels ?? []);
+
 const byNode = computed(() => {
   /** @type {Map<Id, Label[]>} */
   const map = new Map();
-  for (const label of ofThis.value?.labels ?? []) map.set(label.nodeId, [...(map.get(label.nodeId) ?? []), label]);
+  for (const label of labels.value) map.set(label.nodeId, [...(map.get(label.nodeId) ?? []), label]);
   return map;
 });
 

@@ -4,7 +4,7 @@ import { compare, goTo, readBranches, readDiff } from "../actions/branches.js";
 import { attempt, wordsFor } from "../actions/failure.js";
 import { askMerge } from "../actions/merge.js";
 import { ago, moment, t } from "../lib/i18n.js";
-import { brief, plain } from "../lib/text.js";
+import { brief, excerpt, plain } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
 import { head, session } from "../model/story.js";
 import { labelOf, nameOf as nameOfValue, rows } from "../model/world.js";
@@ -42,7 +42,7 @@ export function Branches() {
 
 /** @param {{branch: Branch, isChosen: boolean, turn: () => void}} props */
 function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, isChosen, turn }) {
-  const text = plain(preview) || t("stash.nameless");
+  const text = excerpt(plain(preview)) || t("stash.nameless");
   const name = labelsOf(leafId)[0]?.name ?? text;
   return html`<li class="fragment branch"><article aria-label=${name}><label class="check"><input type="checkbox" checked=${isChosen} aria-label=${t("branches.pick", { name })} onChange=${turn} /></label>
     <div><h3>${text}</h3><p class="aside">${h(Labels, { nid: leafId })}${isTrunk && html`<span class="chip">${icon("here")}${t("branches.current")}</span> `}${status !== "complete" && html`<span class="chip">${icon(status === "error" ? "warning" : "edit")}${t(`branches.${status}`)}</span> `}${t("library.turns", { n: turns })} · <time datetime=${timestamp} title=${moment(timestamp)}>${ago(timestamp, Date.now())}</time></p></div>

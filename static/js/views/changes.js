@@ -11,7 +11,7 @@ import { askedFor, handsAfter, isAnswered } from "../tree/line.js";
 import { icon } from "./parts.js";
 
 /** @import { Turn } from "../lib/schema.js" */
-/** @import { Delta, Id, Json, Roll } from "../lib/wire.d.ts" */
+/** @import { Delta, Id, Json, Operation, Roll } from "../lib/wire.d.ts" */
 
 /** "−12" for numbers, else the new value; the old one in front where it is short. @param {Turn} change */
 export function differenceOf({ path, before, after }) {
@@ -52,6 +52,21 @@ function visible(deltas) {
   return { rolls: deltas.flatMap((delta) => delta.rolls ?? []), changes: all.filter(({ label }) => label !== null) };
 }
 
+/** What a message would do to the world if it counted: what it asked for, as nothing was changed. @param {Id | null} id */
+function uncounted(id) {
+  if (nodeOf(id)?.effects !== "muted") return [];
+  const asked = (deltaOf(id ?? "")?.operations ?? []).filter((one) => (one.in ?? "vars") === "vars");
+  return asked.map((one) => ({ label: labelOf(one.path), words: wishOf(one) })).filter(({ label }) => label !== null);
+}
+
+/** @param {Operation} operation */
+function wishOf({ op, path, value }) {
+  if (op === "add" && typeof value === "number") return signed(value);
+  if (op === "append") return `+ ${brief(value)}`;
+  if (op === "take") return `− ${brief(value)}`;
+  return op === "remove" ? t("change.gone") : nameOf(rows.value.get(path), value);
+}
+
 /** @param {{change: Turn, label: string | null}} props */
 function ChangeChip({ change, label }) {
   const difference = differenceOf(change);
@@ -66,9 +81,11 @@ export function TurnChanges({ nid }) {
   const asked = askedFor(nid);
   const turn = isAnswered(nid) ? [] : [asked, nid].map((id) => (id ? deltaOf(id) : null));
   const { rolls, changes } = visible(turn.filter((delta) => delta !== null));
-  return html`${rolls.length + changes.length > 0 && html`<ul class="changes" aria-label=${t("turn.changes")}>
+  const without = isAnswered(nid) ? [] : [...uncounted(asked), ...uncounted(nid)];
+  return html`${rolls.length + changes.length + without.length > 0 && html`<ul class="changes" aria-label=${t("turn.changes")}>
       ${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}
-      ${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}</ul>`}
+      ${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}
+      ${without.map(({ label, words }, i) => html`<li key=${`without-${i}`} class="chip without"><span>${label}</span><s>${words}</s><small>${t("change.notCounted")}</small></li>`)}</ul>`}
     ${handsAfter(nid).map((id) => h(ByHand, { key: id, id }))}`;
 }
 

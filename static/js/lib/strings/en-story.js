@@ -49,6 +49,7 @@ export default {
   "story.unanswered": "This message has no reply on this timeline.",
   "story.notFound": "There is no such story here.",
   "story.notFoundHint": "It may have been deleted, or the link is not complete.",
+  "story.trashedHint": "It was deleted, here or in another window, and is kept until {when}.",
 
   "message.by": "{name}, {time}",
   "message.tools": "What to do with this message",
@@ -112,6 +113,9 @@ export default {
   "label.here": "Names of this place",
   "label.remove": "Take away the name “{name}”",
   "label.rename": "Rename “{name}”",
+  "label.taken": "Another message is called “{name}” already.",
+  "label.takenHint": "Choose another name, or take it away there first.",
+  "label.takenInStash": "That message lies in the stash. Choose another name.",
 
   "branches.text": "Every end of a line, the newest first. Go to one, or choose two to compare them.",
   "branches.current": "here",
@@ -160,6 +164,8 @@ export default {
   "stash.contents": "What lies in it",
   "stash.more": "Show more",
   "stash.keep": "Keep it",
+  "stash.originGone": "It cannot go back to where it was: the message it followed is gone for good. Put it below another one.",
+  "stash.originOut": "It cannot go back to where it was: the message it followed is not in the story now. Put that one back first, or put this below another one.",
 
   "trash.text": "What you delete is kept for 30 days.",
   "trash.empty": "The trash is empty.",
@@ -210,6 +216,7 @@ export default {
   "change.byHand": "Changed by hand",
   "change.why": "Why this change?",
   "change.rules": "Other rules from here on",
+  "change.notCounted": "not counted",
 
   "world.free": "Other values",
   "world.dice": "Dice of this turn",
@@ -253,6 +260,12 @@ export default {
   "search.otherBranch": "another timeline",
   "search.stashed": "in the stash",
   "search.messageKeys": "While a message is focused",
+  "search.filters": "What narrows the search",
+  "search.thisStory": "Only this story",
+  "search.in.trunk": "On the current line",
+  "search.in.off-trunk": "On other timelines",
+  "search.in.stash": "In the stash",
+  "search.stars": "{n} star or more|{n} stars or more",
 
   "peek.text": "You are looking at another timeline. The story itself has not moved.",
   "peek.back": "Back to the story",
@@ -310,5 +323,8 @@ export default {
   "notice.nothingTo.undo": "There is nothing of yours to take back.",
   "notice.nothingTo.redo": "There is nothing to bring back.",
   "notice.goneOn": "The story has gone on since. Undo above takes the newest step back.",
+  "notice.retraced.undo": "You are where you were before you moved. Nothing else was taken back.",
+  "notice.retraced.redo": "You are where you had moved to.",
+  "notice.oneLine": "This story shows one line only. That needs the other timelines.",
   "notice.builtUpon": "This cannot be done now: something later stands on it.",
 };

@@ -130,6 +130,7 @@ export default {
   "story.unanswered": "在这条时间线上，这条消息还没有回复。",
   "story.notFound": "这里没有这个故事。",
   "story.notFoundHint": "它可能已被删除，或者链接不完整。",
+  "story.trashedHint": "它在这里或另一个窗口里被删除了，会保留到 {when}。",
 
   "message.by": "{name}，{time}",
   "message.tools": "对这条消息的操作",
@@ -194,6 +195,9 @@ export default {
   "label.here": "这里的名字",
   "label.remove": "去掉名字“{name}”",
   "label.rename": "给“{name}”改名",
+  "label.taken": "另一条消息已经叫“{name}”了。",
+  "label.takenHint": "换一个名字，或先到那里去掉它。",
+  "label.takenInStash": "那条消息在暂存区里。换一个名字吧。",
 
   "branches.text": "每条线的末端，最新的在前。可以去其中一处，或选两条来比较。",
   "branches.current": "现在在这里",
@@ -242,6 +246,8 @@ export default {
   "stash.contents": "里面的内容",
   "stash.more": "显示更多",
   "stash.keep": "留着",
+  "stash.originGone": "不能放回原处：它原来跟着的那条消息已经彻底消失了。可以放到别的消息下面。",
+  "stash.originOut": "不能放回原处：它原来跟着的那条消息现在不在故事里。先把那条放回去，或者把这段放到别的消息下面。",
 
   "trash.text": "删掉的内容会保留 30 天。",
   "trash.empty": "回收站是空的。",
@@ -292,6 +298,7 @@ export default {
   "change.byHand": "手动修改",
   "change.why": "为什么有这个变化？",
   "change.rules": "从这里起换了规则",
+  "change.notCounted": "不计入",
 
   "world.title": "世界",
   "world.free": "其他数值",
@@ -339,6 +346,12 @@ export default {
   "search.otherBranch": "另一条时间线",
   "search.stashed": "在暂存区里",
   "search.messageKeys": "选中一条消息时",
+  "search.filters": "缩小搜索范围",
+  "search.thisStory": "只搜这个故事",
+  "search.in.trunk": "当前这条线",
+  "search.in.off-trunk": "别的时间线",
+  "search.in.stash": "暂存区里",
+  "search.stars": "{n} 星或以上",
 
   "peek.text": "你正在看另一条时间线，故事本身没有移动。",
   "peek.back": "回到故事",
@@ -375,6 +388,9 @@ export default {
   "notice.nothingTo.undo": "没有可以撤销的操作。",
   "notice.nothingTo.redo": "没有可以重做的操作。",
   "notice.goneOn": "故事在那之后又有了变化。上方的“撤销”撤回的是最近的一步。",
+  "notice.retraced.undo": "你回到了移动之前的位置，别的什么都没有撤销。",
+  "notice.retraced.redo": "你又到了刚才移动去的位置。",
+  "notice.oneLine": "这个故事现在只显示一条线，这个操作要用到别的时间线。",
   "notice.builtUpon": "现在做不到：后来的操作用到了它。",
 
   "error.offline": "服务器没有回应。",
