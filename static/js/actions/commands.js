@@ -1,6 +1,7 @@
 // Every command of the page, registered once: what it is called, which keys run it, when it can run.
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.js";
 import { isTyping, pressed } from "../lib/keys.js";
+import { mayRearrange } from "../model/arrangement.js";
 import { focusField, focusOn } from "../model/story.js";
 import { shown } from "../tree/line.js";
 
@@ -20,6 +21,7 @@ import { shown } from "../tree/line.js";
  * @property {"page" | "message"} scope keys of message commands work while a message is focused
  * @property {(context: Context) => boolean} [enabled]
  * @property {(context: Context) => boolean} [waits] it cannot run, but soon can again: its button stays, dimmed
+ * @property {boolean} [rearranges] it takes out, moves, copies or joins: a server can refuse that altogether
  * @property {boolean} [leavesTyping] its keys mean something else in a field, and there they keep that meaning
  * @property {(context: Context) => unknown} run
  */
@@ -44,7 +46,8 @@ export function command(id) {
 
 /** @param {string} id @param {ChatNode | null} [node] */
 export function canRun(id, node = null) {
-  return command(id).enabled?.({ node }) ?? true;
+  const { rearranges, enabled } = command(id);
+  return (!rearranges || mayRearrange.value) && (enabled?.({ node }) ?? true);
 }
 
 /** Whether a command that cannot run now only waits for something. @param {string} id @param {ChatNode | null} [node] */

@@ -93,6 +93,7 @@ register({
   label: "command.prune",
   icon: "trash",
   scope: "message",
+  rearranges: true,
   keys: ["Delete"],
   enabled: ({ node }) => canArrange(node) || (node?.status === "error" && story.peek.value === null && !isLinear.value),
   run: async ({ node }) => {
@@ -142,6 +143,7 @@ register({
   label: "command.move",
   icon: "move",
   scope: "message",
+  rearranges: true,
   enabled: ({ node }) => canArrange(node) && moving.value === null,
   run: ({ node }) => node && carry({ nodeId: node.id, name: node.content }),
 });
@@ -151,6 +153,7 @@ register({
   label: "command.placeHere",
   icon: "move",
   scope: "message",
+  rearranges: true,
   keys: ["p"],
   enabled: ({ node }) => moving.value !== null && canArrange(node),
   run: async ({ node }) => {

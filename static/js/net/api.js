@@ -193,3 +193,6 @@ export const changeWorld = (sid, nid, operations) => call("POST", `${node(sid, n
 
 /** @param {string} q @param {AbortSignal} signal @returns {Promise<Wire.SearchAnswer>} */
 export const search = (q, signal) => call("GET", `/api/search${query({ q, limit: 30 })}`, undefined, { signal });
+
+/** @param {Wire.Id} sid @returns {Promise<Wire.Spent>} */
+export const spent = (sid) => call("GET", `${chat(sid)}/spent`);
