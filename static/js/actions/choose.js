@@ -146,3 +146,12 @@ register({
     if (leaf) download(api.lineFile(sid(), leaf));
   },
 });
+
+register({
+  id: "session.spent",
+  label: "command.spent",
+  icon: "plug",
+  scope: "page",
+  enabled: () => story.session.value !== null,
+  run: () => openDialog({ kind: "spent" }),
+});

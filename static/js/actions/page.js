@@ -2,7 +2,6 @@
 import { locale, setLocale } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
 import { dialog, dismiss, notices, openDialog, setTheme, theme } from "../model/page.js";
-import { session } from "../model/story.js";
 import * as api from "../net/api.js";
 import { register } from "./commands.js";
 
@@ -101,12 +100,3 @@ function noTrace(error) {
   if (error instanceof api.ApiError && error.status === 404) return {};
   throw error;
 }
-
-register({
-  id: "session.spent",
-  label: "command.spent",
-  icon: "plug",
-  scope: "page",
-  enabled: () => session.value !== null,
-  run: () => openDialog({ kind: "spent" }),
-});

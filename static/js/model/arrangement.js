@@ -55,13 +55,3 @@ export function choose(ids) {
   const sid = session.peek()?.id;
   picked.value = ids && sid ? { sid, ids } : null;
 }
-
-const allowed = signal(true);
-
-/** Whether this server takes parts of a tree out, moves, copies and joins them. */
-export const mayRearrange = computed(() => allowed.value);
-
-/** @param {boolean} may */
-export function letRearrange(may) {
-  allowed.value = may;
-}

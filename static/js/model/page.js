@@ -48,6 +48,12 @@ export function setTheme(next) {
   remember("theme", next === "auto" ? null : next);
 }
 
+/** Whether the server rearranges trees. */
+export const mayRearrange = signal(true);
+
+/** @param {boolean} may */
+export const letRearrange = (may) => (mayRearrange.value = may);
+
 /** The dialog on screen. @type {import("../../vendor/preact.js").Signal<Dialog | null>} */
 export const dialog = signal(null);
 

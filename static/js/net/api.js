@@ -193,6 +193,3 @@ export const changeWorld = (sid, nid, operations) => call("POST", `${node(sid, n
 
 /** @param {Wire.SearchQuery} wanted @param {AbortSignal} signal @returns {Promise<Wire.SearchAnswer>} */
 export const search = (wanted, signal) => call("GET", `/api/search${query({ ...wanted, limit: 30 })}`, undefined, { signal });
-
-/** @param {Wire.Id} sid @returns {Promise<Wire.Spent>} */
-export const spent = (sid) => call("GET", `${chat(sid)}/spent`);

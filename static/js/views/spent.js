@@ -3,7 +3,8 @@ import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.js";
 import { locale, t } from "../lib/i18n.js";
 import { session } from "../model/story.js";
-import { ApiError, spent } from "../net/api.js";
+import { ApiError } from "../net/api.js";
+import { spent } from "../net/arrange.js";
 import { Blank, Modal, Waiting } from "./parts.js";
 
 /** @import { Spent as Sums } from "../lib/wire.d.ts" */
