@@ -10,17 +10,12 @@ use crate::oplog::{Effect, Operation};
 use super::error::StoreError;
 use super::held::{Counts, Held};
 use super::memory::Numbered;
-use super::prepared::{insert, update};
+use super::prepared::update;
 use super::rows::OperationRow;
 use super::tables::{edits, operations, sessions};
 use super::tx::{Entry, Published, Tx};
 
 impl Tx<'_> {
-    /// Adds an entry of the log.
-    pub(super) fn write_operation(&mut self, row: &OperationRow) -> Result<(), StoreError> {
-        self.run(|conn| Ok(insert::<OperationRow>(conn, row)?))
-    }
-
     /// Carries an operation's effects out on the overlay and appends it to the log.
     pub(super) fn log(&mut self, held: &mut Held, mut entry: Entry) -> Result<i64, StoreError> {
         let seen = self.seen(held, &entry.effects)?;

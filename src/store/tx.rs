@@ -1,5 +1,6 @@
 //! A write in progress: what one request may do inside its group's transaction. Acts on the tree live in `acts.rs`,
-//! people in `people.rs`, the log in `journal.rs`; this file looks rows up and writes nodes.
+//! people in `people.rs`, what an operation is made of in `journal.rs`; this file looks rows up, and is the one door at which
+//! nodes and entries of the log are added.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use super::held::{Counts, Held};
 use super::memory::{Memory, Numbered, Tip};
 use super::prepared::{insert, prepared};
 use super::read::{any_node_row, held_anywhere};
-use super::rows::{NewDelta, NewText, NodeRow, object_to_text};
+use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, RulesInForce};
 use super::tables::{deltas, nodes, numbers};
 use super::worlds::{self, View};
@@ -333,6 +334,11 @@ impl<'a> Tx<'a> {
             insert::<NewText<'_>>(conn, text)?;
             Ok(())
         })
+    }
+
+    /// Adds an entry of the log.
+    pub(super) fn write_operation(&mut self, row: &OperationRow) -> Result<(), StoreError> {
+        self.run(|conn| Ok(insert::<OperationRow>(conn, row)?))
     }
 
     pub(super) fn write_delta(&mut self, node_n: i64, revision: i32, delta: &Delta) -> Result<(), StoreError> {
