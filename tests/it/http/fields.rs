@@ -25,10 +25,12 @@ async fn every_node_says_who_what_when_and_where() {
     let said = play.say("One.").await;
     let mut parents = vec![play.head().await];
     for round in 0..20 {
-        let write = async |n: usize| {
-            let (parent, content) = (&parents[n * 7 % parents.len()], text(round * 50 + n));
-            let body = json!({"parentId": parent, "content": content, "role": ROLES[n % 3], "moveHead": false});
-            (content, play.post("message", body).await["node"].clone())
+        let write = |n: usize| {
+            let (play, parent, content) = (&play, &parents[n * 7 % parents.len()], text(round * 50 + n));
+            async move {
+                let body = json!({"parentId": parent, "content": content, "role": ROLES[n % 3], "moveHead": false});
+                (content, play.post("message", body).await["node"].clone())
+            }
         };
         let written = join_all((0..50).map(write)).await;
         for (content, node) in written {
