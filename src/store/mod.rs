@@ -32,6 +32,7 @@ mod error;
 mod export;
 mod held;
 mod import;
+mod jobs;
 mod keep;
 mod memory;
 mod overlay;
