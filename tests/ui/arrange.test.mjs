@@ -44,8 +44,15 @@ describe("the menu of a message", () => {
     await choose(page, last(page), "Do not count what it did to the world");
     await last(page).getByText("What it did to the world does not count.").waitFor();
     await until(async () => (await bar(page, HP)) === 20, "the wound is gone");
+    const chip = last(page).locator(".changes .chip", { hasText: "Hit points" });
+    await chip.getByText("not counted").waitFor();
+    assert.equal(await chip.locator("s").innerText(), `−${20 - hurt}`, "what it cost is struck out");
+    assert.equal(await last(page).locator(".chip.down").count(), 0);
+    await check(page, "not counted");
     await choose(page, last(page), "Count what it did to the world again");
     await until(async () => (await bar(page, HP)) === hurt, "the wound is back");
+    await chip.getByText("not counted").waitFor({ state: "detached" });
+    await last(page).locator(".chip.down", { hasText: "Hit points" }).waitFor();
     assert.equal(await last(page).getByText("What it did to the world does not count.").count(), 0);
     await close();
   });
@@ -155,7 +162,14 @@ describe("one line only", () => {
       const names = await messageOf(page, id).locator(".tools > button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
       assert.deepEqual(names.filter((name) => /Go back|Roll again|version|Leave out|read it again/.test(name ?? "")), []);
     }
-    await page.keyboard.press("Alt+ArrowLeft");
+    await messageOf(page, ids[1]).locator("article").focus();
+    for (const key of ["Alt+ArrowLeft", "b", "x", "r", "n", "s", "Delete"]) {
+      await page.keyboard.press(key);
+      await page.getByText("This story shows one line only.").waitFor();
+      await page.keyboard.press("Escape");
+      await page.locator(".notice").waitFor({ state: "detached" });
+    }
+    assert.equal((await texts(page)).length, 5, "nothing was done");
     await use(messageOf(page, ids[1]), "Edit");
     await page.getByRole("textbox", { name: "Edit" }).fill("Deep snow.");
     await page.getByRole("button", { name: "Save as a new version" }).click();
@@ -164,7 +178,9 @@ describe("one line only", () => {
     await page.reload();
     await replyIsThere(page);
     assert.equal(await page.locator(".siblings").count(), 0, "the session remembers it");
-    await chooseFromPage(page, "Show all timelines");
+    await last(page).locator("article").focus();
+    await page.keyboard.press("b");
+    await page.locator(".notice").getByRole("button", { name: "Show all timelines" }).click();
     await last(page).getByText("2/2").waitFor();
     await messageOf(page, (await line(path)).find((node) => node.content === "Deep snow.")?.id ?? "").getByText("2/2").waitFor();
     assert.equal((await nodeOf(path, ids[1])).isEnabled, false, "the flags are as before");
@@ -298,19 +314,25 @@ describe("the stash", () => {
     await close();
   });
 
-  test("S4-19: a message is moved below another, Escape leaves it where it is, and below itself is refused in words", async () => {
+  test("S4-19: a message is moved below another, Escape leaves it where it is, and no place is offered where it cannot go", async () => {
     const { path, ids } = await grown();
     const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await reader(browser);
     await page.goto(clotho.base + path);
     await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
     await page.getByText("Choose the message to put it below:").waitFor();
     await page.keyboard.press("Escape");
     await composer(page).waitFor();
-    await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
+    const offered = () => page.locator(".message").evaluateAll((all) => all.map((one) => one.querySelector('[data-command="message.placeHere"]') !== null));
+    await choose(page, messageOf(page, ids[0]), "Move it elsewhere, with what follows");
+    assert.deepEqual(await offered(), [false, false, false, false], "all but the one it follows hang below it");
     await messageOf(page, other.node.id).locator("article").focus();
     await page.keyboard.press("p");
-    await page.getByRole("alert").waitFor();
+    await page.keyboard.press("Escape");
+    await composer(page).waitFor();
+    assert.equal((await nodeOf(path, ids[0])).parentId, (await line(path))[0].id, "and a key does not put it there");
+    await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
+    assert.deepEqual(await offered(), [true, true, false, false]);
     await messageOf(page, ids[0]).getByRole("button", { name: "Put it below this" }).click();
     await until(async () => (await nodeOf(path, other.node.id)).parentId === ids[0], "it hangs there");
     await until(async () => (await texts(page)).join("|").endsWith("To the north.|To the hills."), "the line shows it");
@@ -331,6 +353,10 @@ describe("names", () => {
     await messageOf(page, ids[1]).getByRole("button", { name: "Before the snow" }).waitFor();
     await messageOf(page, ids[3]).locator("article").focus();
     await page.keyboard.press("n");
+    await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
+    await page.keyboard.press("Enter");
+    assert.equal((await page.getByRole("alert").innerText()).replace(/\s+/g, " "), "Another message is called “Before the snow” already. Choose another name, or take it away there first. Go there");
+    await check(page, "a name that is taken");
     await page.getByRole("textbox", { name: "Name" }).fill("The sea");
     assert.ok(await page.getByRole("radio", { name: /name of a branch/ }).isChecked(), "at its end it is the name of the branch");
     await page.keyboard.press("Enter");
@@ -349,6 +375,31 @@ describe("names", () => {
 });
 
 describe("the trash", () => {
+  test("S0-20: a story that is put into the trash in another window says so, and is brought back where it is read", async () => {
+    const path = await newStory({ title: "Under the ice" });
+    const { page, close } = await reader(browser, { expected: /Failed to load resource|WebSocket/ });
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await clotho.api("DELETE", path.replace("/s/", "/api/sessions/"));
+    await page.getByText("“Under the ice” lies in the trash.").waitFor();
+    await page.getByText("It was deleted, here or in another window").waitFor();
+    assert.equal(await page.getByText("Connection lost.").count(), 0);
+    await check(page, "a story in the trash");
+    await page.reload();
+    await page.locator(".blank").getByRole("button", { name: "Bring it back" }).click();
+    await replyIsThere(page);
+    await composer(page).waitFor();
+    await clotho.api("DELETE", path.replace("/s/", "/api/sessions/"));
+    await page.locator(".blank").getByRole("button", { name: "Trash" }).click();
+    await page.getByRole("dialog", { name: "Trash" }).getByRole("article", { name: "Under the ice" }).getByRole("button", { name: "Bring it back" }).click();
+    await page.keyboard.press("Escape");
+    await replyIsThere(page);
+    model.say(["Still here."]);
+    await say(page, "Are you there?");
+    await until(async () => (await texts(page)).at(-1) === "Still here.", "the story goes on");
+    await close();
+  });
+
   test("S0-20: a deleted story and a deleted character come back from the notice and from the trash, and are destroyed only when asked twice", async () => {
     const path = await newStory({ title: "Over the ice" });
     const { page, close } = await reader(browser);

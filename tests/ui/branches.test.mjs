@@ -39,6 +39,28 @@ describe("branches", () => {
     await close();
   });
 
+  test("S4-09: newest words that are too long end with a sign that they go on, and short ones without", async () => {
+    const long = `The ferry ${"sways and ".repeat(30)}lands.`;
+    const { path } = await grown(long);
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await chooseFromPage(page, "Branches");
+    const name = await page.getByRole("dialog", { name: "Branches" }).locator(".branch h3").innerText();
+    assert.match(name, /^The ferry sways and .* (sways|and)…$/);
+    assert.ok(name.length <= 121);
+    await page.keyboard.press("Escape");
+    await choose(page, last(page), "Move it elsewhere, with what follows");
+    assert.match(await page.locator(".peek q").innerText(), /^The ferry .*…$/);
+    await page.keyboard.press("Escape");
+    await choose(page, last(page), "Delete, with what follows");
+    await chooseFromPage(page, "Branches");
+    assert.equal(await page.locator(".branch h3").innerText(), "To the harbour.");
+    await page.keyboard.press("Escape");
+    await chooseFromPage(page, "Stash");
+    assert.match(await page.locator(".fragment h3").innerText(), /^The ferry .*…$/);
+    await close();
+  });
+
   test("S4-06: two lines are chosen and stand side by side since they parted", async () => {
     const { path, ids } = await forked();
     const { page, close } = await reader(browser);

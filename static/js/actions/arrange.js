@@ -6,10 +6,11 @@ import { openMenu } from "../lib/focus.js";
 import { tell } from "../model/page.js";
 import { deltaOf } from "../model/deltas.js";
 import * as story from "../model/story.js";
+import { stepped } from "../model/trail.js";
 import * as api from "../net/api.js";
 import { isLinear } from "../tree/line.js";
 import { newestLeaf } from "./branches.js";
-import { register } from "./commands.js";
+import { always, register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid, visit } from "./follow.js";
 import { navigate } from "./travel.js";
@@ -17,7 +18,7 @@ import { navigate } from "./travel.js";
 /** @import { ChatNode, NodeState } from "../lib/wire.d.ts" */
 
 /** Whether a model reads the story; a plugin that narrates does not read what was said. */
-const isRead = () => !story.session.value?.model?.startsWith("plugin:");
+export const isRead = () => !story.session.value?.model?.startsWith("plugin:");
 
 /** @param {ChatNode | null} node */
 const isThere = (node) => node?.status === "complete" && node.kind !== "change";
@@ -27,7 +28,9 @@ export const canArrange = (node) => isThere(node) && story.peek.value === null &
 
 /** @param {ChatNode | null} node @param {Omit<NodeState, "id">} state */
 async function setState(node, state) {
-  if (!node || !(await attempt(() => api.setState(sid(), node.id, state)))) return;
+  const made = node && (await attempt(() => api.setState(sid(), node.id, state)));
+  if (!made) return;
+  stepped(made.op);
   story.putState({ id: node.id, ...state });
   await refresh();
 }
@@ -47,6 +50,7 @@ register({
   icon: "eyeOff",
   scope: "message",
   keys: ["x"],
+  inTree: always,
   enabled: ({ node }) => canArrange(node) && node?.isEnabled !== false && isRead(),
   run: ({ node }) => setState(node, { isEnabled: false }),
 });
@@ -57,6 +61,7 @@ register({
   icon: "eye",
   scope: "message",
   keys: ["x"],
+  inTree: always,
   enabled: ({ node }) => canArrange(node) && node?.isEnabled === false,
   run: ({ node }) => setState(node, { isEnabled: true }),
 });

@@ -15,12 +15,13 @@ export const readBranches = (cursor) => api.branches(sid(), cursor ? { cursor } 
 /** @param {Id} from @param {Id} to */
 export const readDiff = (from, to) => api.diff(sid(), from, to);
 
-/** Goes to live on another line. @param {Id} leafId */
-export async function goTo(leafId) {
+/** Goes to live on another line; what stands in the line on screen is only brought into view. @param {Id} nid @param {boolean} [exact] at this very message */
+export async function goTo(nid, exact = true) {
   openDialog(null);
-  if (!(await visit(leafId, true))) return;
+  const isHere = !exact && story.peek.peek() === null && story.line.peek().includes(nid);
+  if (!isHere && !(await visit(nid, exact))) return;
   navigate(`/s/${sid()}`, true);
-  story.pointAt(leafId);
+  story.pointAt(nid);
 }
 
 /** @param {Id} from @param {Id} to */

@@ -1,8 +1,10 @@
 // Every command of the page, registered once: what it is called, which keys run it, when it can run.
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.js";
+import { t } from "../lib/i18n.js";
 import { isTyping, pressed } from "../lib/keys.js";
+import { tell } from "../model/page.js";
 import { focusField, focusOn } from "../model/story.js";
-import { shown } from "../tree/line.js";
+import { isLinear, shown } from "../tree/line.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { ChatNode } from "../lib/wire.d.ts" */
@@ -20,6 +22,7 @@ import { shown } from "../tree/line.js";
  * @property {"page" | "message"} scope keys of message commands work while a message is focused
  * @property {(context: Context) => boolean} [enabled]
  * @property {(context: Context) => boolean} [waits] it cannot run, but soon can again: its button stays, dimmed
+ * @property {(context: Context) => boolean} [inTree] whether only one line being shown is why it cannot run
  * @property {boolean} [leavesTyping] its keys mean something else in a field, and there they keep that meaning
  * @property {(context: Context) => unknown} run
  */
@@ -57,14 +60,16 @@ export function run(id, node = null, key = "") {
   if (canRun(id, node)) void perform(command(id), { node, key });
 }
 
-/** Runs a command. Who used a button that is no longer there finds the message it belonged to, or the field. @param {Command} what @param {Context} context */
+/** Runs a command. Who used a button that is no longer there finds the message it belonged to, the nearest one above, or the field. @param {Command} what @param {Context} context */
 async function perform(what, context) {
   const place = focusedMessage() ?? context.node?.id;
+  const before = shown.peek();
   const hadFocus = !isFocusLost();
   await what.run(context);
   await drawn();
   if (!hadFocus || !isFocusLost()) return;
-  if (place && shown.peek().includes(place)) focusOn(place);
+  const near = before.slice(0, before.indexOf(place ?? "") + 1).findLast((id) => shown.peek().includes(id));
+  if (near) focusOn(near);
   else focusField();
 }
 
@@ -75,12 +80,22 @@ async function perform(what, context) {
  */
 export function runKeys(event, node) {
   if (event.isComposing || event.defaultPrevented) return;
-  for (const { id, keys = [], scope, leavesTyping } of commands.values()) {
+  let isHidden = false;
+  for (const { id, keys = [], scope, leavesTyping, inTree } of commands.values()) {
     const hit = keys.find((shortcut) => pressed(event, shortcut));
     if (!hit || (scope === "message" && !node)) continue;
     if (isTyping(event.target) && (leavesTyping || (!hit.startsWith("mod+") && hit !== "Escape"))) continue;
-    if (!canRun(id, node)) continue;
+    if (!canRun(id, node)) {
+      isHidden ||= isLinear.peek() && (inTree?.({ node }) ?? false);
+      continue;
+    }
     event.preventDefault();
     return run(id, node, hit);
   }
+  if (!isHidden) return;
+  event.preventDefault();
+  tell({ tone: "quiet", text: t("notice.oneLine"), act: { label: "command.tree", run: () => run("session.tree") } });
 }
+
+/** Of a command that is about other lines than the one on screen, whatever its message. */
+export const always = () => true;

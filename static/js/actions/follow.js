@@ -1,10 +1,11 @@
 // Keeps the open story in step with the server: the first reading, the live line, catching up.
 import { t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
-import { speak } from "../model/page.js";
+import { openDialog, speak } from "../model/page.js";
 import { doubtDeltas } from "../model/deltas.js";
 import * as library from "../model/library.js";
 import * as story from "../model/story.js";
+import { went } from "../model/trail.js";
 import * as api from "../net/api.js";
 import { ApiError } from "../net/api.js";
 import { SessionSocket } from "../net/socket.js";
@@ -60,12 +61,30 @@ async function readStory(id) {
     story.storyReady();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (openSid === id) story.storyFailed(error);
+    await closed(id, error);
     return false;
   }
   await findUnfinished();
   if (openSid === id) listen(id);
   return openSid === id;
+}
+
+/** A story cannot be read, or no longer: says why, and where it lies. @param {Id} id @param {ApiError} error */
+async function closed(id, error) {
+  const { trash } = await import("../net/trash.js");
+  const page = error.status === 404 ? await trash({ limit: 200 }).catch(() => null) : null;
+  if (openSid !== id) return;
+  socket?.close();
+  socket = null;
+  openDialog(null);
+  story.beginStory(true);
+  story.storyFailed(error, page?.items.find((item) => item.id === id) ?? null);
+}
+
+/** A line that is lost may be that of a story which was deleted elsewhere. @param {Id} id */
+async function lookAfter(id) {
+  const error = await api.session(id).then(() => null, (why) => why);
+  if (openSid === id && error instanceof ApiError && error.status === 404) await closed(id, error);
 }
 
 /** @param {Id} id */
@@ -79,6 +98,7 @@ function listen(id) {
       story.setOnline(online);
       if (online) for (const node of story.generating()) resume(story.resumeOf(node));
       if (back) void refresh();
+      if (!online) void lookAfter(id);
     },
   });
 }
@@ -86,8 +106,11 @@ function listen(id) {
 /** @type {Set<(frame: Frame) => void>} */
 const listeners = new Set();
 
-/** Tells of every frame, also those that change nothing of the story. @param {(frame: Frame) => void} listener */
-export const hear = (listener) => listeners.add(listener);
+/** Tells of every frame, also those that change nothing of the story. @param {(frame: Frame) => void} listener @returns {() => void} ends it */
+export function hear(listener) {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
 
 /** @param {Frame} frame */
 function heard(frame) {
@@ -176,21 +199,26 @@ export function passUnread() {
 }
 
 /**
- * Moves HEAD and shows the line that leads there.
+ * Moves HEAD and shows the line that leads there. The way back is remembered.
  * @param {Id} nid
  * @param {boolean} [exact] stand on this very node
  */
 export async function visit(nid, exact = false) {
+  const from = story.head.peek();
+  const moved = await stand(nid, exact);
+  if (moved && from) went({ from, to: moved.leafId, op: moved.op });
+  return moved !== null;
+}
+
+/** Moves HEAD like a visit, and remembers no way back. @param {Id} nid @param {boolean} exact */
+export async function stand(nid, exact) {
   const id = sid();
-  const moved = await attempt(async () => {
-    await api.checkout(id, nid, exact);
-    return true;
-  });
-  if (!moved || openSid !== id) return false;
+  const moved = await attempt(() => api.checkout(id, nid, exact));
+  if (!moved || openSid !== id) return null;
   story.leavePeek();
   await refresh();
   await findUnfinished();
-  return openSid === id;
+  return openSid === id ? moved : null;
 }
 
 /** Loads the page above. @param {number} [limit] */

@@ -7,6 +7,7 @@ import * as api from "../net/api.js";
 import { ApiError } from "../net/api.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
+import { openStory } from "./follow.js";
 import { navigate } from "./travel.js";
 
 /** @import { Character, Id, NewCharacter, NewSession, PluginChoice, Session } from "../lib/wire.d.ts" */
@@ -131,13 +132,14 @@ function tellTrashed(id, name) {
   tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void restore(id) } });
 }
 
-/** Brings back what was deleted. @param {Id} id */
+/** Brings back what was deleted; a story that is waited for is opened. @param {Id} id */
 export async function restore(id) {
   const back = await attempt(async () => {
     await api.restore(id);
     return true;
   });
   if (back) await readLibrary();
+  if (story.trashed.peek()?.id === id) void openStory(id);
   return back === true;
 }
 

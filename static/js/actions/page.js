@@ -6,7 +6,7 @@ import * as api from "../net/api.js";
 import { register } from "./commands.js";
 
 /** @import { Locale } from "../lib/i18n.js" */
-/** @import { Id, Trace } from "../lib/wire.d.ts" */
+/** @import { Id, SearchQuery, Trace } from "../lib/wire.d.ts" */
 
 /** @param {Locale} next */
 export async function speakIn(next) {
@@ -14,8 +14,8 @@ export async function speakIn(next) {
   remember("language", next);
 }
 
-/** @param {string} q @param {AbortSignal} signal */
-export const search = (q, signal) => api.search(q, signal);
+/** @param {SearchQuery} wanted @param {AbortSignal} signal */
+export const search = (wanted, signal) => api.search(wanted, signal);
 
 register({
   id: "page.search",

@@ -18,6 +18,7 @@ register({
   icon: "onward",
   scope: "message",
   keys: ["o"],
+  inTree: ({ node }) => isReply(node) && !mayBranch(node),
   enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node) && Boolean(node?.content) && isModels(),
   run: ({ node }) => node && reroll(node, () => api.goOn(sid(), node.id)),
 });

@@ -1,15 +1,18 @@
-// Taking out, putting back, moving, naming; and taking any of it back.
+// Taking out, putting back, naming; and taking any of it back.
 import { t, wordFor } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
-import { carry, moving, putArrangement } from "../model/arrangement.js";
+import { fragments, labels, putArrangement } from "../model/arrangement.js";
 import * as story from "../model/story.js";
+import * as trail from "../model/trail.js";
 import * as api from "../net/arrange.js";
 import { ApiError } from "../net/api.js";
 import { isLinear } from "../tree/line.js";
 import { canArrange } from "./arrange.js";
-import { register } from "./commands.js";
+import { goTo } from "./branches.js";
+import { always, register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
-import { refresh, sid } from "./follow.js";
+import { besides } from "./besides.js";
+import { refresh, sid, stand } from "./follow.js";
 import { writeDraft } from "./turn.js";
 
 /** @import { Arranged, ChatNode, Id, Label, TreeEdit } from "../lib/wire.d.ts" */
@@ -24,26 +27,40 @@ export async function readArrangement() {
 }
 
 /** @param {TreeEdit[]} edits @returns {Promise<Arranged | undefined>} */
-async function arrange(edits) {
+export async function arrange(edits) {
   const id = sid();
   const arranged = await attempt(() => api.arrange(id, edits));
   if (arranged && story.session.peek()?.id === id) await Promise.all([refresh(), readArrangement()]);
   return arranged;
 }
 
-/** What else an edit did, where it did anything. @param {{worldChanges: unknown[]}} made */
-const worldWords = ({ worldChanges }) => (worldChanges.length > 0 ? t("arranged.world", { n: worldChanges.length }) : "");
-
-/** @param {Arranged} made @param {Key} key */
-const say = (made, key) => tell({ tone: "quiet", text: t(key), hint: worldWords(made), act: turning("undo", made.op) });
+/** @param {Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>} made @param {Key} key @param {Id} [top] what it is about, where that stands in the story now */
+export const say = (made, key, top) =>
+  tell({ tone: "quiet", text: t(key), hint: besides(made), act: turning("undo", made.op), ...(top && { go: () => void goTo(top, false) }) });
 
 /** What a notice offers is about its own step: once the story has gone on it takes nothing else back. @param {"undo" | "redo"} which @param {number} seen */
 const turning = (which, seen) => ({ label: /** @type {Key} */ (`command.${which}`), run: () => void turnBack(which, seen) });
 
 // Undo
 
+/** Goes back along the way the reader went since their last step, or forward on it. @param {"undo" | "redo"} which @param {trail.Move} move */
+async function retrace(which, move) {
+  const moved = await stand(which === "undo" ? move.from : move.to, true);
+  if (!moved) return;
+  trail.retraced(which, moved.op);
+  const other = which === "undo" ? "redo" : "undo";
+  const again = () => {
+    const next = trail.nextMove(other, story.head.peek());
+    if (next?.op === moved.op) void retrace(other, next);
+    else tell({ tone: "quiet", text: t("notice.goneOn") });
+  };
+  tell({ tone: "quiet", text: t(`notice.retraced.${which}`), act: { label: `command.${other}`, run: again } });
+}
+
 /** Takes the newest step back, or brings it back again. @param {"undo" | "redo"} which @param {number} [seen] */
 async function turnBack(which, seen) {
+  const move = seen === undefined ? trail.nextMove(which, story.head.peek()) : null;
+  if (move) return retrace(which, move);
   const id = sid();
   const before = story.line.peek().map(story.peekNode);
   try {
@@ -53,7 +70,7 @@ async function turnBack(which, seen) {
     if (turned.kind === "message") keepText(which, before);
     const what = wordFor(`act.${turned.kind}`) || t("act.other");
     const other = which === "undo" ? "redo" : "undo";
-    tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: worldWords(turned), act: turning(other, turned.op) });
+    tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: besides(turned), act: turning(other, turned.op) });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "nothing_to_undo") tell({ tone: "quiet", text: t(`notice.nothingTo.${which}`) });
@@ -63,14 +80,17 @@ async function turnBack(which, seen) {
   }
 }
 
-/** What was typed is in the field again when it is taken back, and out of it when it is brought back. @param {"undo" | "redo"} which @param {(ChatNode | null)[]} before */
+/** What was typed is in the field again when it is taken back, in the place of what followed it, and out of it when it is brought back. @param {"undo" | "redo"} which @param {(ChatNode | null)[]} before */
 function keepText(which, before) {
   const line = story.line.peek();
-  const draft = story.draft.peek().trim();
+  const draft = story.draft.peek();
   const gone = before.find((node) => node?.role === "user" && !line.includes(node.id));
-  if (which === "undo" && gone && draft === "") writeDraft(gone.content);
+  if (which === "undo" && gone && trail.isReturned(draft)) {
+    trail.putWords(gone.content, draft);
+    writeDraft(gone.content);
+  }
   const back = line.map(story.peekNode).find((node) => node?.role === "user" && !before.some((old) => old?.id === node.id));
-  if (which === "redo" && back?.content === draft) writeDraft("");
+  if (which === "redo" && back?.content === draft) writeDraft(trail.takeWords(draft));
 }
 
 for (const which of /** @type {const} */ (["undo", "redo"])) {
@@ -94,6 +114,7 @@ register({
   icon: "trash",
   scope: "message",
   keys: ["Delete"],
+  inTree: always,
   enabled: ({ node }) => canArrange(node) || (node?.status === "error" && story.peek.value === null && !isLinear.value),
   run: async ({ node }) => {
     const made = node && (await arrange([{ op: "prune", nodeId: node.id }]));
@@ -104,12 +125,17 @@ register({
   },
 });
 
-/** Puts a fragment back to where it was. @param {Id} fragmentId */
+/** Puts a fragment back to where it was, and shows the story again. @param {Id} fragmentId */
 export async function putBack(fragmentId) {
+  const top = topOf({ fragmentId });
   const made = await arrange([{ op: "graft", fragmentId }]);
-  if (made) say(made, "notice.putBack");
-  return made !== undefined;
+  if (!made) return;
+  openDialog(null);
+  say(made, "notice.putBack", top);
 }
+
+/** The message that leads a piece. @param {{fragmentId: Id} | {nodeId: Id}} piece */
+export const topOf = (piece) => ("nodeId" in piece ? piece.nodeId : fragments.peek()?.find(({ id }) => id === piece.fragmentId)?.nodeId);
 
 /** @param {Id} fragmentId @param {string} name empty: none */
 export const renameFragment = (fragmentId, name) => arrange([{ op: "rename", fragmentId, name: name || null }]);
@@ -129,58 +155,23 @@ register({
   },
 });
 
-// Moving
-
-/** A place for a fragment is chosen in the story. @param {Id} fragmentId @param {string} name */
-export function place(fragmentId, name) {
-  openDialog(null);
-  carry({ fragmentId, name });
-}
-
-register({
-  id: "message.move",
-  label: "command.move",
-  icon: "move",
-  scope: "message",
-  enabled: ({ node }) => canArrange(node) && moving.value === null,
-  run: ({ node }) => node && carry({ nodeId: node.id, name: node.content }),
-});
-
-register({
-  id: "message.placeHere",
-  label: "command.placeHere",
-  icon: "move",
-  scope: "message",
-  keys: ["p"],
-  enabled: ({ node }) => moving.value !== null && canArrange(node),
-  run: async ({ node }) => {
-    const what = moving.peek();
-    if (!what || !node) return;
-    const { name: _, ...piece } = what;
-    const made = await arrange([{ op: "graft", ...piece, targetId: node.id, mode: "move" }]);
-    if (!made) return;
-    carry(null);
-    say(made, "notice.moved");
-  },
-});
-
-register({
-  id: "moving.cancel",
-  label: "command.moveCancel",
-  icon: "close",
-  scope: "page",
-  keys: ["Escape"],
-  enabled: () => moving.value !== null,
-  run: () => carry(null),
-});
-
 // Names
 
+/** Whether another message has a name already; says so. @param {Id} nodeId @param {string} name */
+function isTaken(nodeId, name) {
+  const other = labels.peek().find((label) => label.name === name && label.nodeId !== nodeId);
+  if (!other) return false;
+  const where = other.isInTree ? { hint: t("label.takenHint"), go: () => void goTo(other.nodeId, false) } : { hint: t("label.takenInStash") };
+  tell({ tone: "error", text: t("label.taken", { name }), ...where });
+  return true;
+}
+
 /** @param {Id} nodeId @param {string} name @param {boolean} following whether it moves with what is written there */
-export const putLabel = (nodeId, name, following) => arrange([{ op: "label", nodeId, name, following }]);
+export const putLabel = async (nodeId, name, following) => !isTaken(nodeId, name) && arrange([{ op: "label", nodeId, name, following }]);
 
 /** @param {Label} label @param {string} name */
-export const renameLabel = ({ name: old, nodeId, following }, name) => arrange([{ op: "unlabel", name: old }, { op: "label", nodeId, name, following }]);
+export const renameLabel = async ({ name: old, nodeId, following }, name) =>
+  !isTaken(nodeId, name) && arrange([{ op: "unlabel", name: old }, { op: "label", nodeId, name, following }]);
 
 /** @param {string} name */
 export const dropLabel = (name) => arrange([{ op: "unlabel", name }]);
@@ -191,6 +182,7 @@ register({
   icon: "bookmark",
   scope: "message",
   keys: ["n"],
+  inTree: always,
   enabled: ({ node }) => canArrange(node),
   run: ({ node }) => node && openDialog({ kind: "label", nid: node.id }),
 });

@@ -5,7 +5,7 @@ import { attempt } from "./failure.js";
 /** @import { Id } from "../lib/wire.d.ts" */
 
 /** @param {string} [cursor] */
-export const readTrash = (cursor) => api.trash(cursor);
+export const readTrash = (cursor) => api.trash(cursor ? { cursor } : {});
 
 /** Destroys something for good. @param {Id} id */
 export async function destroy(id) {

@@ -4,7 +4,7 @@ import { hintSeen, offerHint, openDialog, setRoute, showPane, tell } from "../mo
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
 import { isLinear, placeAmongSiblings } from "../tree/line.js";
-import { register } from "./commands.js";
+import { always, register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
 import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.js";
 
@@ -36,7 +36,7 @@ export async function arrive(to) {
 const FAR = 4;
 
 /** Loads the line above what is on screen until a message is in it. @param {Id} nid @param {number} [most] pages */
-async function loadUpTo(nid, most = Infinity) {
+export async function loadUpTo(nid, most = Infinity) {
   for (let pages = 0; pages < most && !story.line.peek().includes(nid) && story.older.peek() !== null; pages += 1) {
     const before = story.older.peek();
     await loadOlder(500);
@@ -134,6 +134,7 @@ register({
   icon: "left",
   scope: "message",
   keys: ["alt+ArrowLeft"],
+  inTree: always,
   enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).previous !== null,
   run: ({ node }) => node && toSibling(node, "previous"),
 });
@@ -144,6 +145,7 @@ register({
   icon: "right",
   scope: "message",
   keys: ["alt+ArrowRight"],
+  inTree: always,
   enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).next !== null,
   run: ({ node }) => node && toSibling(node, "next"),
 });
@@ -154,6 +156,7 @@ register({
   icon: "rewind",
   scope: "message",
   keys: ["b"],
+  inTree: always,
   enabled: ({ node }) => inLine(node) && story.head.peek() !== node?.id,
   run: async ({ node }) => {
     if (!node || !(await visit(node.id, true))) return;

@@ -5,8 +5,9 @@ import { session } from "./story.js";
 /** @import { Fragment, Id, Label } from "../lib/wire.d.ts" */
 
 /**
- * What is being moved until a place for it is chosen: a fragment, or a message with what follows it.
- * @typedef {{fragmentId: Id, name: string} | {nodeId: Id, name: string}} Moving
+ * What is being moved or copied until a place for it is chosen: a fragment, or a message with what follows it, `from` this
+ * session or another one.
+ * @typedef {{piece: {fragmentId: Id} | {nodeId: Id}, from: Id, name: string, isCopy: boolean}} Moving
  * @typedef {{sid: Id, labels: Label[], fragments: Fragment[]}} Known
  */
 
@@ -19,10 +20,13 @@ const ofThis = computed(() => (known.value?.sid === session.value?.id ? known.va
 /** null: nobody has asked yet. */
 export const fragments = computed(() => ofThis.value?.fragments ?? null);
 
+/** The names of the story, also those of what lies in the stash. */
+export const labels = computed(() => ofThis.value?.labels ?? []);
+
 const byNode = computed(() => {
   /** @type {Map<Id, Label[]>} */
   const map = new Map();
-  for (const label of ofThis.value?.labels ?? []) map.set(label.nodeId, [...(map.get(label.nodeId) ?? []), label]);
+  for (const label of labels.value) map.set(label.nodeId, [...(map.get(label.nodeId) ?? []), label]);
   return map;
 });
 
@@ -36,9 +40,8 @@ export function putArrangement(next) {
 
 export const moving = computed(() => (carried.value?.sid === session.value?.id ? (carried.value?.what ?? null) : null));
 
-/** @param {Moving | null} what */
-export function carry(what) {
-  const sid = session.peek()?.id;
+/** @param {Moving | null} what @param {Id | undefined} sid the session in which a place for it is chosen */
+export function carry(what, sid = session.peek()?.id) {
   carried.value = what && sid ? { sid, what } : null;
 }
 

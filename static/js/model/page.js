@@ -55,13 +55,14 @@ export const dialog = signal(null);
  * @typedef {{kind: "search", text: string} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string} | {kind: "model", sid: Id, model: string}
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}
  *   | {kind: "label", nid: Id} | {kind: "stash", fragmentId?: Id | null} | {kind: "trash"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
- *   | {kind: "git"} | {kind: "otherModel", nid: Id}} Dialog
+ *   | {kind: "git"} | {kind: "otherModel", nid: Id} | {kind: "stories"} | {kind: "summarise", first: Id | null, last: Id}
+ *   | {kind: "merge", from: Id} | {kind: "plot"}} Dialog
  */
 
 /**
  * A word to the reader. `error` ones say what the server said. What was said while a dialog was open stands in it, and is
- * done with when it closes.
- * @typedef {{id: number, tone: "quiet" | "error", inDialog: boolean, text: string, hint: string, act?: {label: Key, run: () => void}}} Notice
+ * done with when it closes. `go` leads to the message that it is about.
+ * @typedef {{id: number, tone: "quiet" | "error", inDialog: boolean, text: string, hint: string, act?: {label: Key, run: () => void}, go?: () => void}} Notice
  */
 export const notices = signal(/** @type {Notice[]} */ ([]));
 
@@ -73,10 +74,10 @@ export function openDialog(next) {
 
 let counted = 0;
 
-/** @param {Omit<Notice, "id" | "hint" | "inDialog"> & {hint?: string}} notice */
+/** What only passes gives way to the next word, for good; errors stay until they were read. @param {Omit<Notice, "id" | "hint" | "inDialog"> & {hint?: string}} notice */
 export function tell(notice) {
   const id = ++counted;
-  const others = notices.value.filter((n) => n.text !== notice.text);
+  const others = notices.value.filter((n) => n.text !== notice.text && (n.tone === "error" || notice.tone === "error"));
   notices.value = [...others.slice(-2), { hint: "", ...notice, id, inDialog: dialog.peek() !== null }];
 }
 

@@ -1,14 +1,17 @@
 // The open session: its nodes, the line on screen, HEAD. Operations and events change it, through the functions here.
 import { batch, signal } from "../../vendor/preact.js";
 import { addPiece, endAllStreams, endStream, streamOf } from "./stream.js";
+import { stepped } from "./trail.js";
 
-/** @import { ChatNode, Frame, Id, NodeState, Problem, Projection, QuickReply, Session, SlashCommand, Started } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame, Id, NodeState, Problem, Projection, QuickReply, Session, SlashCommand, Started, TrashItem } from "../lib/wire.d.ts" */
 /** @import { Signal } from "../../vendor/preact.js" */
 /** @import { Loading } from "./library.js" */
 /** @import { ApiError } from "../net/api.js" */
 
 export const session = signal(/** @type {Session | null} */ (null));
 export const loading = signal(/** @type {Loading} */ ({ state: "idle" }));
+/** What lies in the trash of a story that could not be opened; null: nothing that is known of. */
+export const trashed = signal(/** @type {TrashItem | null} */ (null));
 export const online = signal(true);
 
 /** Node ids of the loaded part of the line, oldest first. */
@@ -75,7 +78,7 @@ export function beginStory(opening) {
     families.clear();
     endAllStreams();
     op = 0;
-    session.value = null;
+    session.value = trashed.value = null;
     loading.value = { state: opening ? "loading" : "idle" };
     line.value = byHand.value = unread.value = [];
     older.value = head.value = peek.value = watched.value = null;
@@ -96,8 +99,9 @@ export function storyReady() {
   loading.value = { state: "ready" };
 }
 
-/** @param {ApiError} error */
-export function storyFailed(error) {
+/** @param {ApiError} error @param {TrashItem | null} item what lies in the trash of it */
+export function storyFailed(error, item) {
+  trashed.value = item;
   loading.value = { state: "failed", error };
 }
 
@@ -324,6 +328,7 @@ export function applyStarted({ node, generations = [], op: at = 0 }) {
 /** @param {Frame} frame @returns {Wish} */
 export function applyFrame(frame) {
   if ("op" in frame && frame.op) op = Math.max(op, frame.op);
+  if ("op" in frame && frame.op && isStep(frame)) stepped(frame.op);
   switch (frame.type) {
     case "node.created":
       return created(frame.node);
@@ -349,6 +354,18 @@ export function applyFrame(frame) {
     default:
       return {};
   }
+}
+
+/** Whether somebody did something that undo takes back; moving, the end of a reply and looking are nothing of that. @param {Frame} frame */
+function isStep(frame) {
+  if (frame.type === "node.state.updated") return (frame.nodes ?? [frame]).some(isNews);
+  return frame.type === "node.created" || frame.type === "tree.changed" || frame.type === "session.updated";
+}
+
+/** Whether a node stands otherwise than the page knows; that it was seen is no news. @param {NodeState} state */
+function isNews({ id, isEnabled, effects, rating }) {
+  const node = peekNode(id ?? null);
+  return node !== null && (node.isEnabled !== isEnabled || node.effects !== effects || (node.metadata?.rating ?? null) !== (rating ?? null));
 }
 
 /** @param {ChatNode} node @returns {Wish} */

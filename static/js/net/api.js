@@ -160,13 +160,13 @@ export const edit = (sid, nid, edit) => call("POST", `${node(sid, nid)}/edit`, e
 /** @param {Wire.Id} sid @param {Wire.Id} nid */
 export const cancel = (sid, nid) => call("POST", `${node(sid, nid)}/cancel`, {});
 
-/** @param {Wire.Id} sid @param {Wire.Id} nid @param {Omit<Wire.NodeState, "id">} state */
+/** @param {Wire.Id} sid @param {Wire.Id} nid @param {Omit<Wire.NodeState, "id">} state @returns {Promise<{op: number}>} */
 export const setState = (sid, nid, state) => call("PUT", `${node(sid, nid)}/state`, state);
 
 /** @param {Wire.Id} sid @param {Wire.Id} nid @returns {Promise<Wire.ChatNode[]>} all versions of a node, in the order in which they came */
 export const versions = async (sid, nid) => items(await call("GET", `${node(sid, nid)}/alternatives`));
 
-/** @param {Wire.Id} sid @param {Wire.Id} nodeId @param {boolean} exact stand on this node, not on the leaf last visited below it */
+/** @param {Wire.Id} sid @param {Wire.Id} nodeId @param {boolean} exact stand on this node, not on the leaf last visited below it @returns {Promise<{leafId: Wire.Id, op: number}>} */
 export const checkout = (sid, nodeId, exact) => call("PUT", `${chat(sid)}/active_leaf`, { nodeId, exact });
 
 /** @param {Wire.Id} sid @returns {Promise<Wire.SlashCommand[]>} what the session's plugins offer after a "/" */
@@ -191,5 +191,5 @@ export const changeWorld = (sid, nid, operations) => call("POST", `${node(sid, n
 
 // Search
 
-/** @param {string} q @param {AbortSignal} signal @returns {Promise<Wire.SearchAnswer>} */
-export const search = (q, signal) => call("GET", `/api/search${query({ q, limit: 30 })}`, undefined, { signal });
+/** @param {Wire.SearchQuery} wanted @param {AbortSignal} signal @returns {Promise<Wire.SearchAnswer>} */
+export const search = (wanted, signal) => call("GET", `/api/search${query({ ...wanted, limit: 30 })}`, undefined, { signal });

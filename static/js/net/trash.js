@@ -3,9 +3,9 @@ import { call, items, query } from "./api.js";
 
 /** @import * as Wire from "../lib/wire.d.ts" */
 
-/** @param {string} [cursor] @returns {Promise<Wire.Page<Wire.TrashItem>>} the newest first */
-export async function trash(cursor) {
-  const answer = await call("GET", `/api/trash${query({ cursor })}`);
+/** @param {{cursor?: string, limit?: number}} [range] @returns {Promise<Wire.Page<Wire.TrashItem>>} the newest first */
+export async function trash(range = {}) {
+  const answer = await call("GET", `/api/trash${query(range)}`);
   return { items: items(answer), next: answer?.next ?? null };
 }
 

@@ -2,33 +2,16 @@
 import { h, html } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { clock, locale, t } from "../lib/i18n.js";
-import { brief, escapeStep, humanise, signed, steps } from "../lib/text.js";
-import { changesOf, valueName } from "../lib/schema.js";
+import { brief, signed } from "../lib/text.js";
+import { changesOf } from "../lib/schema.js";
 import { deltaOf } from "../model/deltas.js";
 import { nodeOf } from "../model/story.js";
-import { rows } from "../model/world.js";
+import { labelOf, nameOf, rows } from "../model/world.js";
 import { askedFor, handsAfter, isAnswered } from "../tree/line.js";
 import { icon } from "./parts.js";
 
-/** @import { Row, Turn } from "../lib/schema.js" */
-/** @import { Delta, Id, Json, Roll } from "../lib/wire.d.ts" */
-
-/** The name a reader knows a path by; null where the schema hides it. @param {string} path */
-export function labelOf(path) {
-  const parts = steps(path);
-  for (let n = parts.length; n > 0; n -= 1) {
-    const row = rows.value.get(`/${parts.slice(0, n).map(escapeStep).join("/")}`);
-    if (row) return [row.label, ...parts.slice(n).map(humanise)].join(" · ");
-  }
-  return null;
-}
-
-/** A value in the schema's words for the reader's language, where it has some. @param {Row | undefined} row @param {Json | undefined} value */
-export function nameOf(row, value) {
-  const own = row && valueName(row.schema, value, locale.value);
-  if (own) return own;
-  return typeof value === "string" && /^[a-z]+([_ '-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
-}
+/** @import { Turn } from "../lib/schema.js" */
+/** @import { Delta, Id, Json, Operation, Roll } from "../lib/wire.d.ts" */
 
 /** "−12" for numbers, else the new value; the old one in front where it is short. @param {Turn} change */
 export function differenceOf({ path, before, after }) {
@@ -69,6 +52,21 @@ function visible(deltas) {
   return { rolls: deltas.flatMap((delta) => delta.rolls ?? []), changes: all.filter(({ label }) => label !== null) };
 }
 
+/** What a message would do to the world if it counted: what it asked for, as nothing was changed. @param {Id | null} id */
+function uncounted(id) {
+  if (nodeOf(id)?.effects !== "muted") return [];
+  const asked = (deltaOf(id ?? "")?.operations ?? []).filter((one) => (one.in ?? "vars") === "vars");
+  return asked.map((one) => ({ label: labelOf(one.path), words: wishOf(one) })).filter(({ label }) => label !== null);
+}
+
+/** @param {Operation} operation */
+function wishOf({ op, path, value }) {
+  if (op === "add" && typeof value === "number") return signed(value);
+  if (op === "append") return `+ ${brief(value)}`;
+  if (op === "take") return `− ${brief(value)}`;
+  return op === "remove" ? t("change.gone") : nameOf(rows.value.get(path), value);
+}
+
 /** @param {{change: Turn, label: string | null}} props */
 function ChangeChip({ change, label }) {
   const difference = differenceOf(change);
@@ -83,9 +81,11 @@ export function TurnChanges({ nid }) {
   const asked = askedFor(nid);
   const turn = isAnswered(nid) ? [] : [asked, nid].map((id) => (id ? deltaOf(id) : null));
   const { rolls, changes } = visible(turn.filter((delta) => delta !== null));
-  return html`${rolls.length + changes.length > 0 && html`<ul class="changes" aria-label=${t("turn.changes")}>
+  const without = isAnswered(nid) ? [] : [...uncounted(asked), ...uncounted(nid)];
+  return html`${rolls.length + changes.length + without.length > 0 && html`<ul class="changes" aria-label=${t("turn.changes")}>
       ${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}
-      ${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}</ul>`}
+      ${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}
+      ${without.map(({ label, words }, i) => html`<li key=${`without-${i}`} class="chip without"><span>${label}</span><s>${words}</s><small>${t("change.notCounted")}</small></li>`)}</ul>`}
     ${handsAfter(nid).map((id) => h(ByHand, { key: id, id }))}`;
 }
 

@@ -1,23 +1,25 @@
 // The story: a window over the line, the composer, and what stands between them.
 import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { readUnread } from "../actions/branches.js";
+import "../actions/merge.js";
 import { canRun, run } from "../actions/commands.js";
 import { loadOlder, openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
+import { restore } from "../actions/library.js";
 import { readArrangement } from "../actions/stash.js";
 import { arrive, navigate } from "../actions/travel.js";
-import { t } from "../lib/i18n.js";
-import { plain } from "../lib/text.js";
+import { moment, t } from "../lib/i18n.js";
+import { excerpt, plain } from "../lib/text.js";
 import { chosen, moving } from "../model/arrangement.js";
 import { age } from "../model/deltas.js";
 import { hint, hintFits, hintSeen, route } from "../model/page.js";
-import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target } from "../model/story.js";
+import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target, trashed } from "../model/story.js";
 import { beforeTurn, isLinear, shown, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
 
-/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { Id, TrashItem } from "../lib/wire.d.ts" */
 
 /** At most this many messages are in the page; the window moves by STEP when its end comes near. */
 const MOST = 80;
@@ -39,12 +41,21 @@ export function Chat() {
 
 /** @param {{error: import("../net/api.js").ApiError}} props */
 function Unreadable({ error }) {
+  if (trashed.value) return h(InTrash, { item: trashed.value });
   const isGone = error.status === 404;
   const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : wordsFor(error);
   const retry = () => route.value.page === "story" && void openStory(route.value.sid).then(() => arrive(route.value));
   return html`<section class="chat">${h(Blank, { symbol: "warning", title: words.text, hint: words.hint }, html`<div class="actions">
     <button type="button" class=${isGone ? "primary" : ""} onClick=${() => navigate("/")}>${icon("book")}<span>${t("command.library")}</span></button>
     ${!isGone && html`<button type="button" class="primary" onClick=${retry}>${t("retry")}</button>`}</div>`)}</section>`;
+}
+
+/** The story was deleted, here or elsewhere; what it was is kept for a while. @param {{item: TrashItem}} props */
+function InTrash({ item: { id, name, until } }) {
+  return html`<section class="chat"><h1 class="hidden">${name}</h1>${h(Blank, { symbol: "trash", title: t("notice.trashed", { name }), hint: t("story.trashedHint", { when: moment(until) }) }, html`<div class="actions">
+    <button type="button" onClick=${() => navigate("/")}>${icon("book")}<span>${t("command.library")}</span></button>
+    ${h(CommandButton, { id: "page.trash", wide: true })}
+    <button type="button" class="primary" onClick=${() => restore(id)}>${icon("undo")}<span>${t("command.restore")}</span></button></div>`)}</section>`;
 }
 
 /** The part of the line that is in the page begins here; null: it ends with the line. @param {Id[]} ids @param {Id | null} first */
@@ -193,19 +204,21 @@ function Onward() {
 
 function PeekBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("branch")}<p>${t("peek.text")}</p>
-    ${h(CommandButton, { id: "message.compare", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
+    ${h(CommandButton, { id: "message.compare", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "message.merge", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
 }
 
 /** A place for what is being moved is chosen in the story itself. */
 function MovingBar() {
-  return html`<div class="dock"><div class="peek" role="status">${icon("move")}<p>${t("moving.text")} <q>${plain(moving.value?.name ?? "").slice(0, 80)}</q></p>
-    ${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
+  return html`<div class="dock"><div class="peek" role="status">${icon(moving.value?.isCopy ? "copyTo" : "move")}<p>${t(moving.value?.isCopy ? "moving.copy" : "moving.text")} <q>${excerpt(plain(moving.value?.name ?? ""), 80)}</q></p>
+    ${h(CommandButton, { id: "moving.elsewhere", wide: true })}${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
 }
+
+const CHOSEN = ["chosen.between", "chosen.leaveOut", "chosen.putBack", "chosen.mute", "chosen.unmute", "chosen.summarise", "chosen.copy", "chosen.none"];
 
 /** What can be done with the messages that are ticked. */
 function ChosenBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("check")}<p>${t("chosen.text", { n: chosen.value?.length ?? 0 })}</p>
-    ${["chosen.leaveOut", "chosen.putBack", "chosen.none"].map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div>`;
+    <div class="chosen">${CHOSEN.map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div></div>`;
 }
 
 function HintLine() {

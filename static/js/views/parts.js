@@ -36,10 +36,10 @@ export function CommandButton({ id, node = null, wide = false, class: look = "" 
     data-command=${id} aria-disabled=${isOff ? "true" : null} onClick=${() => run(id, node)}>${icon(symbol)}${wide && html`<span>${name}</span>`}</button>`;
 }
 
-/** A picture of our own origin, or the first letter. @param {{name: string | null | undefined, src?: string | null | undefined}} props */
-export function Avatar({ name, src = null }) {
+/** A picture of our own origin, a symbol, or the first letter. @param {{name: string | null | undefined, src?: string | null | undefined, symbol?: string}} props */
+export function Avatar({ name, src = null, symbol = "" }) {
   const own = src?.startsWith("/") && !src.startsWith("//");
-  return html`<span class="avatar" aria-hidden="true">${own ? html`<img src=${src} alt="" />` : initial(name)}</span>`;
+  return html`<span class="avatar" aria-hidden="true">${symbol ? icon(symbol) : own ? html`<img src=${src} alt="" />` : initial(name)}</span>`;
 }
 
 let menus = 0;
@@ -133,18 +133,18 @@ export function Notices({ inDialog }) {
   const said = (/** @type {Notice["tone"]} */ tone) => notices.value.filter((notice) => notice.tone === tone && notice.inDialog === inDialog);
   const box = (/** @type {Notice} */ notice) => h(NoticeBox, { key: notice.id, notice });
   return html`<div class="said" role="log" aria-label=${t("notices")}><div class="notices">${said("error").map(box)}</div>
-    <div class="notices passing">${said("quiet").slice(-1).map(box)}</div></div>`;
+    <div class="notices passing">${said("quiet").map(box)}</div></div>`;
 }
 
 /** So long a notice stays, in milliseconds; longer while it is looked at. */
 const STAYS = { quiet: 7_000, error: 20_000 };
 
 /** @param {{notice: Notice}} props */
-function NoticeBox({ notice: { id, tone, text, hint, act } }) {
+function NoticeBox({ notice: { id, tone, text, hint, act, go } }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
     const isRead = () => document.hidden || ref.current?.matches(":hover, :focus-within");
-    const timer = setInterval(() => isRead() || dismiss(id), STAYS[tone] * (act ? 2 : 1));
+    const timer = setInterval(() => isRead() || dismiss(id), STAYS[tone] * (act || go ? 2 : 1));
     return () => clearInterval(timer);
   }, []);
   const close = () => {
@@ -153,6 +153,7 @@ function NoticeBox({ notice: { id, tone, text, hint, act } }) {
   };
   return html`<div ref=${ref} class=${`notice ${tone}`} role=${tone === "error" ? "alert" : "status"}>
     ${tone === "error" && icon("warning")}<div><p>${text}</p>${hint && html`<p class="hint">${hint}</p>`}</div>
+    ${go && html`<button type="button" onClick=${() => (dismiss(id), go())}>${t("branches.go")}</button>`}
     ${act && html`<button type="button" onClick=${() => (act.run(), close())}>${t(act.label)}</button>`}
     <button type="button" class="round" aria-label=${t("close")} title=${`${t("close")} (Esc)`} onClick=${close}>${icon("close")}</button></div>`;
 }

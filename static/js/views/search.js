@@ -10,13 +10,15 @@ import { moment, t } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
 import { cutAtMarks } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
-import { peekNode } from "../model/story.js";
+import { peekNode, session } from "../model/story.js";
 import { ApiError } from "../net/api.js";
 import { tail } from "../tree/line.js";
 import { Blank, Modal, icon } from "./parts.js";
 
 /** @import { Command } from "../actions/commands.js" */
-/** @import { ChatNode, Hit } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Hit, SearchQuery } from "../lib/wire.d.ts" */
+/** @import { Signal } from "../../vendor/preact.js" */
+/** What narrows a search; empty: not by that. @typedef {{session?: string, where?: NonNullable<SearchQuery["where"]>, rating?: number}} Filter */
 /** @typedef {{state: "idle"} | {state: "busy"} | {state: "failed", error: ApiError} | {state: "done", hits: Hit[], total: string}} Answer */
 
 const PAUSE = 160;
@@ -26,6 +28,7 @@ export function Search({ text }) {
   // Asked for before the dialog takes the keyboard.
   const at = useRef(peekNode(focusedMessage()) ?? tail.peek()).current;
   const query = useSignal(text);
+  const filter = useSignal(/** @type {Filter} */ ({}));
   const answer = useSignal(/** @type {Answer} */ ({ state: "idle" }));
   const chosen = useSignal(0);
   const list = useRef(/** @type {HTMLElement | null} */ (null));
@@ -35,10 +38,10 @@ export function Search({ text }) {
     chosen.value = 0;
     if (!wanted || forCommands) return void (answer.value = { state: "idle" });
     const abort = new AbortController();
-    const timer = setTimeout(() => void look(wanted, abort.signal).then((next) => next && (answer.value = next)), PAUSE);
+    const timer = setTimeout(() => void look({ q: wanted, ...filter.peek() }, abort.signal).then((next) => next && (answer.value = next)), PAUSE);
     answer.value = answer.peek().state === "done" ? answer.peek() : { state: "busy" };
     return () => (clearTimeout(timer), abort.abort());
-  }, [wanted]);
+  }, [wanted, filter.value]);
   const found = answer.value;
   const options = forCommands || (found.state === "done" && found.hits.length > 0);
   const keys = (/** @type {KeyboardEvent} */ event) => {
@@ -56,10 +59,32 @@ export function Search({ text }) {
   return h(Modal, { title: t(forCommands ? "command.palette" : "command.search"), class: "search" }, html`<search>
     <div class="search-field">${icon("search")}<input type="text" enterkeyhint="search" role="combobox" aria-expanded=${options} aria-controls=${options ? "hits" : null} aria-activedescendant=${options ? `hit-${chosen.value}` : null}
       aria-label=${t("command.search")} placeholder=${t("search.placeholder")} autofocus value=${query.value} onInput=${(/** @type {Event} */ e) => (query.value = /** @type {HTMLInputElement} */ (e.target).value)} onKeyDown=${keys} /></div>
+    ${!forCommands && h(Filters, { filter })}
     <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
 
-/** @param {string} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
+const PLACES = /** @type {const} */ (["trunk", "off-trunk", "stash"]);
+const STARS = [1, 2, 3, 4, 5];
+
+/** What narrows the search: each chip is on or off, and of places and stars one is at most. @param {{filter: Signal<Filter>}} props */
+function Filters({ filter }) {
+  const { session: only, where, rating = 0 } = filter.value;
+  const here = session.value?.id;
+  /** Without what is not asked for any longer. @param {Filter} change */
+  const turn = ({ session: sid = only, where: place = where, rating: stars = rating }) =>
+    (filter.value = { ...(sid && { session: sid }), ...(place && { where: place }), ...(stars > 0 && { rating: stars }) });
+  const chip = (/** @type {boolean} */ on, /** @type {string} */ label, /** @type {() => unknown} */ act) =>
+    html`<button type="button" class=${`chip ${on ? "on" : ""}`} aria-pressed=${on} onClick=${act}>${label}</button>`;
+  return html`<div class="filters" role="group" aria-label=${t("search.filters")}>
+    ${here && chip(Boolean(only), t("search.thisStory"), () => turn({ session: only ? "" : here }))}
+    ${PLACES.map((place) => chip(where === place, t(`search.in.${place}`), () => turn({ where: where === place ? "" : place })))}
+    <span class="stars" role="group" aria-label=${t("rating.label")}>${STARS.map((n) => {
+      const name = t(n === rating ? "rating.takeBack" : "search.stars", { n });
+      return html`<button key=${n} type="button" class=${n <= rating ? "given" : ""} aria-pressed=${n === rating} aria-label=${name} title=${name} onClick=${() => turn({ rating: n === rating ? 0 : n })}>${icon("star")}</button>`;
+    })}</span></div>`;
+}
+
+/** @param {SearchQuery} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
 async function look(wanted, signal) {
   try {
     const found = await search(wanted, signal);

@@ -1,12 +1,13 @@
 // The stash: what was taken out of the story, to be read, put back, moved or named. Loaded when first opened.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
-import { place, putBack, readFragment, renameFragment } from "../actions/stash.js";
+import { place } from "../actions/move.js";
+import { putBack, readFragment, renameFragment } from "../actions/stash.js";
 import { attempt } from "../actions/failure.js";
 import { ago, moment, t } from "../lib/i18n.js";
-import { plain } from "../lib/text.js";
+import { excerpt, plain } from "../lib/text.js";
 import { fragments } from "../model/arrangement.js";
-import { openDialog } from "../model/page.js";
-import { ReadOnly, nameOf } from "./message.js";
+import { nameOf } from "../tree/speaker.js";
+import { ReadOnly } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { takeFocus } from "./sure.js";
 
@@ -25,16 +26,14 @@ export function Stash({ opened }) {
 /** @param {{fragment: Fragment, isOpened: boolean}} props */
 function Row({ fragment, isOpened }) {
   const doing = useSignal(/** @type {Doing} */ (isOpened ? "read" : ""));
-  const name = fragment.name || fragment.firstLine || t("stash.nameless");
+  const name = fragment.name || excerpt(fragment.firstLine) || t("stash.nameless");
   const turn = (/** @type {Doing} */ to) => (doing.value = doing.peek() === to ? "" : to);
   const button = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ open = null) =>
     html`<button type="button" aria-expanded=${open} onClick=${act}>${icon(symbol)}<span>${t(label)}</span></button>`;
-  const back = async () => {
-    if (await putBack(fragment.id)) openDialog(null);
-  };
   return html`<li class="fragment"><article aria-label=${name}>
-    <h3>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${plain(fragment.firstLine)}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
-    <div class="actions">${fragment.canReturn && button("stash.putBack", "undo", back)}${button("stash.putBelow", "move", () => place(fragment.id, name))}
+    <h3>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${excerpt(plain(fragment.firstLine))}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
+    ${!fragment.canReturn && html`<p class="aside">${icon("warning")}${t(fragment.originId ? "stash.originOut" : "stash.originGone")}</p>`}
+    <div class="actions">${fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}${button("stash.putBelow", "move", () => place(fragment.id, name, false))}${button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}
       ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}</div>
     ${doing.value === "read" && h(Contents, { id: fragment.id })}
     ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}</article></li>`;

@@ -1,0 +1,160 @@
+// The page against the real server: what Undo takes back, where the keyboard is then, and what the page says of it.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { browser, chat, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, replyIsThere, say, session, texts, tool } from "./support/stage.mjs";
+
+const headOf = async (path) => (await session(path)).activeLeafId;
+
+describe("undo after moving", () => {
+  test("S4-17 domain 2.15: right after going back it leads to where one was, redo goes back again, and no step is taken back by either", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await headOf(path)) === ids[1], "the story went back");
+    await page.keyboard.press("Control+z");
+    await page.getByText("You are where you were before you moved.").waitFor();
+    await until(async () => (await texts(page)).length === 5, "the line is as long as it was");
+    assert.equal(await headOf(path), ids[3]);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("Control+y");
+    await page.getByText("You are where you had moved to.").waitFor();
+    assert.equal(await headOf(path), ids[1]);
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await headOf(path)) === ids[3], "the notice leads back too");
+    assert.equal((await clotho.api("GET", `${chat(path)}/branches`)).items.length, 1, "every message stands where it stood");
+    await messageOf(page, ids[3]).locator("article").focus();
+    await page.keyboard.press("Control+z");
+    await page.getByText("Taken back: a message.").waitFor();
+    await until(async () => (await texts(page)).length === 4, "then the newest step is next");
+    await close();
+  });
+
+  test("S4-17: several moves are taken back one by one, also those from version to version", async () => {
+    const { path, ids } = await grown();
+    const other = await clotho.api("POST", `${chat(path)}/node/${ids[1]}/edit`, { content: "Ice.", generate: false });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    const begin = await headOf(path);
+    assert.equal(begin, other.node.id);
+    await last(page).locator("article").focus();
+    await page.keyboard.press("Alt+ArrowLeft");
+    await until(async () => (await headOf(path)) === ids[3], "the first version, and what followed it");
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await headOf(path)) === ids[0], "the story went back");
+    await replyless(page, "To the north.");
+    await page.keyboard.press("Control+z");
+    await until(async () => (await headOf(path)) === ids[3], "one move");
+    await page.getByText("You are where you were before you moved.").waitFor();
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("Control+z");
+    await until(async () => (await headOf(path)) === begin, "and the other");
+    await close();
+  });
+
+  test("S4-17: who moved and then did something takes that back, not the way there", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await headOf(path)) === ids[1], "the story went back");
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("x");
+    await page.locator(".message.disabled").waitFor();
+    await page.keyboard.press("Control+z");
+    await page.getByText("Taken back: a mark on a message.").waitFor();
+    await page.locator(".message.disabled").waitFor({ state: "detached" });
+    assert.equal(await headOf(path), ids[1], "the reader stands where they went");
+    await close();
+  });
+});
+
+/** Waits until a message ends the line. */
+const replyless = (page, text) => until(async () => (await texts(page)).at(-1) === text, `the line ends with “${text}”`);
+
+describe("the keyboard after a deletion", () => {
+  test("S4-17: it is at the message above, so that Ctrl+Z brings back what was deleted", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await until(async () => (await texts(page)).length === 3, "it is gone");
+    await until(async () => (await focused(page)) === ids[1], "the keyboard is at the message above");
+    await page.keyboard.press("Control+z");
+    await until(async () => (await texts(page)).length === 5, "it is back");
+    await messageOf(page, ids[3]).locator("article").focus();
+    await page.keyboard.press("Delete");
+    await until(async () => (await focused(page)) === ids[2], "by a key as well");
+    await close();
+  });
+});
+
+describe("words that undo gives back", () => {
+  test("S4-17: of several messages that are taken back the field has the one that comes next, and redo leaves the next one's", async () => {
+    const path = await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    for (const [i, [asked, answer]] of [["First?", "One."], ["Second?", "Two."], ["Third?", "Three."]].entries()) {
+      model.say([answer]);
+      await say(page, asked);
+      await until(async () => (await texts(page)).length === 3 + 2 * i && (await texts(page)).at(-1) === answer, "the reply came");
+    }
+    const undo = page.locator(".topbar").getByRole("button", { name: "Undo" });
+    const redo = page.locator(".topbar").getByRole("button", { name: "Redo" });
+    const field = (text) => until(async () => (await composer(page).inputValue()) === text, `the field has “${text}”`);
+    for (const text of ["Third?", "Second?", "First?"]) {
+      await undo.click();
+      await field(text);
+    }
+    await redo.click();
+    await field("Second?");
+    await redo.click();
+    await field("Third?");
+    await undo.click();
+    await field("Second?");
+    await composer(page).fill("My own words");
+    await undo.click();
+    await until(async () => (await texts(page)).length === 1, "the first message is taken back");
+    assert.equal(await composer(page).inputValue(), "My own words", "what the reader wrote stays");
+    await close();
+  });
+});
+
+describe("what the page says", () => {
+  test("S4-17: a newer word takes the place of the older one for good", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await page.getByText("It lies in the stash now").waitFor();
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("c");
+    await page.getByText("Copied.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Close" }).click();
+    await page.locator(".notice").waitFor({ state: "detached" });
+    assert.equal(await page.getByText("It lies in the stash now").count(), 0, "no older one comes up from below");
+    await close();
+  });
+
+  test("S4-44 domain 2.15: what a notice offers is its own step, and nothing else once the story has gone on", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser, { expected: /Failed to load resource/ });
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await page.getByText("It lies in the stash now").waitFor();
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    await until(async () => (await texts(page)).at(-1) === "To the hills.", "another window went on");
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await page.getByText("The story has gone on since.").waitFor();
+    assert.equal((await texts(page)).at(-1), "To the hills.", "what was written since stays");
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "and so does the deletion");
+    await close();
+  });
+});
