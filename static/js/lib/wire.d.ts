@@ -453,7 +453,7 @@ export interface Me {
 /** Long work that somebody waits for. */
 export interface Job {
   id: Id;
-  state: "queued" | "running" | "done" | "failed";
+  state: "queued" | "running" | "done" | "failed" | "interrupted";
   done: number;
   total: number;
   result?: { sessionId: Id } | null;
