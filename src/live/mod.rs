@@ -235,11 +235,8 @@ impl Live {
     pub fn watch(self: &Arc<Self>, session: SessionId) -> Watcher {
         let mut rooms = lock(&self.rooms);
         let watched = rooms.entry(session).or_insert_with(|| {
-            let room = Room {
-                version: watch::Sender::new(0),
-                is_gone: AtomicBool::new(false),
-                operations: Mutex::default(),
-            };
+            let room =
+                Room { version: watch::Sender::new(0), is_gone: AtomicBool::new(false), operations: Mutex::default() };
             Watched { room: Arc::new(room), watchers: 0 }
         });
         watched.watchers += 1;
