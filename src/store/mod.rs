@@ -35,6 +35,7 @@ mod error;
 mod export;
 mod held;
 mod import;
+mod jobs;
 mod journal;
 mod keep;
 mod memory;
