@@ -18,7 +18,7 @@ import { navigate } from "./travel.js";
 /** @import { ChatNode, NodeState } from "../lib/wire.d.ts" */
 
 /** Whether a model reads the story; a plugin that narrates does not read what was said. */
-const isRead = () => !story.session.value?.model?.startsWith("plugin:");
+export const isRead = () => !story.session.value?.model?.startsWith("plugin:");
 
 /** @param {ChatNode | null} node */
 const isThere = (node) => node?.status === "complete" && node.kind !== "change";

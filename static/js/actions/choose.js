@@ -1,37 +1,48 @@
 // Doing something with several messages at once; taking a line along as a file.
+import { t } from "../lib/i18n.js";
+import { copyText } from "../lib/clipboard.js";
+import { download } from "../lib/download.js";
 import { choose, chosen, moving } from "../model/arrangement.js";
+import { deltaOf, doubtDeltas } from "../model/deltas.js";
+import { dialog, openDialog, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import { stepped } from "../model/trail.js";
 import * as api from "../net/arrange.js";
 import { shown } from "../tree/line.js";
-import { canArrange } from "./arrange.js";
+import { nameOf } from "../tree/speaker.js";
+import { canArrange, isRead } from "./arrange.js";
 import { always, register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid } from "./follow.js";
+import { say } from "./stash.js";
+import { textOf } from "./turn.js";
 
-/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Id, NodeState } from "../lib/wire.d.ts" */
 
 /** The message that was chosen last: where a range begins. @type {Id | null} */
 let from = null;
 
+/** What can be chosen of the line, in its order. */
+const choosable = () => shown.value.filter((one) => canArrange(story.nodeOf(one)));
+
+/** The chosen messages, in the order of the line. */
+const nodes = () => /** @type {ChatNode[]} */ (choosable().filter((id) => chosen.value?.includes(id)).map(story.nodeOf));
+
+/** All from the first chosen message to the last. */
+function between() {
+  const line = choosable();
+  const places = (chosen.value ?? []).map((id) => line.indexOf(id)).filter((at) => at >= 0);
+  return line.slice(Math.min(...places), Math.max(...places) + 1);
+}
+
 /** Chooses a message or lets go of it; with `range`, all between the last one and this one as well. @param {Id} id @param {boolean} range */
 export function pick(id, range) {
   const now = chosen.peek() ?? [];
-  const line = shown.peek().filter((one) => canArrange(story.peekNode(one)));
+  const line = choosable();
   const [one, two] = [line.indexOf(from ?? ""), line.indexOf(id)].sort((a, b) => a - b);
   if (range && one !== undefined && one >= 0) choose([...new Set([...now, ...line.slice(one, (two ?? one) + 1)])]);
   else choose(now.includes(id) ? now.filter((other) => other !== id) : [...now, id]);
   from = id;
-}
-
-/** @param {boolean} isEnabled whether later prompts have them */
-async function setChosen(isEnabled) {
-  const ids = (chosen.peek() ?? []).filter((id) => (story.peekNode(id)?.isEnabled ?? true) !== isEnabled);
-  const made = ids.length > 0 ? await attempt(() => api.setStates(sid(), ids, isEnabled)) : { op: 0 };
-  if (!made) return;
-  stepped(made.op);
-  choose(null);
-  await refresh();
 }
 
 register({
@@ -45,16 +56,73 @@ register({
   run: ({ node }) => node && pick(node.id, false),
 });
 
-for (const [id, symbol, isEnabled] of /** @type {const} */ ([["leaveOut", "eyeOff", false], ["putBack", "eye", true]])) {
+/**
+ * What can be set of all at once: which of them it would change.
+ * @type {{id: "leaveOut" | "putBack" | "mute" | "unmute", icon: string, state: Omit<NodeState, "id">, changes: (node: ChatNode) => boolean}[]}
+ */
+const MARKS = [
+  { id: "leaveOut", icon: "eyeOff", state: { isEnabled: false }, changes: ({ isEnabled }) => isEnabled !== false && isRead() },
+  { id: "putBack", icon: "eye", state: { isEnabled: true }, changes: ({ isEnabled }) => isEnabled === false },
+  { id: "mute", icon: "worldOff", state: { effects: "muted" }, changes: ({ id, effects }) => effects !== "muted" && (deltaOf(id)?.operations?.length ?? 0) > 0 },
+  { id: "unmute", icon: "world", state: { effects: "on" }, changes: ({ effects }) => effects === "muted" },
+];
+
+for (const { id, icon, state, changes } of MARKS) {
   register({
     id: `chosen.${id}`,
-    label: `command.${id}`,
-    icon: symbol,
+    label: `chosen.${id}`,
+    icon,
     scope: "page",
-    enabled: () => (chosen.value?.length ?? 0) > 0,
-    run: () => setChosen(isEnabled),
+    enabled: () => nodes().some(changes),
+    run: async () => {
+      const ids = nodes().filter(changes).map((node) => node.id);
+      const made = await attempt(() => api.setStates(sid(), ids, state));
+      if (!made) return;
+      stepped(made.op);
+      choose(null);
+      if (state.effects) doubtDeltas();
+      await refresh();
+      // A mark is seen on its message; what it does to the world is not.
+      if (made.worldChanges.length > 0) say(made, "notice.marked");
+    },
   });
 }
+
+register({
+  id: "chosen.between",
+  label: "chosen.between",
+  icon: "between",
+  scope: "page",
+  enabled: () => (chosen.value?.length ?? 0) > 1 && between().length > (chosen.value?.length ?? 0),
+  run: () => choose(between()),
+});
+
+register({
+  id: "chosen.summarise",
+  label: "chosen.summarise",
+  icon: "summarise",
+  scope: "page",
+  enabled: () => (chosen.value?.length ?? 0) > 0 && isRead(),
+  run: () => {
+    const run = between();
+    const [first, last] = [run[0], run.at(-1)];
+    if (first && last) openDialog({ kind: "summarise", first, last });
+  },
+});
+
+register({
+  id: "chosen.copy",
+  label: "chosen.copy",
+  icon: "copy",
+  scope: "page",
+  enabled: () => (chosen.value?.length ?? 0) > 0,
+  run: async () => {
+    const text = nodes().map((node) => `${nameOf(node)}: ${textOf(node)}`).join("\n\n");
+    if (!(await copyText(text))) return;
+    choose(null);
+    tell({ tone: "quiet", text: t("notice.copied") });
+  },
+});
 
 register({
   id: "chosen.none",
@@ -62,7 +130,7 @@ register({
   icon: "close",
   scope: "page",
   keys: ["Escape"],
-  enabled: () => chosen.value !== null,
+  enabled: () => chosen.value !== null && dialog.value === null,
   run: () => choose(null),
 });
 
@@ -74,9 +142,6 @@ register({
   enabled: () => story.session.value !== null && (story.peek.value ?? story.head.value) !== null,
   run: () => {
     const leaf = story.peek.peek() ?? story.head.peek();
-    const link = document.createElement("a");
-    link.href = leaf ? api.lineFile(sid(), leaf) : "";
-    link.download = "";
-    link.click();
+    if (leaf) download(api.lineFile(sid(), leaf));
   },
 });

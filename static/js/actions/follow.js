@@ -106,8 +106,11 @@ function listen(id) {
 /** @type {Set<(frame: Frame) => void>} */
 const listeners = new Set();
 
-/** Tells of every frame, also those that change nothing of the story. @param {(frame: Frame) => void} listener */
-export const hear = (listener) => listeners.add(listener);
+/** Tells of every frame, also those that change nothing of the story. @param {(frame: Frame) => void} listener @returns {() => void} ends it */
+export function hear(listener) {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
 
 /** @param {Frame} frame */
 function heard(frame) {

@@ -1,7 +1,7 @@
-// Taking out, putting back, moving, naming; and taking any of it back.
+// Taking out, putting back, naming; and taking any of it back.
 import { t, wordFor } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
-import { carry, fragments, labels, moving, putArrangement } from "../model/arrangement.js";
+import { fragments, labels, putArrangement } from "../model/arrangement.js";
 import * as story from "../model/story.js";
 import * as trail from "../model/trail.js";
 import * as api from "../net/arrange.js";
@@ -11,12 +11,12 @@ import { canArrange } from "./arrange.js";
 import { goTo } from "./branches.js";
 import { always, register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
+import { besides } from "./besides.js";
 import { refresh, sid, stand } from "./follow.js";
 import { writeDraft } from "./turn.js";
 
 /** @import { Arranged, ChatNode, Id, Label, TreeEdit } from "../lib/wire.d.ts" */
 /** @import { Key } from "../lib/i18n.js" */
-/** @import { Moving } from "../model/arrangement.js" */
 
 /** Learns of names and of the stash; without an answer they are simply not shown. */
 export async function readArrangement() {
@@ -27,19 +27,16 @@ export async function readArrangement() {
 }
 
 /** @param {TreeEdit[]} edits @returns {Promise<Arranged | undefined>} */
-async function arrange(edits) {
+export async function arrange(edits) {
   const id = sid();
   const arranged = await attempt(() => api.arrange(id, edits));
   if (arranged && story.session.peek()?.id === id) await Promise.all([refresh(), readArrangement()]);
   return arranged;
 }
 
-/** What else an edit did, where it did anything. @param {{worldChanges: unknown[]}} made */
-const worldWords = ({ worldChanges }) => (worldChanges.length > 0 ? t("arranged.world", { n: worldChanges.length }) : "");
-
-/** @param {Arranged} made @param {Key} key @param {Id} [top] what it is about, where that stands in the story now */
-const say = (made, key, top) =>
-  tell({ tone: "quiet", text: t(key), hint: worldWords(made), act: turning("undo", made.op), ...(top && { go: () => void goTo(top, false) }) });
+/** @param {Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>} made @param {Key} key @param {Id} [top] what it is about, where that stands in the story now */
+export const say = (made, key, top) =>
+  tell({ tone: "quiet", text: t(key), hint: besides(made), act: turning("undo", made.op), ...(top && { go: () => void goTo(top, false) }) });
 
 /** What a notice offers is about its own step: once the story has gone on it takes nothing else back. @param {"undo" | "redo"} which @param {number} seen */
 const turning = (which, seen) => ({ label: /** @type {Key} */ (`command.${which}`), run: () => void turnBack(which, seen) });
@@ -73,7 +70,7 @@ async function turnBack(which, seen) {
     if (turned.kind === "message") keepText(which, before);
     const what = wordFor(`act.${turned.kind}`) || t("act.other");
     const other = which === "undo" ? "redo" : "undo";
-    tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: worldWords(turned), act: turning(other, turned.op) });
+    tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: besides(turned), act: turning(other, turned.op) });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "nothing_to_undo") tell({ tone: "quiet", text: t(`notice.nothingTo.${which}`) });
@@ -138,7 +135,7 @@ export async function putBack(fragmentId) {
 }
 
 /** The message that leads a piece. @param {{fragmentId: Id} | {nodeId: Id}} piece */
-const topOf = (piece) => ("nodeId" in piece ? piece.nodeId : fragments.peek()?.find(({ id }) => id === piece.fragmentId)?.nodeId);
+export const topOf = (piece) => ("nodeId" in piece ? piece.nodeId : fragments.peek()?.find(({ id }) => id === piece.fragmentId)?.nodeId);
 
 /** @param {Id} fragmentId @param {string} name empty: none */
 export const renameFragment = (fragmentId, name) => arrange([{ op: "rename", fragmentId, name: name || null }]);
@@ -156,60 +153,6 @@ register({
     openDialog({ kind: "stash" });
     void readArrangement();
   },
-});
-
-// Moving
-
-/** A place for a fragment is chosen in the story. @param {Id} fragmentId @param {string} name */
-export function place(fragmentId, name) {
-  openDialog(null);
-  carry({ fragmentId, name });
-}
-
-register({
-  id: "message.move",
-  label: "command.move",
-  icon: "move",
-  scope: "message",
-  enabled: ({ node }) => canArrange(node) && moving.value === null,
-  run: ({ node }) => node && carry({ nodeId: node.id, name: node.content }),
-});
-
-/** Whether a piece can come below a message: nothing hangs below itself, and it hangs somewhere already. @param {Moving} piece @param {ChatNode} node */
-function isPlace(piece, node) {
-  if ("fragmentId" in piece) return true;
-  const at = story.line.value.indexOf(piece.nodeId);
-  const isBelow = at >= 0 && story.line.value.indexOf(node.id) >= at;
-  return !isBelow && story.nodeOf(piece.nodeId)?.parentId !== node.id;
-}
-
-register({
-  id: "message.placeHere",
-  label: "command.placeHere",
-  icon: "move",
-  scope: "message",
-  keys: ["p"],
-  enabled: ({ node }) => moving.value !== null && canArrange(node) && node !== null && isPlace(moving.value, node),
-  run: async ({ node }) => {
-    const what = moving.peek();
-    if (!what || !node) return;
-    const { name: _, ...piece } = what;
-    const top = topOf(what);
-    const made = await arrange([{ op: "graft", ...piece, targetId: node.id, mode: "move" }]);
-    if (!made) return;
-    carry(null);
-    say(made, "notice.moved", top);
-  },
-});
-
-register({
-  id: "moving.cancel",
-  label: "command.moveCancel",
-  icon: "close",
-  scope: "page",
-  keys: ["Escape"],
-  enabled: () => moving.value !== null,
-  run: () => carry(null),
 });
 
 // Names

@@ -36,7 +36,7 @@ export async function arrive(to) {
 const FAR = 4;
 
 /** Loads the line above what is on screen until a message is in it. @param {Id} nid @param {number} [most] pages */
-async function loadUpTo(nid, most = Infinity) {
+export async function loadUpTo(nid, most = Infinity) {
   for (let pages = 0; pages < most && !story.line.peek().includes(nid) && story.older.peek() !== null; pages += 1) {
     const before = story.older.peek();
     await loadOlder(500);

@@ -139,7 +139,7 @@ export async function edit(node, content, carry) {
 }
 
 /** The text as a reader sees it: what others wrote without its machine parts, one's own as it was typed. @param {ChatNode | null} node */
-const textOf = (node) => (node?.role === "user" ? node.content : (node?.display ?? node?.content ?? ""));
+export const textOf = (node) => (node?.role === "user" ? node.content : (node?.display ?? node?.content ?? ""));
 
 /** @param {ChatNode | null} node */
 export const free = (node) => node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
@@ -181,7 +181,7 @@ register({
   icon: "edit",
   scope: "message",
   keys: ["e"],
-  enabled: ({ node }) => free(node) && node?.status === "complete",
+  enabled: ({ node }) => free(node) && node?.status === "complete" && node.kind !== "merge",
   run: ({ node }) => story.editInPlace(node?.id ?? null),
 });
 

@@ -1,6 +1,6 @@
 // The words of Git, and the commands that do here what they do there: for the palette and the help page.
 
-/** @type {readonly {word: "commit" | "branch" | "checkout" | "reset" | "amend" | "revert" | "stash" | "cherryPick" | "merge" | "diff" | "tag" | "log" | "blame", git: string, commands: string[]}[]} */
+/** @type {readonly {word: "commit" | "branch" | "checkout" | "reset" | "amend" | "revert" | "stash" | "cherryPick" | "merge" | "squash" | "diff" | "tag" | "log" | "blame" | "bundle", git: string, commands: string[]}[]} */
 export const GIT = [
   { word: "commit", git: "commit", commands: [] },
   { word: "branch", git: "branch", commands: ["message.label", "session.branches"] },
@@ -9,12 +9,14 @@ export const GIT = [
   { word: "amend", git: "commit --amend", commands: ["message.edit"] },
   { word: "revert", git: "revert, reflog", commands: ["session.undo", "session.redo"] },
   { word: "stash", git: "stash, stash pop", commands: ["message.prune", "session.stash"] },
-  { word: "cherryPick", git: "cherry-pick, rebase", commands: ["message.move"] },
-  { word: "merge", git: "merge", commands: ["session.branches", "message.move"] },
+  { word: "cherryPick", git: "cherry-pick, rebase", commands: ["message.copyTo", "message.move"] },
+  { word: "merge", git: "merge", commands: ["session.branches", "message.merge"] },
+  { word: "squash", git: "merge --squash, rebase -i", commands: ["message.summarise", "chosen.summarise"] },
   { word: "diff", git: "diff", commands: ["session.branches", "message.compare"] },
   { word: "tag", git: "tag", commands: ["message.label"] },
   { word: "log", git: "log", commands: ["session.branches"] },
   { word: "blame", git: "blame", commands: ["message.why"] },
+  { word: "bundle", git: "bundle, clone", commands: ["session.export", "page.import"] },
 ];
 
 /** The words of Git for a command, in one line. @param {string} id */

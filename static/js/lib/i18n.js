@@ -2,8 +2,9 @@
 import { signal } from "../../vendor/preact.js";
 import en from "./strings/en.js";
 
+/** @import edit from "./strings/en-edit.js" */
 /** @import story from "./strings/en-story.js" */
-/** @typedef {keyof typeof en | keyof typeof story} Key */
+/** @typedef {keyof typeof en | keyof typeof story | keyof typeof edit} Key */
 /** @typedef {"en" | "zh"} Locale */
 
 export const LOCALES = /** @type {const} */ ({ en: "English", zh: "中文" });

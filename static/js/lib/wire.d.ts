@@ -40,6 +40,12 @@ export interface NodeMetadata {
   finishReason?: string | null;
   error?: { code: string; message: string; hint?: string | null } | string | null;
   rating?: number | null;
+  /** The messages that a summary stands for. */
+  summarizedFrom?: Id[];
+  /** The end of the line that a merge brought something over from. */
+  mergedFrom?: Id;
+  /** What it is a copy of. */
+  provenance?: { sessionId: Id; nodeId: Id };
 }
 
 /** How a node stands: whether its text and what it does to the world count, and its stars. */
@@ -310,11 +316,18 @@ export interface Fragment {
 
 /** One edit of the arrangement; which fields it takes stands in the contract. */
 export interface TreeEdit {
-  op: "prune" | "graft" | "rename" | "label" | "unlabel";
+  op: "prune" | "graft" | "rename" | "label" | "unlabel" | "summarise" | "merge";
   nodeId?: Id;
+  nodeIds?: Id[];
   fragmentId?: Id;
   targetId?: Id;
   mode?: "move" | "copy";
+  fromSessionId?: Id;
+  fromLeafId?: Id;
+  ontoLeafId?: Id;
+  content?: string;
+  /** What becomes of each conflict, by path: "theirs", "ours", or a value. */
+  resolve?: { [path: string]: Json };
   name?: string | null;
   following?: boolean;
 }
@@ -326,7 +339,24 @@ export interface WorldChange extends Change {
 export interface Arranged {
   op: number;
   fragmentIds: Id[];
+  /** The tops of copies, the summaries and the ends of merges. */
+  nodeIds: Id[];
+  /** The lines that leave a summarised run before its end. */
+  affected: { leafIds: Id[]; count: number };
   worldChanges: WorldChange[];
+}
+
+/** A place to which two lines did something, each its own. */
+export interface Conflict {
+  path: string;
+  theirs: Operation[];
+  ours: Operation[];
+}
+
+/** How values went along lines. */
+export interface Variables {
+  items: { leafId: Id; path: string; points: { nodeId: Id; turn: number; depth: number; value: Json }[] }[];
+  next: string | null;
 }
 
 /** What was taken back or brought back. */
@@ -418,6 +448,16 @@ export interface Me {
   user: { id: Id; name: string; role?: string };
   mode: string;
   csrf?: string | null;
+}
+
+/** Long work that somebody waits for. */
+export interface Job {
+  id: Id;
+  state: "queued" | "running" | "done" | "failed";
+  done: number;
+  total: number;
+  result?: { sessionId: Id } | null;
+  error?: { code: string; message: string; hint?: string | null; details?: { line?: number } } | null;
 }
 
 /** A text that is drafted and is no node. */

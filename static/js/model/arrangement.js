@@ -5,8 +5,9 @@ import { session } from "./story.js";
 /** @import { Fragment, Id, Label } from "../lib/wire.d.ts" */
 
 /**
- * What is being moved until a place for it is chosen: a fragment, or a message with what follows it.
- * @typedef {{fragmentId: Id, name: string} | {nodeId: Id, name: string}} Moving
+ * What is being moved or copied until a place for it is chosen: a fragment, or a message with what follows it, `from` this
+ * session or another one.
+ * @typedef {{piece: {fragmentId: Id} | {nodeId: Id}, from: Id, name: string, isCopy: boolean}} Moving
  * @typedef {{sid: Id, labels: Label[], fragments: Fragment[]}} Known
  */
 
@@ -39,9 +40,8 @@ export function putArrangement(next) {
 
 export const moving = computed(() => (carried.value?.sid === session.value?.id ? (carried.value?.what ?? null) : null));
 
-/** @param {Moving | null} what */
-export function carry(what) {
-  const sid = session.peek()?.id;
+/** @param {Moving | null} what @param {Id | undefined} sid the session in which a place for it is chosen */
+export function carry(what, sid = session.peek()?.id) {
   carried.value = what && sid ? { sid, what } : null;
 }
 

@@ -4,7 +4,7 @@ import { session } from "./story.js";
 
 /** @import { Draft, Id } from "../lib/wire.d.ts" */
 
-/** @typedef {{sid: Id, id: Id | null, text: string, status: Draft["status"], place: number}} Drafting `id`: null until the server has told it */
+/** @typedef {{sid: Id, text: string, status: Draft["status"], place: number}} Drafting */
 
 const known = signal(/** @type {Drafting | null} */ (null));
 

@@ -6,8 +6,8 @@ import { call, chat, items, query } from "./api.js";
 /** Makes all of the edits, or none. @param {Wire.Id} sid @param {Wire.TreeEdit[]} operations @returns {Promise<Wire.Arranged>} */
 export const arrange = (sid, operations) => call("PUT", `${chat(sid)}/tree/edit`, { operations });
 
-/** Leaves many messages out at once, or lets them be read again. @param {Wire.Id} sid @param {Wire.Id[]} ids @param {boolean} isEnabled @returns {Promise<{op: number}>} */
-export const setStates = (sid, ids, isEnabled) => call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, isEnabled })) });
+/** Sets how many messages stand, in one step. @param {Wire.Id} sid @param {Wire.Id[]} ids @param {Omit<Wire.NodeState, "id">} state @returns {Promise<{worldChanges: Wire.WorldChange[], op: number}>} */
+export const setStates = (sid, ids, state) => call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, ...state })) });
 
 /** Where a line can be had as a file. @param {Wire.Id} sid @param {Wire.Id} leaf */
 export const lineFile = (sid, leaf) => `${chat(sid)}/line${query({ leaf, format: "markdown" })}`;
@@ -33,8 +33,20 @@ export async function branches(sid, range = {}) {
 /** How two lines differ since they parted. @param {Wire.Id} sid @param {Wire.Id} from @param {Wire.Id} to @returns {Promise<Wire.Diff>} */
 export const diff = (sid, from, to) => call("GET", `${chat(sid)}/diff${query({ from, to })}`);
 
+/**
+ * How values went along some lines, a page of the nodes of each.
+ * @param {Wire.Id} sid @param {string[]} paths @param {Wire.Id[]} leaves @param {string} [cursor] @returns {Promise<Wire.Variables>}
+ */
+export function variables(sid, paths, leaves, cursor) {
+  const pairs = [...paths.map((path) => ["path", path]), ...leaves.map((leaf) => ["leaf", leaf]), ...(cursor ? [["cursor", cursor]] : [])];
+  return call("GET", `${chat(sid)}/variables?${new URLSearchParams(pairs)}`);
+}
+
 /** Begins to draft what the reader could say next. @param {Wire.Id} sid @returns {Promise<{draftId: Wire.Id}>} */
 export const impersonate = (sid) => call("POST", `${chat(sid)}/impersonate`, {});
+
+/** Begins to draft a summary of messages that follow each other. @param {Wire.Id} sid @param {Wire.Id[]} nodeIds @returns {Promise<{draftId: Wire.Id}>} */
+export const summarise = (sid, nodeIds) => call("POST", `${chat(sid)}/summarise`, { nodeIds });
 
 /** @param {Wire.Id} sid @param {Wire.Id} did @returns {Promise<Wire.Draft>} */
 export const draft = (sid, did) => call("GET", `${chat(sid)}/draft/${did}`);

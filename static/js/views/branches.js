@@ -2,18 +2,18 @@
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { compare, goTo, readBranches, readDiff } from "../actions/branches.js";
 import { attempt, wordsFor } from "../actions/failure.js";
+import { askMerge } from "../actions/merge.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { brief, excerpt, plain } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
 import { head, session } from "../model/story.js";
-import { rows } from "../model/world.js";
+import { labelOf, nameOf as nameOfValue, rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
-import { labelOf, nameOf as nameOfValue } from "./changes.js";
 import { Labels } from "./label.js";
-import { ReadOnly, nameOf } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { Text } from "./run.js";
 
-/** @import { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
+/** @import { Branch, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
 
 export function Branches() {
   const list = useSignal(/** @type {Branch[] | null} */ (null));
@@ -31,10 +31,12 @@ export function Branches() {
     chosen.value = others.length === chosen.peek().length ? [...others.slice(-1), id] : others;
   };
   const [one, two] = chosen.value;
+  const others = chosen.value.filter((id) => id !== head.value);
   return h(Modal, { title: t("command.branches"), class: "wide" }, html`<div class="stash"><p class="aside">${t("branches.text")}</p>
     ${list.value === null ? h(Waiting, { rows: 3 }) : html`<ul>${list.value.map((branch) => h(Row, { key: branch.leafId, branch, isChosen: chosen.value.includes(branch.leafId), turn: () => turn(branch.leafId) }))}</ul>`}
     ${next.value && html`<button type="button" onClick=${read}>${t("stash.more")}</button>`}
     <div class="actions foot-actions"><span class="aside">${t(two ? "branches.ready" : "branches.choose")}</span>
+      <button type="button" disabled=${others.length !== 1 || !others[0]} onClick=${() => others[0] && askMerge(others[0])}>${icon("merge")}<span>${t("command.merge")}</span></button>
       <button type="button" class="primary" disabled=${!one || !two} onClick=${() => one && two && compare(one, two)}>${icon("compare")}<span>${t("command.compare")}</span></button></div></div>`);
 }
 
@@ -61,21 +63,18 @@ export function Compare({ from, to }) {
 
 /** @param {{diff: Diff}} props */
 const Sides = ({ diff }) =>
-  html`<div class="sides">${h(Side, { side: diff.from, n: 1 })}${h(Side, { side: diff.to, n: 2 })}</div>
+  html`<div class="sides">${h(Side, { side: diff.from, n: 1, isOther: diff.to.leafId === head.value })}${h(Side, { side: diff.to, n: 2, isOther: diff.from.leafId === head.value })}</div>
     <section><h3>${t("compare.world")}</h3>${diff.world.length === 0 ? html`<p class="aside">${t("compare.same")}</p>` : h(Worlds, { world: diff.world })}</section>`;
 
-/** @param {{side: DiffSide, n: number}} props */
-function Side({ side: { leafId, count, items }, n }) {
+/** @param {{side: DiffSide, n: number, isOther: boolean}} props `isOther`: it is compared with the line that the story is on */
+function Side({ side: { leafId, count, items }, n, isOther }) {
   const shown = items.filter(({ kind }) => kind !== "change");
   return html`<section aria-label=${t("compare.line", { n })}><h3>${t("compare.line", { n })} ${leafId === head.value && html`<span class="chip">${icon("here")}${t("branches.current")}</span>`}${h(Labels, { nid: leafId })}</h3>
     ${count > items.length && html`<p class="aside">${t("compare.older", { n: count - items.length })}</p>`}
     ${shown.length === 0 ? html`<p class="aside">${t("compare.nothing")}</p>` : html`<ol class="contents">${shown.map((node) => h(Text, { key: node.id, node }))}</ol>`}
-    ${leafId !== head.value && html`<button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>`}</section>`;
+    ${leafId !== head.value && html`<div class="actions"><button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>
+      ${isOther && count > 0 && html`<button type="button" onClick=${() => askMerge(leafId)}>${icon("merge")}<span>${t("command.merge")}</span></button>`}</div>`}</section>`;
 }
-
-/** @param {{node: ChatNode}} props */
-const Text = ({ node }) =>
-  html`<li class=${node.isEnabled === false ? "disabled" : ""}><b>${nameOf(node)}</b>${node.isEnabled === false && html` <small>${icon("eyeOff")}${t("message.leftOut")}</small>`}${h(ReadOnly, { node })}</li>`;
 
 /** @param {{world: Difference[]}} props */
 function Worlds({ world }) {

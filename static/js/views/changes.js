@@ -2,33 +2,16 @@
 import { h, html } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { clock, locale, t } from "../lib/i18n.js";
-import { brief, escapeStep, humanise, signed, steps } from "../lib/text.js";
-import { changesOf, valueName } from "../lib/schema.js";
+import { brief, signed } from "../lib/text.js";
+import { changesOf } from "../lib/schema.js";
 import { deltaOf } from "../model/deltas.js";
 import { nodeOf } from "../model/story.js";
-import { rows } from "../model/world.js";
+import { labelOf, nameOf, rows } from "../model/world.js";
 import { askedFor, handsAfter, isAnswered } from "../tree/line.js";
 import { icon } from "./parts.js";
 
-/** @import { Row, Turn } from "../lib/schema.js" */
+/** @import { Turn } from "../lib/schema.js" */
 /** @import { Delta, Id, Json, Operation, Roll } from "../lib/wire.d.ts" */
-
-/** The name a reader knows a path by; null where the schema hides it. @param {string} path */
-export function labelOf(path) {
-  const parts = steps(path);
-  for (let n = parts.length; n > 0; n -= 1) {
-    const row = rows.value.get(`/${parts.slice(0, n).map(escapeStep).join("/")}`);
-    if (row) return [row.label, ...parts.slice(n).map(humanise)].join(" · ");
-  }
-  return null;
-}
-
-/** A value in the schema's words for the reader's language, where it has some. @param {Row | undefined} row @param {Json | undefined} value */
-export function nameOf(row, value) {
-  const own = row && valueName(row.schema, value, locale.value);
-  if (own) return own;
-  return typeof value === "string" && /^[a-z]+([_ '-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
-}
 
 /** "−12" for numbers, else the new value; the old one in front where it is short. @param {Turn} change */
 export function differenceOf({ path, before, after }) {

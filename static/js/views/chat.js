@@ -1,6 +1,7 @@
 // The story: a window over the line, the composer, and what stands between them.
 import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { readUnread } from "../actions/branches.js";
+import "../actions/merge.js";
 import { canRun, run } from "../actions/commands.js";
 import { loadOlder, openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
@@ -203,19 +204,21 @@ function Onward() {
 
 function PeekBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("branch")}<p>${t("peek.text")}</p>
-    ${h(CommandButton, { id: "message.compare", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
+    ${h(CommandButton, { id: "message.compare", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "message.merge", node: nodeOf(peek.value), wide: true })}${h(CommandButton, { id: "peek.back", wide: true })}${h(CommandButton, { id: "peek.settle", wide: true, class: "primary" })}</div></div>`;
 }
 
 /** A place for what is being moved is chosen in the story itself. */
 function MovingBar() {
-  return html`<div class="dock"><div class="peek" role="status">${icon("move")}<p>${t("moving.text")} <q>${excerpt(plain(moving.value?.name ?? ""), 80)}</q></p>
-    ${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
+  return html`<div class="dock"><div class="peek" role="status">${icon(moving.value?.isCopy ? "copyTo" : "move")}<p>${t(moving.value?.isCopy ? "moving.copy" : "moving.text")} <q>${excerpt(plain(moving.value?.name ?? ""), 80)}</q></p>
+    ${h(CommandButton, { id: "moving.elsewhere", wide: true })}${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
 }
+
+const CHOSEN = ["chosen.between", "chosen.leaveOut", "chosen.putBack", "chosen.mute", "chosen.unmute", "chosen.summarise", "chosen.copy", "chosen.none"];
 
 /** What can be done with the messages that are ticked. */
 function ChosenBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon("check")}<p>${t("chosen.text", { n: chosen.value?.length ?? 0 })}</p>
-    ${["chosen.leaveOut", "chosen.putBack", "chosen.none"].map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div>`;
+    <div class="chosen">${CHOSEN.map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div></div>`;
 }
 
 function HintLine() {

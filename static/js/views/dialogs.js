@@ -3,6 +3,7 @@ import { h, html, useRef } from "../../vendor/preact.js";
 import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.js";
 import { rerollWith } from "../actions/replies.js";
 import { addEnglish, t } from "../lib/i18n.js";
+import edits from "../lib/strings/en-edit.js";
 import words from "../lib/strings/en-story.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
@@ -15,6 +16,7 @@ import { Modal, Waiting, later } from "./parts.js";
 /** @import { Dialog } from "../model/page.js" */
 
 addEnglish(words);
+addEnglish(edits);
 
 /** @param {{open: Dialog}} props */
 export function OpenDialog({ open }) {
@@ -43,6 +45,14 @@ export function OpenDialog({ open }) {
       return h(Branches, {});
     case "compare":
       return h(Compare, { key: open.from + open.to, from: open.from, to: open.to });
+    case "merge":
+      return h(Merge, { key: open.from, from: open.from });
+    case "summarise":
+      return h(Summarise, { key: `${open.first} ${open.last}`, first: open.first, last: open.last });
+    case "stories":
+      return h(Stories, {});
+    case "plot":
+      return h(Plot, {});
     case "git":
       return h(GitWords, {});
     case "trash":
@@ -55,6 +65,10 @@ const LabelPlace = later(() => import("./label.js").then((module) => module.Labe
 const branches = () => import("./branches.js");
 const Branches = later(() => branches().then((module) => module.Branches), 0);
 const Compare = later(() => branches().then((module) => module.Compare), 0);
+const Merge = later(() => import("./merge.js").then((module) => module.Merge), 0);
+const Summarise = later(() => import("./summarise.js").then((module) => module.Summarise), 0);
+const Stories = later(() => import("./stories.js").then((module) => module.Stories), 0);
+const Plot = later(() => import("./plot.js").then((module) => module.Plot), 0);
 const GitWords = later(() => import("./git.js").then((module) => module.GitWords), 0);
 const Trash = later(() => import("./trash.js").then((module) => module.Trash), 0);
 const Stash = later(() => import("./stash.js").then((module) => module.Stash), 0);

@@ -4,7 +4,7 @@ import { setValue } from "../actions/world.js";
 import { drawn } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
 import { boundsOf, fault, kindOf, startValue } from "../lib/schema.js";
-import { nameOf } from "./changes.js";
+import { nameOf } from "../model/world.js";
 import { icon } from "./parts.js";
 
 /** @import { Kind, Row } from "../lib/schema.js" */

@@ -2,13 +2,15 @@
 import { h, html } from "../../vendor/preact.js";
 import { canRun } from "../actions/commands.js";
 import { rate } from "../actions/arrange.js";
+import "../actions/move.js";
 import "../actions/replies.js";
+import "../actions/summarise.js";
 import { t } from "../lib/i18n.js";
 import { CommandButton, Menu, icon } from "./parts.js";
 
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 
-const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.choose", "message.move"];
+const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.choose", "message.summarise", "message.copyTo", "message.move"];
 const MOST_STARS = 5;
 
 /** @param {{node: ChatNode}} props */

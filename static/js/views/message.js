@@ -13,10 +13,12 @@ import { characterById } from "../model/library.js";
 import { editInPlace, editing, familyOf, focusOn, nodeOf, unread } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
+import { nameOf } from "../tree/speaker.js";
 import { TurnChanges } from "./changes.js";
 import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
 import { Avatar, CommandButton, ProblemLine, icon } from "./parts.js";
+import { Provenance } from "./provenance.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -29,15 +31,16 @@ export function Message({ id, last }) {
   const touched = (/** @type {TouchEvent} */ event) => swiped(node, swipe.current, event);
   // A linear session shows what it has as one line, whatever the tree says of it.
   const isLeftOut = node.isEnabled === false && !isLinear.value;
-  return html`<li class=${`message ${node.role} ${node.status} ${isLeftOut ? "disabled" : ""} ${last ? "last" : ""}`}>
+  return html`<li class=${`message ${node.role} ${node.kind} ${node.status} ${isLeftOut ? "disabled" : ""} ${last ? "last" : ""}`}>
     <article data-node=${id} tabindex=${last ? 0 : -1} aria-label=${t("message.by", { name, time: clock(node.timestamp) })}
       aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
-      ${h(Avatar, { name, src: characterById(node.characterId ?? "")?.avatar })}
+      ${h(Avatar, { name, symbol: SYMBOLS[node.kind] ?? "", src: characterById(node.characterId ?? "")?.avatar })}
       <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
         ${h(Stars, { node })}${!isLinear.value && h(Labels, { nid: id })}
         ${isLeftOut && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}
         ${node.effects === "muted" && !isLinear.value && html`<span class="left-out">${icon("worldOff")}${t("message.muted")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}
+      ${!isLinear.value && h(Provenance, { node })}
       ${node.status === "complete" && h(TurnChanges, { nid: id })}
       <footer>${h(SiblingSwitch, { node })}<div class="tools" role="group" aria-label=${t("message.tools")}>
         ${toolsOf(node).map((command) => h(CommandButton, { key: command, id: command, node, wide: last && command === "message.reroll" }))}
@@ -47,13 +50,13 @@ export function Message({ id, last }) {
     </article></li>`;
 }
 
+/** What is nobody's message has a sign where others have a face. @type {{[kind: string]: string}} */
+const SYMBOLS = { summary: "summarise", merge: "merge" };
+
 const TOOLS = ["message.reroll", "message.edit", "message.goBack", "message.copy", "message.leaveOut", "message.putBack", "message.why"];
 
 /** A failure has its own, larger button to try again. @param {ChatNode} node */
 const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
-
-/** The server calls a reader without a name "You"; the page has its own word for that. @param {ChatNode} node */
-export const nameOf = (node) => (node.role === "user" && node.name === "You" ? "" : node.name) || (node.role === "user" ? t("you") : (characterById(node.characterId ?? "")?.name ?? t("narrator")));
 
 // The text
 

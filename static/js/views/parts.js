@@ -36,10 +36,10 @@ export function CommandButton({ id, node = null, wide = false, class: look = "" 
     data-command=${id} aria-disabled=${isOff ? "true" : null} onClick=${() => run(id, node)}>${icon(symbol)}${wide && html`<span>${name}</span>`}</button>`;
 }
 
-/** A picture of our own origin, or the first letter. @param {{name: string | null | undefined, src?: string | null | undefined}} props */
-export function Avatar({ name, src = null }) {
+/** A picture of our own origin, a symbol, or the first letter. @param {{name: string | null | undefined, src?: string | null | undefined, symbol?: string}} props */
+export function Avatar({ name, src = null, symbol = "" }) {
   const own = src?.startsWith("/") && !src.startsWith("//");
-  return html`<span class="avatar" aria-hidden="true">${own ? html`<img src=${src} alt="" />` : initial(name)}</span>`;
+  return html`<span class="avatar" aria-hidden="true">${symbol ? icon(symbol) : own ? html`<img src=${src} alt="" />` : initial(name)}</span>`;
 }
 
 let menus = 0;

@@ -6,9 +6,10 @@ import { clock, t, wordFor } from "../lib/i18n.js";
 import { changesOf } from "../lib/schema.js";
 import { brief, sentence } from "../lib/text.js";
 import { nodeOf, session } from "../model/story.js";
+import { labelOf } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { askedFor, handsAfter } from "../tree/line.js";
-import { RollChip, differenceOf, isByHand, labelOf, toneOf } from "./changes.js";
+import { RollChip, differenceOf, isByHand, toneOf } from "./changes.js";
 import { Blank, Modal, ProblemLine, Waiting } from "./parts.js";
 
 /** @import { Block, ChatNode, Delta, Id, Operation, RuleRun, Trace } from "../lib/wire.d.ts" */

@@ -1,21 +1,22 @@
 // The world panel: every variable drawn from its schema, this turn's changes marked, each value editable by hand.
 import { h, html, useRef, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.js";
+import "../actions/plot.js";
 import { t } from "../lib/i18n.js";
 import { changeAt, fullness, isDanger } from "../lib/schema.js";
 import { brief } from "../lib/text.js";
 import { peek } from "../model/story.js";
-import { failed, groups, known, rolls, turn } from "../model/world.js";
+import { failed, groups, known, nameOf, rolls, turn } from "../model/world.js";
 import { writing } from "../tree/line.js";
-import { RollChip, differenceOf, nameOf, toneOf } from "./changes.js";
+import { RollChip, differenceOf, toneOf } from "./changes.js";
 import { EditValue } from "./edit-value.js";
-import { Blank, Waiting, icon } from "./parts.js";
+import { Blank, CommandButton, Waiting, icon } from "./parts.js";
 
 /** @import { Row, Turn } from "../lib/schema.js" */
 /** @import { Json } from "../lib/wire.d.ts" */
 
 export function World() {
-  return html`<aside class="world" aria-label=${t("world.title")}><div class="world-inner"><h2>${t("world.title")}</h2>${h(Contents, {})}</div></aside>`;
+  return html`<aside class="world" aria-label=${t("world.title")}><div class="world-inner"><header><h2>${t("world.title")}</h2>${h(CommandButton, { id: "session.plot" })}</header>${h(Contents, {})}</div></aside>`;
 }
 
 function Contents() {

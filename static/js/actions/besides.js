@@ -1,0 +1,32 @@
+// What an edit did besides what was asked for: to the world, and to other timelines.
+import { t } from "../lib/i18n.js";
+import { head } from "../model/story.js";
+import { labelOf, nameOf, rows } from "../model/world.js";
+
+/** @import { Arranged, WorldChange } from "../lib/wire.d.ts" */
+
+/** So many values are named. */
+const NAMED = 3;
+
+/** One sentence or two, or "" where it did nothing else. @param {Pick<Arranged, "worldChanges"> & Partial<Arranged>} made */
+export const besides = ({ worldChanges, affected }) =>
+  [worldWords(worldChanges), affected && affected.count > 0 ? t("arranged.affected", { n: affected.count }) : ""].filter(Boolean).join(" ");
+
+/** @param {WorldChange[]} changes at HEAD, at names and where something hangs now */
+function worldWords(changes) {
+  if (changes.length === 0) return "";
+  const here = changes.filter(({ nodeId }) => nodeId === head.peek());
+  const told = here.length > 0 ? here : changes;
+  const [first] = told;
+  const places = told.filter(({ nodeId }) => nodeId === first?.nodeId);
+  const words = places.map(changeWords).filter(Boolean).slice(0, NAMED);
+  const all = t(here.length > 0 ? "arranged.world" : "arranged.worldThere", { n: places.length });
+  return words.length > 0 ? `${all} ${words.join(", ")}${places.length > words.length ? " …" : "."}` : all;
+}
+
+/** "Hit points 20 → 13", or "" where the reader knows no name for it. @param {WorldChange} change */
+function changeWords({ path, before, after }) {
+  const label = labelOf(path);
+  const value = (/** @type {typeof before} */ it) => (it === undefined || it === null ? "–" : nameOf(rows.peek().get(path), it));
+  return label === null ? "" : `${label} ${value(before)} → ${value(after)}`;
+}

@@ -1,0 +1,98 @@
+// Moving and copying: what was taken up waits until a place for it is chosen, in this story or in another one.
+import { carry, moving } from "../model/arrangement.js";
+import { dialog, openDialog } from "../model/page.js";
+import * as story from "../model/story.js";
+import { canArrange } from "./arrange.js";
+import { register } from "./commands.js";
+import { sid } from "./follow.js";
+import { readLibrary } from "./library.js";
+import { arrange, say, topOf } from "./stash.js";
+import { navigate } from "./travel.js";
+
+/** @import { Moving } from "../model/arrangement.js" */
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+
+/** A place for a fragment is chosen in the story. @param {Id} fragmentId @param {string} name @param {boolean} isCopy */
+export function place(fragmentId, name, isCopy) {
+  openDialog(null);
+  carry({ piece: { fragmentId }, from: sid(), name, isCopy });
+}
+
+/** @param {ChatNode} node @param {boolean} isCopy */
+const takeUp = ({ id, content }, isCopy) => carry({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
+
+/** Opens another story, where the place for the copy is chosen. @param {Id} to */
+export function carryTo(to) {
+  const what = moving.peek();
+  if (!what) return openDialog(null);
+  carry(what, to);
+  navigate(`/s/${to}`);
+}
+
+/** Hangs what was taken up below a message. @param {Id} targetId */
+async function put(targetId) {
+  const what = moving.peek();
+  if (!what) return;
+  const { piece, from, isCopy } = what;
+  const top = topOf(piece);
+  const made = await arrange([{ op: "graft", ...piece, targetId, mode: isCopy ? "copy" : "move", ...(from !== sid() && { fromSessionId: from }) }]);
+  if (!made) return;
+  carry(null);
+  if (isCopy) say(made, "notice.copiedTo", made.nodeIds[0]);
+  else say(made, "notice.moved", top);
+}
+
+/**
+ * Whether what was taken up can come below a message: nothing hangs below itself, and it hangs somewhere already. A copy can
+ * hang anywhere.
+ * @param {Moving} what @param {ChatNode} node
+ */
+function isPlace({ piece, isCopy, from }, node) {
+  if ("fragmentId" in piece || from !== story.session.value?.id) return true;
+  const at = story.line.value.indexOf(piece.nodeId);
+  const isBelow = at >= 0 && story.line.value.indexOf(node.id) >= at;
+  return isCopy || (!isBelow && story.nodeOf(piece.nodeId)?.parentId !== node.id);
+}
+
+for (const [id, symbol, isCopy] of /** @type {const} */ ([["move", "move", false], ["copyTo", "copyTo", true]])) {
+  register({
+    id: `message.${id}`,
+    label: `command.${id}`,
+    icon: symbol,
+    scope: "message",
+    enabled: ({ node }) => canArrange(node) && moving.value === null,
+    run: ({ node }) => node && takeUp(node, isCopy),
+  });
+}
+
+register({
+  id: "message.placeHere",
+  label: "command.placeHere",
+  icon: "move",
+  scope: "message",
+  keys: ["p"],
+  enabled: ({ node }) => moving.value !== null && canArrange(node) && node !== null && isPlace(moving.value, node),
+  run: ({ node }) => node && put(node.id),
+});
+
+register({
+  id: "moving.elsewhere",
+  label: "command.elsewhere",
+  icon: "book",
+  scope: "page",
+  enabled: () => moving.value?.isCopy === true,
+  run: () => {
+    openDialog({ kind: "stories" });
+    void readLibrary();
+  },
+});
+
+register({
+  id: "moving.cancel",
+  label: "command.moveCancel",
+  icon: "close",
+  scope: "page",
+  keys: ["Escape"],
+  enabled: () => moving.value !== null && dialog.value === null,
+  run: () => carry(null),
+});

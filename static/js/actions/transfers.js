@@ -1,0 +1,98 @@
+// Whole stories as files: taken along, brought in.
+import { t } from "../lib/i18n.js";
+import { download } from "../lib/download.js";
+import { sentence } from "../lib/text.js";
+import { sessions } from "../model/library.js";
+import { tell } from "../model/page.js";
+import * as story from "../model/story.js";
+import { dropIncoming, putIncoming } from "../model/transfers.js";
+import { ApiError } from "../net/api.js";
+import * as api from "../net/transfers.js";
+import { register } from "./commands.js";
+import { wordsFor } from "./failure.js";
+import { readLibrary } from "./library.js";
+import { navigate } from "./travel.js";
+
+/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { Incoming } from "../model/transfers.js" */
+/** @typedef {(changes: Partial<Incoming>) => void} Put */
+
+/** @param {Id} sid */
+export const takeAlong = (sid) => download(api.storyFile(sid));
+
+let counted = 0;
+
+/** Brings the stories of some files in, one after the other. @param {File[]} files */
+export async function bringIn(files) {
+  const all = files.map((file) => ({ file, n: ++counted }));
+  const put = (/** @type {{file: File, n: number}} */ { file, n }, /** @type {Partial<Incoming>} */ changes) => putIncoming({ n, name: file.name, phase: "waiting", share: 0, fault: null, ...changes });
+  all.forEach((one) => put(one, {}));
+  for (const one of all) {
+    try {
+      const sid = await takeIn(one.file, (changes) => put(one, changes));
+      dropIncoming(one.n);
+      await readLibrary();
+      const name = sessions.peek().find(({ id }) => id === sid)?.title ?? one.file.name;
+      tell({ tone: "quiet", text: t("notice.imported", { name }), act: { label: "notice.open", run: () => navigate(`/s/${sid}`) } });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      put(one, { phase: "failed", fault: faultOf(error) });
+    }
+  }
+}
+
+/** @param {File} file @param {Put} put @returns {Promise<Id>} the story that is there now */
+async function takeIn(file, put) {
+  put({ phase: "sending" });
+  const { jobId } = await api.sendStory(file, (bytes) => put({ phase: "sending", share: bytes / Math.max(1, file.size) }));
+  for (;;) {
+    const { state, done, total, result, error } = await api.job(jobId);
+    if (state === "failed") throw new ApiError(422, error ?? {});
+    if (state === "done" && result) return result.sessionId;
+    put(state === "running" ? { phase: "reading", share: done / Math.max(1, total) } : { phase: "waiting" });
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
+}
+
+/** Milliseconds. */
+const LOOK_EVERY = 300;
+
+/** A file that is broken says where. @param {ApiError} error */
+function faultOf(error) {
+  const { line } = error.details;
+  return typeof line === "number" ? { text: t("import.broken", { line }), hint: sentence(error.message) } : wordsFor(error);
+}
+
+/** It is kept until it was used: the browser forgets one that nothing leads to. */
+const chooser = document.createElement("input");
+chooser.type = "file";
+chooser.accept = ".clotho";
+chooser.multiple = true;
+chooser.addEventListener("change", () => {
+  const files = [...(chooser.files ?? [])];
+  chooser.value = "";
+  void bringIn(files);
+});
+
+register({
+  id: "page.import",
+  label: "command.import",
+  icon: "upload",
+  scope: "page",
+  run: () => {
+    navigate("/");
+    chooser.click();
+  },
+});
+
+register({
+  id: "session.export",
+  label: "command.export",
+  icon: "download",
+  scope: "page",
+  enabled: () => story.session.value !== null,
+  run: () => {
+    const sid = story.session.peek()?.id;
+    if (sid) takeAlong(sid);
+  },
+});

@@ -1,0 +1,100 @@
+// How a value went along several timelines: a line each, told apart by colour, dashes and signs, and the same as a table.
+// Loaded when first opened.
+import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { readBranches } from "../actions/branches.js";
+import { attempt } from "../actions/failure.js";
+import { drawable, readSeries } from "../actions/plot.js";
+import { scaleOf, stepsOf, turningPoints, valueOn } from "../lib/chart.js";
+import { t } from "../lib/i18n.js";
+import { brief, plain } from "../lib/text.js";
+import { labelsOf } from "../model/arrangement.js";
+import { head } from "../model/story.js";
+import { Modal, Waiting } from "./parts.js";
+
+/** @import { Point } from "../lib/chart.js" */
+/** @import { Row } from "../lib/schema.js" */
+/** @import { Id } from "../lib/wire.d.ts" */
+/** @typedef {{leafId: Id, name: string, n: number, points: Point[]}} Drawn `n`: counted from 1 */
+
+/** As many lines as there are signs to tell them apart. */
+const MOST = 6;
+const NARROW = matchMedia("(max-width: 40rem)");
+
+export function Plot() {
+  const values = drawable();
+  const path = useSignal(values[0]?.path ?? "");
+  const lines = useSignal(/** @type {Drawn[] | null} */ (null));
+  const hidden = useSignal(/** @type {Id[]} */ ([]));
+  useEffect(() => void attempt(() => readLines(path.value)).then((found) => found && (lines.value = found)), [path.value]);
+  const row = values.find((one) => one.path === path.value);
+  const drawn = (lines.value ?? []).filter(({ leafId }) => !hidden.value.includes(leafId));
+  const turn = (/** @type {Id} */ id) => (hidden.value = hidden.peek().includes(id) ? hidden.peek().filter((one) => one !== id) : [...hidden.peek(), id]);
+  const choose = (/** @type {Event} */ event) => {
+    lines.value = null;
+    path.value = /** @type {HTMLSelectElement} */ (event.target).value;
+  };
+  return h(Modal, { title: t("command.plot"), class: "wide" }, html`<div class="plot"><label>${t("compare.value")}<select value=${path.value} onChange=${choose}>${values.map((one) => html`<option key=${one.path} value=${one.path}>${one.label}</option>`)}</select></label>
+    ${lines.value === null || !row ? h(Waiting, { rows: 5 }) : html`${h(Chart, { lines: drawn, row })}
+      <fieldset><legend>${t("plot.lines")}</legend><ul class="legend">${lines.value.map((line) => html`<li key=${line.leafId}><label class="check"><input type="checkbox" checked=${!hidden.value.includes(line.leafId)} onChange=${() => turn(line.leafId)} />
+        ${h(Sample, { n: line.n })}<span>${line.n}. ${line.name}${line.leafId === head.value && html` <span class="chip">${t("branches.current")}</span>`}</span></label></li>`)}</ul></fieldset>
+      ${h(Table, { lines: drawn })}`}</div>`);
+}
+
+/** The line that the story is on, and the newest others. @param {string} path @returns {Promise<Drawn[]>} */
+async function readLines(path) {
+  const here = head.peek() ?? "";
+  const { items } = await readBranches();
+  const others = items.filter(({ leafId, status }) => leafId !== here && status === "complete").slice(0, MOST - 1);
+  const own = items.find(({ leafId }) => leafId === here);
+  const nameOf = (/** @type {Id} */ id, /** @type {string} */ preview) => labelsOf(id)[0]?.name ?? (plain(preview) || t("stash.nameless"));
+  const named = [{ leafId: here, name: own ? nameOf(here, own.preview) : t("plot.here") }, ...others.map(({ leafId, preview }) => ({ leafId, name: nameOf(leafId, preview) }))];
+  const series = await readSeries(path, named.map(({ leafId }) => leafId));
+  const number = (/** @type {unknown} */ value) => (typeof value === "number" ? value : null);
+  return named.map((one, i) => ({ ...one, n: i + 1, points: (series[i] ?? []).map(({ turn, value }) => ({ turn, value: number(value) })) }));
+}
+
+// The chart
+
+const TALL = 240;
+const MARGIN = { left: 40, right: 26, top: 14, bottom: 26 };
+
+/** Every turn has its sign as long as there is room for them; else the end alone. */
+const SIGNS = 30;
+
+/** @param {{lines: Drawn[], row: Row}} props */
+function Chart({ lines, row }) {
+  const wide = NARROW.matches ? 340 : 700;
+  const frame = { left: MARGIN.left, top: MARGIN.top, right: wide - MARGIN.right, bottom: TALL - MARGIN.bottom };
+  const scale = scaleOf(lines.map(({ points }) => points), row.schema, frame);
+  const about = [row.label, ...lines.map(({ n, points }) => t("plot.about", { n, from: brief(points[0]?.value), to: brief(points.at(-1)?.value) }))].join(". ");
+  return html`<svg class="chart" viewBox=${`0 0 ${wide} ${TALL}`} role="img" aria-label=${about}>
+    ${scale.values.map((value) => html`<g key=${value}><line class="grid" x1=${frame.left} x2=${frame.right} y1=${scale.y(value)} y2=${scale.y(value)} /><text x=${frame.left - 8} y=${scale.y(value) + 4} text-anchor="end">${value}</text></g>`)}
+    ${scale.turns.map((turn, i) => html`<text key=${turn} x=${scale.x(turn)} y=${TALL - 8} text-anchor="middle">${i === 0 ? t("plot.turn", { n: turn }) : turn}</text>`)}
+    ${[...lines].reverse().map(({ n, points }) => html`<g key=${n} class=${`series series-${n}`}><path d=${stepsOf(points, scale)} />${marked(points).map(({ turn, value }) => html`<path key=${turn} class="sign" d=${SHAPES[n - 1]} transform=${`translate(${scale.x(turn)} ${scale.y(value)})`} />`)}${h(EndLabel, { n, points, x: scale.x, y: scale.y })}</g>`)}</svg>`;
+}
+
+/** @param {{n: number, points: Point[], x: (turn: number) => number, y: (value: number) => number}} props */
+function EndLabel({ n, points, x, y }) {
+  const end = points.at(-1);
+  // Where several lines end at one place, their numbers stand beside each other.
+  return end?.value == null ? null : html`<text class="end" x=${x(end.turn) + 9} y=${y(end.value) + 4}>${n}</text>`;
+}
+
+/** @param {Point[]} points @returns {{turn: number, value: number}[]} */
+function marked(points) {
+  const there = /** @type {{turn: number, value: number}[]} */ (points.filter(({ value }) => value !== null));
+  return there.length <= SIGNS ? there : there.slice(-1);
+}
+
+/** A sign for each line, around its point. */
+const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0", "M-4 -4h8v8h-8z", "M0 -5l5 9h-10z", "M0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "M0 5l5 -9h-10z", "M-1.5 -5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z"];
+
+/** How a line looks. @param {{n: number}} props */
+const Sample = ({ n }) => html`<svg class="chart sample" viewBox="0 0 36 14" aria-hidden="true"><g class=${`series series-${n}`}><path d="M1 7H35" /><path class="sign" d=${SHAPES[n - 1]} transform="translate(18 7)" /></g></svg>`;
+
+/** The same in words: the turns at which a value became another. @param {{lines: Drawn[]}} props */
+function Table({ lines }) {
+  const turns = turningPoints(lines.map(({ points }) => points));
+  return html`<details><summary>${t("plot.table")}</summary><div class="table" tabindex="0"><table><thead><tr><th scope="col">${t("plot.turnHead")}</th>${lines.map(({ n, name }) => html`<th key=${n} scope="col">${n}. ${name}</th>`)}</tr></thead>
+    <tbody>${turns.map((turn) => html`<tr key=${turn}><th scope="row">${turn}</th>${lines.map(({ n, points }) => html`<td key=${n}>${brief(valueOn(points, turn))}</td>`)}</tr>`)}</tbody></table></div></details>`;
+}

@@ -1,0 +1,23 @@
+// The other stories, one of which a copy goes to. Loaded when first opened.
+import { h, html } from "../../vendor/preact.js";
+import { readMoreSessions } from "../actions/library.js";
+import { carryTo } from "../actions/move.js";
+import { ago, moment, t } from "../lib/i18n.js";
+import { plain } from "../lib/text.js";
+import { loading, moreSessions, sessions } from "../model/library.js";
+import { session } from "../model/story.js";
+import { Blank, Modal, Waiting, icon } from "./parts.js";
+
+/** @import { Session } from "../lib/wire.d.ts" */
+
+export function Stories() {
+  const others = sessions.value.filter(({ id, mode }) => id !== session.value?.id && mode !== "linear");
+  return h(Modal, { title: t("command.elsewhere"), class: "wide" }, html`<div class="stash"><p class="aside">${t("stories.text")}</p>
+    ${loading.value.state !== "ready" ? h(Waiting, { rows: 3 }) : others.length === 0 ? h(Blank, { symbol: "book", title: t("stories.none") }) : html`<ul>${others.map((one) => h(Row, { key: one.id, session: one }))}</ul>`}
+    ${moreSessions.value && html`<button type="button" onClick=${readMoreSessions}>${t("library.more")}</button>`}</div>`);
+}
+
+/** @param {{session: Session}} props */
+const Row = ({ session: { id, title, preview = "", updatedAt } }) =>
+  html`<li class="fragment branch"><article aria-label=${title}><span class="aside">${icon("book")}</span><div><h3>${title}</h3><p class="aside">${preview && html`<span>${plain(preview).slice(0, 80)}</span> · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p></div>
+    <button type="button" onClick=${() => carryTo(id)}>${icon("right")}<span>${t("stories.choose")}</span></button></article></li>`;

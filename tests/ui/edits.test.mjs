@@ -1,0 +1,287 @@
+// The page against the real server: a story is rearranged as a document is. Copies, summaries, merges, many messages at
+// once, and how values went.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, grown, line, messageOf, model, newStory, say, session, texts, tool } from "./support/stage.mjs";
+
+const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
+const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+const set = (path, id, at, value) => clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: at, value }] });
+const write = async (path, parentId, content, role = "user") => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
+
+describe("copies", () => {
+  test("domain 2.10: a message with what follows it is copied elsewhere in the story; the original stays, and the copy says what it is", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[2]), "Copy it elsewhere, with what follows");
+    await page.getByText("Choose the message to put the copy below:").waitFor();
+    await check(page, "a place for a copy");
+    await messageOf(page, ids[0]).getByRole("button", { name: "Put it below this" }).click();
+    await page.getByText("A copy stands there now, with what follows it.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Go there" }).click();
+    await until(async () => (await texts(page)).join("|").endsWith("To the north.|To the harbour.|Masts in the dusk."), "the copy is read");
+    const copied = (await line(path)).find((node) => node.content === "To the harbour.");
+    assert.equal(copied.parentId, ids[0]);
+    assert.equal(copied.metadata.provenance.nodeId, ids[2]);
+    assert.equal((await nodeOf(path, ids[2])).parentId, ids[1], "the original stays");
+    assert.equal(await page.getByText("A copy from elsewhere in this story.").count(), 1, "it is said once");
+    await check(page, "a copy");
+    await messageOf(page, copied.id).getByRole("button", { name: "Show the original" }).click();
+    await page.getByText("You are looking at another timeline.").waitFor();
+    await messageOf(page, ids[2]).waitFor();
+    await close();
+  });
+
+  test("domain 2.10: a piece of the stash is copied into another story, by keys, and what the world becomes there is told", async () => {
+    const { path, ids } = await grown();
+    await set(path, ids[3], "/lamp", "lit");
+    await edit(path, { op: "prune", nodeId: ids[2] });
+    const other = await newStory({ title: "Over the ice" });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await chooseFromPage(page, "Stash");
+    await page.getByRole("dialog", { name: "Stash" }).getByRole("button", { name: "Put a copy below a message…" }).click();
+    await page.getByText("Choose the message to put the copy below:").waitFor();
+    await page.getByRole("button", { name: "In another story…" }).click();
+    const dialog = page.getByRole("dialog", { name: "In another story…" });
+    await dialog.getByRole("article", { name: "Over the ice" }).waitFor();
+    await check(page, "the other stories");
+    await dialog.getByRole("article", { name: "Over the ice" }).getByRole("button", { name: "Choose" }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(clotho.base + other);
+    await page.getByText("Choose the message to put the copy below:").waitFor();
+    await page.locator(".message.last article").focus();
+    await page.keyboard.press("p");
+    await page.getByText("A copy stands there now, with what follows it.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Go there" }).click();
+    await until(async () => (await texts(page)).join("|") === "The map is not finished.|To the harbour.|Masts in the dusk.", "it is read there");
+    const there = await line(other);
+    assert.equal(there[1].metadata.provenance.nodeId, ids[2]);
+    await page.getByText("A copy from another story.").waitFor();
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "the piece stays in the stash");
+    const head = (await session(other)).activeLeafId;
+    assert.equal((await clotho.api("GET", `${chat(other)}/node/${head}/world`)).world.vars.lamp, "lit");
+    await close();
+  });
+});
+
+describe("summaries", () => {
+  test("S4-23 S4-30: a model drafts the summary of a run, the reader mends and takes it; it leads to the originals, and one undo takes it back", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[1]), "Summarise up to here");
+    const dialog = page.getByRole("dialog", { name: "Summarise" });
+    await dialog.getByRole("combobox", { name: "From" }).selectOption(ids[0]);
+    await dialog.getByText("2 messages").waitFor();
+    const held = model.hold(["They went ", "north."]);
+    await dialog.getByRole("button", { name: "Let the model write it" }).click();
+    held.next();
+    const field = dialog.getByRole("textbox", { name: "Summary" });
+    await until(async () => (await field.inputValue()) === "They went ", "the first words are in the field");
+    held.open();
+    await dialog.getByRole("button", { name: "Let the model write it" }).waitFor();
+    assert.equal(await field.inputValue(), "They went north.");
+    await check(page, "a summary");
+    await field.fill("They went north, into the snow.");
+    await dialog.getByRole("button", { name: "Put it in their place" }).click();
+    await page.getByText("The summary stands in their place.").waitFor();
+    const summary = (await line(path)).find((node) => node.kind === "summary");
+    assert.deepEqual(summary.metadata.summarizedFrom, ids.slice(0, 2));
+    assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [false, false, true, true]);
+    const shown = messageOf(page, summary.id);
+    await shown.getByText("It stands for 2 messages above it.").waitFor();
+    await check(page, "a summary in its place");
+    model.say(["Far."]);
+    await say(page, "How far?");
+    await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
+    const sent = JSON.stringify(model.requests.at(-1).messages);
+    assert.match(sent, /They went north, into the snow/);
+    assert.doesNotMatch(sent, /To the north\./);
+    await shown.getByRole("button", { name: "Show the original" }).click();
+    await until(async () => page.evaluate((id) => document.activeElement?.getAttribute("data-node") === id, ids[0]), "the first original has the keyboard");
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the message is taken back");
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await page.locator(".message.disabled").count()) === 0, "and the summary in one step");
+    await until(async () => (await page.locator(".message.summary").count()) === 0, "it is gone");
+    await close();
+  });
+});
+
+describe("many messages at once", () => {
+  test("S4-20 S4-23: chosen by keys and by touch, all in between too; summarised, copied, muted", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(clotho.base + path);
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("s");
+    await messageOf(page, ids[3]).locator("article").focus();
+    await page.keyboard.press("s");
+    await page.getByText("2 messages are chosen.").waitFor();
+    await page.getByRole("button", { name: "All in between" }).click();
+    await page.getByText("4 messages are chosen.").waitFor();
+    await page.getByRole("button", { name: "Copy their texts" }).click();
+    await page.getByText("Copied.").waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "You: To the north.\n\nRin: Snow.\n\nYou: To the harbour.\n\nRin: Masts in the dusk.");
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("s");
+    await messageOf(page, ids[2]).locator("article").focus();
+    await page.keyboard.press("s");
+    await page.getByRole("button", { name: "Summarise", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Summarise" });
+    assert.equal(await dialog.getByRole("combobox", { name: "From" }).inputValue(), ids[1]);
+    assert.equal(await dialog.getByRole("combobox", { name: "To" }).inputValue(), ids[2]);
+    await dialog.getByRole("textbox", { name: "Summary" }).fill("Snow, then the harbour.");
+    await dialog.getByRole("button", { name: "Put it in their place" }).click();
+    await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
+    await composer(page).waitFor();
+    await close();
+    const phone = await reader(browser, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    await phone.page.goto(clotho.base + path);
+    const touch = async (id) => {
+      await messageOf(phone.page, id).locator("article").tap();
+      await messageOf(phone.page, id).getByRole("checkbox").tap();
+    };
+    await messageOf(phone.page, ids[0]).locator("article").tap();
+    await tool(messageOf(phone.page, ids[0]), "More").tap();
+    await phone.page.locator(".menu:popover-open").getByRole("button", { name: "Choose it, and others" }).tap();
+    await touch(ids[3]);
+    await phone.page.getByRole("button", { name: "All in between" }).tap();
+    await phone.page.getByText("5 messages are chosen.").waitFor();
+    await check(phone.page, "choosing on a phone");
+    await phone.page.getByRole("button", { name: "Let the model read them again" }).tap();
+    await until(async () => (await phone.page.locator(".message.disabled").count()) === 0, "all are read again");
+    await phone.close();
+  });
+
+  test("S4-20 S4-22: what several messages did stops counting in one step, the world follows, and undo counts it again", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const hurt = await bar(page, HP);
+    await page.locator(".message.last article").focus();
+    await page.keyboard.press("s");
+    await page.getByRole("button", { name: "Do not count what they did" }).click();
+    await page.getByText("It is done for all of them.").waitFor();
+    await page.locator(".notice").getByText(/Hit points/).waitFor();
+    await until(async () => (await bar(page, HP)) === 20, "the wound is gone");
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await bar(page, HP)) === hurt, "the wound is back");
+    await close();
+  });
+});
+
+describe("merges", () => {
+  /** Two timelines from the second message on; each did something to the lamp, one to the rope too. */
+  async function parted() {
+    const { path, ids } = await grown();
+    const { node: there } = await set(path, ids[3], "/lamp", "broken");
+    await set(path, there.id, "/rope", 2);
+    const theirs = (await session(path)).activeLeafId;
+    const hills = await write(path, ids[1], "To the hills.");
+    const { node: here } = await set(path, hills, "/lamp", "lit");
+    return { path, ids, theirs, hills, ours: here.id };
+  }
+
+  test("S4-59 C9: what happened on another timeline is brought over, a conflict is settled by the reader, and the way back is shown", async () => {
+    const { path, ids, theirs } = await parted();
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(clotho.base + path);
+    await chooseFromPage(page, "Branches");
+    await page.getByRole("checkbox", { name: "Compare “Masts in the dusk.”" }).check();
+    await page.getByRole("dialog", { name: "Branches" }).getByRole("button", { name: "Bring it over" }).click();
+    const dialog = page.getByRole("dialog", { name: "Bring it over" });
+    await dialog.getByRole("combobox", { name: "From" }).selectOption(ids[3]);
+    await dialog.getByText("1 message").waitFor();
+    await dialog.getByRole("radio", { name: /Only what happened to the world/ }).check();
+    const take = dialog.locator("form").getByRole("button", { name: "Bring it over" });
+    await take.click();
+    const lamp = dialog.getByRole("group", { name: "Lamp" });
+    await lamp.getByText("Here: Lit").waitFor();
+    await lamp.getByText("There: Broken").waitFor();
+    await check(page, "a merge");
+    await lamp.getByRole("radio", { name: /There/ }).check();
+    await take.click();
+    await page.getByText("What happened there has happened here too.").waitFor();
+    await page.locator(".notice").getByText(/Lamp Lit → Broken/).waitFor();
+    const head = await nodeOf(path, (await session(path)).activeLeafId);
+    assert.equal(head.kind, "merge");
+    assert.equal(head.metadata.mergedFrom, theirs);
+    const { vars } = (await clotho.api("GET", `${chat(path)}/node/${head.id}/world`)).world;
+    assert.deepEqual([vars.lamp, vars.rope], ["broken", 2]);
+    await check(page, "what was brought over");
+    await messageOf(page, head.id).getByRole("button", { name: "Show the original" }).click();
+    await page.getByText("You are looking at another timeline.").waitFor();
+    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "it is the other one");
+    await close();
+  });
+
+  test("S4-59 C9: some messages come along as copies, with a value of the reader's own, from a timeline that is looked at", async () => {
+    const { path, ids, theirs } = await parted();
+    const { page, close } = await reader(browser, { expected: REFUSED, colorScheme: "dark" });
+    await page.goto(`${clotho.base}${path}/${theirs}`);
+    await page.locator(".peek").getByRole("button", { name: "Bring it over" }).click();
+    const dialog = page.getByRole("dialog", { name: "Bring it over" });
+    await dialog.getByRole("combobox", { name: "From" }).selectOption(ids[3]);
+    const take = dialog.locator("form").getByRole("button", { name: "Bring it over" });
+    await take.click();
+    await dialog.getByRole("group", { name: "Lamp" }).waitFor();
+    await take.click();
+    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk." && (await texts(page)).includes("To the hills."), "the copy ends the line");
+    const nodes = await line(path);
+    assert.equal(nodes.at(-1).metadata.provenance.nodeId, ids[3]);
+    const end = (await session(path)).activeLeafId;
+    const { vars } = (await clotho.api("GET", `${chat(path)}/node/${end}/world`)).world;
+    assert.deepEqual([vars.lamp, vars.rope], ["lit", 2], "the changes by hand after it came along");
+    assert.equal(await page.getByText("Brought over from another timeline.").count(), 1);
+    await close();
+    const second = await parted();
+    const again = await reader(browser, { expected: REFUSED });
+    await again.page.goto(`${clotho.base}${second.path}/${second.theirs}`);
+    await again.page.locator(".peek").getByRole("button", { name: "Bring it over" }).click();
+    const other = again.page.getByRole("dialog", { name: "Bring it over" });
+    await other.getByRole("radio", { name: /Only what happened/ }).check();
+    await other.locator("form").getByRole("button", { name: "Bring it over" }).click();
+    await other.getByRole("group", { name: "Lamp" }).getByRole("radio", { name: "Something else" }).check();
+    await other.getByRole("textbox", { name: "Another value of Lamp" }).fill("dim");
+    await again.page.keyboard.press("Enter");
+    await again.page.getByText("What happened there has happened here too.").waitFor();
+    const head = (await session(second.path)).activeLeafId;
+    assert.equal((await clotho.api("GET", `${chat(second.path)}/node/${head}/world`)).world.vars.lamp, "dim");
+    await again.close();
+  });
+});
+
+describe("values over timelines", () => {
+  test("domain 3.1: a value is drawn along several timelines, told apart without colour, and stands as a table too", async () => {
+    const { path, ids } = await grown();
+    await set(path, ids[1], "/rope", 5);
+    const first = (await session(path)).activeLeafId;
+    const low = await write(path, first, "To the hills.");
+    await set(path, low, "/rope", 2);
+    const left = (await session(path)).activeLeafId;
+    const high = await write(path, first, "To the sea.");
+    await set(path, high, "/rope", 9);
+    const head = (await session(path)).activeLeafId;
+    assert.notEqual(left, head);
+    for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+      const { page, close } = await reader(browser, { colorScheme });
+      await page.goto(clotho.base + path);
+      await page.getByRole("complementary").getByRole("button", { name: "How values went" }).click();
+      const dialog = page.getByRole("dialog", { name: "How values went" });
+      await dialog.getByRole("img", { name: /Rope/ }).waitFor();
+      assert.match((await dialog.getByRole("img").getAttribute("aria-label")) ?? "", /Timeline 1: from – to 9\. Timeline 2: from – to 2/);
+      const dashes = await dialog.locator("svg.chart:not(.sample) g.series").evaluateAll((all) => all.map((one) => getComputedStyle(one).strokeDasharray));
+      assert.equal(new Set(dashes).size, dashes.length, "each has dashes of its own");
+      await dialog.getByText("As a table").click();
+      const rows = await dialog.getByRole("row").allInnerTexts();
+      assert.match(rows.at(-1) ?? "", /9\s+2/);
+      await check(page, `a plot, ${colorScheme}`);
+      await dialog.getByRole("checkbox", { name: /To the hills/ }).uncheck();
+      await until(async () => !(await dialog.getByRole("img").getAttribute("aria-label"))?.includes("Timeline 2"), "it is taken out");
+      await close();
+    }
+  });
+});

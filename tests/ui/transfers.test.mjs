@@ -1,0 +1,107 @@
+// The page against the real server: whole stories as files, out and in.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, chat, check, chooseFromPage, clotho, grown, line, session, texts } from "./support/stage.mjs";
+
+const IMPORT = "Bring in a story from a file";
+
+/** Takes the open story along. @param {import("playwright-core").Page} page @returns {Promise<{name: string, bytes: Buffer}>} */
+async function takeAlong(page) {
+  const coming = page.waitForEvent("download");
+  await chooseFromPage(page, "Take the whole story along as a file");
+  const file = await coming;
+  return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
+}
+
+/** Chooses a file on the first page. @param {import("playwright-core").Page} page @param {string} name @param {Buffer} buffer */
+async function bringIn(page, name, buffer) {
+  const asked = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: IMPORT }).click();
+  await (await asked).setFiles({ name, mimeType: "application/octet-stream", buffer });
+}
+
+describe("whole stories as files", () => {
+  test("S0-05 domain 2.10: a whole story goes out as a file and comes in again as a copy with all its timelines", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    const { name, bytes } = await takeAlong(page);
+    assert.equal(name, "Over the ice.clotho");
+    await page.goto(clotho.base);
+    await bringIn(page, name, bytes);
+    await page.getByText("“Over the ice” has come in.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Open" }).click();
+    await until(async () => (await texts(page)).join("|").endsWith("To the north.|Snow.|To the hills."), "it is read");
+    const copy = new URL(page.url()).pathname;
+    assert.notEqual(copy, path);
+    assert.equal((await session(copy)).counts.nodes, (await session(path)).counts.nodes);
+    await page.goto(clotho.base);
+    await page.getByRole("link", { name: /Over the ice/ }).nth(1).waitFor();
+    assert.equal(await page.getByRole("list", { name: "Stories that come in" }).count(), 0, "it waits for nothing any more");
+    await check(page, "a story that came in");
+    assert.equal((await line(copy))[1].metadata.provenance.sessionId, (await session(path)).id);
+    await close();
+  });
+
+  test("a file that breaks off is refused with its line, in both languages and without a trace; one that is dropped comes in", async () => {
+    const { path } = await grown();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Down the river" });
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(clotho.base + path);
+    const { bytes } = await takeAlong(page);
+    const before = (await clotho.api("GET", "/api/sessions?limit=500")).items.length;
+    await page.goto(clotho.base);
+    await bringIn(page, "broken.clotho", bytes.subarray(0, Math.floor(bytes.length / 2)));
+    const failed = page.getByRole("alert").filter({ hasText: "broken.clotho" });
+    await failed.getByText(/The file is broken in line \d+\./).waitFor();
+    await failed.getByText("Nothing of it was kept.").waitFor();
+    await check(page, "a broken file");
+    await failed.getByRole("button", { name: "Close" }).click();
+    await failed.waitFor({ state: "detached" });
+    assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before);
+    const over = (/** @type {string} */ kind) =>
+      page.evaluate(([type, base64]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], "river.clotho"));
+        dispatchEvent(new DragEvent(type, { dataTransfer: data, cancelable: true }));
+      }, [kind, bytes.toString("base64")]);
+    await over("dragover");
+    await page.getByText("Drop it here, and the story comes in.").waitFor();
+    await over("drop");
+    await page.getByText("“Down the river” has come in.").waitFor();
+    assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before + 1);
+    await close();
+    const chinese = await reader(browser, { expected: REFUSED, locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    await chinese.page.goto(clotho.base);
+    const asked = chinese.page.waitForEvent("filechooser");
+    await chinese.page.getByRole("button", { name: "从文件读入故事" }).tap();
+    await (await asked).setFiles({ name: "noise.clotho", mimeType: "application/octet-stream", buffer: Buffer.from("This is no story.") });
+    await chinese.page.getByRole("alert").getByText("什么都没有留下。").waitFor();
+    await chinese.close();
+  });
+
+  test("a story is taken along from the first page, by its menu; and the palette finds both ways", async () => {
+    const { path } = await grown();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Up the hill" });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Manage “Up the hill”" }).click();
+    const coming = page.waitForEvent("download");
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Take the whole story along as a file" }).click();
+    assert.equal((await coming).suggestedFilename(), "Up the hill.clotho");
+    await page.goto(clotho.base + path);
+    await page.locator(".message.last").waitFor();
+    for (const word of ["bundle", "clone"]) {
+      await page.keyboard.press("Control+Shift+p");
+      await page.getByRole("combobox").fill(`>${word}`);
+      await page.getByRole("option", { name: IMPORT }).waitFor();
+      await page.getByRole("option", { name: "Take the whole story along as a file" }).waitFor();
+      await page.keyboard.press("Escape");
+    }
+    await close();
+  });
+});
