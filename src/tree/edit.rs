@@ -78,6 +78,14 @@ pub enum Refusal {
         /// The fragments that were cut out of them and would stay in the stash.
         kept: usize,
     },
+    /// Another node has the name already, and would lose it.
+    #[error("another message is named \"{name}\" already")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Who has it.
+        node: NodeId,
+    },
     /// The node is still being generated.
     #[error("that message is still being generated")]
     Generating,

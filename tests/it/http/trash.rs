@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 
 use super::*;
-use crate::support::test_store::count;
+use crate::support::test_store::{count, examine};
 
 impl TestServer {
     async fn delete(&self, target: &str) {
@@ -91,6 +91,11 @@ async fn what_is_destroyed_is_gone() {
     assert_eq!((found("nodes"), found("operations")), (2, 1), "only what the other session has");
     assert_eq!((found("sessions WHERE trashed = 0"), found("sessions")), (0, 1));
     assert_eq!(found("pragma_foreign_key_check"), 0);
+    let is_well = |app: &TestServer| {
+        let found = examine(&app.inside().home().join("data/clotho.db"), false);
+        assert!(found.is_empty(), "{found:#?}");
+    };
+    is_well(&app);
 
     // It goes on, also after a restart, and no number is given twice.
     let app = app.restart().await;
@@ -102,6 +107,7 @@ async fn what_is_destroyed_is_gone() {
     let newest = |table: &str| count(&mut sql(&app), &format!("SELECT max(n) AS n FROM {table}"));
     assert_eq!(["nodes", "operations"].map(newest), before.map(|n| n + 1));
     let app = app.restart().await;
+    is_well(&app);
     assert_eq!(app.get(&format!("/api/sessions/{}", id(&kept))).await["counts"]["nodes"], 2);
 }
 

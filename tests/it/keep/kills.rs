@@ -24,13 +24,13 @@ const WRITERS: usize = 4;
 const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
 
 /// The program in a process of its own.
-struct Program {
+pub struct Program {
     child: Child,
-    at: SocketAddr,
+    pub at: SocketAddr,
 }
 
 impl Program {
-    fn start(home: &Path, model: &str) -> Self {
+    pub fn start(home: &Path, model: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
         command.current_dir(home).env_remove("CLOTHO_CONFIG");
         for (name, value) in [
