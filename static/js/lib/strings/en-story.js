@@ -16,6 +16,7 @@ export default {
   "command.label": "Name this place",
   "command.file": "Take this line along as a file",
   "command.prune": "Delete, with what follows",
+  "command.purge": "Throw away for good",
   "command.undo": "Undo",
   "command.redo": "Redo",
   "command.stash": "Stash",
@@ -153,7 +154,7 @@ export default {
 
 
   "stash.empty": "The stash is empty.",
-  "stash.emptyHint": "What you delete from a story lies here until you put it back.",
+  "stash.emptyHint": "What you delete from a story lies here until you put it back or throw it away.",
   "stash.nameless": "A part without words",
   "stash.count": "{n} message|{n} messages",
   "stash.putBack": "Put back where it was",
@@ -164,6 +165,12 @@ export default {
   "stash.contents": "What lies in it",
   "stash.more": "Show more",
   "stash.keep": "Keep it",
+  "purge.nodes": "{n} message will be gone: from the story, the search and the disk.|{n} messages will be gone: from the story, the search and the disk.",
+  "purge.branches": "{n} timeline ends in it.|{n} timelines end in them.",
+  "purge.kept": "{n} part that was taken out of it before stays in the stash.|{n} parts that were taken out of them before stay in the stash.",
+  "purge.forGood": "Nothing brings that back, and Undo cannot go behind this step either.",
+  "purge.beyond": "Out of reach: backups, files that were exported, copies and summaries elsewhere, and the model server that was sent the text.",
+  "purge.meant": "That is what I want.",
   "stash.originGone": "It cannot go back to where it was: the message it followed is gone for good. Put it below another one.",
   "stash.originOut": "It cannot go back to where it was: the message it followed is not in the story now. Put that one back first, or put this below another one.",
 
@@ -316,6 +323,7 @@ export default {
   "notice.tree": "All timelines are there again.",
   "notice.pruned": "It lies in the stash now, with what followed it.",
   "notice.putBack": "It is back where it was.",
+  "notice.purged": "It is gone for good.",
   "notice.restored": "“{name}” is back.",
   "notice.destroyed": "“{name}” is gone for good.",
   "notice.undo": "Taken back: {what}.",

@@ -61,6 +61,7 @@ export default {
   "command.label": "给这里起名",
   "command.file": "把这条线存成文件",
   "command.prune": "删除，连同后文",
+  "command.purge": "彻底扔掉",
   "command.undo": "撤销",
   "command.redo": "重做",
   "command.stash": "暂存区",
@@ -235,7 +236,7 @@ export default {
 
 
   "stash.empty": "暂存区是空的。",
-  "stash.emptyHint": "从故事里删掉的内容会放在这里，直到你放回去。",
+  "stash.emptyHint": "从故事里删掉的内容会放在这里，直到你放回去或扔掉。",
   "stash.nameless": "没有文字的一段",
   "stash.count": "{n} 条消息",
   "stash.putBack": "放回原处",
@@ -246,6 +247,12 @@ export default {
   "stash.contents": "里面的内容",
   "stash.more": "显示更多",
   "stash.keep": "留着",
+  "purge.nodes": "{n} 条消息会从故事、搜索和磁盘上消失。",
+  "purge.branches": "有 {n} 条时间线结束在里面。",
+  "purge.kept": "之前从里面取出的 {n} 段仍留在暂存区。",
+  "purge.forGood": "没有什么能把它们找回来，撤销也不能越过这一步。",
+  "purge.beyond": "够不到的地方：备份、导出过的文件、别处的副本和摘要，以及收到过这些文字的模型服务器。",
+  "purge.meant": "我就是要这样。",
   "stash.originGone": "不能放回原处：它原来跟着的那条消息已经彻底消失了。可以放到别的消息下面。",
   "stash.originOut": "不能放回原处：它原来跟着的那条消息现在不在故事里。先把那条放回去，或者把这段放到别的消息下面。",
 
@@ -381,6 +388,7 @@ export default {
   "notice.tree": "所有时间线都回来了。",
   "notice.pruned": "它和后文现在在暂存区里。",
   "notice.putBack": "它回到了原处。",
+  "notice.purged": "它彻底消失了。",
   "notice.restored": "“{name}”回来了。",
   "notice.destroyed": "“{name}”彻底消失了。",
   "notice.undo": "已撤销：{what}。",
