@@ -12,7 +12,7 @@ import { goTo } from "./branches.js";
 import { always, register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
 import { besides } from "./besides.js";
-import { refresh, sid, stand } from "./follow.js";
+import { arrival, refresh, sid, stand } from "./follow.js";
 import { writeDraft } from "./turn.js";
 
 /** @import { Arranged, ChatNode, Id, Label, TreeEdit } from "../lib/wire.d.ts" */
@@ -59,6 +59,8 @@ async function retrace(which, move) {
 
 /** Takes the newest step back, or brings it back again. @param {"undo" | "redo"} which @param {number} [seen] */
 async function turnBack(which, seen) {
+  // Who is quicker than the server means the way they are going just now.
+  await arrival();
   const move = seen === undefined ? trail.nextMove(which, story.head.peek()) : null;
   if (move) return retrace(which, move);
   const id = sid();
