@@ -57,6 +57,14 @@ pub struct Plugins {
     pub dir: Option<PathBuf>,
 }
 
+/// `[tree]`: what may be done to the trees of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trees {
+    /// Whether parts of a tree may be taken out, moved, copied, summarised and merged. Writing, other replies, versions,
+    /// names and moving HEAD need none of that.
+    pub edits: bool,
+}
+
 /// `[generation]`: which model answers and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generation {
@@ -202,6 +210,12 @@ impl Plugins {
     }
 }
 
+impl Trees {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self { edits: table.flag("edits", true, reader) }
+    }
+}
+
 impl Generation {
     pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
         let generation = Self {
@@ -284,7 +298,7 @@ macro_rules! defaults {
     )*};
 }
 
-defaults!(Server, Storage, Plugins, Generation, Limits, Log, Search);
+defaults!(Server, Storage, Plugins, Trees, Generation, Limits, Log, Search);
 
 fn size(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)

@@ -185,3 +185,27 @@ fn value(v: &Value) -> usize {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// S0-54: however many sessions are open, the worlds in memory stay within their bytes; what was wanted last stays.
+    #[test]
+    fn worlds_in_memory_have_a_bound() {
+        let caches = Caches::default();
+        let mut world = World::default();
+        world.vars.insert("page".into(), json!("x".repeat(1 << 20)));
+        let world = Arc::new(world);
+        for session in 0..100 {
+            caches.keep_world(session, 0, &world);
+            assert!(caches.world(0, 0).is_some(), "somebody looks at it all the time");
+            let worlds = lock(&caches.worlds);
+            let all: usize = worlds.kept.values().map(|(_, bytes, _)| bytes).sum();
+            assert!(worlds.bytes == all && all <= WORLD_BYTES, "{all}");
+        }
+        assert!(caches.world(99, 0).is_some() && caches.world(1, 0).is_none());
+    }
+}

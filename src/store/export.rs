@@ -285,7 +285,8 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     fn rules(&mut self, n: i64) -> Result<String, ExportError> {
         let bytes = blobs::get(self.conn, n)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
-        let list: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let bad = |_| StoreError::Inconsistent { table: "blobs", column: "bytes", row: n };
+        let list: Value = serde_json::from_slice(&bytes).map_err(bad)?;
         for plugin in list.as_array().into_iter().flatten() {
             if let Some(schema) = plugin.get("schemaHash").and_then(Value::as_str) {
                 self.blob(BlobKind::Schema, schema)?;

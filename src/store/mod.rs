@@ -4,11 +4,12 @@
 //!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot.
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
-//! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
+//! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay, `journal.rs`
+//!   the log that they are entered in,
 //!   `arrange/` the edits of its arrangement, `undo.rs` takes back and brings back, `worlds.rs` the fold along a path,
 //!   `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
 //!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
-//!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
+//!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
@@ -32,6 +33,7 @@ mod error;
 mod export;
 mod held;
 mod import;
+mod journal;
 mod keep;
 mod memory;
 mod overlay;
@@ -46,6 +48,7 @@ mod replies;
 mod rows;
 mod rules;
 mod shape;
+mod spent;
 mod tables;
 mod traces;
 mod tx;
@@ -63,7 +66,7 @@ use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Seen, Written};
 pub use along::Stop;
-pub use arrange::{Arranged, Fragment, Label, WorldAt};
+pub use arrange::{Arranged, Fragment, Label, MOST_REFUSED, Refused, WorldAt};
 pub use branches::Branch;
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
@@ -79,6 +82,7 @@ pub use read::Reader;
 pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Dressed, Sketch, Spot};
+pub use spent::Spent;
 pub use traces::Trace;
 pub use tx::{Draft, Published, Tx};
 pub use undo::Undone;

@@ -130,7 +130,7 @@ async fn write<R: Read>(
     let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
     let mut written = 0;
     while let Some(line) = lines.next_line()? {
-        let line = names.line(line);
+        let line = names.line(line).map_err(|error| lines.fault(format!("JSON that cannot be read: {error}")))?;
         if let Line::Node(node) = &line {
             remembered.extend(node.remembered.map(|child| (node.id, child)));
         }

@@ -66,6 +66,14 @@ pub enum Refusal {
         /// The places: `[{path, theirs, ours}]`, each with what was done there.
         conflicts: serde_json::Value,
     },
+    /// Another node has the name already, and would lose it.
+    #[error("another message is named \"{name}\" already")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Who has it.
+        node: NodeId,
+    },
     /// The node is still being generated.
     #[error("that message is still being generated")]
     Generating,

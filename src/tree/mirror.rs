@@ -93,7 +93,7 @@ impl Mirror {
             Effect::Head { from, to } => {
                 self.place(*to)?;
                 if self.head != *from {
-                    return Err(format!("HEAD did not stand at {from:?}"));
+                    return Err(format!("HEAD should have stood {}", at(*from)));
                 }
                 self.head = Some(*to);
             }
@@ -162,7 +162,10 @@ impl Mirror {
             Some(mark) => self.labels.insert(name.to_owned(), mark),
             None => self.labels.remove(name),
         };
-        if before == from { Ok(()) } else { Err(format!("the label {name} was not at {from:?}")) }
+        if before == from {
+            return Ok(());
+        }
+        Err(format!("the label \"{name}\" should have been {}", at(from.map(|mark| mark.node))))
     }
 
     /// After each operation HEAD stands in the tree.
@@ -215,4 +218,9 @@ impl Mirror {
         path.reverse();
         path
     }
+}
+
+/// Where something is, in words.
+fn at(node: Option<NodeId>) -> String {
+    node.map_or_else(|| "nowhere".to_owned(), |node| format!("at {node}"))
 }

@@ -10,7 +10,7 @@ use super::node::ChatMessageNode;
 use crate::clock::{Ids, Time};
 use crate::http::error::ApiError;
 use crate::ids::{FragmentId, NodeId};
-use crate::store::{Arranged, Fragment, Label, Seen, Undone, WorldAt};
+use crate::store::{Arranged, Fragment, Label, MOST_REFUSED, Seen, Undone, WorldAt};
 use crate::tree::merge::Resolution;
 use crate::tree::{Piece, TreeEdit};
 use crate::world::diff;
@@ -66,7 +66,8 @@ pub struct EditShape {
     pub from_leaf_id: Option<NodeRef>,
     /// The end of the line that it comes to.
     pub onto_leaf_id: Option<NodeRef>,
-    /// What becomes of each conflict, by path: `"theirs"`, `"ours"`, or a value.
+    /// What becomes of each conflict, by path: `"theirs"`, `"ours"`, or a value; `{"value": …}` is the value inside, for
+    /// those two words and for what looks like this itself.
     #[schema(value_type = Option<Object>)]
     pub resolve: Option<Map<String, Value>>,
     /// The name of a fragment or a label; null takes that of a fragment away.
@@ -90,8 +91,22 @@ pub struct EditsMade {
     pub affected: Affected,
     /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
     pub world_changes: Vec<WorldChangeAt>,
+    /// What copies from another session would do and the rules in force here refuse; at most 200 lines.
+    pub refused: Vec<RefusedAt>,
     /// Whether there was more to tell.
     pub is_cut_short: bool,
+}
+
+/// Something that a copy would do to the world and that the rules in force leave out.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedAt {
+    /// The copy.
+    pub node_id: NodeRef,
+    /// Where in the world.
+    pub path: String,
+    /// One sentence.
+    pub reason: String,
 }
 
 /// Lines that lost texts by a summary of another one.
@@ -310,12 +325,9 @@ impl EditShape {
         };
         let from = leaf("fromLeafId", self.from_leaf_id.take())?;
         let onto = leaf("ontoLeafId", self.onto_leaf_id.take())?;
-        let resolutions = self.resolve.take().unwrap_or_default().into_iter().map(|(path, how)| match how.as_str() {
-            Some("theirs") => (path, Resolution::Theirs),
-            Some("ours") => (path, Resolution::Ours),
-            _ => (path, Resolution::Value(how)),
-        });
-        let (nodes, resolve) = (self.run()?, resolutions.collect());
+        let resolve = self.resolve.take().unwrap_or_default();
+        let resolve = resolve.into_iter().map(|(path, how)| (path, resolution(how))).collect();
+        let nodes = self.run()?;
         Ok(TreeEdit::Merge { from, onto, nodes, resolve, seed: ids.seed() })
     }
 
@@ -361,6 +373,18 @@ impl EditShape {
     }
 }
 
+/// What becomes of a conflict. Any value can be said as it is, but for the two words; `{"value": …}` says every one.
+fn resolution(how: Value) -> Resolution {
+    match how {
+        Value::String(word) if word == "theirs" => Resolution::Theirs,
+        Value::String(word) if word == "ours" => Resolution::Ours,
+        Value::Object(mut map) if map.len() == 1 && map.contains_key("value") => {
+            Resolution::Value(map.shift_remove("value").unwrap_or_default())
+        }
+        value => Resolution::Value(value),
+    }
+}
+
 /// How worlds changed, line by line; whether that was more than fits.
 pub fn world_changes(worlds: &[WorldAt]) -> (Vec<WorldChangeAt>, bool) {
     let mut lines = Vec::new();
@@ -388,13 +412,19 @@ impl EditsMade {
             _ => None,
         });
         let leaf_ids = arranged.made.leaves.iter().copied().map(Id).collect();
+        let refused = arranged.made.refused.iter().map(|one| RefusedAt {
+            node_id: Id(one.node),
+            path: one.path.to_string(),
+            reason: one.reason.clone(),
+        });
         Self {
             op: arranged.op,
             fragment_ids: fragments.collect(),
             node_ids: arranged.made.nodes.iter().copied().map(Id).collect(),
             affected: Affected { leaf_ids, count: arranged.made.affected },
             world_changes,
-            is_cut_short,
+            refused: refused.take(MOST_REFUSED).collect(),
+            is_cut_short: is_cut_short || arranged.made.refused.len() > MOST_REFUSED,
         }
     }
 }

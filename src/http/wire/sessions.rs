@@ -1,14 +1,14 @@
 //! Sessions and their settings.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, SessionRef, UserRef};
 use super::words::Mode;
 use super::{given, some_objects};
 use crate::http::error::ApiError;
-use crate::store::Held;
+use crate::store::{self, Held};
 use crate::tree;
 use crate::turn::PluginChoice;
 
@@ -146,6 +146,42 @@ pub struct PluginsSet {
     pub op: i64,
     /// The plugins.
     pub plugins: Vec<PluginSetting>,
+}
+
+/// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// How many replies have ended.
+    pub replies: u64,
+    /// Tokens, as the model servers counted them.
+    pub token_count: Tokens,
+    /// From when each was asked for to its end, in milliseconds, added up.
+    pub latency_ms: u64,
+    /// In the provider's currency; null where no reply has a price.
+    #[schema(value_type = Option<f64>)]
+    pub cost: Option<Number>,
+    /// Replies without a price, which the cost leaves out.
+    pub without_cost: u64,
+    /// The newest operation.
+    pub op: i64,
+}
+
+/// Tokens that models read and wrote.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Tokens {
+    /// Read.
+    pub prompt: u64,
+    /// Written.
+    pub completion: u64,
+}
+
+impl Spent {
+    /// What was added up, as of an operation.
+    pub fn new(spent: store::Spent, op: i64) -> Self {
+        let store::Spent { replies, prompt, completion, latency_ms, cost, without_cost } = spent;
+        Self { replies, token_count: Tokens { prompt, completion }, latency_ms, cost, without_cost, op }
+    }
 }
 
 impl Session {

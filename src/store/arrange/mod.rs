@@ -3,6 +3,7 @@
 //!
 //! - `pieces`: prune and graft, and what every edit that moves a part of the tree needs
 //! - `copies`: pieces that come again elsewhere, also in another session
+//! - `refused`: what the rules of a place refuse of copies from another session
 //! - `runs`: messages that follow each other, and their summaries
 //! - `merges`: what happened on another line, brought over
 //! - `labels`: names on nodes, and those that follow what is appended
@@ -15,11 +16,13 @@ mod copies;
 mod labels;
 mod merges;
 mod pieces;
+mod refused;
 mod runs;
 mod stash;
 mod witness;
 
 pub use labels::{Label, put_label};
+pub use refused::{MOST_REFUSED, Refused};
 pub use stash::{Fragment, put_fragment};
 pub use witness::WorldAt;
 
@@ -57,6 +60,8 @@ pub struct Made {
     pub leaves: Vec<NodeId>,
     /// How many of them there are.
     pub affected: usize,
+    /// What the rules of the place refuse of what was copied there from another session.
+    pub refused: Vec<Refused>,
     /// What is cut off in other sessions, since it moved to this one: by edit, session, node, and the fragment it becomes.
     leaving: Vec<(usize, SessionId, NodeId, FragmentId)>,
 }
@@ -126,8 +131,7 @@ impl Tx<'_> {
                     None if leaves.is_some() => return self.graft(held, *piece, Some(*target)),
                     None => held.clone(),
                 };
-                let (effects, top) = self.copy(held, &source, *piece, *target, (&Ids::new(*seed), actor.at))?;
-                made.nodes.push(top);
+                let effects = self.copy(held, &source, *piece, *target, (&Ids::new(*seed), actor.at), made)?;
                 // A fragment is cut off already.
                 if let (Some(fragment), Piece::Node(node)) = (leaves, piece) {
                     made.leaving.push((index, source.session.id, *node, *fragment));

@@ -197,20 +197,30 @@ impl Reader<'_> {
         Ok(kept.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
     }
 
-    /// Blobs that sessions, the log and rules name.
+    /// Blobs that sessions, the log and rules name. Where one of them cannot be read nobody knows what it names, and so
+    /// nothing may go.
     fn named_by_few(&mut self) -> Result<Named, StoreError> {
+        let bad = |table, column, row| move |_| StoreError::Inconsistent { table, column, row };
         let mut named = Named::new();
-        let cards: Vec<(String, Option<String>)> =
-            sessions::table.select((sessions::cards, sessions::persona)).load(self.conn)?;
-        let texts = cards.into_iter().flat_map(|(cards, persona)| [Some(cards), persona]).flatten();
-        texts.filter_map(|text| serde_json::from_str(&text).ok()).for_each(|value| name_all(&value, &mut named));
+        let cards: Vec<(i64, String, Option<String>)> =
+            sessions::table.select((sessions::n, sessions::cards, sessions::persona)).load(self.conn)?;
+        for (n, cards, persona) in cards {
+            name_all(&serde_json::from_str(&cards).map_err(bad("sessions", "cards", n))?, &mut named);
+            if let Some(persona) = persona {
+                name_all(&serde_json::from_str(&persona).map_err(bad("sessions", "persona", n))?, &mut named);
+            }
+        }
         // An undo puts a persona back whose card nothing else may name.
-        let set: Vec<String> = operations::table
+        let set: Vec<(i64, String)> = operations::table
             .filter(operations::act.eq("session"))
             .filter(operations::effects.like("%persona%"))
-            .select(operations::effects)
+            .select((operations::n, operations::effects))
             .load(self.conn)?;
-        for effect in set.iter().filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok()).flatten() {
+        let mut effects: Vec<Value> = Vec::new();
+        for (n, text) in set {
+            effects.extend(serde_json::from_str::<Vec<Value>>(&text).map_err(bad("operations", "effects", n))?);
+        }
+        for effect in effects {
             if let Some(Effect::Setting { from, to, .. }) = Effect::from_json(&effect) {
                 [from, to].iter().for_each(|value| name_all(value, &mut named));
             }
@@ -224,9 +234,7 @@ impl Reader<'_> {
                 .optional()?;
             let Some((hash, bytes)) = row else { continue };
             named.extend(short(&hash));
-            if let Ok(value) = serde_json::from_slice::<Value>(&bytes) {
-                name_all(&value, &mut named);
-            }
+            name_all(&serde_json::from_slice(&bytes).map_err(bad("blobs", "bytes", n))?, &mut named);
         }
         Ok(named)
     }

@@ -5,7 +5,7 @@ import * as story from "../model/story.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/arrange.js";
 import { isLinear } from "../tree/line.js";
-import { always, register } from "./commands.js";
+import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid } from "./follow.js";
 import { readArrangement } from "./stash.js";
@@ -43,7 +43,7 @@ register({
   label: "command.purge",
   icon: "shred",
   scope: "message",
-  inTree: always,
+  rearranges: true,
   enabled: ({ node }) => node !== null && node.status !== "generating" && node.kind !== "change" && story.peek.value === null && !isLinear.value,
   run: ({ node }) => node && openDialog({ kind: "purge", nid: node.id }),
 });

@@ -2,6 +2,7 @@
 import { t, wordFor } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
 import { fragments, labels, putArrangement } from "../model/arrangement.js";
+import * as returned from "../model/returned.js";
 import * as story from "../model/story.js";
 import * as trail from "../model/trail.js";
 import * as api from "../net/arrange.js";
@@ -87,12 +88,12 @@ function keepText(which, before) {
   const line = story.line.peek();
   const draft = story.draft.peek();
   const gone = before.find((node) => node?.role === "user" && !line.includes(node.id));
-  if (which === "undo" && gone && trail.isReturned(draft)) {
-    trail.putWords(gone.content, draft);
+  if (which === "undo" && gone && returned.isReturned(draft)) {
+    returned.putWords(gone.content, draft);
     writeDraft(gone.content);
   }
   const back = line.map(story.peekNode).find((node) => node?.role === "user" && !before.some((old) => old?.id === node.id));
-  if (which === "redo" && back?.content === draft) writeDraft(trail.takeWords(draft));
+  if (which === "redo" && back?.content === draft) writeDraft(returned.takeWords(draft));
 }
 
 for (const which of /** @type {const} */ (["undo", "redo"])) {
@@ -115,6 +116,7 @@ register({
   label: "command.prune",
   icon: "trash",
   scope: "message",
+  rearranges: true,
   keys: ["Delete"],
   inTree: always,
   enabled: ({ node }) => canArrange(node) || (node?.status === "error" && story.peek.value === null && !isLinear.value),

@@ -2,7 +2,8 @@
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { lossesOf, purge } from "../actions/purge.js";
 import { t } from "../lib/i18n.js";
-import { excerpt, plain } from "../lib/text.js";
+import { excerpt } from "../lib/excerpt.js";
+import { plain } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
 import { peekNode } from "../model/story.js";
 import { Modal, Waiting, icon } from "./parts.js";

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 
 use super::*;
-use crate::support::test_store::count;
+use crate::support::test_store::{count, examine};
 
 impl TestServer {
     async fn delete(&self, target: &str) {
@@ -96,6 +96,11 @@ async fn what_is_destroyed_is_gone() {
         0
     );
     assert_eq!(found("pragma_foreign_key_check"), 0);
+    let is_well = |app: &TestServer| {
+        let found = examine(&app.inside().home().join("data/clotho.db"), false);
+        assert!(found.is_empty(), "{found:#?}");
+    };
+    is_well(&app);
 
     // It goes on, and the next clearing takes the last of it.
     let parent = kept["activeLeafId"].clone();
@@ -106,6 +111,7 @@ async fn what_is_destroyed_is_gone() {
     while app.inside().store.write(|tx| tx.clear_away()).await.unwrap() > 0 {}
     assert_eq!((found("sessions WHERE trashed = 0"), found("sessions")), (0, 1));
     let app = app.restart().await;
+    is_well(&app);
     assert_eq!(app.get(&format!("/api/sessions/{}", id(&kept))).await["counts"]["nodes"], 2);
 }
 

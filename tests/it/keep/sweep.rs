@@ -10,6 +10,7 @@ use serde_json::{Map, json};
 
 use crate::support::mock_model::Reply;
 use crate::support::server::{TestServer, id};
+use crate::support::story::Story;
 use crate::support::test_store::{TestStore, add, delta, ending, message, rules, set};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -58,6 +59,25 @@ fn what_is_in_use_stays() {
     let again = store.write(|tx| tx.put_blob(b"one")).unwrap();
     assert_eq!(again, hashes[0]);
     assert_eq!(sweep(&store, 0).blobs, 1, "the one that was the newest until now");
+}
+
+/// Where it cannot be read what is in use, nothing goes: not a blob, however idle it looks.
+#[test]
+fn nothing_goes_where_nobody_knows_what_is_in_use() {
+    let store = TestStore::new();
+    store.begin(Delta::default(), None, &["Welcome."]);
+    for text in ["one", "two", "three"] {
+        store.write(move |tx| tx.put_blob(text.as_bytes())).unwrap();
+    }
+    let blobs = || store.count("SELECT count(*) AS n FROM blobs");
+    let before = blobs();
+    store.execute("UPDATE sessions SET cards = '{'");
+    let now = store.now();
+    let damage = store.block_on(store.store().sweep(now)).unwrap_err().to_string();
+    assert!(damage.contains("sessions.cards"), "{damage}");
+    assert_eq!(blobs(), before);
+    store.execute("UPDATE sessions SET cards = '[]'");
+    assert_eq!(sweep(&store, 0).blobs, 2);
 }
 
 /// `domain.md` 3.1: keyframes that an edit above has outdated go; those beside the edit stay, and every answer is the same.
@@ -144,14 +164,9 @@ async fn turns_go_on_meanwhile() {
         let said = app.post(&format!("/api/chat/{sid}/message"), &body).await;
         parent = id(&said["generations"][0]);
         replies.push(parent.clone());
-        loop {
-            let node = app.get(&format!("/api/chat/{sid}/node/{parent}")).await;
-            if node["status"] != "generating" {
-                assert_eq!(node["status"], "complete", "{node}");
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        let story = Story { app: app.inside(), user: app.inside().owner, id: sid.parse().unwrap() };
+        story.done(parent.parse().unwrap()).await;
+        assert_eq!(app.get(&format!("/api/chat/{sid}/node/{parent}")).await["status"], "complete");
     }
     is_over.store(true, Ordering::Relaxed);
     assert!(sweeping.await.unwrap() > 0);

@@ -134,6 +134,11 @@ impl TestStore {
         count(&mut self.sql(), query)
     }
 
+    /// Changes the database behind the store's back.
+    pub fn execute(&self, statement: &str) {
+        diesel::sql_query(statement).execute(&mut self.sql()).unwrap();
+    }
+
     /// The doctor finds nothing; who still writes may do so.
     pub fn is_well(&self) {
         let found = examine(&self.database(), false);

@@ -10,6 +10,7 @@ export default {
   "command.summarise": "Summarise up to here",
   "command.merge": "Bring it over",
   "command.plot": "How values went",
+  "command.purge": "Throw away for good",
 
   "moving.text": "Choose the message to put it below:",
   "moving.copy": "Choose the message to put the copy below:",
@@ -85,4 +86,12 @@ export default {
   "notice.copiedTo": "A copy stands there now, with what follows it.",
   "notice.summarised": "The summary stands in their place.",
   "notice.merged": "What happened there has happened here too.",
+
+  "purge.nodes": "{n} message will be gone: from the story, the search and the disk.|{n} messages will be gone: from the story, the search and the disk.",
+  "purge.branches": "{n} timeline ends in it.|{n} timelines end in them.",
+  "purge.kept": "{n} part that was taken out of it before stays in the stash.|{n} parts that were taken out of them before stay in the stash.",
+  "purge.forGood": "Nothing brings that back, and Undo cannot go behind this step either.",
+  "purge.beyond": "Out of reach: backups, files that were exported, copies and summaries elsewhere, and the model server that was sent the text.",
+  "purge.meant": "That is what I want.",
+  "notice.purged": "It is gone for good.",
 };

@@ -11,6 +11,7 @@ export default {
   "command.summarise": "把到这里为止的内容写成摘要",
   "command.merge": "并过来",
   "command.plot": "数值的走势",
+  "command.purge": "彻底扔掉",
 
   "moving.text": "选一条消息，把它放到下面：",
   "moving.copy": "选一条消息，把副本放到下面：",
@@ -86,4 +87,12 @@ export default {
   "notice.copiedTo": "副本和后文现在在那里。",
   "notice.summarised": "摘要放好了。",
   "notice.merged": "那边发生的事，这边也发生了。",
+
+  "purge.nodes": "{n} 条消息会从故事、搜索和磁盘上消失。",
+  "purge.branches": "有 {n} 条时间线结束在里面。",
+  "purge.kept": "之前从里面取出的 {n} 段仍留在暂存区。",
+  "purge.forGood": "没有什么能把它们找回来，撤销也不能越过这一步。",
+  "purge.beyond": "够不到的地方：备份、导出过的文件、别处的副本和摘要，以及收到过这些文字的模型服务器。",
+  "purge.meant": "我就是要这样。",
+  "notice.purged": "它彻底消失了。",
 };
