@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, KeyError, Provider, ProviderKind, Secret};
 use reader::{Reader, Table};
-pub use sections::{Generation, Limits, Log, LogFormat, Mode, Plugins, Search, Server, Storage, Trees};
+pub use sections::{Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Search, Server, Storage, Trees};
 use source::Tree;
 
 /// The file that is read when nobody names one: `config.toml` in the working directory.

@@ -88,6 +88,11 @@ pub struct Generation {
     pub filler: String,
 }
 
+/// The longest that a message or a reply may be set to, in kilobytes.
+const LONGEST_TEXT_KB: u32 = 16_384;
+/// The same in bytes: no server has longer texts.
+pub const LONGEST_TEXT: usize = 16_384 * 1024;
+
 /// `[limits]`: what one request, user or server may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -248,8 +253,8 @@ impl Limits {
         let mut number = |key, default, bounds, what| size(table.number(key, default, bounds, what, reader));
         Self {
             body_bytes: number("body_mb", 16, 1..=1024, "megabytes") * 1024 * 1024,
-            message_bytes: number("message_kb", 256, 1..=16_384, "kilobytes") * 1024,
-            reply_bytes: number("reply_kb", 1024, 1..=16_384, "kilobytes") * 1024,
+            message_bytes: number("message_kb", 256, 1..=LONGEST_TEXT_KB, "kilobytes") * 1024,
+            reply_bytes: number("reply_kb", 1024, 1..=LONGEST_TEXT_KB, "kilobytes") * 1024,
             generation,
             generations_per_user: number("generations_per_user", 8, 1..=10_000, "generations"),
             generations: number("generations", 256, 1..=100_000, "generations"),

@@ -244,6 +244,12 @@ impl From<Refusal> for ApiError {
             Refusal::Diverged { conflicts } => Self::new(Code::Conflict, message)
                 .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\", a value, or {\"value\": …}}")
                 .detail("conflicts", conflicts),
+            Refusal::Unconfirmed { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
+                .hint("repeat the edit with confirm: true if that is meant")
+                .detail("nodes", nodes)
+                .detail("branches", branches)
+                .detail("fragments", fragments)
+                .detail("keptFragments", kept),
             Refusal::NameTaken { name, node } => Self::new(Code::Conflict, message)
                 .hint("choose another name, or take this one off the other message first")
                 .detail("name", name)

@@ -10,9 +10,10 @@ use crate::oplog::{Effect, Operation};
 use super::error::StoreError;
 use super::held::{Counts, Held};
 use super::memory::Numbered;
+use super::numbers::{self, Lasting};
 use super::prepared::update;
 use super::rows::OperationRow;
-use super::tables::{edits, operations, sessions};
+use super::tables::{edits, sessions};
 use super::tx::{Entry, Published, Tx};
 
 impl Tx<'_> {
@@ -50,8 +51,7 @@ impl Tx<'_> {
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let counts = held.counts;
         let n = self.run_knowing(|conn, memory| {
-            let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
-            memory.next(Numbered::Operations, newest)
+            memory.next(Numbered::Operations, || numbers::newest(conn, Lasting::Operations))
         })?;
         self.write_operation(&OperationRow::new(n, session_n, &operation))?;
         self.run(|conn| {

@@ -12,6 +12,7 @@
 //!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in.
+//!   `destroy.rs` is where nodes and entries of the log go for good, `numbers.rs` has the numbers that are never given again.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -28,14 +29,17 @@ mod claims;
 mod climb;
 mod compare;
 mod conn;
+mod destroy;
 mod effects;
 mod error;
 mod export;
 mod held;
 mod import;
+mod jobs;
 mod journal;
 mod keep;
 mod memory;
+mod numbers;
 mod overlay;
 mod pack;
 mod page;
@@ -117,6 +121,8 @@ pub struct Store {
     readers: readers::Readers,
     caches: Arc<caches::Caches>,
     database: PathBuf,
+    /// Held by whoever sweeps blobs.
+    sweeping: tokio::sync::Mutex<()>,
     // Held as long as the store lives: the locks go with them.
     _locks: [File; 2],
 }
@@ -139,7 +145,8 @@ impl Store {
         let (published, operations) = mpsc::unbounded_channel();
         let readers = readers::Readers::start(&path, settings.readers, &caches)?;
         let writer = writer::Writer::start(writing, context, settings.group_max.max(1), disk, published)?;
-        Ok((Self { writer, readers, caches, database: path, _locks: locks }, operations))
+        let sweeping = tokio::sync::Mutex::new(());
+        Ok((Self { writer, readers, caches, database: path, sweeping, _locks: locks }, operations))
     }
 
     /// Runs a write and waits until it is durable. The closure may run twice, so it must not use anything up.

@@ -19,11 +19,12 @@ use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
 use super::held::{Counts, Held};
 use super::memory::{Memory, Numbered, Tip};
+use super::numbers::{self, Lasting};
 use super::prepared::{insert, prepared};
 use super::read::{any_node_row, held_anywhere};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, nodes, numbers};
+use super::tables::{deltas, nodes};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -111,9 +112,6 @@ pub(super) struct Entry {
     pub step: Option<i64>,
     pub effects: Vec<Effect>,
 }
-
-/// The name under which the highest number of a node that is gone is kept.
-const NODES: &str = "nodes";
 
 /// One request's write.
 pub struct Tx<'a> {
@@ -279,7 +277,7 @@ impl<'a> Tx<'a> {
     /// The number of a node that is about to be written, and whether it is the first child of its parent that stands.
     pub(super) fn next_node(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
         self.run_knowing(|conn, memory| {
-            let n = memory.next(Numbered::Nodes, || newest_node(conn))?;
+            let n = memory.next(Numbered::Nodes, || numbers::newest(conn, Lasting::Nodes))?;
             Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
         })
     }
@@ -423,13 +421,6 @@ impl<'a> Tx<'a> {
 /// The number of the turn of a node below a parent.
 pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i32 {
     parent.map_or(0, |parent| parent.turn) + i32::from(speaks(role.code(), kind.code()))
-}
-
-/// The highest number that a node ever had: what refers to one that is gone must not find another in its place.
-pub(super) fn newest_node(conn: &mut Conn) -> QueryResult<Option<i64>> {
-    let there: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
-    let gone: Option<i64> = numbers::table.find(NODES).select(numbers::highest).get_result(conn).optional()?;
-    Ok(there.max(gone))
 }
 
 /// Whether a row has a child in the tree besides one.

@@ -70,6 +70,13 @@ pub enum TreeEdit {
         /// From this the ids and the dice of what comes are drawn.
         seed: u64,
     },
+    /// A piece is destroyed, with all that hangs below it: the one edit that nothing takes back.
+    Purge {
+        /// What.
+        piece: Piece,
+        /// Whether that is really meant.
+        is_confirmed: bool,
+    },
     /// A fragment gets another name.
     Rename {
         /// The fragment.
@@ -110,6 +117,7 @@ impl TreeEdit {
             Self::Graft { .. } | Self::Copy { .. } => Act::Graft,
             Self::Summarise { .. } => Act::Summarise,
             Self::Merge { .. } => Act::Merge,
+            Self::Purge { .. } => Act::Purge,
             Self::Rename { .. } => Act::Rename,
             Self::Label { .. } | Self::Unlabel { .. } => Act::Label,
         }
@@ -122,13 +130,14 @@ impl TreeEdit {
 
     /// Whether it can change what the world at some node is.
     pub const fn touches_worlds(&self) -> bool {
-        matches!(self, Self::Prune { .. } | Self::Graft { .. } | Self::Merge { .. })
+        matches!(self, Self::Prune { .. } | Self::Graft { .. } | Self::Merge { .. } | Self::Purge { .. })
     }
 }
 
-/// What kind of act a list of edits is.
+/// What kind of act a list of edits is. Nothing takes one back that destroys, whatever else it does.
 pub fn act_of(edits: &[TreeEdit]) -> Act {
     match edits.split_first() {
+        _ if edits.iter().any(|edit| edit.act() == Act::Purge) => Act::Purge,
         Some((first, others)) if others.iter().all(|other| other.act() == first.act()) => first.act(),
         _ => Act::Arrange,
     }

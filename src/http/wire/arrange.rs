@@ -41,7 +41,7 @@ pub struct Edits {
 
 /// One edit. `prune {nodeId, name?}`, `graft {nodeId | fragmentId, targetId, mode, fromSessionId?}`,
 /// `rename {fragmentId, name}`, `label {nodeId, name, following?}`, `unlabel {name}`, `summarise {nodeIds, content}`,
-/// `merge {fromLeafId, ontoLeafId, nodeIds?, resolve?}`.
+/// `merge {fromLeafId, ontoLeafId, nodeIds?, resolve?}`, `purge {nodeId | fragmentId, confirm}`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct EditShape {
@@ -74,6 +74,8 @@ pub struct EditShape {
     pub name: Option<String>,
     /// Whether the label moves with what is appended there.
     pub following: Option<bool>,
+    /// Whether it is meant that something is destroyed.
+    pub confirm: Option<bool>,
 }
 
 /// What edits came to.
@@ -274,6 +276,7 @@ impl EditShape {
             "graft" => self.graft(ids, now)?,
             "summarise" => self.summarise(ids, longest)?,
             "merge" => self.merge(ids)?,
+            "purge" => TreeEdit::Purge { piece: self.piece()?, is_confirmed: self.confirm.take().unwrap_or(false) },
             "rename" => TreeEdit::Rename { fragment: self.fragment()?, name: self.name.take() },
             "label" => TreeEdit::Label {
                 node: self.node()?,
@@ -282,7 +285,7 @@ impl EditShape {
             },
             "unlabel" => TreeEdit::Unlabel { name: self.named()? },
             _ => {
-                let expected = "prune, graft, rename, label, unlabel, summarise or merge is expected";
+                let expected = "prune, graft, purge, rename, label, unlabel, summarise or merge is expected";
                 return Err(ApiError::invalid("op", expected));
             }
         };
@@ -293,11 +296,7 @@ impl EditShape {
     }
 
     fn graft(&mut self, ids: &Ids, now: Time) -> Result<TreeEdit, ApiError> {
-        let piece = match (self.node_id.take(), self.fragment_id.take()) {
-            (Some(node), None) => Piece::Node(node.0),
-            (None, Some(fragment)) => Piece::Fragment(fragment.0),
-            _ => return Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
-        };
+        let piece = self.piece()?;
         let (target, from) = (self.target_id.take().map(|id| id.0), self.from_session_id.take().map(|id| id.0));
         let leaves = match (self.mode.take().as_deref(), from) {
             (None | Some("move"), None) => return Ok(TreeEdit::Graft { piece, target }),
@@ -339,6 +338,14 @@ impl EditShape {
         Ok(nodes.into_iter().map(|id| id.0).collect())
     }
 
+    fn piece(&mut self) -> Result<Piece, ApiError> {
+        match (self.node_id.take(), self.fragment_id.take()) {
+            (Some(node), None) => Ok(Piece::Node(node.0)),
+            (None, Some(fragment)) => Ok(Piece::Fragment(fragment.0)),
+            _ => Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
+        }
+    }
+
     fn node(&mut self) -> Result<NodeId, ApiError> {
         let node = self.node_id.take().map(|id| id.0);
         node.ok_or_else(|| ApiError::invalid("nodeId", "the id of a message is expected"))
@@ -368,6 +375,7 @@ impl EditShape {
             ("resolve", self.resolve.is_some()),
             ("name", self.name.is_some()),
             ("following", self.following.is_some()),
+            ("confirm", self.confirm.is_some()),
         ];
         fields.into_iter().find(|(_, is_given)| *is_given).map(|(field, _)| field)
     }

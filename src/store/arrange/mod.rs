@@ -8,6 +8,7 @@
 //! - `merges`: what happened on another line, brought over
 //! - `labels`: names on nodes, and those that follow what is appended
 //! - `stash`: what lies in the stash, to look at
+//! - `purge`: what goes for good
 //! - `witness`: how the world changed where people look
 //!
 //! To add an edit: a variant of [`TreeEdit`], its plan in a file here, its arm in [`Tx::plan`].
@@ -16,6 +17,7 @@ mod copies;
 mod labels;
 mod merges;
 mod pieces;
+mod purge;
 mod refused;
 mod runs;
 mod stash;
@@ -145,6 +147,7 @@ impl Tx<'_> {
                 let wanted = Wanted { from: *from, onto: *onto, nodes, resolve };
                 self.merge((actor, &Ids::new(*seed)), held, &wanted, made)
             }
+            TreeEdit::Purge { piece, is_confirmed } => self.purge(held, *piece, *is_confirmed),
             TreeEdit::Rename { fragment, name } => self.rename(held, *fragment, name.as_deref()),
             TreeEdit::Label { node, name, following } => self.label(held, *node, name, *following),
             TreeEdit::Unlabel { name } => self.unlabel(held, name),

@@ -64,19 +64,29 @@ impl Store {
         swept.trash = self.write(move |tx| tx.give_up_older(before)).await?;
         swept.rows = self.sweep_all(|tx| tx.clear_away()).await?;
         swept.keyframes = self.sweep_keyframes().await?;
-        // From here on the writer notes what it refers to, so that nothing goes that somebody has just taken up again.
-        self.note_blobs(true).await?;
-        let blobs = self.sweep_blobs().await;
-        self.note_blobs(false).await?;
-        (swept.blobs, swept.bytes) = blobs?;
+        (swept.blobs, swept.bytes) = self.sweep_blobs().await?;
         Ok(swept)
     }
 
-    /// Brings what is only in the write-ahead log into the database file and empties the log, if nobody is in the way.
+    /// Takes the blobs away that nothing refers to; answers with how many that were, and their bytes.
     ///
     /// # Errors
     /// The database fails.
-    pub fn empty_log(&self) -> Result<(), StoreError> {
+    pub async fn sweep_blobs(&self) -> Result<(usize, i64), WriteError> {
+        // One after the other: what one has noted the other would forget.
+        let _alone = self.sweeping.lock().await;
+        // From here on the writer notes what it refers to, so that nothing goes that somebody has just taken up again.
+        self.note_blobs(true).await?;
+        let blobs = self.sweep_idle_blobs().await;
+        self.note_blobs(false).await?;
+        blobs
+    }
+
+    /// Brings what is only in the write-ahead log into the database file and empties the log; `false`: somebody is in the way.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn empty_log(&self) -> Result<bool, StoreError> {
         conn::empty_log(&self.database)
     }
 
@@ -118,7 +128,7 @@ impl Store {
         self.write(note).await
     }
 
-    async fn sweep_blobs(&self) -> Result<(usize, i64), WriteError> {
+    async fn sweep_idle_blobs(&self) -> Result<(usize, i64), WriteError> {
         let mut named: Named = self.read(|reader| reader.named_by_few()).await?;
         let mut after = Some(0);
         while let Some(n) = after {
@@ -253,11 +263,9 @@ impl Reader<'_> {
         Ok(named_inside(rows, "apart"))
     }
 
-    /// Some blobs, all but the newest: its number must not be given to another.
+    /// Some blobs.
     fn some_blobs(&mut self, after: i64) -> Result<Vec<Blob>, StoreError> {
-        let query = diesel::sql_query(
-            "SELECT n, hash FROM blobs WHERE n > $1 AND n < (SELECT MAX(n) FROM blobs) ORDER BY n LIMIT $2",
-        );
+        let query = diesel::sql_query("SELECT n, hash FROM blobs WHERE n > $1 ORDER BY n LIMIT $2");
         Ok(query.bind::<BigInt, _>(after).bind::<BigInt, _>(PIECE).load(self.conn)?)
     }
 }

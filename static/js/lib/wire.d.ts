@@ -476,7 +476,7 @@ export interface Spent {
 /** Long work that somebody waits for. */
 export interface Job {
   id: Id;
-  state: "queued" | "running" | "done" | "failed";
+  state: "queued" | "running" | "done" | "failed" | "interrupted";
   done: number;
   total: number;
   result?: { sessionId: Id } | null;

@@ -13,7 +13,7 @@ use clotho::store::{
     StoreError, Tx, User, WriteError, Written,
 };
 use clotho::tree::edit::Asked;
-use clotho::tree::{Delta, Kind, Role, Session, Status};
+use clotho::tree::{Delta, Kind, Role, Session, Status, TreeEdit};
 use clotho::world::{Change, Operation, Pointer, World};
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
@@ -112,6 +112,17 @@ impl TestStore {
         closure: impl FnOnce(&mut Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> T {
         self.block_on(self.store().read(closure)).unwrap()
+    }
+
+    /// The thread that writes.
+    pub fn writer(&self) -> std::thread::ThreadId {
+        self.write(|_| Ok(std::thread::current().id())).unwrap()
+    }
+
+    /// One edit of the arrangement.
+    pub fn arrange(&self, session: SessionId, edit: TreeEdit) {
+        let actor = self.actor();
+        self.write(move |tx| tx.arrange(&actor, session, std::slice::from_ref(&edit))).unwrap();
     }
 
     /// Everything that has been published and not yet taken.
