@@ -134,7 +134,8 @@ impl App {
             published,
         );
         let (storage, backups) = (&config.storage, config.storage.backups_path());
-        let night = Night::new(storage.database_path(), backups, storage.backups, Arc::clone(&clock));
+        let night =
+            Night::new(storage.database_path(), backups, storage.backups, Arc::clone(&search), Arc::clone(&clock));
         let night = Arc::new(night);
         night.begin(runtime.handle(), &store);
         let csrf = token()?;

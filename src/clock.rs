@@ -16,6 +16,11 @@ impl Time {
     pub fn since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
+
+    /// Whether it has a date that everybody writes and reads alike: in the years 0 to 9999.
+    pub fn has_date(self) -> bool {
+        (-62_167_219_200_000..253_402_300_800_000).contains(&self.0)
+    }
 }
 
 /// ISO 8601 in UTC with milliseconds: `2026-11-21T04:05:06.789Z`.

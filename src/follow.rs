@@ -4,6 +4,7 @@
 //! remembered here, and doing a piece twice does no harm.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use indexmap::{IndexMap, IndexSet};
 use tokio::runtime::Handle;
@@ -11,10 +12,10 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::ids::{NodeId, SessionId};
 use crate::live::Live;
-use crate::oplog::{Effect, Operation};
+use crate::oplog::{Act, Effect, Operation};
 use crate::prompt::tags;
-use crate::search::{Change, Document, Index, SendError};
-use crate::store::{Held, Published, Reader, Store, StoreError};
+use crate::search::{Change, Document, Index, SearchError, SendError};
+use crate::store::{Held, Published, Reader, Store, StoreError, WriteError};
 use crate::tree::{Kind, Node, Status};
 
 /// Operations read from the log at once.
@@ -56,12 +57,18 @@ pub fn follow(
 ) {
     let news = Arc::new(Notify::new());
     let (live, bell) = (Arc::clone(live), Arc::clone(&news));
+    // The cursor of the last purge whose bytes are still in files; 0 = there is none.
+    let purged = Arc::new(AtomicI64::new(0));
+    let noticed = Arc::clone(&purged);
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
             if is_trashed(&event.operation) == Some(true) {
                 // Nobody will read what is still being written there.
                 live.all_running().iter().filter(|one| one.session == event.session).for_each(|one| one.cancel());
+            }
+            if event.operation.kind == Act::Purge {
+                noticed.store(event.cursor, Ordering::SeqCst);
             }
             bell.notify_one();
         }
@@ -72,7 +79,7 @@ pub fn follow(
             let Some(store) = store.upgrade() else { return };
             match feed(&store, &indexing).await {
                 Ok(true) => continue,
-                Ok(false) => {}
+                Ok(false) => wipe(&store, &indexing.index, &purged).await,
                 Err(error) => tracing::warn!("the search index waits: {error}"),
             }
             drop(store);
@@ -81,6 +88,52 @@ pub fn follow(
             tokio::time::sleep(GATHER).await;
         }
     });
+}
+
+/// Once the index has heard of a purge, its bytes leave the files (`docs/domain.md` 2.16). What fails is done again a little
+/// later, and what a crash leaves is done at night.
+async fn wipe(store: &Arc<Store>, index: &Arc<Index>, purged: &AtomicI64) {
+    let through = purged.load(Ordering::SeqCst);
+    if through == 0 || index.cursor() < through {
+        return;
+    }
+    match leave_no_bytes(store, index).await {
+        // A later purge is another's.
+        Ok(()) => _ = purged.compare_exchange(through, 0, Ordering::SeqCst, Ordering::SeqCst),
+        Err(error) => tracing::info!("what was purged is out of sight, and for a moment still in files: {error}"),
+    }
+}
+
+/// Takes off the disk what nothing refers to any more.
+///
+/// # Errors
+/// The files cannot be written, or somebody reads in the write-ahead log.
+async fn leave_no_bytes(store: &Arc<Store>, index: &Arc<Index>) -> Result<(), Remains> {
+    store.forget_worlds();
+    store.sweep_blobs().await?;
+    let (store, index) = (Arc::clone(store), Arc::clone(index));
+    let emptied = tokio::task::spawn_blocking(move || {
+        index.scour()?;
+        if store.empty_log()? { Ok(()) } else { Err(Remains::Read) }
+    });
+    emptied.await.map_err(|error| StoreError::Database(error.to_string()))?
+}
+
+/// Why bytes of what is gone are still in files.
+#[derive(Debug, thiserror::Error)]
+enum Remains {
+    /// The database failed.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The write-ahead log cannot be emptied.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The index cannot be written.
+    #[error(transparent)]
+    Index(#[from] SearchError),
+    /// Somebody does not let the log go.
+    #[error("somebody reads in the write-ahead log")]
+    Read,
 }
 
 /// Whether an operation moves its session to the trash, or brings it back.
@@ -119,7 +172,7 @@ fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(V
     let mut touched: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
     for (_, session, operation) in &log {
         let touched = touched.entry(*session).or_default();
-        touched.extend(operation.effects.iter().filter_map(shows));
+        touched.extend(operation.effects.iter().flat_map(shows));
         if is_trashed(operation) == Some(false)
             && let Some(held) = reader.any_session(*session)?
         {
@@ -140,12 +193,14 @@ fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(V
     Ok((changes, cursor))
 }
 
-/// The node of which an effect changes what can be found.
-fn shows(effect: &Effect) -> Option<NodeId> {
-    match effect {
-        Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => Some(*node),
-        _ => None,
-    }
+/// The nodes of which an effect changes what can be found.
+fn shows(effect: &Effect) -> impl Iterator<Item = NodeId> {
+    let (node, below) = match effect {
+        Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => (Some(*node), &[][..]),
+        Effect::Purged { node, below, .. } => (Some(*node), below.as_slice()),
+        _ => (None, &[][..]),
+    };
+    node.into_iter().chain(below.iter().copied())
 }
 
 fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {

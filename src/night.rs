@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use crate::clock::{Clock, Time};
+use crate::search::Index;
 use crate::store::{Store, Swept, copies};
 
 /// How often it looks whether a day has begun; the first time a while after the start, which has enough to do.
@@ -25,6 +26,8 @@ pub struct Night {
     pub folder: PathBuf,
     /// So many copies are kept; none are made for 0.
     pub copies: usize,
+    /// The search index.
+    pub index: Arc<Index>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// The day, counted from 1970, of the last pass.
@@ -33,8 +36,8 @@ pub struct Night {
 
 impl Night {
     /// Nothing has been done yet.
-    pub fn new(database: PathBuf, folder: PathBuf, copies: usize, clock: Arc<dyn Clock>) -> Self {
-        Self { database, folder, copies, clock, last: Mutex::default() }
+    pub fn new(database: PathBuf, folder: PathBuf, copies: usize, index: Arc<Index>, clock: Arc<dyn Clock>) -> Self {
+        Self { database, folder, copies, index, clock, last: Mutex::default() }
     }
 
     /// Begins to look after the store, as long as it lives.
@@ -72,8 +75,15 @@ impl Night {
             Ok(swept) => tracing::info!("cleared away: {swept}"),
             Err(error) => tracing::error!("clearing away failed, the rest goes the next time: {error}"),
         }
-        let store = Arc::clone(store);
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.empty_log()).await {
+        let (store, index) = (Arc::clone(store), Arc::clone(&self.index));
+        let emptied = tokio::task::spawn_blocking(move || {
+            // A purge has done so at once, unless the power went in between.
+            if let Err(error) = index.scour() {
+                tracing::warn!("what is not found any more is still in the index: {error}");
+            }
+            store.empty_log()
+        });
+        if let Ok(Err(error)) = emptied.await {
             tracing::warn!("the write-ahead log could not be emptied: {error}");
         }
     }

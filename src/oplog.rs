@@ -136,6 +136,15 @@ pub enum Effect {
         /// The fragment that it was.
         cut: Cut,
     },
+    /// A node is gone for good, with all below it that does not lie in the stash by itself.
+    Purged {
+        /// The node.
+        node: NodeId,
+        /// Its parent.
+        parent: NodeId,
+        /// What was below it.
+        below: Vec<NodeId>,
+    },
     /// A fragment got another name.
     Renamed {
         /// The fragment.
@@ -254,12 +263,12 @@ impl Mark {
 }
 
 impl Effect {
-    /// The effect that takes this one back; `None` for what cannot be taken back (a reply that ended).
+    /// The effect that takes this one back; `None` for what cannot be taken back: a reply that ended, what is gone for good.
     pub fn inverse(&self) -> Option<Self> {
         Some(match self.clone() {
             Self::Added { node, .. } => Self::Shown { node, to: false },
             Self::Shown { node, to } => Self::Shown { node, to: !to },
-            Self::Completed { .. } | Self::Head { from: None, .. } => return None,
+            Self::Completed { .. } | Self::Purged { .. } | Self::Head { from: None, .. } => return None,
             Self::Moved { node, from, to } => Self::Moved { node, from: to, to: from },
             Self::Detached { node, cut } => Self::Attached { node, cut },
             Self::Attached { node, cut } => Self::Detached { node, cut },
@@ -283,6 +292,7 @@ impl Effect {
                 | Self::Shown { .. }
                 | Self::Detached { .. }
                 | Self::Attached { .. }
+                | Self::Purged { .. }
                 | Self::Renamed { .. }
                 | Self::Labelled { .. }
         )
@@ -308,6 +318,10 @@ impl Effect {
             "moved" => Self::Moved { node: node("moved")?, from: node("from")?, to: node("to")? },
             "detached" => Self::Detached { node: node("detached")?, cut: Cut::from_json(value)? },
             "attached" => Self::Attached { node: node("attached")?, cut: Cut::from_json(value)? },
+            "purged" => {
+                let below = map.get("below")?.as_array()?.iter().map(|id| id.as_str()?.parse().ok());
+                Self::Purged { node: node("purged")?, parent: node("parent")?, below: below.collect::<Option<_>>()? }
+            }
             "renamed" => Self::Renamed { fragment: text("renamed")?.parse().ok()?, from: name("from"), to: name("to") },
             "labelled" => Self::Labelled {
                 name: text("labelled")?.to_owned(),
@@ -356,6 +370,11 @@ impl Serialize for Effect {
             Self::Attached { node, cut } => {
                 map.serialize_entry("attached", node)?;
                 cut.serialize_into(&mut map)?;
+            }
+            Self::Purged { node, parent, below } => {
+                map.serialize_entry("purged", node)?;
+                map.serialize_entry("parent", parent)?;
+                map.serialize_entry("below", below)?;
             }
             Self::Renamed { fragment, from, to } => {
                 map.serialize_entry("renamed", fragment)?;
@@ -428,6 +447,7 @@ mod tests {
             Effect::Moved { node: a, from: b, to: c },
             Effect::Detached { node: a, cut: Cut { fragment, name: None, since: Time(7) } },
             Effect::Attached { node: a, cut: Cut { fragment, name: Some("x".into()), since: Time(7) } },
+            Effect::Purged { node: a, parent: b, below: vec![c] },
             Effect::Renamed { fragment, from: None, to: Some("y".into()) },
             Effect::Labelled { name: "best".into(), from: None, to: Some(Mark { node: a, following: true }) },
             Effect::Labelled { name: "best".into(), from: Some(Mark { node: a, following: false }), to: None },

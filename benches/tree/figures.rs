@@ -23,6 +23,8 @@ pub struct Tree {
     /// The tops and the ends of the branches.
     left: (NodeId, NodeId),
     right: (NodeId, NodeId),
+    /// The messages of the left branch, from its top down.
+    run: Vec<NodeId>,
     /// Where messages are appended, away from the branches.
     leaf: NodeId,
     _folder: tempfile::TempDir,
@@ -41,7 +43,15 @@ impl Tree {
         };
         let (left, right) = (branch(), branch());
         let leaf = bench.grow(session, fork, 10);
-        Self { bench, session, fork, above, left, right, leaf, _folder: folder }
+        let mut tree = Self { bench, session, fork, above, left, right, run: Vec::new(), leaf, _folder: folder };
+        tree.run = tree.branch(left.1);
+        tree
+    }
+
+    /// The messages of a branch, from its top down.
+    fn branch(&self, end: NodeId) -> Vec<NodeId> {
+        let page = self.read(move |reader, held| reader.page(held, end, None, 100, Show::All));
+        page.nodes.into_iter().map(|placed| placed.node.id).collect()
     }
 
     fn write<T: Send + 'static>(
@@ -154,6 +164,25 @@ pub fn restore(tree: &mut Tree, meter: &mut Meter) {
 pub fn graft(tree: &mut Tree, meter: &mut Meter) {
     meter.once(|| tree.graft_right(tree.above));
     tree.graft_right(tree.fork);
+}
+
+pub fn copy(tree: &mut Tree, meter: &mut Meter) {
+    let (piece, target, seed) = (Piece::Node(tree.right.0), tree.above, tree.bench.ids.seed());
+    meter.once(|| tree.edit(TreeEdit::Copy { piece, target, from: None, leaves: None, seed }));
+    tree.turn_back();
+}
+
+pub fn summarise(tree: &mut Tree, meter: &mut Meter) {
+    let (nodes, seed) = (tree.run.clone(), tree.bench.ids.seed());
+    meter.once(|| tree.edit(TreeEdit::Summarise { nodes, content: "Much happened.".into(), seed }));
+    tree.turn_back();
+}
+
+/// What 100 messages did, in one node.
+pub fn merge(tree: &mut Tree, meter: &mut Meter) {
+    let (from, onto, seed) = (tree.right.1, tree.left.1, tree.bench.ids.seed());
+    meter.once(|| tree.edit(TreeEdit::Merge { from, onto, nodes: vec![], resolve: Default::default(), seed }));
+    tree.turn_back();
 }
 
 pub fn undo(tree: &mut Tree, meter: &mut Meter) {

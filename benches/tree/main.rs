@@ -1,8 +1,13 @@
-//! What looking at a tree and changing its arrangement costs, by the size of the session: `cargo bench --bench tree`.
+//! What looking at a tree and changing its arrangement costs: `cargo bench --bench tree [-- size deep files many] [NODES]`.
 //!
-//! Each row is the same work in sessions of 1 000, 10 000 and 100 000 nodes: one line, and near its end two branches of a
-//! hundred nodes each. Rows written are counted by the database, so that they can be compared over machines. To add a
-//! figure: a function in `figures.rs` and its name in [`FIGURES`].
+//! - `size`: the same work in sessions of 1 000, 10 000 and 100 000 nodes: one line, and near its end two branches of a
+//!   hundred nodes each. Rows written are counted by the database, so that they can be compared over machines.
+//! - `deep`: one line of 50 000.
+//! - `files`: sessions of 10 000 and 100 000 nodes out of a store and into another, with the most memory held.
+//! - `many`: a database of ten sessions of 100 000 nodes each.
+//!
+//! A number bounds the nodes of a session, to see quickly whether all of it works. To add a figure: a function in
+//! `figures.rs` and its name in [`FIGURES`], or a row in one of the other files.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,7 +19,10 @@
     reason = "a bench that cannot go on stops, and its numbers are for reading"
 )]
 
+mod deep;
 mod figures;
+mod files;
+mod many;
 mod rows;
 #[path = "../foundation/session.rs"]
 #[allow(dead_code, reason = "the other bench needs more of it")]
@@ -32,10 +40,12 @@ const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// So often each thing is done.
 const ROUNDS: usize = 40;
 
+/// A part of the bench, with the most nodes that a session may have.
+type Part = fn(usize);
 /// What a figure measures.
 type Figure = fn(&mut Tree, &mut Meter);
 
-const FIGURES: [(&str, Figure); 14] = [
+const FIGURES: [(&str, Figure); 17] = [
     ("append a message", figures::append),
     ("reroll (its two commits)", figures::reroll),
     ("checkout of the other branch", figures::checkout),
@@ -45,6 +55,9 @@ const FIGURES: [(&str, Figure); 14] = [
     ("put them back", figures::restore),
     ("graft 100 nodes elsewhere (move)", figures::graft),
     ("undo of that", figures::undo),
+    ("graft 100 nodes elsewhere (copy)", figures::copy),
+    ("summarise 100 nodes", figures::summarise),
+    ("merge what 100 nodes did", figures::merge),
     ("undo of a message", figures::undo_message),
     ("diff of two branches of 100 nodes", figures::diff),
     ("a variable along the last 100 nodes", figures::variables),
@@ -72,9 +85,27 @@ impl Meter {
 
 fn main() {
     rows::watch();
+    // cargo hands its own flags through; what does not begin with a dash is ours.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let most = wanted.iter().find_map(|word| word.parse().ok()).unwrap_or(usize::MAX);
+    let words: Vec<&String> = wanted.iter().filter(|word| word.parse::<usize>().is_err()).collect();
+    let parts: [(&str, Part); 4] =
+        [("size", by_size), ("deep", deep::figures), ("files", files::figures), ("many", many::figures)];
+    for (name, part) in parts {
+        if words.is_empty() || words.iter().any(|word| *word == name) {
+            part(most);
+        }
+    }
+}
+
+fn by_size(most: usize) {
+    let sizes: Vec<usize> = SIZES.into_iter().filter(|size| *size <= most).collect();
+    if sizes.is_empty() {
+        return;
+    }
     let mut tables: Vec<Vec<String>> = FIGURES.iter().map(|(name, _)| vec![(*name).to_owned()]).collect();
     let mut ends: Vec<Vec<Duration>> = vec![Vec::new(); FIGURES.len()];
-    for size in SIZES {
+    for size in sizes.iter().copied() {
         let mut tree = Tree::new(size);
         for (at, (_, figure)) in FIGURES.iter().enumerate() {
             let mut meter = Meter::default();
@@ -85,7 +116,10 @@ fn main() {
             tables[at].push(format!("{}, {rows:.0}, {}", micros(p50), kilobytes(meter.bytes, meter.times.len())));
         }
     }
-    let columns = ["", "1 000 nodes", "10 000 nodes", "100 000 nodes", "largest / smallest"];
+    let sizes = sizes.iter().map(|size| format!("{size} nodes"));
+    let columns: Vec<String> =
+        std::iter::once(String::new()).chain(sizes).chain(["largest / smallest".to_owned()]).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     head("By the size of the session: median time, rows written, bytes to the disk", &columns);
     for (mut cells, times) in tables.into_iter().zip(ends) {
         cells.push(ratio(times[times.len() - 1], times[0]));

@@ -10,7 +10,7 @@ use crate::app;
 use crate::config::Config;
 use crate::follow;
 use crate::search::{self, Upstream};
-use crate::store::checkup::{Check, Doctor, Finding, Found};
+use crate::store::checkup::{Check, Doctor, Finding, Found, counted};
 use crate::store::{Store, WriteError};
 
 use super::keeping::nothing_there;
@@ -147,16 +147,27 @@ fn put_right(config: &Config, store: &Store, found: &[Found]) -> Result<usize, a
 fn told(report: &Report) -> String {
     let mut lines: Vec<String> = report.findings.iter().map(line).collect();
     lines.extend(report.remarks.iter().cloned());
-    let (sessions, found, repaired) = (report.sessions, report.findings.len(), report.repaired);
+    let count = |number: usize, word: &str| counted(i64::try_from(number).unwrap_or(i64::MAX), word);
+    let (found, repaired) = (report.findings.len(), report.repaired);
+    let sessions = count(report.sessions, "session");
     lines.push(match (found, repaired) {
-        (0, _) => format!("{sessions} sessions, nothing is wrong"),
-        (_, 0) => {
-            let derived = report.findings.iter().filter(|finding| finding.is_derived).count();
-            format!("{sessions} sessions, {found} findings; \"clotho doctor --repair\" puts {derived} of them right")
-        }
-        _ => format!("{sessions} sessions, {found} findings, {repaired} of them put right"),
+        (0, _) => format!("{sessions}, nothing is wrong"),
+        (_, 0) => format!("{sessions}, {}; {}", count(found, "finding"), what_helps(&report.findings)),
+        _ => format!("{sessions}, {}, {repaired} of them put right", count(found, "finding")),
     });
     lines.join("\n")
+}
+
+/// What can be done about findings of which none was put right.
+fn what_helps(findings: &[Finding]) -> String {
+    let derived = findings.iter().filter(|finding| finding.is_derived).count();
+    let which = match (derived, findings.len()) {
+        (0, _) => return "nothing of that follows from the rest: see what a copy has (\"clotho restore\")".to_owned(),
+        (1, 1) => "it".to_owned(),
+        (some, all) if some == all => "them".to_owned(),
+        (some, _) => format!("{some} of them"),
+    };
+    format!("\"clotho doctor --repair\" puts {which} right")
 }
 
 fn line(finding: &Finding) -> String {

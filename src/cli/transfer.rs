@@ -111,7 +111,8 @@ pub fn import(wanted: &Import, config: &Config) -> Outcome {
         let store = std::sync::Arc::new(store);
         let owner = app::settled(&store, &clock, &ids).await?;
         transfer::discard(&store).await?;
-        let took = transfer::import(&store, &mut open, owner, &ids, clock.now(), limits, told).await;
+        let arrival = transfer::Arrival { owner, job: None };
+        let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, told).await;
         bar.finish_and_clear();
         took.with_context(|| format!("{} did not come in, and nothing of it was kept", file.display()))
     })?;

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, KeyError, Provider, ProviderKind, Secret};
 use reader::{Reader, Table};
-pub use sections::{Generation, Limits, Log, LogFormat, Mode, Plugins, Search, Server, Storage};
+pub use sections::{Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Search, Server, Storage, Trees};
 use source::Tree;
 
 /// The file that is read when nobody names one: `config.toml` in the working directory.
@@ -44,6 +44,8 @@ pub struct Config {
     pub storage: Storage,
     /// `[plugins]`: where more plugins lie.
     pub plugins: Plugins,
+    /// `[tree]`: what may be done to the trees of sessions.
+    pub tree: Trees,
     /// `[generation]`: which model answers and how long it may take.
     pub generation: Generation,
     /// `[[providers]]`: the model servers, in the order of the file; their ids differ.
@@ -130,6 +132,7 @@ impl Config {
             server: top.section("server", reader, Server::read),
             storage: top.section("storage", reader, Storage::read),
             plugins: top.section("plugins", reader, Plugins::read),
+            tree: top.section("tree", reader, Trees::read),
             generation: top.section("generation", reader, Generation::read),
             providers: provider::read_all(top.tables("providers", reader), reader, env),
             limits: top.section("limits", reader, Limits::read),

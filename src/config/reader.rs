@@ -155,6 +155,18 @@ impl Table {
         default
     }
 
+    /// Yes or no.
+    pub fn flag(&mut self, key: &'static str, default: bool, reader: &mut Reader) -> bool {
+        let Some(entry) = self.take(key).map(Entry::resolved) else { return default };
+        match entry.value {
+            Value::Boolean(given) => given,
+            other => {
+                self.wrong(key, entry.at, format!("expected true or false, got {}", other.kind()), reader);
+                default
+            }
+        }
+    }
+
     /// A list of texts, each checked by `check`.
     pub fn texts(
         &mut self,

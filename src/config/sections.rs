@@ -57,6 +57,14 @@ pub struct Plugins {
     pub dir: Option<PathBuf>,
 }
 
+/// `[tree]`: what may be done to the trees of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trees {
+    /// Whether parts of a tree may be taken out, moved, copied, summarised and merged. Writing, other replies, versions,
+    /// names and moving HEAD need none of that.
+    pub edits: bool,
+}
+
 /// `[generation]`: which model answers and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generation {
@@ -79,6 +87,11 @@ pub struct Generation {
     /// Sent as the user's message in a prompt that has none; empty = nothing is sent for it.
     pub filler: String,
 }
+
+/// The longest that a message or a reply may be set to, in kilobytes.
+const LONGEST_TEXT_KB: u32 = 16_384;
+/// The same in bytes: no server has longer texts.
+pub const LONGEST_TEXT: usize = 16_384 * 1024;
 
 /// `[limits]`: what one request, user or server may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,6 +215,12 @@ impl Plugins {
     }
 }
 
+impl Trees {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self { edits: table.flag("edits", true, reader) }
+    }
+}
+
 impl Generation {
     pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
         let generation = Self {
@@ -234,8 +253,8 @@ impl Limits {
         let mut number = |key, default, bounds, what| size(table.number(key, default, bounds, what, reader));
         Self {
             body_bytes: number("body_mb", 16, 1..=1024, "megabytes") * 1024 * 1024,
-            message_bytes: number("message_kb", 256, 1..=16_384, "kilobytes") * 1024,
-            reply_bytes: number("reply_kb", 1024, 1..=16_384, "kilobytes") * 1024,
+            message_bytes: number("message_kb", 256, 1..=LONGEST_TEXT_KB, "kilobytes") * 1024,
+            reply_bytes: number("reply_kb", 1024, 1..=LONGEST_TEXT_KB, "kilobytes") * 1024,
             generation,
             generations_per_user: number("generations_per_user", 8, 1..=10_000, "generations"),
             generations: number("generations", 256, 1..=100_000, "generations"),
@@ -284,7 +303,7 @@ macro_rules! defaults {
     )*};
 }
 
-defaults!(Server, Storage, Plugins, Generation, Limits, Log, Search);
+defaults!(Server, Storage, Plugins, Trees, Generation, Limits, Log, Search);
 
 fn size(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)

@@ -242,8 +242,18 @@ impl From<Refusal> for ApiError {
             Refusal::NothingTo(_) => Self::new(Code::NothingToUndo, message),
             Refusal::Overtaken { op, .. } => Self::new(Code::Conflict, message).detail("op", op),
             Refusal::Diverged { conflicts } => Self::new(Code::Conflict, message)
-                .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\" or a value}")
+                .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\", a value, or {\"value\": …}}")
                 .detail("conflicts", conflicts),
+            Refusal::Unconfirmed { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
+                .hint("repeat the edit with confirm: true if that is meant")
+                .detail("nodes", nodes)
+                .detail("branches", branches)
+                .detail("fragments", fragments)
+                .detail("keptFragments", kept),
+            Refusal::NameTaken { name, node } => Self::new(Code::Conflict, message)
+                .hint("choose another name, or take this one off the other message first")
+                .detail("name", name)
+                .detail("nodeId", node.to_string()),
             Refusal::Generating => Self::new(Code::Generating, message),
             Refusal::Conflict(_) => Self::new(Code::Conflict, message),
             Refusal::Invalid { field, .. } => Self::invalid(field, message),

@@ -136,6 +136,8 @@ fn reading() -> Vec<Entry> {
         route(GET, "/api/chat/{sid}/stash", User, "What was pruned", arrange::stash).answers(TAGGED),
         route(GET, "/api/chat/{sid}/stash/{fid}/tree", User, "What lies in a fragment", arrange::fragment)
             .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/spent", User, "What the replies of a session took", sessions::spent)
+            .answers(TAGGED),
         route(GET, "/api/chat/{sid}/ops", User, "A part of the session's log", tree::operations),
         route(GET, "/api/chat/{sid}/node/{nid}", User, "One node", nodes::node).answers(TAGGED),
         route(GET, "/api/chat/{sid}/node/{nid}/alternatives", User, "The versions of a node", nodes::alternatives)

@@ -16,7 +16,7 @@ use actix_web::{Error, HttpMessage, HttpResponse, web};
 
 use super::body;
 use super::caller::Caller;
-use super::error::ApiError;
+use super::error::{ApiError, Code};
 use super::shared::{HeldKey, Shared};
 use crate::app::App;
 use crate::clock::Time;
@@ -56,6 +56,9 @@ pub async fn once(
     let mut made = None;
     if let Some(kept) = kept(&app, caller, &key).await? {
         is_same(&kept, &hash)?;
+        if kept.status == Answer::PURGED {
+            return Err(ApiError::new(Code::GonePurged, "what this request made was destroyed since").into());
+        }
         shared.meters.replayed();
         if kept.status != Answer::LOST {
             return Ok(request.into_response(replay(&kept)?));

@@ -2,7 +2,7 @@
 //!
 //! Watchers *pull*. A room only says that something is new; each watcher then takes the operations since the one it has
 //! and the text since the offset it has. A slow reader therefore gets larger pieces less often, never a gap, and nothing
-//! queues up for it. The newest operations are kept in memory; for older ones a watcher reads the log.
+//! queues up for it. The newest operations are kept in memory (`kept.rs`); for older ones a watcher reads the log.
 //!
 //! `queue.rs` says whose turn it is to be written, `running.rs` is one text on its way, `draft.rs` one that becomes no node.
 //! To add a kind of text that a model
@@ -10,17 +10,19 @@
 
 mod draft;
 mod held;
+mod kept;
 mod lock;
 mod queue;
 mod running;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::watch;
 
 use self::held::Held;
+use self::kept::Kept;
 use self::lock::lock;
 use self::queue::Ticket;
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
@@ -29,9 +31,6 @@ use crate::oplog::{Effect, Operation};
 pub use draft::{Draft, DraftKind, Failed};
 pub use queue::Most;
 pub use running::{Phase, Running, Stop, Writing, Written};
-
-/// How many operations of a watched session stay in memory.
-const KEPT: usize = 256;
 
 /// All sessions that are watched or being written to.
 pub struct Live {
@@ -53,7 +52,7 @@ struct Room {
     version: watch::Sender<u64>,
     /// The session was deleted. Its log says so too, but nobody may read that any more.
     is_gone: AtomicBool,
-    operations: Mutex<VecDeque<Arc<Operation>>>,
+    operations: Mutex<Kept>,
 }
 
 impl Live {
@@ -207,13 +206,7 @@ impl Live {
             }
         }
         let Some(room) = lock(&self.rooms).get(&session).map(|watched| Arc::clone(&watched.room)) else { return };
-        {
-            let mut kept = lock(&room.operations);
-            kept.push_back(Arc::clone(operation));
-            if kept.len() > KEPT {
-                kept.pop_front();
-            }
-        }
+        lock(&room.operations).push(operation);
         room.version.send_modify(|version| *version += 1);
     }
 
@@ -242,11 +235,8 @@ impl Live {
     pub fn watch(self: &Arc<Self>, session: SessionId) -> Watcher {
         let mut rooms = lock(&self.rooms);
         let watched = rooms.entry(session).or_insert_with(|| {
-            let room = Room {
-                version: watch::Sender::new(0),
-                is_gone: AtomicBool::new(false),
-                operations: Mutex::new(VecDeque::new()),
-            };
+            let room =
+                Room { version: watch::Sender::new(0), is_gone: AtomicBool::new(false), operations: Mutex::default() };
             Watched { room: Arc::new(room), watchers: 0 }
         });
         watched.watchers += 1;
@@ -278,15 +268,7 @@ impl Watcher {
 
     /// The operations after number `op`, oldest first; `None` if memory does not reach back that far (read the log).
     pub fn operations_since(&self, op: i64) -> Option<Vec<Arc<Operation>>> {
-        let kept = lock(&self.room.operations);
-        match (kept.front(), kept.back()) {
-            (_, Some(newest)) if newest.op <= op => Some(Vec::new()),
-            (Some(oldest), _) if oldest.op <= op + 1 => {
-                Some(kept.iter().filter(|operation| operation.op > op).cloned().collect())
-            }
-            (None, _) => Some(Vec::new()),
-            _ => None,
-        }
+        lock(&self.room.operations).since(op)
     }
 
     /// Whether the session was deleted since the watching began.

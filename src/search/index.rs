@@ -73,6 +73,15 @@ impl Index {
         self.shared.queue.flush()
     }
 
+    /// Writes the files anew in which something lies that was removed: it is not found any more at once, but only this takes
+    /// it off the disk. Blocks; nothing is indexed meanwhile, and searches go on.
+    ///
+    /// # Errors
+    /// The files cannot be written, or the index is closed.
+    pub fn scour(&self) -> Result<(), SearchError> {
+        self.shared.queue.scour()
+    }
+
     /// How far the index got. It is stale while `visible` is behind the newest operation of the log
     /// or the files are suspect.
     pub fn progress(&self) -> Progress {

@@ -20,6 +20,7 @@ pub(super) struct Batch {
 pub(super) enum Task {
     Apply(Batch),
     Commit,
+    Scour,
     Check,
     Stop,
 }
@@ -50,6 +51,8 @@ pub(super) struct State {
     /// The files may be damaged and are to be checked.
     pub is_suspect: bool,
     flushes: bool,
+    /// What was removed is to leave the files too.
+    scours: bool,
 }
 
 #[derive(Default)]
@@ -111,6 +114,26 @@ impl Queue {
         Ok(())
     }
 
+    /// Waits until what was removed has left the files.
+    pub fn scour(&self) -> Result<(), SearchError> {
+        let mut state = self.state();
+        state.scours = true;
+        self.work.notify_all();
+        while state.scours {
+            if state.is_down || state.is_closing {
+                return Err(SearchError::Down);
+            }
+            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// What was removed has left the files.
+    pub fn scoured(&self) {
+        self.state().scours = false;
+        self.done.notify_all();
+    }
+
     /// The files may be damaged: the thread is to check them.
     pub fn suspect(&self) {
         self.state().is_suspect = true;
@@ -151,6 +174,9 @@ impl Queue {
             }
             if std::mem::take(&mut state.flushes) {
                 return Task::Commit;
+            }
+            if state.scours {
+                return Task::Scour;
             }
             state = match left {
                 None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tantivy::indexer::IndexWriterOptions;
+use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::{IndexWriter, TantivyError};
 
 use super::disk::{self, Place};
@@ -63,6 +63,7 @@ impl Worker {
                 Task::Stop => Ok(false),
                 Task::Apply(batch) => self.apply(batch).map(|()| true),
                 Task::Commit => self.commit().map(|()| true),
+                Task::Scour => self.scour().map(|()| true),
                 Task::Check => self.check().map(|()| true),
             });
             if !outcome.unwrap_or_else(|error| self.recover(&error)) {
@@ -103,6 +104,26 @@ impl Worker {
         }
         (self.changes, self.quiet, self.oldest, self.rest) = (0, 0, None, REST.0);
         self.shared.queue.commit(cursor);
+        Ok(())
+    }
+
+    /// Writes every segment anew that has removed documents, without them. What is being merged already is waited for, and
+    /// nothing else is merged meanwhile.
+    fn scour(&mut self) -> Result<(), SearchError> {
+        self.commit()?;
+        self.writer.take().map_or(Ok(()), IndexWriter::wait_merging_threads)?;
+        let segments = self.shared.index().searchable_segment_metas()?;
+        let writer = self.writer()?;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        for segment in segments.iter().filter(|segment| segment.has_deletes()) {
+            writer.merge(&[segment.id()]).wait()?;
+        }
+        // Whoever knows the old segments keeps their files.
+        drop(segments);
+        self.shared.reader().reload()?;
+        self.writer()?.garbage_collect_files().wait()?;
+        self.writer = None;
+        self.shared.queue.scoured();
         Ok(())
     }
 

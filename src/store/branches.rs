@@ -6,6 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use crate::ids::NodeId;
+use crate::tree::arrange::spelt;
 
 use super::arrange::Label;
 use super::climb::{Rung, climb};
@@ -70,7 +71,8 @@ impl Reader<'_> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn labelled(&mut self, held: &Held, name: &str) -> Result<Option<NodeId>, StoreError> {
-        Ok(self.labels(held)?.into_iter().find(|label| label.name == name).map(|label| label.node))
+        let name = spelt(name);
+        Ok(self.labels(held)?.into_iter().find(|label| spelt(&label.name) == name).map(|label| label.node))
     }
 
     /// Where each of these lines leaves the trunk. What one has climbed, the next need not.

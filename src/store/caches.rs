@@ -167,7 +167,7 @@ impl Worlds {
 }
 
 /// A rough count of the bytes a world takes in memory.
-fn weight(world: &World) -> usize {
+pub(super) fn weight(world: &World) -> usize {
     let map = |map: &serde_json::Map<String, Value>| map.iter().map(|(k, v)| 64 + k.len() + value(v)).sum::<usize>();
     128 + map(&world.vars) + map(&world.lore) + world.summary.len() + world.events.iter().map(value).sum::<usize>()
 }
@@ -184,4 +184,32 @@ fn value(v: &Value) -> usize {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn world(n: usize) -> Arc<World> {
+        let vars = json!({"n": n, "diary": "x".repeat(20_000)});
+        Arc::new(World::from_json(json!({"vars": vars, "lore": {}, "summary": "", "events": []})).unwrap())
+    }
+
+    /// S0-54: whatever is read of however many sessions, only so many bytes of worlds are kept, those wanted last.
+    #[test]
+    fn worlds_are_kept_within_their_bounds() {
+        let caches = Caches::default();
+        for n in 0..4_000 {
+            let (node_n, world) = (i64::try_from(n).unwrap(), world(n));
+            caches.keep_world(node_n, 0, &world);
+            caches.want_cut(Recut { session_n: 1, node_n, edits: 0, world });
+            let (worlds, cuts) = (lock(&caches.worlds), lock(&caches.cuts));
+            assert!(worlds.bytes <= WORLD_BYTES && cuts.bytes <= CUT_BYTES);
+            assert_eq!(worlds.bytes, worlds.kept.values().map(|(_, bytes, _)| bytes).sum::<usize>());
+        }
+        assert!(caches.world(3_999, 0).is_some() && caches.world(0, 0).is_none());
+        let cuts = caches.take_cuts();
+        assert!(cuts.len() < 4_000 && cuts.last().is_some_and(|cut| cut.node_n == 3_999));
+    }
 }

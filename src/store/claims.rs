@@ -4,16 +4,19 @@
 //! The claim goes with the task and not through every signature: only the door that takes the key and the write that acts
 //! know of it, and what lies between them cannot lose it by forgetting an argument.
 
+use std::collections::HashSet;
 use std::future::Future;
 
+use diesel::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::clock::Time;
-use crate::ids::UserId;
+use crate::ids::{NodeId, UserId};
 
 use super::error::{StoreError, WriteError};
 use super::people::Answer;
+use super::tables::{answers, users};
 use super::tx::Tx;
 
 tokio::task_local! {
@@ -68,5 +71,23 @@ impl Tx<'_> {
         let body = serde_json::to_string(made).map_err(|error| StoreError::Database(error.to_string()))?;
         let acted = Answer { request: claim.request.clone(), status: Answer::LOST, body };
         self.put_answer(claim.caller, &claim.key, &acted, claim.at, claim.forget_before)
+    }
+
+    /// The kept answers of a caller that name one of these nodes are emptied: they may hold its text. What they were answers
+    /// to is not done again.
+    pub(super) fn empty_answers(&mut self, caller: UserId, gone: &HashSet<NodeId>) -> Result<(), StoreError> {
+        self.run(|conn| {
+            let own = answers::table
+                .inner_join(users::table.on(users::n.eq(answers::caller_n)))
+                .filter(users::id.eq(caller.as_bytes().to_vec()));
+            let kept: Vec<(i64, String)> = own.select((answers::n, answers::body)).load(conn)?;
+            // Ids stand in quotes, wherever in the body.
+            let is_named = |text: &str| text.len() == 36 && text.parse().is_ok_and(|id: NodeId| gone.contains(&id));
+            for (n, _) in kept.iter().filter(|(_, body)| body.split('"').any(is_named)) {
+                let emptied = (answers::status.eq(Answer::PURGED.cast_signed()), answers::body.eq(""));
+                diesel::update(answers::table.find(n)).set(emptied).execute(conn)?;
+            }
+            Ok(())
+        })
     }
 }

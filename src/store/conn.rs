@@ -37,7 +37,9 @@ pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreErr
     }
     write_ahead(&mut conn)?;
     conn.batch_execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-    conn.batch_execute("PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;")?;
+    // What was saved of a reply in pieces, and worlds that were cut again, is deleted long before a purge could ask for it:
+    // so whatever is deleted is overwritten, at once.
+    conn.batch_execute("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;")?;
     conn.run_pending_migrations(MIGRATIONS).map_err(|error| migration_error(error.as_ref()))?;
     Ok(conn)
 }
@@ -155,13 +157,21 @@ pub fn copy_into(conn: &mut Conn, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Brings what is only in the write-ahead log into the database file, and empties the log.
+#[derive(QueryableByName)]
+struct Checkpoint {
+    #[diesel(sql_type = BigInt)]
+    busy: i64,
+}
+
+/// Brings what is only in the write-ahead log into the database file, and empties the log; `false`: somebody reads in it.
 ///
 /// # Errors
 /// The file is damaged, or somebody uses it.
-pub fn empty_log(path: &Path) -> Result<(), StoreError> {
+pub fn empty_log(path: &Path) -> Result<bool, StoreError> {
+    let mut conn = open(path)?;
     // Whoever writes meanwhile waits as long as this waits for readers.
-    Ok(open(path)?.batch_execute("PRAGMA busy_timeout = 250; PRAGMA wal_checkpoint(TRUNCATE);")?)
+    conn.batch_execute("PRAGMA busy_timeout = 250;")?;
+    Ok(diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<Checkpoint>(&mut conn)?.busy == 0)
 }
 
 #[derive(QueryableByName)]

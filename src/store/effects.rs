@@ -60,6 +60,7 @@ impl Tx<'_> {
                 self.memory.change_node(n, |row| row.rating = stars);
                 Ok(())
             }
+            Effect::Purged { node, .. } => self.carry_out_purge(held, *node),
             Effect::Detached { .. } | Effect::Attached { .. } | Effect::Renamed { .. } => {
                 self.carry_out_stash(held, effect)
             }

@@ -147,7 +147,7 @@ struct Export<'a, W> {
     /// The stash, by row.
     fragments: HashMap<i64, FragmentId>,
     /// The blobs that have been told.
-    told: HashSet<(BlobKind, String)>,
+    told: HashSet<(BlobKind, blake3::Hash)>,
     /// The nodes whose traces have been told.
     traced: HashSet<NodeId>,
     /// Traces that come before the one they go on from, by that one's node: something was moved.
@@ -189,11 +189,11 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
 
     /// Tells a blob, once.
     fn blob(&mut self, kind: BlobKind, hash: &str) -> Result<(), ExportError> {
-        if !self.told.insert((kind, hash.to_owned())) {
+        let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
+        if !self.told.insert((kind, blake3::Hash::from_hex(hash).map_err(|_| bad())?)) {
             return Ok(());
         }
         let bytes = blobs::by_hash(self.conn, hash)?;
-        let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
         let text = String::from_utf8(bytes).map_err(|_| bad())?;
         self.line(&Line::Blob(Box::new(BlobLine { kind, hash: hash.to_owned(), text })))
     }
@@ -285,7 +285,8 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     fn rules(&mut self, n: i64) -> Result<String, ExportError> {
         let bytes = blobs::get(self.conn, n)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
-        let list: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let bad = |_| StoreError::Inconsistent { table: "blobs", column: "bytes", row: n };
+        let list: Value = serde_json::from_slice(&bytes).map_err(bad)?;
         for plugin in list.as_array().into_iter().flatten() {
             if let Some(schema) = plugin.get("schemaHash").and_then(Value::as_str) {
                 self.blob(BlobKind::Schema, schema)?;

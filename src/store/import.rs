@@ -21,6 +21,7 @@ use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
 use super::held::Counts;
 use super::memory::Numbered;
+use super::numbers::{self, Lasting};
 use super::overlay::may_be_set;
 use super::people::Card;
 use super::prepared::{insert, update};
@@ -28,7 +29,7 @@ use super::read::{Reader, any_node_row};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
 use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions};
 use super::traces::{Unpacked, put_unpacked};
-use super::tx::{Tx, newest_node, turn_below};
+use super::tx::{Tx, turn_below};
 
 /// So many rows are told to the followers of the log, or taken away, in one transaction.
 const PIECE: i64 = 256;
@@ -191,7 +192,8 @@ impl Tx<'_> {
             Some(hash) => Some(self.run(|conn| blobs::row_of(conn, hash))?),
             None => parent.and_then(|parent| parent.rules_n),
         };
-        let n = self.run_knowing(|conn, memory| memory.next(Numbered::Nodes, || newest_node(conn)))?;
+        let n =
+            self.run_knowing(|conn, memory| memory.next(Numbered::Nodes, || numbers::newest(conn, Lasting::Nodes)))?;
         let mut row = NodeRow {
             n,
             id: Key::of(line.id.as_bytes()),
@@ -388,8 +390,7 @@ impl Tx<'_> {
         let is_rest = i64::try_from(rows.len()).is_ok_and(|count| count == PIECE);
         for below in rows {
             self.run_knowing(|conn, memory| {
-                let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
-                let n = memory.next(Numbered::Operations, newest)?;
+                let n = memory.next(Numbered::Operations, || numbers::newest(conn, Lasting::Operations))?;
                 Ok(update(operations::table, operations::n.eq(n), operations::n.eq(below)).execute(conn)?)
             })?;
         }
@@ -407,7 +408,7 @@ impl Tx<'_> {
             return Ok(false);
         };
         self.memory.forget();
-        Ok(self.clear_unseen(session_n)? > 0)
+        Ok(self.clear_session(session_n)? > 0)
     }
 }
 

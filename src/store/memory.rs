@@ -9,6 +9,7 @@ use diesel::prelude::*;
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::Effect;
 
+use super::caches::weight;
 use super::conn::Conn;
 use super::error::StoreError;
 use super::held::Held;
@@ -66,14 +67,15 @@ pub struct Memory {
 pub struct Tip {
     /// The world.
     pub world: Arc<World>,
-    /// Its bytes as JSON, when it was last cut as a keyframe.
+    /// Its bytes as JSON: roughly, until it is cut as a keyframe.
     pub bytes: usize,
 }
 
 impl Tip {
-    /// A world that was computed anew.
+    /// A world that was computed anew. What it takes in memory is some eight times its JSON.
     pub fn new(world: Arc<World>) -> Self {
-        Self { world, bytes: 0 }
+        let bytes = weight(&world) / 8;
+        Self { world, bytes }
     }
 }
 
@@ -265,5 +267,104 @@ impl Memory {
         let rules = Arc::new(rules::read(conn, rules_n)?);
         self.rules.insert(rules_n, Arc::clone(&rules));
         Ok(rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Time;
+    use crate::store::conn::Key;
+    use crate::store::held::Counts;
+    use crate::tree::Session;
+    use serde_json::{Map, json};
+    use uuid::Uuid;
+
+    fn number(n: usize) -> i64 {
+        i64::try_from(n).unwrap()
+    }
+
+    fn held(n: usize) -> Held {
+        let id = SessionId::new(Uuid::from_u128(u128::try_from(n).unwrap()));
+        let node = NodeId::new(id.uuid());
+        let session = Session {
+            id,
+            owner: crate::ids::UserId::new(Uuid::nil()),
+            title: "One of many".into(),
+            cards: Vec::new(),
+            persona: None,
+            root: node,
+            head: node,
+            op: 1,
+            head_op: 1,
+            mode: "tree".into(),
+            model: None,
+            params: Map::new(),
+            plugins: Vec::new(),
+            seed: 7,
+            edits: 0,
+            created: Time(0),
+            updated: Time(0),
+        };
+        Held { n: number(n), head_n: 1, counts: Counts::default(), is_trashed: false, session }
+    }
+
+    fn row(n: usize) -> NodeRow {
+        NodeRow {
+            n: number(n),
+            id: Key::of(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
+            session_n: 1,
+            parent_n: None,
+            ordinal: 0,
+            role: 0,
+            kind: 0,
+            status: 1,
+            is_enabled: true,
+            is_muted: false,
+            is_hidden: false,
+            author: None,
+            persona: None,
+            speaker: None,
+            remembered_n: None,
+            rating: None,
+            depth: 0,
+            turn: 0,
+            since_keyframe: 0,
+            rules_n: None,
+            begins_rules: false,
+            dice_seed: 7,
+            revision: 0,
+            created: 0,
+            fragment_n: None,
+            is_unread: false,
+        }
+    }
+
+    fn world(bytes: usize) -> Arc<World> {
+        let vars = json!({"diary": "x".repeat(bytes)});
+        Arc::new(World::from_json(json!({"vars": vars, "lore": {}, "summary": "", "events": []})).unwrap())
+    }
+
+    /// S0-54: however many sessions are open and however long they are, the writer remembers only so much of them.
+    #[test]
+    fn the_writer_remembers_only_so_much() {
+        let mut memory = Memory::default();
+        for n in 0..3 * SESSIONS {
+            memory.keep_session(&held(n));
+            memory.labels(number(n), || Ok(Vec::new())).unwrap();
+            memory.keep_tip(number(n), 0, Tip::new(world(100)));
+            assert!(memory.sessions.len() <= SESSIONS && memory.labels.len() <= SESSIONS && memory.tips.len() <= TIPS);
+        }
+        for n in 0..3 * NODES {
+            memory.keep_new_node(&row(n));
+            assert!(memory.nodes.len() <= NODES && memory.names.len() <= NODES);
+        }
+        // A large world is not kept, neither before it is first cut nor afterwards.
+        let (small, large) = (Tip::new(world(100)), Tip::new(world(1 << 20)));
+        assert!(small.bytes <= TIP_BYTES && large.bytes > TIP_BYTES);
+        memory.keep_tip(-1, 0, large);
+        assert!(memory.take_tip(-1, 0).is_none());
+        memory.keep_tip(-1, 0, Tip { world: world(100), bytes: TIP_BYTES + 1 });
+        assert!(memory.take_tip(-1, 0).is_none());
     }
 }

@@ -4,13 +4,15 @@
 //!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot.
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
-//! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay,
+//! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay, `journal.rs`
+//!   the log that they are entered in,
 //!   `arrange/` the edits of its arrangement, `undo.rs` takes back and brings back, `worlds.rs` the fold along a path,
 //!   `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
 //!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
-//!   why a reply exists, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
+//!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in.
+//!   `destroy.rs` is where nodes and entries of the log go for good, `numbers.rs` has the numbers that are never given again.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -27,13 +29,17 @@ mod claims;
 mod climb;
 mod compare;
 mod conn;
+mod destroy;
 mod effects;
 mod error;
 mod export;
 mod held;
 mod import;
+mod jobs;
+mod journal;
 mod keep;
 mod memory;
+mod numbers;
 mod overlay;
 mod pack;
 mod page;
@@ -46,6 +52,7 @@ mod replies;
 mod rows;
 mod rules;
 mod shape;
+mod spent;
 mod tables;
 mod traces;
 mod tx;
@@ -63,7 +70,7 @@ use tokio::sync::mpsc;
 
 pub use acts::{Actor, Message, Seen, Written};
 pub use along::Stop;
-pub use arrange::{Arranged, Fragment, Label, WorldAt};
+pub use arrange::{Arranged, Fragment, Label, MOST_REFUSED, Refused, WorldAt};
 pub use branches::Branch;
 pub use claims::Claim;
 pub use error::{StoreError, WriteError};
@@ -79,6 +86,7 @@ pub use read::Reader;
 pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Dressed, Sketch, Spot};
+pub use spent::Spent;
 pub use traces::Trace;
 pub use tx::{Draft, Published, Tx};
 pub use undo::Undone;
@@ -113,6 +121,8 @@ pub struct Store {
     readers: readers::Readers,
     caches: Arc<caches::Caches>,
     database: PathBuf,
+    /// Held by whoever sweeps blobs.
+    sweeping: tokio::sync::Mutex<()>,
     // Held as long as the store lives: the locks go with them.
     _locks: [File; 2],
 }
@@ -135,7 +145,8 @@ impl Store {
         let (published, operations) = mpsc::unbounded_channel();
         let readers = readers::Readers::start(&path, settings.readers, &caches)?;
         let writer = writer::Writer::start(writing, context, settings.group_max.max(1), disk, published)?;
-        Ok((Self { writer, readers, caches, database: path, _locks: locks }, operations))
+        let sweeping = tokio::sync::Mutex::new(());
+        Ok((Self { writer, readers, caches, database: path, sweeping, _locks: locks }, operations))
     }
 
     /// Runs a write and waits until it is durable. The closure may run twice, so it must not use anything up.

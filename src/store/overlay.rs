@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::{Act, Effect};
+use crate::tree::bounds;
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Effects, Kind, PersonaRef, Session, Status};
 
@@ -223,5 +224,12 @@ pub(super) fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
     if !fits {
         return Err(Refusal::Invalid { field, message: format!("{expected} is expected") });
     }
-    may_be_kept(field, to.as_str().unwrap_or_default())
+    let text = to.as_str().unwrap_or_default();
+    match name {
+        "title" => bounds::title(text)?,
+        "model" if to.is_string() => bounds::model(text)?,
+        "plugins" => bounds::plugins(to.as_array().map_or(0, Vec::len))?,
+        _ => {}
+    }
+    may_be_kept(field, text)
 }

@@ -55,6 +55,9 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The status where what was made is gone for good.
+    pub const PURGED: u16 = 410;
+
     /// Stands for the status while nobody has been answered: the act was done, and what it made is the body.
     pub const LOST: u16 = 0;
 }

@@ -17,6 +17,7 @@ use super::climb;
 use super::conn::{self, Conn, Key};
 use super::error::StoreError;
 use super::held::{Counts, Held, Placed};
+use super::numbers::{self, Lasting};
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
@@ -306,6 +307,14 @@ impl<'a> Reader<'a> {
         traces::get(self.conn, placed.n)
     }
 
+    /// The hash, in hex, of the text that a purged node had; none where it is not known.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn hash_of_purged(&mut self, n: i64) -> Result<Option<String>, StoreError> {
+        traces::hash_of_purged(self.conn, n)
+    }
+
     /// The operations of a session after number `since`, at most `limit`.
     ///
     /// # Errors
@@ -346,8 +355,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails.
     pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
-        let newest: Option<i64> = operations::table.select(diesel::dsl::max(operations::n)).get_result(self.conn)?;
-        Ok(newest.unwrap_or(0).max(0))
+        Ok(numbers::newest(self.conn, Lasting::Operations)?.unwrap_or(0).max(0))
     }
 
     /// Whether a node lies on the path from the root to `leaf`.

@@ -62,6 +62,9 @@ diesel::table! {
     numbers (name) { name -> Text, highest -> BigInt, }
 }
 diesel::table! {
+    purged (n) { n -> BigInt, hash -> Binary, }
+}
+diesel::table! {
     edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
 }
 diesel::table! {
@@ -79,7 +82,10 @@ diesel::table! {
         created -> BigInt,
     }
 }
+diesel::table! {
+    jobs (n) { n -> BigInt, id -> Binary, owner_n -> BigInt, session -> Nullable<Binary>, began -> BigInt, }
+}
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions,
-    texts, traces, users,
+    answers, characters, deltas, edits, fragments, jobs, keyframes, labels, nodes, operations, personas, segments,
+    sessions, texts, traces, users,
 );

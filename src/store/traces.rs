@@ -5,7 +5,7 @@
 //! as in a Fenwick tree: a trace is read back in at most as many steps as `t` has bits, and all of them together keep each
 //! node of the history only some `log t` times.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,12 @@ use super::blobs;
 use super::conn::Conn;
 use super::error::StoreError;
 use super::pack;
-use super::tables::{nodes, traces};
+use super::prepared::prepared;
+use super::read::padded;
+use super::tables::{nodes, operations, purged, texts, traces};
+
+/// Traces that are looked at at once.
+const PAGE: i64 = 200;
 
 /// How far up the path an earlier trace is looked for.
 const LOOK_BACK: usize = 8;
@@ -43,23 +48,79 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
 /// Keeps the trace of a node for its copy too; `copies` has the rows of all copies by those of their originals. What came
 /// along is named by its copy; in what did not, the trace goes on naming the original.
 pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<(), StoreError> {
-    let (Some(to), Some(mut body)) = (copies.get(&from), body(conn, from)?) else { return Ok(()) };
+    let (Some(to), Some(body)) = (copies.get(&from), body(conn, from)?) else { return Ok(()) };
     let kept = Kept::read(&body).ok_or(damaged(from))?;
     let there = |rows: Vec<i64>| rows.into_iter().map(|n| copies.get(&n).copied().unwrap_or(n)).collect::<Vec<_>>();
     let history = match kept.base.and_then(|base| copies.get(&base)) {
         Some(base) => json!({"number": kept.number, "base": base, "skip": kept.skip, "add": there(kept.add)}),
         None => json!({"number": kept.number, "add": there(history_of(conn, from)?)}),
     };
-    body.as_object_mut().ok_or(damaged(from))?.insert("history".into(), history);
-    let row = (traces::node_n.eq(*to), traces::body.eq(pack::pack(body.to_string().as_bytes())));
-    diesel::insert_into(traces::table).values(row).execute(conn)?;
-    Ok(())
+    keep(conn, *to, &with_history(from, body, history)?)
 }
 
 /// Takes the trace of a node away, for another one.
 pub fn forget(conn: &mut Conn, node_n: i64) -> Result<(), StoreError> {
     diesel::delete(traces::table.find(node_n)).execute(conn)?;
     Ok(())
+}
+
+/// The traces of a session that stand on one that is about to go have their histories in full from then on. Only what has
+/// hung elsewhere stands on a trace that is not above it.
+pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<(), StoreError> {
+    let moves = operations::table
+        .filter(operations::session_n.eq(session_n))
+        .filter(operations::effects.like("%\"moved\"%"))
+        .select(operations::n);
+    if moves.first::<i64>(conn).optional()?.is_none() {
+        return Ok(());
+    }
+    let (mut after, mut alone) = (0, Vec::new());
+    loop {
+        let own = traces::table
+            .inner_join(nodes::table.on(nodes::n.eq(traces::node_n)))
+            .filter(nodes::session_n.eq(session_n))
+            .filter(traces::node_n.gt(after));
+        let page = own.order(traces::node_n).limit(PAGE).select((traces::node_n, traces::body));
+        let page: Vec<(i64, Vec<u8>)> = page.load(conn)?;
+        let Some((last, _)) = page.last() else { break };
+        after = *last;
+        for (n, packed) in page.into_iter().filter(|(n, _)| !going.contains(n)) {
+            let body = json_of(n, &packed)?;
+            let kept = Kept::read(&body).ok_or(damaged(n))?;
+            if kept.base.is_some_and(|base| going.contains(&base)) {
+                let history = json!({"number": kept.number, "add": history_of(conn, n)?});
+                alone.push((n, with_history(n, body, history)?));
+            }
+        }
+    }
+    for (n, body) in alone {
+        forget(conn, n)?;
+        keep(conn, n, &body)?;
+    }
+    Ok(())
+}
+
+/// Keeps the hashes of the texts of nodes that are about to go: the traces of others go on naming them.
+pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
+    for some in going.chunks(512) {
+        let of_some = texts::table.filter(texts::n.eq_any(padded(some))).select((texts::n, texts::content));
+        for (n, content) in prepared(of_some).load::<(i64, String)>(conn)? {
+            let row = (purged::n.eq(n), purged::hash.eq(blake3::hash(content.as_bytes()).as_bytes().to_vec()));
+            diesel::insert_into(purged::table).values(row).execute(conn)?;
+        }
+    }
+    Ok(())
+}
+
+/// The hash, in hex, of the text of a node that is gone; none where it is not known.
+pub fn hash_of_purged(conn: &mut Conn, n: i64) -> Result<Option<String>, StoreError> {
+    let hash: Option<Vec<u8>> = purged::table.find(n).select(purged::hash).get_result(conn).optional()?;
+    Ok(hash.and_then(|hash| Some(blake3::Hash::from_bytes(hash.try_into().ok()?).to_hex().to_string())))
+}
+
+fn with_history(n: i64, mut body: Value, history: Value) -> Result<Value, StoreError> {
+    body.as_object_mut().ok_or(damaged(n))?.insert("history".into(), history);
+    Ok(body)
 }
 
 /// The history as what is new since an ancestor's trace; in full where none is near or it does not go on from there (the

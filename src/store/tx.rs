@@ -1,5 +1,6 @@
 //! A write in progress: what one request may do inside its group's transaction. Acts on the tree live in `acts.rs`,
-//! people in `people.rs`; this file writes rows and the log.
+//! people in `people.rs`, what an operation is made of in `journal.rs`; this file looks rows up, and is the one door at which
+//! nodes and entries of the log are added.
 
 use std::sync::Arc;
 
@@ -18,11 +19,12 @@ use super::conn::{Conn, Key};
 use super::error::{StoreError, WriteError};
 use super::held::{Counts, Held};
 use super::memory::{Memory, Numbered, Tip};
-use super::prepared::{insert, prepared, update};
+use super::numbers::{self, Lasting};
+use super::prepared::{insert, prepared};
 use super::read::{any_node_row, held_anywhere};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, RulesInForce};
-use super::tables::{deltas, edits, nodes, numbers, operations, sessions};
+use super::tables::{deltas, nodes};
 use super::worlds::{self, View};
 
 /// An operation that is durable, told to whoever follows the log.
@@ -111,15 +113,12 @@ pub(super) struct Entry {
     pub effects: Vec<Effect>,
 }
 
-/// The name under which the highest number of a node that is gone is kept.
-const NODES: &str = "nodes";
-
 /// One request's write.
 pub struct Tx<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) context: &'a TxContext,
     pub(super) memory: &'a mut Memory,
-    published: Vec<Published>,
+    pub(super) published: Vec<Published>,
     failed: Option<StoreError>,
     /// The nodes at which the operation in the making edits the arrangement.
     pub(super) edited: Vec<i64>,
@@ -278,7 +277,7 @@ impl<'a> Tx<'a> {
     /// The number of a node that is about to be written, and whether it is the first child of its parent that stands.
     pub(super) fn next_node(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
         self.run_knowing(|conn, memory| {
-            let n = memory.next(Numbered::Nodes, || newest_node(conn))?;
+            let n = memory.next(Numbered::Nodes, || numbers::newest(conn, Lasting::Nodes))?;
             Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
         })
     }
@@ -417,97 +416,11 @@ impl<'a> Tx<'a> {
     fn id_of(&mut self, n: i64) -> Result<NodeId, StoreError> {
         row_id(&self.row_n(n)?)
     }
-
-    /// Carries an operation's effects out on the overlay and appends it to the log.
-    pub(super) fn log(&mut self, held: &mut Held, mut entry: Entry) -> Result<i64, StoreError> {
-        let seen = self.seen(held, &entry.effects)?;
-        entry.effects.extend(seen);
-        self.carry_out_all(held, &entry.effects)?;
-        self.enter(held, entry)
-    }
-
-    /// Carries effects out on the overlay, for an operation that is still in the making.
-    pub(super) fn carry_out_all(&mut self, held: &mut Held, effects: &[Effect]) -> Result<(), StoreError> {
-        let op = held.session.op + 1;
-        for effect in effects {
-            self.carry_out(held, op, effect)?;
-        }
-        self.outdate(held)
-    }
-
-    /// Appends an operation to the log whose effects have been carried out.
-    pub(super) fn enter(&mut self, held: &mut Held, entry: Entry) -> Result<i64, StoreError> {
-        let op = held.session.op + 1;
-        let grown = std::mem::take(&mut self.grown);
-        held.counts = Counts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
-        let operation = Operation {
-            op,
-            kind: entry.act,
-            actor: entry.actor,
-            at: entry.at,
-            step: entry.step.unwrap_or(op),
-            effects: entry.effects,
-        };
-        let (session_n, session) = (held.n, &held.session);
-        let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
-        let counts = held.counts;
-        let n = self.run_knowing(|conn, memory| {
-            let newest = || operations::table.select(diesel::dsl::max(operations::n)).get_result(conn);
-            memory.next(Numbered::Operations, newest)
-        })?;
-        self.write_operation(&OperationRow::new(n, session_n, &operation))?;
-        self.run(|conn| {
-            let places = (
-                sessions::op.eq(op),
-                sessions::head_n.eq(head_n),
-                sessions::head_op.eq(head_op),
-                sessions::edits.eq(edits_now),
-                sessions::updated.eq(operation.at.0),
-                sessions::node_count.eq(counts.nodes),
-                sessions::leaf_count.eq(counts.leaves),
-            );
-            let own = sessions::n.eq(session_n).and(sessions::op.eq(op - 1));
-            let changed = update(sessions::table, places, own).execute(conn)?;
-            if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log forked".into())) }
-        })?;
-        held.session.op = op;
-        held.session.updated = operation.at;
-        self.memory.session_went_on(held, &operation.effects);
-        self.published.push(Published { cursor: n, session: held.session.id, operation: Arc::new(operation) });
-        Ok(op)
-    }
-
-    /// Writes down where the operation has edited the arrangement: worlds at and below those nodes may differ now.
-    fn outdate(&mut self, held: &mut Held) -> Result<(), StoreError> {
-        let edited = std::mem::take(&mut self.edited);
-        if edited.is_empty() {
-            return Ok(());
-        }
-        held.session.edits += 1;
-        let (session_n, edit) = (held.n, held.session.edits);
-        self.run_knowing(|conn, memory| {
-            for node_n in edited {
-                let n = memory
-                    .next(Numbered::Edits, || edits::table.select(diesel::dsl::max(edits::n)).get_result(conn))?;
-                let row =
-                    (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
-                diesel::insert_into(edits::table).values(row).execute(conn)?;
-            }
-            Ok(())
-        })
-    }
 }
 
 /// The number of the turn of a node below a parent.
 pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i32 {
     parent.map_or(0, |parent| parent.turn) + i32::from(speaks(role.code(), kind.code()))
-}
-
-/// The highest number that a node ever had: what refers to one that is gone must not find another in its place.
-pub(super) fn newest_node(conn: &mut Conn) -> QueryResult<Option<i64>> {
-    let there: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
-    let gone: Option<i64> = numbers::table.find(NODES).select(numbers::highest).get_result(conn).optional()?;
-    Ok(there.max(gone))
 }
 
 /// Whether a row has a child in the tree besides one.

@@ -369,6 +369,7 @@ fn written(effect: &Effect) -> Option<NodeId> {
         | Effect::Moved { node, .. }
         | Effect::Detached { node, .. }
         | Effect::Attached { node, .. }
+        | Effect::Purged { node, .. }
         | Effect::Enabled { node, .. }
         | Effect::Muted { node, .. }
         | Effect::Rated { node, .. } => Some(*node),

@@ -4,18 +4,23 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::archive::{BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, SessionLine, TraceLine};
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId};
 use crate::oplog::{Act, Cut, Effect, Mark, Operation};
-use crate::store::{Counts, Incoming, RulesInForce};
+use crate::store::{Counts, RulesInForce};
+use crate::tree::Status;
 use crate::tree::mirror::{Mirror, Place};
-use crate::tree::{Delta, Kind, Role, Status};
+
+use super::fits::{self, Fits, parsed};
 
 /// The most bytes of rules and schemas in one file: they are kept in memory while it is looked at.
 const RULES_BYTES: usize = 16 << 20;
+
+/// The highest number of a trace along its path: there are not so many messages anywhere.
+const NUMBERS: i64 = 1 << 31;
 
 /// What was learned of a file that may come in.
 #[derive(Debug, Clone)]
@@ -54,7 +59,7 @@ pub fn check<R: Read, E: From<Fault>>(
     let Some(Line::Session(session)) = lines.next_line()? else {
         return Err(lines.fault("the session is expected here").into());
     };
-    Incoming::may_be(&session).map_err(|refusal| lines.fault(refusal.to_string()))?;
+    fits::session(&session).map_err(|message| lines.fault(message))?;
     let mut check = Check::of(*session);
     while let Some(line) = lines.next_line()? {
         check.line(&line).map_err(|message| lines.fault(message))?;
@@ -79,6 +84,8 @@ struct Check {
     order: Vec<NodeId>,
     fragments: HashSet<FragmentId>,
     came: HashSet<NodeId>,
+    /// The replies that are still being written.
+    running: HashSet<NodeId>,
     blobs: HashSet<(BlobKind, blake3::Hash)>,
     /// The texts of rules and schemas, by hash.
     texts: HashMap<String, String>,
@@ -87,8 +94,6 @@ struct Check {
     /// The numbers of the traces that have come.
     traces: HashMap<NodeId, i64>,
 }
-
-type Fits = Result<(), String>;
 
 impl Check {
     fn of(session: SessionLine) -> Self {
@@ -99,6 +104,7 @@ impl Check {
             order: Vec::new(),
             fragments: HashSet::new(),
             came: HashSet::new(),
+            running: HashSet::new(),
             blobs: HashSet::new(),
             texts: HashMap::new(),
             text_bytes: 0,
@@ -167,7 +173,7 @@ impl Check {
                 self.texts.insert(blob.hash.clone(), blob.text.clone());
                 Ok(())
             }
-            BlobKind::Card => object(&blob.text).map(|_| ()).ok_or_else(|| "a card is an object".into()),
+            BlobKind::Card => fits::card(&blob.text),
             BlobKind::Block => Ok(()),
         }
     }
@@ -183,14 +189,11 @@ impl Check {
         let values: Vec<Value> = parsed(line.effects.get())?;
         let effects: Option<Vec<Effect>> = values.iter().map(Effect::from_json).collect();
         let effects = effects.ok_or("not every effect can be read")?;
-        if !(0..=line.op).contains(&line.step) {
-            return Err("an operation completes an earlier one or itself".into());
-        }
+        fits::operation(line, &effects)?;
         for effect in &effects {
             match effect {
-                Effect::Setting { name, from, to } => {
-                    self.setting(name, from)?;
-                    self.setting(name, to)?;
+                Effect::Setting { name, from, to } if name == "persona" => {
+                    [from, to].into_iter().try_for_each(|persona| self.persona(persona))?;
                 }
                 Effect::Detached { cut, .. } => _ = self.fragments.insert(cut.fragment),
                 _ => {}
@@ -200,17 +203,19 @@ impl Check {
         self.mirror.apply(&Operation { op, kind: act, actor, at, step, effects })
     }
 
-    fn setting(&self, name: &str, value: &Value) -> Fits {
-        Incoming::may_be_set(name, value).map_err(|refusal| refusal.to_string())?;
-        match value.get(1).and_then(Value::as_str) {
-            Some(hash) if name == "persona" => self.has_blob(BlobKind::Card, hash),
-            _ => Ok(()),
-        }
+    fn persona(&self, value: &Value) -> Fits {
+        value.get(1).and_then(Value::as_str).map_or(Ok(()), |hash| self.has_blob(BlobKind::Card, hash))
     }
 
     fn node(&mut self, line: &NodeLine) -> Fits {
         self.stands_well(line)?;
-        self.reads_well(line)?;
+        fits::node(line)?;
+        if line.status == Status::Generating.word() {
+            self.running.insert(line.id);
+            if line.id == self.session.head {
+                return Err("the session cannot stand at what is still being generated".into());
+            }
+        }
         let place = self.mirror.nodes().get(&line.id).ok_or_else(|| format!("the log does not know {}", line.id))?;
         let told = Place {
             parent: line.parent,
@@ -232,7 +237,7 @@ impl Check {
         Ok(())
     }
 
-    /// One root, no node twice, and every parent before its children: so there can be no cycle.
+    /// One root, no node twice, nothing below a reply that is still being written, and every parent before its children: so there can be no cycle.
     fn stands_well(&mut self, line: &NodeLine) -> Fits {
         if !self.came.insert(line.id) {
             return Err(format!("the node {} comes twice", line.id));
@@ -245,36 +250,11 @@ impl Check {
             Some(parent) if !self.came.contains(&parent) || parent == line.id => Err(format!(
                 "the parent {parent} does not come before its child: it is not there, or the two make a cycle"
             )),
+            Some(parent) if self.running.contains(&parent) => {
+                Err(format!("nothing can hang below {parent}, which is still being generated"))
+            }
             None | Some(_) => Ok(()),
         }
-    }
-
-    fn reads_well(&self, line: &NodeLine) -> Fits {
-        let unknown = |what: &str, word: &str| format!("\"{word}\" is no {what}");
-        Role::from_word(&line.role).ok_or_else(|| unknown("role", &line.role))?;
-        Status::from_word(&line.status).ok_or_else(|| unknown("status", &line.status))?;
-        let kind = Kind::from_word(&line.kind).ok_or_else(|| unknown("kind", &line.kind))?;
-        if (kind == Kind::Root) != line.parent.is_none() {
-            return Err("a root has no parent, and nothing else has none".into());
-        }
-        let texts = [Some(&line.content), line.name.as_ref(), line.reasoning.as_ref()];
-        if texts.into_iter().flatten().any(|text| text.contains('\0')) {
-            return Err("U+0000 cannot be kept in a text".into());
-        }
-        if line.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
-            return Err("1 to 5 stars are expected".into());
-        }
-        object(line.metadata.get()).ok_or("metadata is an object")?;
-        let mut last = 0;
-        for delta in &line.deltas {
-            let body: Value = parsed(delta.body.get())?;
-            if Delta::from_json(&body).is_none() || delta.revision <= last {
-                return Err(format!("revision {} of the delta cannot be read", delta.revision));
-            }
-            last = delta.revision;
-        }
-        let is_known = line.revision == 0 || line.deltas.iter().any(|delta| delta.revision == line.revision);
-        if is_known { Ok(()) } else { Err(format!("the delta has no revision {}", line.revision)) }
     }
 
     fn has_rules(&mut self, hash: &str) -> Fits {
@@ -303,8 +283,10 @@ impl Check {
         }
         // Each stands on one with a lower number, so reading it back ends.
         let fits = match history.base {
-            Some(base) => self.traces.get(&base).is_some_and(|number| *number < history.number),
-            None => history.number >= 1,
+            Some(base) => {
+                self.traces.get(&base).is_some_and(|number| (*number + 1..=NUMBERS).contains(&history.number))
+            }
+            None => (1..=NUMBERS).contains(&history.number),
         };
         if !fits {
             return Err("the trace goes on from one that does not come before it".into());
@@ -354,12 +336,4 @@ fn beside(mirror: &Mirror) -> Beside {
         stashed: stashed.collect(),
         labels: mirror.labels().iter().map(|(name, mark)| (name.clone(), *mark)).collect(),
     }
-}
-
-fn object(text: &str) -> Option<Map<String, Value>> {
-    serde_json::from_str(text).ok()
-}
-
-fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| format!("JSON that cannot be read: {error}"))
 }

@@ -10,10 +10,10 @@ use std::thread::{self, JoinHandle};
 use crate::archive::Limits;
 use crate::clock::{Clock, Ids};
 use crate::ids::{JobId, UserId};
-use crate::store::Store;
+use crate::store::{Store, StoreError, WriteError};
 
-use super::import::{ImportError, import};
-use super::jobs::{Busy, Job, Jobs};
+use super::import::{Arrival, ImportError, Progress, import};
+use super::jobs::{Busy, Job, Jobs, State};
 
 /// A file that is to come in.
 pub struct Errand {
@@ -27,6 +27,7 @@ pub struct Errand {
 
 /// The desk.
 pub struct Desk {
+    store: Arc<Store>,
     jobs: Arc<Jobs>,
     clock: Arc<dyn Clock>,
     ids: Arc<Ids>,
@@ -58,7 +59,7 @@ impl Desk {
         let (errands, queue) = mpsc::channel();
         let (jobs, is_closed) = (Arc::new(Jobs::default()), Arc::new(AtomicBool::new(false)));
         let clerk = Clerk {
-            store,
+            store: Arc::clone(&store),
             clock: Arc::clone(&clock),
             ids: Arc::clone(&ids),
             limits,
@@ -68,7 +69,7 @@ impl Desk {
         // Store and files are waited for; nothing else happens on this thread.
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let thread = thread::Builder::new().name("import".into()).spawn(move || clerk.serve(&runtime, &queue))?;
-        Ok(Self { jobs, clock, ids, is_closed, open: Mutex::new(Some(Open { errands, thread })) })
+        Ok(Self { store, jobs, clock, ids, is_closed, open: Mutex::new(Some(Open { errands, thread })) })
     }
 
     /// A place for a file that is about to arrive.
@@ -85,8 +86,21 @@ impl Desk {
         self.jobs.forget(id);
     }
 
-    /// The file is there: it is taken in when its turn comes.
-    pub fn hand_in(&self, errand: Errand) {
+    /// The file is there: it is taken in when its turn comes. From here on a restart does not forget the job.
+    ///
+    /// # Errors
+    /// The store fails; there is no job then.
+    pub async fn hand_in(&self, errand: Errand) -> Result<(), WriteError> {
+        let (job, owner, at) = (errand.job, errand.owner, self.clock.now());
+        let kept = self.store.write(move |tx| tx.begin_job(owner, job, at)).await;
+        match &kept {
+            Ok(()) => self.queue(errand),
+            Err(_) => self.forget(job),
+        }
+        kept
+    }
+
+    fn queue(&self, errand: Errand) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let job = errand.job;
         if open.as_ref().is_none_or(|open| open.errands.send(errand).is_err()) {
@@ -94,9 +108,20 @@ impl Desk {
         }
     }
 
-    /// A caller's job.
-    pub fn job(&self, owner: UserId, id: JobId) -> Option<Job> {
-        self.jobs.look(owner, id)
+    /// A caller's job. One that only the store knows is from before the start: it brought its session in, or was
+    /// interrupted.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn job(&self, owner: UserId, id: JobId) -> Result<Option<Job>, StoreError> {
+        if let Some(job) = self.jobs.look(owner, id) {
+            return Ok(Some(job));
+        }
+        let known = self.store.read(move |reader| reader.job(owner, id)).await?;
+        Ok(known.map(|session| {
+            let state = session.map_or(State::Failed(ImportError::Stopped), State::Done);
+            Job { id, owner, progress: Progress::default(), state }
+        }))
     }
 
     /// Ends what runs, and waits for it. What was not whole is not kept.
@@ -124,8 +149,12 @@ impl Clerk {
                 !self.is_closed.load(Ordering::SeqCst)
             };
             let now = self.clock.now();
-            let work = import(&self.store, &mut file, owner, &self.ids, now, self.limits, goes_on);
+            let arrival = Arrival { owner, job: Some(job) };
+            let work = import(&self.store, &mut file, arrival, &self.ids, now, self.limits, goes_on);
             let result = runtime.block_on(work);
+            if let Err(error) = &result {
+                runtime.block_on(self.failed(job, error));
+            }
             match &result {
                 Err(error @ (ImportError::Store(_) | ImportError::Read(_))) => {
                     tracing::error!(%job, "a file did not come in: {error}");
@@ -134,6 +163,16 @@ impl Clerk {
                 Ok(session) => tracing::info!(%job, %session, "a file came in"),
             }
             self.jobs.ends(job, result);
+        }
+    }
+
+    /// What was interrupted is told after the restart too; what was refused is not to look interrupted then.
+    async fn failed(&self, job: JobId, error: &ImportError) {
+        if matches!(error, ImportError::Stopped) {
+            return;
+        }
+        if let Err(error) = self.store.write(move |tx| tx.forget_job(job)).await {
+            tracing::warn!(%job, "the job is not forgotten: {error}");
         }
     }
 }

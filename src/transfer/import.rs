@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::archive::{Fault, Limits, Line, Lines};
 use crate::clock::{Ids, Time};
-use crate::ids::{NodeId, SessionId, UserId};
-use crate::store::{Incoming, Store, StoreError, WriteError};
+use crate::ids::{JobId, NodeId, SessionId, UserId};
+use crate::store::{Incoming, Store, StoreError, Tx, WriteError};
 use crate::tree::edit::Refusal;
 
 use super::check::{Beside, Checked, check};
@@ -62,6 +62,15 @@ impl From<io::Error> for ImportError {
     }
 }
 
+/// Whose session it will be, and the job that tells of it, if anybody asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    /// The owner.
+    pub owner: UserId,
+    /// The job.
+    pub job: Option<JobId>,
+}
+
 /// Takes a session in for its new owner. `told` hears how far it is, and ends it by answering `false`.
 ///
 /// # Errors
@@ -69,7 +78,7 @@ impl From<io::Error> for ImportError {
 pub async fn import(
     store: &Store,
     file: &mut File,
-    owner: UserId,
+    arrival: Arrival,
     ids: &Ids,
     at: Time,
     limits: Limits,
@@ -77,9 +86,9 @@ pub async fn import(
 ) -> Result<SessionId, ImportError> {
     let mut pass = Pass::over(file, told)?;
     let checked = check(&mut Lines::begin(pass.input(file)?, limits)?, || pass.tell())?;
-    let names = names(store, &checked, owner, ids, at).await?;
+    let names = names(store, &checked, arrival.owner, ids, at).await?;
     let mut lines = Lines::begin(pass.input(file)?, limits)?;
-    match write(store, &mut lines, &checked, &names, (owner, at), || pass.tell()).await {
+    match write(store, &mut lines, &checked, &names, (arrival, at), || pass.tell()).await {
         Ok(session) => Ok(session),
         Err(error) => {
             discard(store).await?;
@@ -120,9 +129,10 @@ async fn write<R: Read>(
     lines: &mut Lines<R>,
     checked: &Checked,
     names: &Names,
-    (owner, at): (UserId, Time),
+    (arrival, at): (Arrival, Time),
     mut tell: impl FnMut() -> Result<(), ImportError>,
 ) -> Result<SessionId, ImportError> {
+    let Arrival { owner, job } = arrival;
     let session = Arc::new(names.session(checked.session.clone()));
     let line = Arc::clone(&session);
     let incoming = store.write(move |tx| tx.begin_import(owner, &line)).await?;
@@ -130,7 +140,7 @@ async fn write<R: Read>(
     let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
     let mut written = 0;
     while let Some(line) = lines.next_line()? {
-        let line = names.line(line);
+        let line = names.line(line).map_err(|error| lines.fault(format!("JSON that cannot be read: {error}")))?;
         if let Line::Node(node) = &line {
             remembered.extend(node.remembered.map(|child| (node.id, child)));
         }
@@ -151,7 +161,11 @@ async fn write<R: Read>(
     }
     put_beside(store, incoming, names.beside(&checked.beside)).await?;
     let (line, counts) = (Arc::clone(&session), checked.counts);
-    store.write(move |tx| tx.finish_import(incoming, owner, &line, counts, at)).await?;
+    let finish = move |tx: &mut Tx<'_>| {
+        tx.finish_import(incoming, owner, &line, counts, at)?;
+        job.map_or(Ok(()), |job| tx.end_job(job, line.id))
+    };
+    store.write(finish).await?;
     // From here on it is there, whatever happens; what is left to tell is told after a crash, too.
     while store.write(|tx| tx.tell_imported()).await? {}
     Ok(session.id)

@@ -1,16 +1,17 @@
 //! Whole sessions out of this server and into it, as one file.
 //!
 //! [`export`] reads a session in one snapshot and writes it line by line. [`import`] reads a file twice: the first time it
-//! only looks (`check.rs`) and finds whatever is wrong before anything is written; the second time it writes, in small
+//! only looks (`check.rs`, each line by itself in `fits.rs`) and finds whatever is wrong before anything is written; the second time it writes, in small
 //! pieces between the writes of others, into a session that nobody sees until it is whole. `names.rs` gives new ids where
 //! the old ones are taken; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far they are.
 //!
-//! To add something to a file: its line in `archive/`, its reading in `store/export.rs`, what must hold of it in `check.rs`,
+//! To add something to a file: its line in `archive/`, its reading in `store/export.rs`, what must hold of it in `check.rs` or `fits.rs`,
 //! its writing in `store/import.rs`, and its paragraph in `docs/export.md`.
 
 mod check;
 mod desk;
 mod export;
+mod fits;
 mod import;
 mod jobs;
 mod names;
@@ -18,5 +19,5 @@ mod names;
 pub use check::{Beside, Checked, check};
 pub use desk::{Desk, Errand};
 pub use export::export;
-pub use import::{ImportError, Progress, discard, import};
+pub use import::{Arrival, ImportError, Progress, discard, import};
 pub use jobs::{Busy, Job, Jobs, State};

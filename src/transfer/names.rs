@@ -77,43 +77,48 @@ impl Names {
     }
 
     /// A line with other ids.
-    pub fn line(&self, line: Line) -> Line {
-        match line {
+    ///
+    /// # Errors
+    /// Its JSON does not read: nothing of it may get lost on the way.
+    pub fn line(&self, line: Line) -> serde_json::Result<Line> {
+        Ok(match line {
             Line::Session(session) => Line::Session(Box::new(self.session(*session))),
-            Line::Node(node) => Line::Node(Box::new(self.of_node(*node))),
-            Line::Operation(operation) => Line::Operation(Box::new(self.operation(*operation))),
+            Line::Node(node) => Line::Node(Box::new(self.of_node(*node)?)),
+            Line::Operation(operation) => Line::Operation(Box::new(self.operation(*operation)?)),
             Line::Trace(trace) => Line::Trace(Box::new(self.trace(*trace))),
             other @ (Line::Blob(_) | Line::End(_)) => other,
-        }
+        })
     }
 
-    fn of_node(&self, mut line: NodeLine) -> NodeLine {
+    fn of_node(&self, mut line: NodeLine) -> serde_json::Result<NodeLine> {
         line.author = line.author.map(|id| self.user(id));
         if self.new.is_empty() {
-            return line;
+            return Ok(line);
         }
-        line.metadata = self.metadata(&line);
-        line.deltas.iter_mut().for_each(|delta| delta.body = self.json(&delta.body));
+        line.metadata = self.metadata(&line)?;
+        for delta in &mut line.deltas {
+            delta.body = self.json(&delta.body)?;
+        }
         line.remembered = line.remembered.map(|id| self.node(id));
         line.fragment = line.fragment.map(|id| self.fragment(id));
         line.parent = line.parent.map(|id| self.node(id));
         line.id = self.node(line.id);
-        line
+        Ok(line)
     }
 
     /// The metadata of a copy: what it is a copy of stands in it.
-    fn metadata(&self, line: &NodeLine) -> Box<RawValue> {
-        let mut metadata: Map<String, Value> = serde_json::from_str(line.metadata.get()).unwrap_or_default();
+    fn metadata(&self, line: &NodeLine) -> serde_json::Result<Box<RawValue>> {
+        let mut metadata: Map<String, Value> = serde_json::from_str(line.metadata.get())?;
         metadata.values_mut().for_each(|value| self.value(value));
         let origin = json!({"sessionId": self.session.to_string(), "nodeId": line.id.to_string()});
         metadata.insert("provenance".to_owned(), origin);
-        serde_json::value::to_raw_value(&metadata).unwrap_or_else(|_| line.metadata.clone())
+        serde_json::value::to_raw_value(&metadata)
     }
 
-    fn operation(&self, mut line: OperationLine) -> OperationLine {
+    fn operation(&self, mut line: OperationLine) -> serde_json::Result<OperationLine> {
         line.actor = line.actor.map(|id| self.user(id));
-        line.effects = self.json(&line.effects);
-        line
+        line.effects = self.json(&line.effects)?;
+        Ok(line)
     }
 
     fn trace(&self, mut line: TraceLine) -> TraceLine {
@@ -128,13 +133,13 @@ impl Names {
         line
     }
 
-    fn json(&self, text: &RawValue) -> Box<RawValue> {
+    fn json(&self, text: &RawValue) -> serde_json::Result<Box<RawValue>> {
         if self.new.is_empty() {
-            return text.to_owned();
+            return Ok(text.to_owned());
         }
-        let mut value: Value = serde_json::from_str(text.get()).unwrap_or_default();
+        let mut value: Value = serde_json::from_str(text.get())?;
         self.value(&mut value);
-        serde_json::value::to_raw_value(&value).unwrap_or_else(|_| text.to_owned())
+        serde_json::value::to_raw_value(&value)
     }
 
     /// Other ids wherever a text is one, at any depth: the JSON was read, so it is not deep.
@@ -161,5 +166,36 @@ impl Names {
         // Only what has the length of an id is looked at.
         let id: NodeId = Some(text).filter(|text| text.len() == 36)?.parse().ok()?;
         self.new.get(&id.uuid()).map(Uuid::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cannot be read is a fault of the file, never an empty one in its place.
+    #[test]
+    fn a_copy_loses_nothing_in_silence() {
+        let id = |n: u128| Uuid::from_u128(n);
+        let names = Names {
+            session: SessionId::new(id(1)),
+            from: UserId::new(id(2)),
+            owner: UserId::new(id(3)),
+            new: HashMap::from([(id(4), id(5))]),
+        };
+        let node = |metadata: &str, delta: &str| {
+            let text = format!(
+                r#"{{"node": {{"id": "{}", "role": "user", "kind": "message", "status": "complete", "content": "Hi.",
+                "metadata": {metadata}, "diceSeed": 1, "revision": 1, "deltas": [{{"revision": 1, "body": {delta}}}], "created": 0}}}}"#,
+                id(4)
+            );
+            names.line(serde_json::from_str(&text).unwrap())
+        };
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        let Ok(Line::Node(copy)) = node(r#"{"model": "m"}"#, "{}") else { panic!("it reads well") };
+        assert_eq!(copy.id.uuid(), id(5));
+        assert!(copy.metadata.get().contains("\"model\"") && copy.metadata.get().contains("provenance"));
+        assert!(node("[]", "{}").is_err(), "metadata that is no object");
+        assert!(node("{}", &deep).is_err(), "JSON that nobody reads");
     }
 }

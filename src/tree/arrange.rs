@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use icu_normalizer::ComposingNormalizerBorrowed;
+
 use crate::ids::{FragmentId, NodeId, SessionId};
 use crate::oplog::{Act, Effect};
 
@@ -68,6 +70,13 @@ pub enum TreeEdit {
         /// From this the ids and the dice of what comes are drawn.
         seed: u64,
     },
+    /// A piece is destroyed, with all that hangs below it: the one edit that nothing takes back.
+    Purge {
+        /// What.
+        piece: Piece,
+        /// Whether that is really meant.
+        is_confirmed: bool,
+    },
     /// A fragment gets another name.
     Rename {
         /// The fragment.
@@ -108,20 +117,27 @@ impl TreeEdit {
             Self::Graft { .. } | Self::Copy { .. } => Act::Graft,
             Self::Summarise { .. } => Act::Summarise,
             Self::Merge { .. } => Act::Merge,
+            Self::Purge { .. } => Act::Purge,
             Self::Rename { .. } => Act::Rename,
             Self::Label { .. } | Self::Unlabel { .. } => Act::Label,
         }
     }
 
+    /// Whether it rearranges the tree or the stash; names do not.
+    pub const fn is_structural(&self) -> bool {
+        !matches!(self, Self::Rename { .. } | Self::Label { .. } | Self::Unlabel { .. })
+    }
+
     /// Whether it can change what the world at some node is.
     pub const fn touches_worlds(&self) -> bool {
-        matches!(self, Self::Prune { .. } | Self::Graft { .. } | Self::Merge { .. })
+        matches!(self, Self::Prune { .. } | Self::Graft { .. } | Self::Merge { .. } | Self::Purge { .. })
     }
 }
 
-/// What kind of act a list of edits is.
+/// What kind of act a list of edits is. Nothing takes one back that destroys, whatever else it does.
 pub fn act_of(edits: &[TreeEdit]) -> Act {
     match edits.split_first() {
+        _ if edits.iter().any(|edit| edit.act() == Act::Purge) => Act::Purge,
         Some((first, others)) if others.iter().all(|other| other.act() == first.act()) => first.act(),
         _ => Act::Arrange,
     }
@@ -157,16 +173,22 @@ pub fn summarise(summary: Summary, head: NodeId) -> Vec<Effect> {
     effects
 }
 
-/// A name as it is kept: without white space around it. Names are for people, so they fit one line.
+/// A name without white space around it, in the one way of writing (Unicode NFC) in which names are compared: what looks the
+/// same is the same, however a keyboard or a file system puts it together.
+pub fn spelt(name: &str) -> String {
+    ComposingNormalizerBorrowed::new_nfc().normalize(name.trim()).into_owned()
+}
+
+/// A name as it is kept: as it is [`spelt`]. Names are for people, so they fit one line.
 ///
 /// # Errors
 /// Nothing is left, or it is too long, or holds characters that no line shows.
 pub fn name(field: &'static str, name: &str) -> Result<String, Refusal> {
-    let name = name.trim();
+    let name = spelt(name);
     let length = name.chars().count();
     let fits = (1..=LONGEST_NAME).contains(&length) && !name.chars().any(|c| c.is_control() || is_unseen(c));
     if fits {
-        return Ok(name.to_owned());
+        return Ok(name);
     }
     let message = format!("a name of 1 to {LONGEST_NAME} characters in one line is expected");
     Err(Refusal::Invalid { field, message })
@@ -184,6 +206,7 @@ mod tests {
     #[test]
     fn names_fit_one_line() {
         assert_eq!(name("name", " 最好的結局 "), Ok("最好的結局".to_owned()));
+        assert_eq!(name("name", "Cafe\u{301}"), Ok("Caf\u{e9}".to_owned()), "one name, however it is put together");
         for bad in ["", "  ", "a\nb", &"x".repeat(101), "a\0", "\u{200b}", "a\u{202e}b"] {
             assert!(name("name", bad).is_err(), "{bad:?}");
         }

@@ -66,6 +66,26 @@ pub enum Refusal {
         /// The places: `[{path, theirs, ours}]`, each with what was done there.
         conflicts: serde_json::Value,
     },
+    /// What would be destroyed, and nobody said that it is meant.
+    #[error("nothing would bring {nodes} messages back")]
+    Unconfirmed {
+        /// The messages that would go, those that were taken back included.
+        nodes: usize,
+        /// The lines that end in them.
+        branches: usize,
+        /// The fragments of the stash that would go.
+        fragments: usize,
+        /// The fragments that were cut out of them and would stay in the stash.
+        kept: usize,
+    },
+    /// Another node has the name already, and would lose it.
+    #[error("another message is named \"{name}\" already")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Who has it.
+        node: NodeId,
+    },
     /// The node is still being generated.
     #[error("that message is still being generated")]
     Generating,

@@ -1,11 +1,13 @@
 //! A merge of two lines (`docs/domain.md` 2.13): what both did to the same places since they parted, and which of it holds.
 //! *Theirs* is what is brought over, *ours* the line that it comes to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
 use crate::world::{Change, Operation, Pointer, Section};
+
+use super::clash::Clashes;
 
 /// What becomes of a conflict.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,10 +50,6 @@ impl Conflict {
         let list = |operations: &[Operation]| operations.iter().map(Operation::to_json).collect::<Vec<_>>();
         json!({"path": self.name(), "theirs": list(&self.theirs), "ours": list(&self.ours)})
     }
-
-    fn holds(&self, operation: &Operation) -> bool {
-        operation.section == self.section && places(operation).iter().any(|place| place.below(&self.path).is_some())
-    }
 }
 
 /// What holds of theirs.
@@ -72,61 +70,26 @@ pub enum Unsettled {
     Needless(String),
 }
 
-/// The places that an operation changes.
-fn places(operation: &Operation) -> Vec<Pointer> {
-    match &operation.change {
-        Change::Insert { key, .. } => vec![operation.path.child(key)],
-        Change::Move { from } => vec![operation.path.clone(), from.clone()],
-        _ => vec![operation.path.clone()],
-    }
-}
-
-/// Whether two operations on one place can both be done, in any order, and come to the same.
-fn agree(theirs: &Operation, ours: &Operation) -> bool {
-    match (&theirs.change, &ours.change) {
-        (Change::Add(_), Change::Add(_))
-        | (Change::Append(_) | Change::Take(_), Change::Append(_) | Change::Take(_)) => theirs.path == ours.path,
-        (Change::Set(a) | Change::Insert { value: a, .. }, Change::Set(b) | Change::Insert { value: b, .. }) => {
-            a == b && places(theirs) == places(ours)
-        }
-        _ => false,
-    }
-}
-
-/// The places of a conflict between two operations, if there is one: where one path is the other or lies inside it, the
-/// outer one.
-fn clashes(theirs: &Operation, ours: &Operation) -> Vec<Pointer> {
-    if theirs.section != ours.section || agree(theirs, ours) {
-        return Vec::new();
-    }
-    let mut outer = Vec::new();
-    for a in places(theirs) {
-        for b in places(ours).iter().filter(|b| a.touches(b)) {
-            outer.push(if b.below(&a).is_some() { a.clone() } else { b.clone() });
-        }
-    }
-    outer
-}
-
 /// What two lines did to the same places, in the order of the paths.
 pub fn conflicts(theirs: &[Operation], ours: &[Operation]) -> Vec<Conflict> {
-    let mut found: Vec<(Section, Pointer)> = Vec::new();
-    for (a, b) in theirs.iter().flat_map(|a| ours.iter().map(move |b| (a, b))) {
-        found.extend(clashes(a, b).into_iter().map(|path| (a.section, path)));
-    }
-    found.sort_by(|a, b| a.1.cmp(&b.1));
-    let mut outermost: Vec<Conflict> = Vec::new();
-    for (section, path) in found {
-        let is_known = |known: &Conflict| known.section == section && path.below(&known.path).is_some();
-        if !outermost.iter().any(is_known) {
-            outermost.push(Conflict { section, path, theirs: Vec::new(), ours: Vec::new() });
+    told(&Clashes::between(theirs, ours), theirs, ours)
+}
+
+/// What each line did where they clash.
+fn told(clashes: &Clashes, theirs: &[Operation], ours: &[Operation]) -> Vec<Conflict> {
+    let inside = |side: &[Operation]| {
+        let mut inside = vec![Vec::new(); clashes.places().len()];
+        for operation in side {
+            for at in clashes.of(operation) {
+                inside.get_mut(at).into_iter().for_each(|all: &mut Vec<Operation>| all.push(operation.clone()));
+            }
         }
-    }
-    for conflict in &mut outermost {
-        let inside = |all: &[Operation]| all.iter().filter(|one| conflict.holds(one)).cloned().collect::<Vec<_>>();
-        (conflict.theirs, conflict.ours) = (inside(theirs), inside(ours));
-    }
-    outermost
+        inside
+    };
+    let sides = inside(theirs).into_iter().zip(inside(ours));
+    let told = clashes.places().iter().zip(sides);
+    told.map(|((section, path), (theirs, ours))| Conflict { section: *section, path: path.clone(), theirs, ours })
+        .collect()
 }
 
 /// What of theirs is brought over, if every conflict has a resolution and nothing else has one.
@@ -138,24 +101,23 @@ pub fn settle(
     ours: &[Operation],
     resolve: &BTreeMap<String, Resolution>,
 ) -> Result<Settled, Unsettled> {
-    let conflicts = conflicts(theirs, ours);
-    if let Some(needless) = resolve.keys().find(|path| !conflicts.iter().any(|one| one.name() == **path)) {
+    let clashes = Clashes::between(theirs, ours);
+    let conflicts = told(&clashes, theirs, ours);
+    let names: Vec<String> = conflicts.iter().map(Conflict::name).collect();
+    let known: HashSet<&String> = names.iter().collect();
+    if let Some(needless) = resolve.keys().find(|path| !known.contains(path)) {
         return Err(Unsettled::Needless(needless.clone()));
     }
-    let open: Vec<Conflict> = conflicts.iter().filter(|one| !resolve.contains_key(&one.name())).cloned().collect();
-    if !open.is_empty() {
-        return Err(Unsettled::Open(open));
+    let how: Vec<Option<&Resolution>> = names.iter().map(|name| resolve.get(name)).collect();
+    if how.iter().any(Option::is_none) {
+        let open = conflicts.into_iter().zip(how).filter(|(_, how)| how.is_none());
+        return Err(Unsettled::Open(open.map(|(conflict, _)| conflict).collect()));
     }
-    let mut settled = Settled { kept: vec![true; theirs.len()], sets: Vec::new() };
-    for conflict in &conflicts {
-        let resolution = resolve.get(&conflict.name());
-        if resolution == Some(&Resolution::Theirs) {
-            continue;
-        }
-        for (kept, operation) in settled.kept.iter_mut().zip(theirs) {
-            *kept = *kept && !conflict.holds(operation);
-        }
-        if let Some(Resolution::Value(value)) = resolution {
+    let is_theirs = |at: &usize| how.get(*at).copied().flatten() == Some(&Resolution::Theirs);
+    let kept = theirs.iter().map(|operation| clashes.of(operation).iter().all(is_theirs)).collect();
+    let mut settled = Settled { kept, sets: Vec::new() };
+    for (conflict, how) in conflicts.iter().zip(&how) {
+        if let Some(Resolution::Value(value)) = how {
             let change = Change::Set(value.clone());
             let set = Operation::new(conflict.path.clone(), change, "settled in a merge", "user");
             settled.sets.push(Operation { section: conflict.section, ..set });

@@ -84,6 +84,7 @@ impl Mirror {
             }
             Effect::Detached { node, cut } => self.detach(*node, cut)?,
             Effect::Attached { node, cut } => self.attach(*node, cut)?,
+            Effect::Purged { node, parent, below } => self.purge(*node, *parent, below)?,
             Effect::Renamed { fragment, to, .. } => {
                 let known =
                     self.fragments.get_mut(fragment).ok_or_else(|| format!("{fragment} is not in the stash"))?;
@@ -93,7 +94,7 @@ impl Mirror {
             Effect::Head { from, to } => {
                 self.place(*to)?;
                 if self.head != *from {
-                    return Err(format!("HEAD did not stand at {from:?}"));
+                    return Err(format!("HEAD should have stood {}", at(*from)));
                 }
                 self.head = Some(*to);
             }
@@ -154,6 +155,31 @@ impl Mirror {
         Ok(())
     }
 
+    /// All below a node goes with it, and nothing that stays may name what went.
+    fn purge(&mut self, node: NodeId, parent: NodeId, below: &[NodeId]) -> Result<(), String> {
+        if self.place(node)?.parent != Some(parent) {
+            return Err(format!("{node} did not hang below {parent}"));
+        }
+        let (mut gone, mut next) = (BTreeSet::new(), vec![node]);
+        while let Some(node) = next.pop() {
+            gone.insert(node);
+            next.extend(self.below.remove(&node).unwrap_or_default());
+        }
+        if gone != below.iter().copied().chain([node]).collect() {
+            return Err(format!("not all that went with {node} is named"));
+        }
+        let is_named = self.head.is_some_and(|head| gone.contains(&head))
+            || self.labels.values().any(|mark| gone.contains(&mark.node))
+            || self.place(parent)?.remembered == Some(node);
+        if is_named {
+            return Err(format!("HEAD, a label or {parent} goes on naming what went with {node}"));
+        }
+        self.below.entry(parent).or_default().remove(&node);
+        self.nodes.retain(|id, _| !gone.contains(id));
+        self.fragments.retain(|_, (top, _)| !gone.contains(top));
+        Ok(())
+    }
+
     fn label(&mut self, name: &str, from: Option<Mark>, to: Option<Mark>) -> Result<(), String> {
         if let Some(mark) = to {
             self.place(mark.node)?;
@@ -162,7 +188,10 @@ impl Mirror {
             Some(mark) => self.labels.insert(name.to_owned(), mark),
             None => self.labels.remove(name),
         };
-        if before == from { Ok(()) } else { Err(format!("the label {name} was not at {from:?}")) }
+        if before == from {
+            return Ok(());
+        }
+        Err(format!("the label \"{name}\" should have been {}", at(from.map(|mark| mark.node))))
     }
 
     /// After each operation HEAD stands in the tree.
@@ -215,4 +244,9 @@ impl Mirror {
         path.reverse();
         path
     }
+}
+
+/// Where something is, in words.
+fn at(node: Option<NodeId>) -> String {
+    node.map_or_else(|| "nowhere".to_owned(), |node| format!("at {node}"))
 }

@@ -4,18 +4,26 @@
 //! - [`edit`]: what an append, a reroll, an edit or a checkout *means*, as a list of effects for the operation log.
 //!   The store only carries them out.
 //! - [`arrange`]: the edits of the arrangement that one may ask for.
+//! - [`bounds`]: how long names may be, and how many things of a kind there may be.
+//! - [`card`]: what the card of a character or a persona may say.
+//! - [`clash`]: where two lines did what does not go together.
 //! - [`merge`]: what two lines did to the same places, and which of it holds.
+//! - [`run`]: which messages follow each other on one line.
 //! - [`mirror`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
 //!
 //! To add an edit: a function in `edit.rs` that answers with effects, an [`crate::oplog::Effect`] if none fits, its arm
 //! in `mirror.rs`, and the store's arm in `store/effects.rs`.
 
 pub mod arrange;
+pub mod bounds;
+pub mod card;
+pub mod clash;
 pub mod delta;
 pub mod edit;
 pub mod merge;
 pub mod mirror;
 pub mod node;
+pub mod run;
 pub mod session;
 
 pub use arrange::{Piece, TreeEdit};

@@ -13,7 +13,8 @@ use crate::prompt;
 use crate::provider::OpenAi;
 use crate::store::{Held, Reader};
 use crate::tree::edit::{self, Refusal};
-use crate::tree::{Kind, Node, Session, Status};
+use crate::tree::run::{self, Member};
+use crate::tree::{Kind, Node, Session};
 
 use super::ask::{self, Bounds};
 use super::machine::{Event, Fault, Machine};
@@ -51,7 +52,8 @@ pub async fn summarise(
     let look = move |reader: &mut Reader<'_>, held: &Held| {
         let run = run(reader, held, &nodes)?;
         if !run.iter().any(|node| node.is_sent() && !node.content.trim().is_empty()) {
-            return Err(unfit("there is no text in these messages that a model would read"));
+            let message = "there is no text in these messages that a model would read".to_owned();
+            return Err(TurnError::Invalid { field: "nodeIds", message });
         }
         Ok(Task::Summarise { run })
     };
@@ -119,42 +121,25 @@ fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<(Open
     }
 }
 
-fn unfit(message: &str) -> TurnError {
-    TurnError::Invalid { field: "nodeIds", message: message.to_owned() }
-}
-
-/// The nodes of a contiguous run of one line, oldest first; change nodes between them are nobody's messages.
+/// The messages of a run, the oldest first, in whatever order they are named.
 fn run(reader: &mut Reader<'_>, held: &Held, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
-    let mut run: Vec<Node> = Vec::new();
-    for id in ids {
-        let node = reader.node(held, *id)?.ok_or(Refusal::NotFound("the message"))?.node;
-        if node.status == Status::Generating {
-            return Err(Refusal::Generating.into());
-        }
-        if matches!(node.kind, Kind::Root | Kind::Change) {
-            return Err(unfit("only messages can be summarised"));
-        }
-        if let Some(before) = run.last()
-            && above(reader, held, &node)? != Some(before.id)
-        {
-            return Err(unfit("a run of one line is expected, the oldest message first and none left out"));
-        }
-        run.push(node);
+    let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(Refusal::NotFound("the message"))?.node);
+    let named: Vec<Member<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
+    let (first, last) = run::ends(&named)?;
+    let (mut line, mut next) = (Vec::new(), Some(last.id));
+    while let Some(id) = next {
+        let node = node(id)?;
+        next = node.parent.filter(|_| node.depth > first.depth);
+        line.push(node);
     }
-    Ok(run)
+    line.reverse();
+    run::is_whole(&named, &line.iter().map(member).collect::<Vec<_>>())?;
+    line.retain(|node| node.kind != Kind::Change);
+    Ok(line)
 }
 
-/// The message above a node.
-fn above(reader: &mut Reader<'_>, held: &Held, node: &Node) -> Result<Option<NodeId>, TurnError> {
-    let mut parent = node.parent;
-    while let Some(id) = parent {
-        let Some(placed) = reader.node(held, id)? else { return Ok(None) };
-        if placed.node.kind != Kind::Change {
-            return Ok(Some(id));
-        }
-        parent = placed.node.parent;
-    }
-    Ok(None)
+fn member(node: &Node) -> Member<NodeId> {
+    Member { id: node.id, depth: node.depth, kind: node.kind, status: node.status }
 }
 
 /// Writes a draft to its end, whatever happens in between.

@@ -1,5 +1,7 @@
 //! Why a reply exists: what is kept of its prompt, and the prompt rebuilt from it byte for byte.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use crate::ids::NodeId;
@@ -20,6 +22,9 @@ pub struct Rebuilt {
     pub messages: Vec<Sent>,
     /// The nodes whose texts were sent, oldest first.
     pub history: Vec<NodeId>,
+    /// Those of them that were purged since: the place of each among all that were sent, from 0, and the hash of its text
+    /// where that is known.
+    pub purged: Vec<(usize, Option<String>)>,
     /// Whether the rebuilt messages are those that were sent, byte for byte.
     pub is_exact: bool,
 }
@@ -97,7 +102,12 @@ fn digest(messages: &[Sent]) -> String {
 pub fn read_trace(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Result<Option<Rebuilt>, TurnError> {
     let Some(trace) = reader.trace(placed)? else { return Ok(None) };
     let history = reader.placed(held, &trace.history)?;
-    Ok(Some(rebuilt(trace, &history)))
+    let there: HashSet<i64> = history.iter().map(|placed| placed.n).collect();
+    let mut purged = Vec::new();
+    for (at, n) in trace.history.iter().enumerate().filter(|(_, n)| !there.contains(n)) {
+        purged.push((at, reader.hash_of_purged(*n)?));
+    }
+    Ok(Some(Rebuilt { purged, ..rebuilt(trace, &history) }))
 }
 
 fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
@@ -122,6 +132,7 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
         blueprint,
         messages,
         history: history.iter().map(|one| one.node.id).collect(),
+        purged: Vec::new(),
         is_exact,
     }
 }

@@ -8,7 +8,7 @@ import { messageOf } from "./lib/focus.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
 import { recall } from "./lib/storage.js";
 import { age } from "./model/deltas.js";
-import { route, setTheme, theme } from "./model/page.js";
+import { letRearrange, route, setTheme, theme } from "./model/page.js";
 import { byHand, line, peekNode, session, unread } from "./model/story.js";
 import { me } from "./net/api.js";
 import { App, loadAhead } from "./views/app.js";
@@ -21,7 +21,7 @@ addEventListener("keydown", (event) => {
 });
 
 // A failed first question is told by the reading of the library or the story that follows it.
-await me().catch(() => null);
+await me().then(({ mayRearrange }) => letRearrange(mayRearrange !== false), () => null);
 
 effect(() => {
   const to = route.value;

@@ -16,6 +16,7 @@ mod provider;
 mod store_bounds;
 mod store_properties;
 mod store_schema;
+mod store_steps;
 mod store_story;
 mod store_traps;
 mod support;

@@ -12,10 +12,10 @@ use crate::support::spy::{Ran, Spy};
 use crate::support::steps::steps;
 use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, pointer, rules, set};
 
-const DEEP: usize = 50_000;
+pub const DEEP: usize = 50_000;
 
 /// A line of nodes below the first greeting, each with one operation, many to a request.
-fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
+pub fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
     let mut ids = vec![begun.greetings[0]];
     let (session, actor) = (begun.session, store.actor());
     while ids.len() <= nodes {
@@ -104,7 +104,7 @@ fn mute(store: &TestStore, begun: &Begun, node: NodeId) {
 }
 
 fn writer(store: &TestStore) -> Spy {
-    Spy { thread: store.write(|_| Ok(std::thread::current().id())).unwrap() }
+    Spy { thread: store.writer() }
 }
 
 /// The statement that walks up for a page of 50 from a leaf, and its steps.

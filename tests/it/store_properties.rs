@@ -68,6 +68,9 @@ pub enum Step {
         node: Index,
         target: Index,
     },
+    Purge(Index),
+    /// A fragment goes for good.
+    PurgeStashed(Index),
     /// A fragment goes back to where it was, or somewhere else.
     Return {
         fragment: Index,
@@ -163,6 +166,8 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(Step::Retitle),
         3 => any::<Index>().prop_map(Step::Prune),
         3 => (any::<Index>(), any::<Index>()).prop_map(|(node, target)| Step::Graft { node, target }),
+        1 => any::<Index>().prop_map(Step::Purge),
+        1 => any::<Index>().prop_map(Step::PurgeStashed),
         2 => (any::<Index>(), any::<Option<Index>>()).prop_map(|(fragment, target)| Step::Return { fragment, target }),
         2 => (any::<Index>(), any::<Index>()).prop_map(|(node, target)| Step::Copy { node, target }),
         1 => (any::<Index>(), any::<Index>()).prop_map(|(fragment, target)| Step::CopyStashed { fragment, target }),
@@ -275,6 +280,13 @@ impl Play {
                     self.arrange(TreeEdit::Graft { piece: Piece::Fragment(*fragment.get(&stash)), target });
                 }
             }
+            Step::Purge(node) => self.purge(Piece::Node(self.pick(node))),
+            Step::PurgeStashed(fragment) => {
+                let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
+                if !stash.is_empty() {
+                    self.purge(Piece::Fragment(*fragment.get(&stash)));
+                }
+            }
             Step::Copy { node, target } => self.copy(Piece::Node(self.pick(node)), self.pick(target)),
             Step::CopyStashed { fragment, target } => {
                 let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
@@ -312,6 +324,10 @@ impl Play {
         TreeEdit::Prune { node, fragment, name: Some(format!("cut {node}")) }
     }
 
+    fn purge(&mut self, piece: Piece) {
+        self.arrange(TreeEdit::Purge { piece, is_confirmed: true });
+    }
+
     /// Makes an edit; it may be refused only where the rules say so.
     fn arrange(&mut self, edit: TreeEdit) {
         let (actor, session, edits) = (self.store.actor(), self.model.session, [edit.clone()]);
@@ -337,6 +353,11 @@ impl Play {
                 Refusal::Generating => holds_running(*node),
                 Refusal::Conflict(_) => is_root(*node),
                 Refusal::Cycle => path(*target).contains(node),
+                _ => false,
+            },
+            (TreeEdit::Purge { piece: Piece::Node(node), .. }, refusal) => match refusal {
+                Refusal::Generating => holds_running(*node),
+                Refusal::Conflict(_) => is_root(*node),
                 _ => false,
             },
             (TreeEdit::Summarise { nodes, .. }, Refusal::Generating) => nodes.iter().any(|node| holds_running(*node)),

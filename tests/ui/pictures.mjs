@@ -1,6 +1,7 @@
 // Takes the pictures of docs/screenshots/ from the real page. What falls by chance is asked for until it falls as the
 // pictures want it, and times of day are written over: a page that has not changed leaves the files as they are.
-//   CLOTHO_BIN=… npm run pictures
+//   CLOTHO_BIN=… npm run pictures              all of them
+//   CLOTHO_BIN=… npm run pictures -- stash     those that are named
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,19 +18,31 @@ const PHONE = { width: 390, height: 844 };
 /** The dice of the leap on every picture: it fails, and costs five hit points. */
 const DICE = "9 1,3";
 
+/** The pictures to take; none named: all. */
+const NAMED = process.argv.slice(2);
+
 limitRun();
 const clotho = await startClotho();
 const browser = await launch();
 try {
   await mkdir(FOLDER, { recursive: true });
   const english = await story("en");
-  const chinese = await story("zh");
   await picture("adventure", english, { viewport: WIDE });
   await picture("adventure-dark", english, { viewport: WIDE, colorScheme: "dark" });
   await picture("phone", english, { viewport: PHONE, hasTouch: true, isMobile: true });
-  await picture("chinese", chinese, { viewport: WIDE, locale: "zh-CN" });
+  if (isWanted("chinese")) await picture("chinese", await story("zh"), { viewport: WIDE, locale: "zh-CN" });
+  await branch(english);
+  await picture("menu", english, { viewport: PHONE, hasTouch: true, isMobile: true }, openMenu);
+  await picture("stash", english, { viewport: WIDE }, openStash);
+  await picture("branches", english, { viewport: WIDE, colorScheme: "dark" }, openBranches);
+  await picture("compare", english, { viewport: WIDE }, openCompare);
 } finally {
   await Promise.allSettled([browser.close(), clotho.close()]);
+}
+
+/** @param {string} name */
+function isWanted(name) {
+  return NAMED.length === 0 || NAMED.includes(name);
 }
 
 /** A story whose first leap has three outcomes, the wanted one shown. @param {string} language @returns {Promise<string>} its address */
@@ -58,6 +71,63 @@ async function story(language) {
   throw new Error("the dice never fell as wanted");
 }
 
+/** Gives a story a second line, names, and something in the stash. @param {string} path */
+async function branch(path) {
+  const chat = path.replace("/s/", "/api/chat/");
+  const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
+  const say = (parentId, role, content, generate = false) => clotho.api("POST", `${chat}/message`, { parentId, role, content, generate });
+  const look = await say(items[0].id, "user", "look around", true);
+  const seen = look.generations[0].id;
+  await written(chat, seen);
+  const home = await say(items[0].id, "user", "I turn round. The tide can have the keep.");
+  const supper = await say(home.node.id, "assistant", "The village has kept supper warm, and nobody asks.");
+  const plan = await say(leafId, "user", "I tear a strip off my sleeve and bind the knee.");
+  await clotho.api("PUT", `${chat}/tree/edit`, {
+    operations: [
+      { op: "label", nodeId: leafId, name: "Over the gap", following: true },
+      { op: "label", nodeId: seen, name: "A good look first", following: true },
+      { op: "prune", nodeId: supper.node.id },
+      { op: "prune", nodeId: home.node.id, name: "Home again" },
+      { op: "prune", nodeId: plan.node.id },
+    ],
+  });
+  await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: leafId, exact: true });
+}
+
+/** @param {import("playwright-core").Page} page */
+async function openMenu(page) {
+  await page.locator(".message.last article").tap();
+  await page.locator(".message.last").getByRole("button", { name: "More" }).tap();
+  await page.locator(".menu:popover-open").waitFor();
+}
+
+/** @param {import("playwright-core").Page} page */
+async function choose(page, name) {
+  await page.getByRole("button", { name: "Menu", exact: true }).click();
+  await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
+}
+
+/** @param {import("playwright-core").Page} page */
+async function openStash(page) {
+  await choose(page, "Stash");
+  const fragment = page.getByRole("article", { name: "Home again" });
+  await fragment.getByRole("button", { name: "Read" }).click();
+  await fragment.locator(".contents").waitFor();
+}
+
+/** @param {import("playwright-core").Page} page */
+async function openBranches(page) {
+  await choose(page, "Branches");
+  for (const name of ["Over the gap", "A good look first"]) await page.getByRole("checkbox", { name: `Compare “${name}”` }).check();
+}
+
+/** @param {import("playwright-core").Page} page */
+async function openCompare(page) {
+  await openBranches(page);
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await page.locator(".compare table").waitFor();
+}
+
 /** @param {string} chat @param {string} id */
 async function written(chat, id) {
   await until(async () => (await clotho.api("GET", `${chat}/node/${id}`)).status !== "generating", "the reply is written");
@@ -65,17 +135,23 @@ async function written(chat, id) {
   if (node.status !== "complete") throw new Error(`a reply failed: ${JSON.stringify(node.metadata)}`);
 }
 
-/** @param {string} name @param {string} path @param {import("playwright-core").BrowserContextOptions} options */
-async function picture(name, path, options) {
+/**
+ * @param {string} name @param {string} path @param {import("playwright-core").BrowserContextOptions} options
+ * @param {(page: import("playwright-core").Page) => Promise<unknown>} [open] what is opened before it is taken
+ */
+async function picture(name, path, options, open) {
+  if (!isWanted(name)) return;
   const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   await page.addInitScript(() => ["hint.goBack", "hint.again", "hint.timelines"].forEach((hint) => localStorage.setItem(`clotho.${hint}`, "seen")));
   await page.goto(clotho.base + path);
   await page.locator(".message.last .changes").waitFor();
   await page.locator(".replies button").first().waitFor();
+  await open?.(page);
   await page.evaluate(async () => {
     await document.fonts.ready;
-    document.querySelectorAll("time").forEach((time, i) => (time.textContent = `20:${10 + Math.ceil(i / 2)}`));
+    const isInStory = (/** @type {Element} */ time) => time.closest("dialog") === null;
+    [...document.querySelectorAll("time")].forEach((time, i) => (time.textContent = isInStory(time) ? `20:${10 + Math.ceil(i / 2)}` : "5 minutes ago"));
     /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
     // Two frames: what the changed texts moved has settled.
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));

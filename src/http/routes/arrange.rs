@@ -6,7 +6,7 @@ use super::{Program, look, sight};
 use crate::http::answer::{Answer, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, Code};
 use crate::http::query::{Fid, Query, Sid};
 use crate::http::wire::arrange::{Edits, EditsMade, FragmentTree, Labels, Stash, TurnBack, TurnedBack};
 use crate::http::wire::ids::Id;
@@ -15,14 +15,22 @@ use crate::http::wire::node::Look;
 use crate::http::wire::tree::TreePageQuery;
 use crate::http::wire::{MOST, cursor, limit, read_cursor};
 use crate::store::{Actor, Held, Reader, Undone};
+use crate::tree::TreeEdit;
 
 /// Makes a list of edits, all of them or none.
 ///
 /// # Errors
-/// One of them does not fit the tree (`details.operation` says which), or HEAD is not where the writer saw it.
+/// One of them does not fit the tree (`details.operation` says which), HEAD is not where the writer saw it, or whoever runs
+/// the server has switched them off.
 pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> Answer<EditsMade> {
     let at = app.clock.now();
     let (edits, expected_leaf) = body.0.read(&app.ids, at, app.config.limits.message_bytes)?;
+    if let Some(index) = edits.iter().position(TreeEdit::is_structural).filter(|_| !app.config.tree.edits) {
+        let off = ApiError::new(Code::Forbidden, "this server does not rearrange trees");
+        return Err(off
+            .hint("whoever runs the server can allow it: edits = true in [tree]")
+            .detail("operation", index));
+    }
     let actor = Actor { user: caller.0, at, expected_leaf };
     let asked = edits.clone();
     let arranged = app.store.write(move |tx| tx.arrange(&actor, sid.0, &asked)).await?;

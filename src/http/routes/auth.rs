@@ -16,5 +16,5 @@ pub async fn me(app: Program, caller: Caller) -> Answer<Me> {
     let user = users.into_iter().find(|user| user.id == caller.0);
     let user = user.ok_or_else(|| ApiError::new(Code::Unauthenticated, "nobody is logged in"))?;
     let user = User { id: Id(user.id), name: user.name, role: user.role };
-    Reply::ok(&Me { user, mode: "local", csrf: app.csrf.clone() })
+    Reply::ok(&Me { user, mode: "local", csrf: app.csrf.clone(), may_rearrange: app.config.tree.edits })
 }

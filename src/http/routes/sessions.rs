@@ -1,8 +1,9 @@
 //! Sessions and their settings.
 
+use actix_web::HttpRequest;
 use serde_json::{Map, Value, json};
 
-use super::{Program, held, look};
+use super::{Program, held, look, sight};
 use crate::app::App;
 use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::{Body, ListBody};
@@ -11,7 +12,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{Pid, Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
-use crate::http::wire::sessions::{NewSession, PluginSetting, PluginsSet, Session, SessionChange, plugins};
+use crate::http::wire::sessions::{NewSession, PluginSetting, PluginsSet, Session, SessionChange, Spent, plugins};
 use crate::http::wire::words::Mode;
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PersonaId;
@@ -160,4 +161,13 @@ async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> 
             Ok(Session { context_node_id: Some(Id(context)), ..Session::short(&held, turns) })
         })
         .await
+}
+
+/// What the replies of a session took.
+///
+/// # Errors
+/// The session is not there.
+pub async fn spent(app: Program, request: HttpRequest, caller: Caller, sid: Sid) -> Answer<Spent> {
+    let read = |reader: &mut Reader<'_>, held: &Held| Ok(Spent::new(reader.spent(held)?, held.session.op));
+    sight(&app, &request, caller, sid, read).await?.json()
 }

@@ -65,7 +65,7 @@ pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobB
     };
     match arrived {
         Ok(file) => {
-            app.desk.hand_in(Errand { job, owner: caller.0, file });
+            app.desk.hand_in(Errand { job, owner: caller.0, file }).await?;
             Reply::begun(&JobBegun { job_id: Id(job) })
         }
         Err(error) => {
@@ -88,6 +88,6 @@ impl From<Busy> for ApiError {
 /// # Errors
 /// It is not there.
 pub async fn job(app: Program, caller: Caller, jid: Jid) -> Answer<Job> {
-    let job = app.desk.job(caller.0, jid.0).ok_or_else(|| ApiError::not_found(Jid::WHAT))?;
+    let job = app.desk.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(Jid::WHAT))?;
     Reply::ok(&Job::from(job))
 }

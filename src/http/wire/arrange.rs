@@ -10,7 +10,7 @@ use super::node::ChatMessageNode;
 use crate::clock::{Ids, Time};
 use crate::http::error::ApiError;
 use crate::ids::{FragmentId, NodeId};
-use crate::store::{Arranged, Fragment, Label, Seen, Undone, WorldAt};
+use crate::store::{Arranged, Fragment, Label, MOST_REFUSED, Seen, Undone, WorldAt};
 use crate::tree::merge::Resolution;
 use crate::tree::{Piece, TreeEdit};
 use crate::world::diff;
@@ -41,7 +41,7 @@ pub struct Edits {
 
 /// One edit. `prune {nodeId, name?}`, `graft {nodeId | fragmentId, targetId, mode, fromSessionId?}`,
 /// `rename {fragmentId, name}`, `label {nodeId, name, following?}`, `unlabel {name}`, `summarise {nodeIds, content}`,
-/// `merge {fromLeafId, ontoLeafId, nodeIds?, resolve?}`.
+/// `merge {fromLeafId, ontoLeafId, nodeIds?, resolve?}`, `purge {nodeId | fragmentId, confirm}`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct EditShape {
@@ -66,13 +66,16 @@ pub struct EditShape {
     pub from_leaf_id: Option<NodeRef>,
     /// The end of the line that it comes to.
     pub onto_leaf_id: Option<NodeRef>,
-    /// What becomes of each conflict, by path: `"theirs"`, `"ours"`, or a value.
+    /// What becomes of each conflict, by path: `"theirs"`, `"ours"`, or a value; `{"value": …}` is the value inside, for
+    /// those two words and for what looks like this itself.
     #[schema(value_type = Option<Object>)]
     pub resolve: Option<Map<String, Value>>,
     /// The name of a fragment or a label; null takes that of a fragment away.
     pub name: Option<String>,
     /// Whether the label moves with what is appended there.
     pub following: Option<bool>,
+    /// Whether it is meant that something is destroyed.
+    pub confirm: Option<bool>,
 }
 
 /// What edits came to.
@@ -90,8 +93,22 @@ pub struct EditsMade {
     pub affected: Affected,
     /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
     pub world_changes: Vec<WorldChangeAt>,
+    /// What copies from another session would do and the rules in force here refuse; at most 200 lines.
+    pub refused: Vec<RefusedAt>,
     /// Whether there was more to tell.
     pub is_cut_short: bool,
+}
+
+/// Something that a copy would do to the world and that the rules in force leave out.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedAt {
+    /// The copy.
+    pub node_id: NodeRef,
+    /// Where in the world.
+    pub path: String,
+    /// One sentence.
+    pub reason: String,
 }
 
 /// Lines that lost texts by a summary of another one.
@@ -259,6 +276,7 @@ impl EditShape {
             "graft" => self.graft(ids, now)?,
             "summarise" => self.summarise(ids, longest)?,
             "merge" => self.merge(ids)?,
+            "purge" => TreeEdit::Purge { piece: self.piece()?, is_confirmed: self.confirm.take().unwrap_or(false) },
             "rename" => TreeEdit::Rename { fragment: self.fragment()?, name: self.name.take() },
             "label" => TreeEdit::Label {
                 node: self.node()?,
@@ -267,7 +285,7 @@ impl EditShape {
             },
             "unlabel" => TreeEdit::Unlabel { name: self.named()? },
             _ => {
-                let expected = "prune, graft, rename, label, unlabel, summarise or merge is expected";
+                let expected = "prune, graft, purge, rename, label, unlabel, summarise or merge is expected";
                 return Err(ApiError::invalid("op", expected));
             }
         };
@@ -278,11 +296,7 @@ impl EditShape {
     }
 
     fn graft(&mut self, ids: &Ids, now: Time) -> Result<TreeEdit, ApiError> {
-        let piece = match (self.node_id.take(), self.fragment_id.take()) {
-            (Some(node), None) => Piece::Node(node.0),
-            (None, Some(fragment)) => Piece::Fragment(fragment.0),
-            _ => return Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
-        };
+        let piece = self.piece()?;
         let (target, from) = (self.target_id.take().map(|id| id.0), self.from_session_id.take().map(|id| id.0));
         let leaves = match (self.mode.take().as_deref(), from) {
             (None | Some("move"), None) => return Ok(TreeEdit::Graft { piece, target }),
@@ -310,12 +324,9 @@ impl EditShape {
         };
         let from = leaf("fromLeafId", self.from_leaf_id.take())?;
         let onto = leaf("ontoLeafId", self.onto_leaf_id.take())?;
-        let resolutions = self.resolve.take().unwrap_or_default().into_iter().map(|(path, how)| match how.as_str() {
-            Some("theirs") => (path, Resolution::Theirs),
-            Some("ours") => (path, Resolution::Ours),
-            _ => (path, Resolution::Value(how)),
-        });
-        let (nodes, resolve) = (self.run()?, resolutions.collect());
+        let resolve = self.resolve.take().unwrap_or_default();
+        let resolve = resolve.into_iter().map(|(path, how)| (path, resolution(how))).collect();
+        let nodes = self.run()?;
         Ok(TreeEdit::Merge { from, onto, nodes, resolve, seed: ids.seed() })
     }
 
@@ -325,6 +336,14 @@ impl EditShape {
             return Err(ApiError::invalid("nodeIds", format!("at most {RUN} messages are expected")));
         }
         Ok(nodes.into_iter().map(|id| id.0).collect())
+    }
+
+    fn piece(&mut self) -> Result<Piece, ApiError> {
+        match (self.node_id.take(), self.fragment_id.take()) {
+            (Some(node), None) => Ok(Piece::Node(node.0)),
+            (None, Some(fragment)) => Ok(Piece::Fragment(fragment.0)),
+            _ => Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
+        }
     }
 
     fn node(&mut self) -> Result<NodeId, ApiError> {
@@ -356,8 +375,21 @@ impl EditShape {
             ("resolve", self.resolve.is_some()),
             ("name", self.name.is_some()),
             ("following", self.following.is_some()),
+            ("confirm", self.confirm.is_some()),
         ];
         fields.into_iter().find(|(_, is_given)| *is_given).map(|(field, _)| field)
+    }
+}
+
+/// What becomes of a conflict. Any value can be said as it is, but for the two words; `{"value": …}` says every one.
+fn resolution(how: Value) -> Resolution {
+    match how {
+        Value::String(word) if word == "theirs" => Resolution::Theirs,
+        Value::String(word) if word == "ours" => Resolution::Ours,
+        Value::Object(mut map) if map.len() == 1 && map.contains_key("value") => {
+            Resolution::Value(map.shift_remove("value").unwrap_or_default())
+        }
+        value => Resolution::Value(value),
     }
 }
 
@@ -388,13 +420,19 @@ impl EditsMade {
             _ => None,
         });
         let leaf_ids = arranged.made.leaves.iter().copied().map(Id).collect();
+        let refused = arranged.made.refused.iter().map(|one| RefusedAt {
+            node_id: Id(one.node),
+            path: one.path.to_string(),
+            reason: one.reason.clone(),
+        });
         Self {
             op: arranged.op,
             fragment_ids: fragments.collect(),
             node_ids: arranged.made.nodes.iter().copied().map(Id).collect(),
             affected: Affected { leaf_ids, count: arranged.made.affected },
             world_changes,
-            is_cut_short,
+            refused: refused.take(MOST_REFUSED).collect(),
+            is_cut_short: is_cut_short || arranged.made.refused.len() > MOST_REFUSED,
         }
     }
 }

@@ -9,17 +9,7 @@ use super::given;
 use super::ids::{CharacterRef, Id, PersonaRef};
 use crate::http::error::{ApiError, Code};
 use crate::store::{CharacterCard, PersonaCard};
-
-/// The most bytes of a whole card.
-const CARD_BYTES: usize = 2 << 20;
-/// The most bytes of one text of a card.
-const TEXT_BYTES: usize = 512 << 10;
-/// The most characters of a name.
-const NAME_CHARS: usize = 200;
-/// The most tags and their characters.
-const TAGS: (usize, usize) = (100, 100);
-/// The most greetings besides the first.
-const GREETINGS: usize = 100;
+use crate::tree::card::{self, Unfit};
 
 /// A character: who a session is played with.
 #[derive(Debug, Serialize, ToSchema)]
@@ -142,20 +132,20 @@ impl CharacterFields {
     /// A field is empty where it must not be, or too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
         let mut fill = Fill { card };
-        fill.name(self.name)?;
-        fill.text("description", self.description)?;
-        fill.text("personality", self.personality)?;
-        fill.text("scenario", self.scenario)?;
-        fill.text("firstMessage", self.first_message)?;
-        fill.texts("alternateGreetings", self.alternate_greetings, GREETINGS, TEXT_BYTES)?;
-        fill.text("exampleMessages", self.example_messages)?;
-        fill.text("systemPrompt", self.system_prompt)?;
-        fill.text("postHistoryInstructions", self.post_history_instructions)?;
-        fill.text("creatorNotes", self.creator_notes)?;
-        fill.texts("tags", self.tags, TAGS.0, TAGS.1)?;
-        fill.avatar(self.avatar)?;
+        fill.put("name", self.name.map(|name| name.trim().to_owned()));
+        fill.put("description", self.description);
+        fill.put("personality", self.personality);
+        fill.put("scenario", self.scenario);
+        fill.put("firstMessage", self.first_message);
+        fill.put("alternateGreetings", self.alternate_greetings);
+        fill.put("exampleMessages", self.example_messages);
+        fill.put("systemPrompt", self.system_prompt);
+        fill.put("postHistoryInstructions", self.post_history_instructions);
+        fill.put("creatorNotes", self.creator_notes);
+        fill.put("tags", self.tags);
+        fill.put("avatar", self.avatar);
         fill.metadata(self.metadata);
-        fill.finish()
+        Ok(card::fits(card)?)
     }
 }
 
@@ -166,11 +156,19 @@ impl PersonaFields {
     /// A field is empty where it must not be, or too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
         let mut fill = Fill { card };
-        fill.name(self.name)?;
-        fill.text("description", self.description)?;
-        fill.avatar(self.avatar)?;
+        fill.put("name", self.name.map(|name| name.trim().to_owned()));
+        fill.put("description", self.description);
+        fill.put("avatar", self.avatar);
         fill.metadata(self.metadata);
-        fill.finish()
+        Ok(card::fits(card)?)
+    }
+}
+
+impl From<Unfit> for ApiError {
+    fn from(Unfit { field, message, most }: Unfit) -> Self {
+        let code = if most.is_some() { Code::TooLarge } else { Code::Invalid };
+        let error = field.into_iter().fold(Self::new(code, message), |error, field| error.detail("field", field));
+        most.into_iter().fold(error, |error, most| error.detail("limit", most))
     }
 }
 
@@ -179,46 +177,10 @@ struct Fill<'a> {
 }
 
 impl Fill<'_> {
-    fn name(&mut self, name: Option<String>) -> Result<(), ApiError> {
-        if let Some(name) = name {
-            let name = name.trim().to_owned();
-            if name.chars().count() > NAME_CHARS {
-                return Err(ApiError::invalid("name", format!("a name has at most {NAME_CHARS} characters")));
-            }
-            self.card.insert("name".into(), name.into());
+    fn put(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.card.insert(key.to_owned(), value.into());
         }
-        let has_name = self.card.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
-        if has_name { Ok(()) } else { Err(ApiError::invalid("name", "a name is needed")) }
-    }
-
-    fn text(&mut self, key: &str, text: Option<String>) -> Result<(), ApiError> {
-        let Some(text) = text else { return Ok(()) };
-        bounded(key, &text, TEXT_BYTES)?;
-        self.card.insert(key.to_owned(), text.into());
-        Ok(())
-    }
-
-    fn texts(&mut self, key: &str, texts: Option<Vec<String>>, most: usize, bytes: usize) -> Result<(), ApiError> {
-        let Some(texts) = texts else { return Ok(()) };
-        if texts.len() > most {
-            return Err(ApiError::invalid(key, format!("at most {most} are taken")));
-        }
-        texts.iter().enumerate().try_for_each(|(i, text)| bounded(&format!("{key}[{i}]"), text, bytes))?;
-        self.card.insert(key.to_owned(), texts.into());
-        Ok(())
-    }
-
-    fn avatar(&mut self, avatar: Option<Option<String>>) -> Result<(), ApiError> {
-        let Some(avatar) = avatar else { return Ok(()) };
-        // Another site must not learn who looks at a card, and when.
-        let is_here = |address: &String| {
-            address.starts_with('/') && !address.starts_with("//") && !address.contains(['\\', '\n', '\t', '\r'])
-        };
-        if avatar.as_ref().is_some_and(|address| !is_here(address) || address.len() > 500) {
-            return Err(ApiError::invalid("avatar", "an address on this server is expected, which begins with \"/\""));
-        }
-        self.card.insert("avatar".into(), avatar.into());
-        Ok(())
     }
 
     fn metadata(&mut self, metadata: Option<Map<String, Value>>) {
@@ -236,23 +198,6 @@ impl Fill<'_> {
             }
         }
     }
-
-    fn finish(self) -> Result<(), ApiError> {
-        let bytes = serde_json::to_vec(&self.card).map_err(ApiError::internal)?.len();
-        if bytes <= CARD_BYTES {
-            return Ok(());
-        }
-        Err(ApiError::new(Code::TooLarge, format!("a whole card has at most {CARD_BYTES} bytes"))
-            .detail("limit", CARD_BYTES))
-    }
-}
-
-fn bounded(key: &str, text: &str, bytes: usize) -> Result<(), ApiError> {
-    if text.len() <= bytes {
-        return Ok(());
-    }
-    let message = format!("the text is longer than {bytes} bytes");
-    Err(ApiError::new(Code::TooLarge, message).detail("field", key).detail("limit", bytes))
 }
 
 /// Fields of a card, in the form of the wire.
@@ -345,7 +290,7 @@ mod tests {
         check(json!({}), Code::Invalid, "name");
         check(json!({"name": "  "}), Code::Invalid, "name");
         check(json!({"name": "x".repeat(201)}), Code::Invalid, "name");
-        check(json!({"name": "a", "description": "x".repeat(TEXT_BYTES + 1)}), Code::TooLarge, "description");
+        check(json!({"name": "a", "description": "x".repeat(card::LONGEST_TEXT + 1)}), Code::TooLarge, "description");
         check(json!({"name": "a", "tags": vec!["t"; 101]}), Code::Invalid, "tags");
         check(json!({"name": "a", "tags": ["x".repeat(101)]}), Code::TooLarge, "tags[0]");
         for address in ["http://evil.example/x.png", "//evil.example/x", "/\\evil.example", "javascript:1"] {

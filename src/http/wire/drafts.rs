@@ -30,7 +30,7 @@ pub struct Impersonate {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Summarise {
-    /// Messages that follow each other on one line, the oldest first.
+    /// Messages that follow each other on one line, in any order.
     pub node_ids: Vec<NodeRef>,
     /// Another model than the session's.
     #[serde(default)]

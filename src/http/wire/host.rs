@@ -9,6 +9,7 @@ use crate::plugin::{Entry, Loaded, Manifest, Origin, Permission, Setting, Settin
 
 /// Who is calling.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Me {
     /// The user.
     pub user: User,
@@ -16,6 +17,8 @@ pub struct Me {
     pub mode: &'static str,
     /// What a browser's writes carry as `X-CSRF-Token`.
     pub csrf: String,
+    /// Whether this server lets parts of a tree be taken out, moved, copied, summarised and merged.
+    pub may_rearrange: bool,
 }
 
 /// A user of this server.

@@ -15,7 +15,7 @@ pub struct JobBegun {
     pub job_id: JobRef,
 }
 
-/// Where a job stands. It is remembered until the server stops.
+/// Where a job stands. It is remembered for a week; why one failed, until the server stops.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
@@ -23,15 +23,15 @@ pub struct Job {
     pub id: JobRef,
     /// What it does: `import`.
     pub kind: &'static str,
-    /// `queued`, `running`, `done` or `failed`.
+    /// `queued`, `running`, `done`, `failed`, or `interrupted`: the server stopped before the file was in.
     pub state: &'static str,
     /// How much of the work is done, in bytes of the file, which is read twice.
     pub done: u64,
-    /// How much there is; 0 while it waits.
+    /// How much there is; 0 while it waits, and after a restart.
     pub total: u64,
     /// What came of it, once it is done.
     pub result: Option<JobResult>,
-    /// Why it failed. Nothing was kept then.
+    /// Why it failed or was interrupted. Nothing was kept then.
     pub error: Option<ErrorFields>,
 }
 
@@ -49,7 +49,10 @@ impl From<transfer::Job> for Job {
             State::Queued => ("queued", None, None),
             State::Running => ("running", None, None),
             State::Done(session) => ("done", Some(JobResult { session_id: Id(session) }), None),
-            State::Failed(error) => ("failed", None, Some(ApiError::from(error).body(None).error)),
+            State::Failed(error) => {
+                let state = if matches!(error, ImportError::Stopped) { "interrupted" } else { "failed" };
+                (state, None, Some(ApiError::from(error).body(None).error))
+            }
         };
         let (done, total) = (job.progress.done, job.progress.total);
         Self { id: Id(job.id), kind: "import", state, done, total, result, error }
@@ -65,7 +68,9 @@ impl From<ImportError> for ApiError {
             ImportError::Refused(refusal) => refusal.into(),
             ImportError::Store(error) => error.into(),
             ImportError::Read(cause) => Self::internal(cause),
-            ImportError::Stopped => Self::new(Code::Unavailable, error.to_string()),
+            ImportError::Stopped => {
+                Self::new(Code::Unavailable, error.to_string()).hint("nothing of it was kept: send the file again")
+            }
         }
     }
 }

@@ -19,12 +19,11 @@ use super::{given, objects};
 use crate::http::error::{ApiError, Code};
 use crate::ids::NodeId;
 use crate::store::Seen;
+use crate::tree::bounds::speaker;
 use crate::turn;
 
 /// The most replies at once.
 pub const REPLIES: u32 = 16;
-/// The most characters of a speaker's name.
-const NAME_CHARS: usize = 200;
 /// The most nodes whose state changes at once.
 const UPDATES: usize = 2_000;
 
@@ -337,9 +336,7 @@ impl NewMessage {
     /// Names the field.
     pub fn read(self, limit: usize) -> Result<turn::NewMessage, ApiError> {
         content(&self.content, limit)?;
-        if self.name.as_ref().is_some_and(|name| name.trim().is_empty() || name.chars().count() > NAME_CHARS) {
-            return Err(ApiError::invalid("name", format!("a name has 1 to {NAME_CHARS} characters")));
-        }
+        self.name.as_deref().map_or(Ok(()), speaker)?;
         Ok(turn::NewMessage {
             parent: self.parent_id.0,
             content: self.content,

@@ -1,23 +1,17 @@
 //! Sessions and their settings.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, SessionRef, UserRef};
 use super::words::Mode;
 use super::{given, some_objects};
 use crate::http::error::ApiError;
-use crate::store::Held;
+use crate::store::{self, Held};
 use crate::tree;
+use crate::tree::bounds::{self, MOST_CHARACTERS};
 use crate::turn::PluginChoice;
-
-/// The most characters that play in one session.
-const CHARACTERS: usize = 16;
-/// The most characters of a title.
-const TITLE_CHARS: usize = 300;
-/// The most plugins of a session.
-const PLUGINS: usize = 64;
 
 /// One story.
 #[derive(Debug, Serialize, ToSchema)]
@@ -148,6 +142,42 @@ pub struct PluginsSet {
     pub plugins: Vec<PluginSetting>,
 }
 
+/// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// How many replies have ended.
+    pub replies: u64,
+    /// Tokens, as the model servers counted them.
+    pub token_count: Tokens,
+    /// From when each was asked for to its end, in milliseconds, added up.
+    pub latency_ms: u64,
+    /// In the provider's currency; null where no reply has a price.
+    #[schema(value_type = Option<f64>)]
+    pub cost: Option<Number>,
+    /// Replies without a price, which the cost leaves out.
+    pub without_cost: u64,
+    /// The newest operation.
+    pub op: i64,
+}
+
+/// Tokens that models read and wrote.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Tokens {
+    /// Read.
+    pub prompt: u64,
+    /// Written.
+    pub completion: u64,
+}
+
+impl Spent {
+    /// What was added up, as of an operation.
+    pub fn new(spent: store::Spent, op: i64) -> Self {
+        let store::Spent { replies, prompt, completion, latency_ms, cost, without_cost } = spent;
+        Self { replies, token_count: Tokens { prompt, completion }, latency_ms, cost, without_cost, op }
+    }
+}
+
 impl Session {
     /// A session without what only the answer for one has; `turns` lead to its HEAD.
     pub fn short(held: &Held, turns: i32) -> Self {
@@ -182,8 +212,8 @@ impl NewSession {
     /// Names the field.
     pub fn check(&self) -> Result<(), ApiError> {
         let ids = &self.character_ids;
-        if ids.is_empty() || ids.len() > CHARACTERS {
-            let message = format!("1 to {CHARACTERS} characters are expected");
+        if ids.is_empty() || ids.len() > MOST_CHARACTERS {
+            let message = format!("1 to {MOST_CHARACTERS} characters are expected");
             return Err(ApiError::invalid("characterIds", message));
         }
         if let Some(twice) = ids.iter().enumerate().position(|(i, id)| ids.iter().take(i).any(|other| other == id)) {
@@ -207,13 +237,7 @@ impl SessionChange {
 }
 
 fn title(title: Option<&str>) -> Result<(), ApiError> {
-    match title {
-        Some(title) if title.trim().is_empty() => Err(ApiError::invalid("title", "a title cannot be empty")),
-        Some(title) if title.chars().count() > TITLE_CHARS => {
-            Err(ApiError::invalid("title", format!("a title has at most {TITLE_CHARS} characters")))
-        }
-        _ => Ok(()),
-    }
+    Ok(title.map_or(Ok(()), bounds::title)?)
 }
 
 /// A model's name, as far as it can be checked without looking it up.
@@ -221,12 +245,7 @@ fn title(title: Option<&str>) -> Result<(), ApiError> {
 /// # Errors
 /// It is empty or too long.
 pub fn model(model: Option<&str>) -> Result<(), ApiError> {
-    match model {
-        Some(model) if model.is_empty() || model.len() > TITLE_CHARS => {
-            Err(ApiError::invalid("model", "a model's name is expected, as /api/models lists them"))
-        }
-        _ => Ok(()),
-    }
+    Ok(model.map_or(Ok(()), bounds::model)?)
 }
 
 /// Plugins, as far as they can be checked without looking them up.
@@ -234,10 +253,7 @@ pub fn model(model: Option<&str>) -> Result<(), ApiError> {
 /// # Errors
 /// There are too many.
 pub fn plugins(plugins: &[PluginSetting]) -> Result<(), ApiError> {
-    if plugins.len() > PLUGINS {
-        return Err(ApiError::invalid("plugins", format!("a session has at most {PLUGINS} plugins")));
-    }
-    Ok(())
+    Ok(bounds::plugins(plugins.len())?)
 }
 
 impl From<&tree::PluginSetting> for PluginSetting {

@@ -94,7 +94,11 @@ impl Format {
         let speaker = one_line(&speaker(&node));
         match self {
             _ if shown.is_empty() => String::new(),
-            Self::Markdown => format!("**{speaker}**\n\n{shown}\n\n"),
+            Self::Markdown => {
+                // A block of code that a message leaves open would take in all that follows.
+                let fence = open_fence(shown).map_or_else(String::new, |fence| format!("\n{fence}"));
+                format!("**{speaker}**\n\n{shown}{fence}\n\n")
+            }
             _ => format!("{speaker}: {shown}\n\n"),
         }
     }
@@ -109,6 +113,44 @@ fn speaker(node: &ChatMessageNode) -> String {
     node.name.clone().unwrap_or_else(|| crate::tree::Role::from(node.role).word().to_owned())
 }
 
+/// What closes the block of code that a text leaves open (CommonMark, fenced code blocks).
+fn open_fence(text: &str) -> Option<String> {
+    let mut open: Option<(char, usize)> = None;
+    for line in text.lines() {
+        let indent = line.chars().take_while(|c| *c == ' ').count();
+        let line = line.trim_start_matches(' ');
+        let Some(mark) = line.chars().next().filter(|c| matches!(c, '`' | '~') && indent < 4) else { continue };
+        let length = line.chars().take_while(|c| *c == mark).count();
+        let rest = line.trim_start_matches(mark);
+        open = match open {
+            None if length >= 3 && (mark == '~' || !rest.contains('`')) => Some((mark, length)),
+            Some((begun, least)) if mark == begun && length >= least && rest.trim().is_empty() => None,
+            unchanged => unchanged,
+        };
+    }
+    open.map(|(mark, length)| mark.to_string().repeat(length))
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_that_is_open_is_found() {
+        let check = |text: &str, expected: Option<&str>| assert_eq!(open_fence(text).as_deref(), expected, "{text:?}");
+        check("Plain.", None);
+        check("```rust\nlet a;", Some("```"));
+        check("```rust\nlet a;\n```", None);
+        check("   ~~~~\ncode\n~~~", Some("~~~~"));
+        check("````\n```\n", Some("````"));
+        check("```\n```rust\n", Some("```"));
+        check("``` not `a` fence\ntext", None);
+        check("    ```\nindented code", None);
+        check("```\na\n```\n\n~~~\nb", Some("~~~"));
+        check("``\ntwo are none", None);
+    }
 }

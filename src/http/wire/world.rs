@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::{NodeRef, refs};
+use super::ids::{Id, NodeRef};
 use crate::store::RulesInForce;
 use crate::tree::{Delta, Note, Trouble};
 use crate::turn::Rebuilt;
@@ -112,7 +112,7 @@ pub struct TraceShape {
     /// The messages as they were sent.
     pub messages: Vec<SentMessage>,
     /// The nodes whose texts were sent, oldest first.
-    pub history: Vec<NodeRef>,
+    pub history: Vec<SentNode>,
     /// Whether the messages are those that were sent, byte for byte.
     pub is_exact: bool,
     /// The hooks that ran on the reply.
@@ -141,6 +141,25 @@ pub struct TraceShape {
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub rest: Map<String, Value>,
+}
+
+/// A node whose text was sent.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum SentNode {
+    /// It is there.
+    There(NodeRef),
+    /// It was purged since.
+    Purged(PurgedNode),
+}
+
+/// A node that was purged.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PurgedNode {
+    /// Always true.
+    pub purged: bool,
+    /// The blake3 hash of its text, in hex; null where it is not known.
+    pub hash: Option<String>,
 }
 
 /// How long a reply took, in milliseconds from when it was asked for; null while it has not come so far.
@@ -218,6 +237,10 @@ impl TraceShape {
 
     fn of(rebuilt: Rebuilt, delta: &Delta) -> Self {
         let sent = rebuilt.messages.into_iter();
+        let mut history: Vec<SentNode> = rebuilt.history.iter().copied().map(Id).map(SentNode::There).collect();
+        for (at, hash) in rebuilt.purged {
+            history.insert(at.min(history.len()), SentNode::Purged(PurgedNode { purged: true, hash }));
+        }
         let number = |key: &str| head_number(&rebuilt.head, key);
         let timings =
             Timings { queued: number("queuedMs"), first_token: number("firstTokenMs"), total: number("latencyMs") };
@@ -227,7 +250,7 @@ impl TraceShape {
         Self {
             blueprint: rebuilt.blueprint,
             messages: sent.map(|one| SentMessage { role: one.role.word().to_owned(), content: one.text }).collect(),
-            history: refs(&rebuilt.history),
+            history,
             is_exact: rebuilt.is_exact,
             rules: delta.runs.clone(),
             rolls: delta.rolls.clone(),

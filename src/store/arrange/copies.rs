@@ -26,6 +26,7 @@ use super::super::rows::{NewText, NodeRow, TextRow, object, object_to_text};
 use super::super::tables::{nodes, texts};
 use super::super::tx::{Tx, row_id, speaks};
 use super::super::{traces, worlds};
+use super::Made;
 
 /// So many nodes one list of edits may copy: others wait while they are written.
 pub const MOST_COPIED: usize = 20_000;
@@ -65,7 +66,8 @@ impl Tx<'_> {
         })
     }
 
-    /// A piece is copied below a node; answers with what that means, and with the top of the copy.
+    /// A piece is copied below a node; answers with what that means, and notes the top of the copy, and what the rules there
+    /// refuse of what comes from another session.
     pub(super) fn copy(
         &mut self,
         held: &Held,
@@ -73,7 +75,8 @@ impl Tx<'_> {
         piece: Piece,
         target: NodeId,
         (ids, at): (&Ids, Time),
-    ) -> Result<(Vec<Effect>, NodeId), WriteError> {
+        made: &mut Made,
+    ) -> Result<Vec<Effect>, WriteError> {
         let to = self.target(held, target)?;
         let rows = self.piece(source, piece)?;
         if let Some(top) = rows.first().filter(|top| top.session_n == held.n && !top.is_hidden)
@@ -84,7 +87,12 @@ impl Tx<'_> {
         let originals = Originals { session: source, rows, operations: HashMap::new(), metadata: Map::new() };
         let (effects, copies) = self.copy_all(held, &originals, &to, (ids, at))?;
         let top = copies.first().map(row_id).transpose()?;
-        Ok((effects, top.ok_or(Refusal::NotFound("the message"))?))
+        made.nodes.push(top.ok_or(Refusal::NotFound("the message"))?);
+        if source.n != held.n {
+            let muted = originals.rows.iter().map(|row| row.is_muted);
+            made.refused.extend(self.refused_of(held, &to, &copies.into_iter().zip(muted).collect::<Vec<_>>())?);
+        }
+        Ok(effects)
     }
 
     /// All rows of a piece: what stands at and below a node, or what lies in a fragment.

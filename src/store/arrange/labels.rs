@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use crate::ids::NodeId;
 use crate::oplog::{Effect, Mark};
 use crate::tree::Status;
-use crate::tree::arrange;
+use crate::tree::arrange::{self, spelt};
 use crate::tree::edit::Refusal;
 
 use super::super::conn::{Conn, Key};
@@ -82,11 +82,13 @@ impl Tx<'_> {
         }
         let name = arrange::name("name", name)?;
         let all = self.named_in(held)?;
-        let known = all.iter().find(|label| label.name == name);
-        if known.is_some_and(|known| known.node_n != row.n) {
-            let message = format!("another message is named \"{name}\" already: take the name off it first");
-            return Err(Refusal::Conflict(message).into());
+        let known = all.iter().find(|label| spelt(&label.name) == name);
+        if let Some(other) = known.filter(|known| known.node_n != row.n) {
+            let node = row_id(&self.row_n(other.node_n)?)?;
+            return Err(Refusal::NameTaken { name, node }.into());
         }
+        // A name that was kept before names had one way of writing stays as it is.
+        let name = known.map_or(name, |known| known.name.clone());
         if known.is_none() && all.len() >= MOST {
             return Err(Refusal::Conflict(format!("a session has {MOST} labels at most")).into());
         }
@@ -97,8 +99,8 @@ impl Tx<'_> {
 
     /// A name is given up.
     pub(super) fn unlabel(&mut self, held: &Held, name: &str) -> Result<Vec<Effect>, WriteError> {
-        let name = name.trim();
-        let known = self.named_in(held)?.into_iter().find(|label| label.name == name);
+        let name = spelt(name);
+        let known = self.named_in(held)?.into_iter().find(|label| spelt(&label.name) == name);
         let Named { name, node_n, following } = known.ok_or(Refusal::Missing { what: "the label", field: "name" })?;
         let node = row_id(&self.row_n(node_n)?)?;
         Ok(vec![Effect::Labelled { name, from: Some(Mark { node, following }), to: None }])

@@ -18,7 +18,7 @@ use super::super::acts::Actor;
 use super::super::climb::{self, Rung};
 use super::super::error::{StoreError, WriteError};
 use super::super::held::Held;
-use super::super::rows::NodeRow;
+use super::super::rows::{NodeRow, object};
 use super::super::tables::texts;
 use super::super::tx::{Draft, Tx, row_id};
 use super::super::worlds;
@@ -102,12 +102,7 @@ impl Tx<'_> {
     fn not_merged(&mut self, theirs: Vec<NodeRow>, ours: &[NodeRow]) -> Result<Vec<NodeRow>, StoreError> {
         let mut merged: HashSet<NodeId> = HashSet::new();
         for row in ours.iter().filter(|row| row.kind == Kind::Merge.code()) {
-            let n = row.n;
-            let metadata: String =
-                self.run(|conn| Ok(texts::table.find(n).select(texts::metadata).get_result(conn)?))?;
-            let metadata: Value = serde_json::from_str(&metadata).unwrap_or_default();
-            let end = metadata.get("mergedFrom").and_then(Value::as_str);
-            merged.extend(end.and_then(|id| id.parse::<NodeId>().ok()));
+            merged.insert(self.merged_from(row.n)?);
         }
         let mut known = 0;
         for (at, row) in theirs.iter().enumerate() {
@@ -116,6 +111,15 @@ impl Tx<'_> {
             }
         }
         Ok(theirs.into_iter().skip(known).collect())
+    }
+
+    /// The end of the line that a merge brought over.
+    fn merged_from(&mut self, n: i64) -> Result<NodeId, StoreError> {
+        self.run(|conn| {
+            let metadata: String = texts::table.find(n).select(texts::metadata).get_result(conn)?;
+            let end = object(&metadata).and_then(|known| known.get("mergedFrom")?.as_str()?.parse().ok());
+            end.ok_or(StoreError::Inconsistent { table: "texts", column: "metadata", row: n })
+        })
     }
 
     /// What is brought over: everything, or a run of it.

@@ -3,10 +3,12 @@
 //!
 //! - `pieces`: prune and graft, and what every edit that moves a part of the tree needs
 //! - `copies`: pieces that come again elsewhere, also in another session
+//! - `refused`: what the rules of a place refuse of copies from another session
 //! - `runs`: messages that follow each other, and their summaries
 //! - `merges`: what happened on another line, brought over
 //! - `labels`: names on nodes, and those that follow what is appended
 //! - `stash`: what lies in the stash, to look at
+//! - `purge`: what goes for good
 //! - `witness`: how the world changed where people look
 //!
 //! To add an edit: a variant of [`TreeEdit`], its plan in a file here, its arm in [`Tx::plan`].
@@ -15,11 +17,14 @@ mod copies;
 mod labels;
 mod merges;
 mod pieces;
+mod purge;
+mod refused;
 mod runs;
 mod stash;
 mod witness;
 
 pub use labels::{Label, put_label};
+pub use refused::{MOST_REFUSED, Refused};
 pub use stash::{Fragment, put_fragment};
 pub use witness::WorldAt;
 
@@ -57,6 +62,8 @@ pub struct Made {
     pub leaves: Vec<NodeId>,
     /// How many of them there are.
     pub affected: usize,
+    /// What the rules of the place refuse of what was copied there from another session.
+    pub refused: Vec<Refused>,
     /// What is cut off in other sessions, since it moved to this one: by edit, session, node, and the fragment it becomes.
     leaving: Vec<(usize, SessionId, NodeId, FragmentId)>,
 }
@@ -126,8 +133,7 @@ impl Tx<'_> {
                     None if leaves.is_some() => return self.graft(held, *piece, Some(*target)),
                     None => held.clone(),
                 };
-                let (effects, top) = self.copy(held, &source, *piece, *target, (&Ids::new(*seed), actor.at))?;
-                made.nodes.push(top);
+                let effects = self.copy(held, &source, *piece, *target, (&Ids::new(*seed), actor.at), made)?;
                 // A fragment is cut off already.
                 if let (Some(fragment), Piece::Node(node)) = (leaves, piece) {
                     made.leaving.push((index, source.session.id, *node, *fragment));
@@ -141,6 +147,7 @@ impl Tx<'_> {
                 let wanted = Wanted { from: *from, onto: *onto, nodes, resolve };
                 self.merge((actor, &Ids::new(*seed)), held, &wanted, made)
             }
+            TreeEdit::Purge { piece, is_confirmed } => self.purge(held, *piece, *is_confirmed),
             TreeEdit::Rename { fragment, name } => self.rename(held, *fragment, name.as_deref()),
             TreeEdit::Label { node, name, following } => self.label(held, *node, name, *following),
             TreeEdit::Unlabel { name } => self.unlabel(held, name),

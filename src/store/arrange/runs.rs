@@ -1,7 +1,5 @@
 //! Runs: messages that follow each other on one line. One gets a summary, or is brought over to another line.
 
-use std::collections::HashSet;
-
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use serde_json::Value;
@@ -11,6 +9,7 @@ use crate::ids::NodeId;
 use crate::oplog::Effect;
 use crate::tree::arrange::{self, Summary};
 use crate::tree::edit::Refusal;
+use crate::tree::run::{self, Member};
 use crate::tree::{Kind, Role, Status};
 
 use super::super::acts::{Actor, may_be_kept};
@@ -33,37 +32,15 @@ struct Leaf {
 }
 
 impl Tx<'_> {
-    /// The rows of a run, the oldest first, with the change nodes between its messages: those are nobody's messages. It may
-    /// be named in any order.
+    /// The rows of a run, the oldest first, with the change nodes between its messages. It may be named in any order.
     pub(super) fn run_of(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
-        let mut named = Vec::with_capacity(ids.len());
-        for id in ids {
-            let row = self.standing(held, *id, "nodeIds")?;
-            if row.status == Status::Generating.code() {
-                return Err(Refusal::Generating.into());
-            }
-            if row.kind == Kind::Root.code() {
-                return Err(unfit("the root has no text").into());
-            }
-            named.push(row);
-        }
-        named.sort_by_key(|row| row.depth);
-        named.dedup_by_key(|row| row.n);
-        let (Some(first), Some(last)) = (named.first().cloned(), named.last().cloned()) else {
-            return Err(unfit("the messages of the run are expected").into());
-        };
-        let way = self.run(|conn| climb::climb(conn, last.n, first.depth))?;
-        let wanted: HashSet<i64> = named.iter().map(|row| row.n).collect();
-        let mut line = Vec::with_capacity(way.len());
-        for rung in way.iter().rev() {
-            line.push(self.row_n(rung.n)?);
-        }
-        let found = line.iter().filter(|row| wanted.contains(&row.n)).count();
-        let is_whole = line.iter().all(|row| wanted.contains(&row.n) || row.kind == Kind::Change.code());
-        if found == wanted.len() && is_whole {
-            return Ok(line);
-        }
-        Err(unfit("a run of one line is expected, with no message left out").into())
+        let rows: Vec<NodeRow> = ids.iter().map(|id| self.standing(held, *id, "nodeIds")).collect::<Result<_, _>>()?;
+        let named = members(&rows)?;
+        let (first, last) = run::ends(&named)?;
+        let way = self.run(|conn| climb::climb(conn, last.id, first.depth))?;
+        let line: Vec<NodeRow> = way.iter().rev().map(|rung| self.row_n(rung.n)).collect::<Result<_, _>>()?;
+        run::is_whole(&named, &members(&line)?)?;
+        Ok(line)
     }
 
     /// A run gets a summary.
@@ -77,7 +54,7 @@ impl Tx<'_> {
     ) -> Result<Vec<Effect>, WriteError> {
         may_be_kept("content", content)?;
         let line = self.run_of(held, run)?;
-        let last = line.last().ok_or(unfit("the messages of the run are expected"))?;
+        let last = line.last().ok_or(Refusal::NotFound("the message"))?;
         let mut children = Vec::new();
         for child in self.children(last)? {
             let child = row_id(&child)?;
@@ -132,6 +109,13 @@ impl Tx<'_> {
     }
 }
 
-fn unfit(message: &str) -> Refusal {
-    Refusal::Invalid { field: "nodeIds", message: message.to_owned() }
+/// Rows as the law of a run looks at them.
+fn members(rows: &[NodeRow]) -> Result<Vec<Member<i64>>, StoreError> {
+    let member = |row: &NodeRow| {
+        let bad = |column| move || StoreError::Inconsistent { table: "nodes", column, row: row.n };
+        let kind = Kind::from_code(row.kind).ok_or_else(bad("kind"))?;
+        let status = Status::from_code(row.status).ok_or_else(bad("status"))?;
+        Ok(Member { id: row.n, depth: row.depth, kind, status })
+    };
+    rows.iter().map(member).collect()
 }

@@ -207,7 +207,12 @@ impl Tx<'_> {
     }
 
     /// So many nodes and leaves came into the tree, or left it, at and below one; its parent is a leaf without it.
-    fn came(&mut self, top: &super::super::rows::NodeRow, moved: i64, leaves: i64) -> Result<(), StoreError> {
+    pub(super) fn came(
+        &mut self,
+        top: &super::super::rows::NodeRow,
+        moved: i64,
+        leaves: i64,
+    ) -> Result<(), StoreError> {
         self.grown.nodes += moved;
         self.grown.leaves += leaves;
         let Some(parent_n) = top.parent_n else { return Ok(()) };
@@ -218,7 +223,7 @@ impl Tx<'_> {
     }
 }
 
-fn counted(rows: usize) -> i64 {
+pub(super) fn counted(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 

@@ -83,7 +83,7 @@ impl Tx<'_> {
         Ok(changed)
     }
 
-    fn world_now(&mut self, held: &Held, n: i64) -> Result<Arc<World>, StoreError> {
+    pub(super) fn world_now(&mut self, held: &Held, n: i64) -> Result<Arc<World>, StoreError> {
         let (caches, edits) = (Arc::clone(&self.context.caches), held.session.edits);
         self.run_knowing(|conn, memory| worlds::at(conn, &caches, &mut View::Transaction(memory), n, edits))
     }

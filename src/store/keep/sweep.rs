@@ -64,19 +64,29 @@ impl Store {
         swept.trash = self.write(move |tx| tx.give_up_older(before)).await?;
         swept.rows = self.sweep_all(|tx| tx.clear_away()).await?;
         swept.keyframes = self.sweep_keyframes().await?;
-        // From here on the writer notes what it refers to, so that nothing goes that somebody has just taken up again.
-        self.note_blobs(true).await?;
-        let blobs = self.sweep_blobs().await;
-        self.note_blobs(false).await?;
-        (swept.blobs, swept.bytes) = blobs?;
+        (swept.blobs, swept.bytes) = self.sweep_blobs().await?;
         Ok(swept)
     }
 
-    /// Brings what is only in the write-ahead log into the database file and empties the log, if nobody is in the way.
+    /// Takes the blobs away that nothing refers to; answers with how many that were, and their bytes.
     ///
     /// # Errors
     /// The database fails.
-    pub fn empty_log(&self) -> Result<(), StoreError> {
+    pub async fn sweep_blobs(&self) -> Result<(usize, i64), WriteError> {
+        // One after the other: what one has noted the other would forget.
+        let _alone = self.sweeping.lock().await;
+        // From here on the writer notes what it refers to, so that nothing goes that somebody has just taken up again.
+        self.note_blobs(true).await?;
+        let blobs = self.sweep_idle_blobs().await;
+        self.note_blobs(false).await?;
+        blobs
+    }
+
+    /// Brings what is only in the write-ahead log into the database file and empties the log; `false`: somebody is in the way.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn empty_log(&self) -> Result<bool, StoreError> {
         conn::empty_log(&self.database)
     }
 
@@ -118,7 +128,7 @@ impl Store {
         self.write(note).await
     }
 
-    async fn sweep_blobs(&self) -> Result<(usize, i64), WriteError> {
+    async fn sweep_idle_blobs(&self) -> Result<(usize, i64), WriteError> {
         let mut named: Named = self.read(|reader| reader.named_by_few()).await?;
         let mut after = Some(0);
         while let Some(n) = after {
@@ -197,20 +207,30 @@ impl Reader<'_> {
         Ok(kept.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
     }
 
-    /// Blobs that sessions, the log and rules name.
+    /// Blobs that sessions, the log and rules name. Where one of them cannot be read nobody knows what it names, and so
+    /// nothing may go.
     fn named_by_few(&mut self) -> Result<Named, StoreError> {
+        let bad = |table, column, row| move |_| StoreError::Inconsistent { table, column, row };
         let mut named = Named::new();
-        let cards: Vec<(String, Option<String>)> =
-            sessions::table.select((sessions::cards, sessions::persona)).load(self.conn)?;
-        let texts = cards.into_iter().flat_map(|(cards, persona)| [Some(cards), persona]).flatten();
-        texts.filter_map(|text| serde_json::from_str(&text).ok()).for_each(|value| name_all(&value, &mut named));
+        let cards: Vec<(i64, String, Option<String>)> =
+            sessions::table.select((sessions::n, sessions::cards, sessions::persona)).load(self.conn)?;
+        for (n, cards, persona) in cards {
+            name_all(&serde_json::from_str(&cards).map_err(bad("sessions", "cards", n))?, &mut named);
+            if let Some(persona) = persona {
+                name_all(&serde_json::from_str(&persona).map_err(bad("sessions", "persona", n))?, &mut named);
+            }
+        }
         // An undo puts a persona back whose card nothing else may name.
-        let set: Vec<String> = operations::table
+        let set: Vec<(i64, String)> = operations::table
             .filter(operations::act.eq("session"))
             .filter(operations::effects.like("%persona%"))
-            .select(operations::effects)
+            .select((operations::n, operations::effects))
             .load(self.conn)?;
-        for effect in set.iter().filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok()).flatten() {
+        let mut effects: Vec<Value> = Vec::new();
+        for (n, text) in set {
+            effects.extend(serde_json::from_str::<Vec<Value>>(&text).map_err(bad("operations", "effects", n))?);
+        }
+        for effect in effects {
             if let Some(Effect::Setting { from, to, .. }) = Effect::from_json(&effect) {
                 [from, to].iter().for_each(|value| name_all(value, &mut named));
             }
@@ -224,9 +244,7 @@ impl Reader<'_> {
                 .optional()?;
             let Some((hash, bytes)) = row else { continue };
             named.extend(short(&hash));
-            if let Ok(value) = serde_json::from_slice::<Value>(&bytes) {
-                name_all(&value, &mut named);
-            }
+            name_all(&serde_json::from_slice(&bytes).map_err(bad("blobs", "bytes", n))?, &mut named);
         }
         Ok(named)
     }
@@ -245,11 +263,9 @@ impl Reader<'_> {
         Ok(named_inside(rows, "apart"))
     }
 
-    /// Some blobs, all but the newest: its number must not be given to another.
+    /// Some blobs.
     fn some_blobs(&mut self, after: i64) -> Result<Vec<Blob>, StoreError> {
-        let query = diesel::sql_query(
-            "SELECT n, hash FROM blobs WHERE n > $1 AND n < (SELECT MAX(n) FROM blobs) ORDER BY n LIMIT $2",
-        );
+        let query = diesel::sql_query("SELECT n, hash FROM blobs WHERE n > $1 ORDER BY n LIMIT $2");
         Ok(query.bind::<BigInt, _>(after).bind::<BigInt, _>(PIECE).load(self.conn)?)
     }
 }

@@ -2,8 +2,7 @@
 //! asks for it (`domain.md` 2.16, 2.17).
 //!
 //! What is given up is out of everybody's sight at once; its rows go piece by piece. A session that is being cleared away has
-//! the time 0 in the column `trashed`. The newest node and the newest operation of the database stay behind, emptied, until
-//! there are newer ones: their numbers must never be given to others, because caches and the search index go by them.
+//! the time 0 in the column `trashed`.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Integer, Text};
@@ -15,13 +14,11 @@ use crate::oplog::{Act, Effect};
 use crate::tree::edit::Refusal;
 
 use crate::store::conn::Conn;
+use crate::store::destroy;
 use crate::store::error::{StoreError, WriteError};
 use crate::store::held::Held;
 use crate::store::read::Reader;
-use crate::store::tables::{
-    characters, deltas, edits, fragments, keyframes, labels, nodes, operations, personas, segments, sessions, texts,
-    traces, users,
-};
+use crate::store::tables::{characters, edits, fragments, labels, nodes, operations, personas, sessions, users};
 use crate::store::tx::{Entry, Tx};
 
 /// How long what was deleted can be brought back, in milliseconds: 30 days.
@@ -160,13 +157,6 @@ impl Reader<'_> {
     }
 }
 
-/// Whether anybody can have seen a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Yes,
-    No,
-}
-
 impl Tx<'_> {
     /// Brings something of the caller's back from the trash.
     ///
@@ -267,7 +257,7 @@ impl Tx<'_> {
             self.memory.forget();
         }
         for session_n in given_up {
-            let rows = self.clear_session(session_n, Seen::Yes)?;
+            let rows = self.clear_session(session_n)?;
             if rows > 0 {
                 return Ok(rows);
             }
@@ -275,64 +265,23 @@ impl Tx<'_> {
         Ok(0)
     }
 
-    /// Clears away a piece of a session that nobody ever saw, so that no cache and no index knows its numbers; answers with
-    /// how many rows that were.
-    pub(in crate::store) fn clear_unseen(&mut self, session_n: i64) -> Result<usize, StoreError> {
-        self.clear_session(session_n, Seen::No)
-    }
-
-    /// A piece of one session; the last one takes the session itself.
-    fn clear_session(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
+    /// A piece of one session; the last one takes the session itself. Answers with how many rows that were.
+    pub(in crate::store) fn clear_session(&mut self, session_n: i64) -> Result<usize, StoreError> {
         self.run(|conn| {
             diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;
-            Ok(diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?)
-        })?;
-        let rows = self.clear_nodes(session_n, seen)?;
-        let rows = if rows == 0 { self.clear_log(session_n, seen)? } else { rows };
-        if rows > 0 {
-            return Ok(rows);
-        }
-        self.run(|conn| {
-            let nodes_left = nodes::table.filter(nodes::session_n.eq(session_n)).count().get_result::<i64>(conn)?;
-            let log_left =
-                operations::table.filter(operations::session_n.eq(session_n)).count().get_result::<i64>(conn)?;
-            diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
-            if nodes_left + log_left > 0 {
-                return Ok(0);
-            }
-            Ok(diesel::delete(sessions::table.find(session_n)).execute(conn)?)
-        })
-    }
-
-    fn clear_nodes(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
-        self.run(|conn| {
-            let newest: Option<i64> = nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn)?;
-            let newest = newest.filter(|_| seen == Seen::Yes);
+            diesel::delete(fragments::table.filter(fragments::session_n.eq(session_n))).execute(conn)?;
             let own = nodes::table.filter(nodes::session_n.eq(session_n)).order(nodes::n);
             let some: Vec<i64> = own.limit(PIECE).select(nodes::n).load(conn)?;
-            let mut emptied = diesel::delete(deltas::table.filter(deltas::node_n.eq_any(&some))).execute(conn)?;
-            emptied += diesel::delete(keyframes::table.filter(keyframes::node_n.eq_any(&some))).execute(conn)?;
-            emptied += diesel::delete(traces::table.filter(traces::node_n.eq_any(&some))).execute(conn)?;
-            emptied += diesel::delete(segments::table.filter(segments::node_n.eq_any(&some))).execute(conn)?;
-            emptied += diesel::delete(texts::table.filter(texts::n.eq_any(&some))).execute(conn)?;
-            let gone: Vec<i64> = some.into_iter().filter(|n| Some(*n) != newest).collect();
-            Ok(emptied + diesel::delete(nodes::table.filter(nodes::n.eq_any(&gone))).execute(conn)?)
-        })
-    }
-
-    fn clear_log(&mut self, session_n: i64, seen: Seen) -> Result<usize, StoreError> {
-        self.run(|conn| {
-            let newest: Option<i64> = operations::table.select(diesel::dsl::max(operations::n)).get_result(conn)?;
-            let newest = newest.filter(|_| seen == Seen::Yes);
+            if !some.is_empty() {
+                return Ok(destroy::nodes(conn, &some)?);
+            }
             let own = operations::table.filter(operations::session_n.eq(session_n)).order(operations::op);
             let some: Vec<i64> = own.limit(PIECE).select(operations::n).load(conn)?;
-            let gone: Vec<i64> = some.iter().copied().filter(|n| Some(*n) != newest).collect();
-            let left = operations::table
-                .filter(operations::n.eq_any(some))
-                .filter(operations::n.nullable().eq(newest))
-                .filter(operations::effects.ne("[]"));
-            let emptied = diesel::update(left).set(operations::effects.eq("[]")).execute(conn)?;
-            Ok(emptied + diesel::delete(operations::table.filter(operations::n.eq_any(&gone))).execute(conn)?)
+            if !some.is_empty() {
+                return Ok(destroy::operations(conn, &some)?);
+            }
+            diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
+            Ok(diesel::delete(sessions::table.find(session_n)).execute(conn)?)
         })
     }
 }

@@ -102,6 +102,7 @@ register({
   label: "chosen.summarise",
   icon: "summarise",
   scope: "page",
+  rearranges: true,
   enabled: () => (chosen.value?.length ?? 0) > 0 && isRead(),
   run: () => {
     const run = between();
@@ -144,4 +145,13 @@ register({
     const leaf = story.peek.peek() ?? story.head.peek();
     if (leaf) download(api.lineFile(sid(), leaf));
   },
+});
+
+register({
+  id: "session.spent",
+  label: "command.spent",
+  icon: "plug",
+  scope: "page",
+  enabled: () => story.session.value !== null,
+  run: () => openDialog({ kind: "spent" }),
 });

@@ -2,7 +2,7 @@
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
 import { isTyping, pressed } from "../lib/keys.js";
-import { tell } from "../model/page.js";
+import { mayRearrange, tell } from "../model/page.js";
 import { focusField, focusOn } from "../model/story.js";
 import { isLinear, shown } from "../tree/line.js";
 
@@ -22,6 +22,7 @@ import { isLinear, shown } from "../tree/line.js";
  * @property {"page" | "message"} scope keys of message commands work while a message is focused
  * @property {(context: Context) => boolean} [enabled]
  * @property {(context: Context) => boolean} [waits] it cannot run, but soon can again: its button stays, dimmed
+ * @property {boolean} [rearranges] a server can refuse that altogether
  * @property {(context: Context) => boolean} [inTree] whether only one line being shown is why it cannot run
  * @property {boolean} [leavesTyping] its keys mean something else in a field, and there they keep that meaning
  * @property {(context: Context) => unknown} run
@@ -47,7 +48,8 @@ export function command(id) {
 
 /** @param {string} id @param {ChatNode | null} [node] */
 export function canRun(id, node = null) {
-  return command(id).enabled?.({ node }) ?? true;
+  const { rearranges, enabled } = command(id);
+  return (!rearranges || mayRearrange.value) && (enabled?.({ node }) ?? true);
 }
 
 /** Whether a command that cannot run now only waits for something. @param {string} id @param {ChatNode | null} [node] */

@@ -11,10 +11,11 @@ const TELLING = new Set(["invalid", "conflict", "forbidden", "input_refused", "p
 export function wordsFor(error) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const said = sentence(error.message);
-  const own = wordFor(`refusal.${error.code}`);
+  const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
+  const own = wordFor(`refusal.${code}`);
   const text = own || said || t("error.unknown", { status: error.status });
   const incident = error.incident ? t("error.incident", { id: error.incident }) : "";
-  return { text, hint: [own && TELLING.has(error.code) ? said : "", wordFor(`refusalHint.${error.code}`) || sentence(error.hint), incident].filter(Boolean).join(" ") };
+  return { text, hint: [own && TELLING.has(error.code) ? said : "", wordFor(`refusalHint.${code}`) || sentence(error.hint), incident].filter(Boolean).join(" ") };
 }
 
 /**

@@ -61,6 +61,7 @@ register({
   label: "command.merge",
   icon: "merge",
   scope: "message",
+  rearranges: true,
   enabled: ({ node }) => node?.status === "complete" && story.peek.value !== null && story.head.value !== null && !isLinear.value,
   run: () => {
     const from = story.peek.peek();

@@ -60,6 +60,7 @@ for (const [id, symbol, isCopy] of /** @type {const} */ ([["move", "move", false
     label: `command.${id}`,
     icon: symbol,
     scope: "message",
+    rearranges: true,
     enabled: ({ node }) => canArrange(node) && moving.value === null,
     run: ({ node }) => node && takeUp(node, isCopy),
   });
@@ -70,6 +71,7 @@ register({
   label: "command.placeHere",
   icon: "move",
   scope: "message",
+  rearranges: true,
   keys: ["p"],
   enabled: ({ node }) => moving.value !== null && canArrange(node) && node !== null && isPlace(moving.value, node),
   run: ({ node }) => node && put(node.id),

@@ -113,6 +113,7 @@ register({
   label: "command.prune",
   icon: "trash",
   scope: "message",
+  rearranges: true,
   keys: ["Delete"],
   inTree: always,
   enabled: ({ node }) => canArrange(node) || (node?.status === "error" && story.peek.value === null && !isLinear.value),

@@ -40,6 +40,7 @@ register({
   label: "command.summarise",
   icon: "summarise",
   scope: "message",
+  rearranges: true,
   enabled: ({ node }) => canArrange(node) && isRead(),
   run: ({ node }) => node && openDialog({ kind: "summarise", first: null, last: node.id }),
 });

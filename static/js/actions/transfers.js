@@ -47,7 +47,7 @@ async function takeIn(file, put) {
   const { jobId } = await api.sendStory(file, (bytes) => put({ phase: "sending", share: bytes / Math.max(1, file.size) }));
   for (;;) {
     const { state, done, total, result, error } = await api.job(jobId).catch(whileOffline);
-    if (state === "failed") throw new ApiError(422, error ?? {});
+    if (state === "failed" || state === "interrupted") throw new ApiError(422, error ?? {});
     if (state === "done" && result) return result.sessionId;
     put(state === "running" ? { phase: "reading", share: done / Math.max(1, total) } : { phase: "waiting" });
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));

@@ -448,12 +448,22 @@ export interface Me {
   user: { id: Id; name: string; role?: string };
   mode: string;
   csrf?: string | null;
+  mayRearrange?: boolean;
+}
+
+/** What the replies of a story took. */
+export interface Spent {
+  replies: number;
+  tokenCount: { prompt: number; completion: number };
+  latencyMs: number;
+  cost: number | null;
+  withoutCost: number;
 }
 
 /** Long work that somebody waits for. */
 export interface Job {
   id: Id;
-  state: "queued" | "running" | "done" | "failed";
+  state: "queued" | "running" | "done" | "failed" | "interrupted";
   done: number;
   total: number;
   result?: { sessionId: Id } | null;

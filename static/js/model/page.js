@@ -48,13 +48,19 @@ export function setTheme(next) {
   remember("theme", next === "auto" ? null : next);
 }
 
+/** Whether the server rearranges trees. */
+export const mayRearrange = signal(true);
+
+/** @param {boolean} may */
+export const letRearrange = (may) => (mayRearrange.value = may);
+
 /** The dialog on screen. @type {import("../../vendor/preact.js").Signal<Dialog | null>} */
 export const dialog = signal(null);
 
 /**
  * @typedef {{kind: "search", text: string} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string} | {kind: "model", sid: Id, model: string}
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}
- *   | {kind: "label", nid: Id} | {kind: "stash", fragmentId?: Id | null} | {kind: "trash"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
+ *   | {kind: "label", nid: Id} | {kind: "stash", fragmentId?: Id | null} | {kind: "trash"} | {kind: "spent"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
  *   | {kind: "git"} | {kind: "otherModel", nid: Id} | {kind: "stories"} | {kind: "summarise", first: Id | null, last: Id}
  *   | {kind: "merge", from: Id} | {kind: "plot"}} Dialog
  */

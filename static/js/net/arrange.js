@@ -53,3 +53,6 @@ export const draft = (sid, did) => call("GET", `${chat(sid)}/draft/${did}`);
 
 /** @param {Wire.Id} sid @param {Wire.Id} did */
 export const stopDraft = (sid, did) => call("DELETE", `${chat(sid)}/draft/${did}`);
+
+/** @param {Wire.Id} sid @returns {Promise<Wire.Spent>} */
+export const spent = (sid) => call("GET", `${chat(sid)}/spent`);

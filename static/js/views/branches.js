@@ -6,6 +6,7 @@ import { askMerge } from "../actions/merge.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { brief, excerpt, plain } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
+import { mayRearrange } from "../model/page.js";
 import { head, session } from "../model/story.js";
 import { labelOf, nameOf as nameOfValue, rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
@@ -36,7 +37,7 @@ export function Branches() {
     ${list.value === null ? h(Waiting, { rows: 3 }) : html`<ul>${list.value.map((branch) => h(Row, { key: branch.leafId, branch, isChosen: chosen.value.includes(branch.leafId), turn: () => turn(branch.leafId) }))}</ul>`}
     ${next.value && html`<button type="button" onClick=${read}>${t("stash.more")}</button>`}
     <div class="actions foot-actions"><span class="aside">${t(two ? "branches.ready" : "branches.choose")}</span>
-      <button type="button" disabled=${others.length !== 1 || !others[0]} onClick=${() => others[0] && askMerge(others[0])}>${icon("merge")}<span>${t("command.merge")}</span></button>
+      ${mayRearrange.value && html`<button type="button" disabled=${others.length !== 1 || !others[0]} onClick=${() => others[0] && askMerge(others[0])}>${icon("merge")}<span>${t("command.merge")}</span></button>`}
       <button type="button" class="primary" disabled=${!one || !two} onClick=${() => one && two && compare(one, two)}>${icon("compare")}<span>${t("command.compare")}</span></button></div></div>`);
 }
 
@@ -73,7 +74,7 @@ function Side({ side: { leafId, count, items }, n, isOther }) {
     ${count > items.length && html`<p class="aside">${t("compare.older", { n: count - items.length })}</p>`}
     ${shown.length === 0 ? html`<p class="aside">${t("compare.nothing")}</p>` : html`<ol class="contents">${shown.map((node) => h(Text, { key: node.id, node }))}</ol>`}
     ${leafId !== head.value && html`<div class="actions"><button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>
-      ${isOther && count > 0 && html`<button type="button" onClick=${() => askMerge(leafId)}>${icon("merge")}<span>${t("command.merge")}</span></button>`}</div>`}</section>`;
+      ${isOther && count > 0 && mayRearrange.value && html`<button type="button" onClick=${() => askMerge(leafId)}>${icon("merge")}<span>${t("command.merge")}</span></button>`}</div>`}</section>`;
 }
 
 /** @param {{world: Difference[]}} props */

@@ -41,6 +41,8 @@ export function OpenDialog({ open }) {
       return h(LabelPlace, { key: open.nid, nid: open.nid });
     case "stash":
       return h(Stash, { opened: open.fragmentId ?? null });
+    case "spent":
+      return h(Spent, {});
     case "branches":
       return h(Branches, {});
     case "compare":
@@ -63,6 +65,7 @@ export function OpenDialog({ open }) {
 const Why = later(() => import("./why.js").then((module) => module.Why));
 const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);
 const branches = () => import("./branches.js");
+const Spent = later(() => import("./spent.js").then((module) => module.Spent), 0);
 const Branches = later(() => branches().then((module) => module.Branches), 0);
 const Compare = later(() => branches().then((module) => module.Compare), 0);
 const Merge = later(() => import("./merge.js").then((module) => module.Merge), 0);

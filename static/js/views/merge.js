@@ -85,9 +85,10 @@ function Choice({ open: { path, theirs, ours, conflict }, put }) {
     html`<label class="check"><input type="radio" name=${path} defaultChecked=${which === "ours"} onChange=${() => ((own.value = false), put(which))} /><span>${t(`merge.${which}`)} <b>${value(it)}</b><small>${why(conflict[which])}</small></span></label>`;
   const typed = (/** @type {Event} */ event) => {
     const text = /** @type {HTMLInputElement} */ (event.target).value;
-    put(isNumber ? Number(text) : text);
+    // A word that is typed is a value, also where it reads like one of the two sides.
+    put({ value: isNumber ? Number(text) : text });
   };
   return html`<fieldset class="conflict"><legend>${labelOf(path) ?? t("merge.hidden")}</legend>${side("ours", ours)}${side("theirs", theirs)}
-    ${isPlain(ours) && isPlain(theirs) && html`<label class="check"><input type="radio" name=${path} onChange=${() => ((own.value = true), put(ours))} /><span>${t("merge.own")}</span></label>
+    ${isPlain(ours) && isPlain(theirs) && html`<label class="check"><input type="radio" name=${path} onChange=${() => ((own.value = true), put({ value: ours ?? null }))} /><span>${t("merge.own")}</span></label>
       ${own.value && html`<input class="own" ref=${takeFocus} type=${isNumber ? "number" : "text"} step="any" required aria-label=${t("merge.ownValue", { name: labelOf(path) ?? "" })} defaultValue=${ours} onInput=${typed} />`}`}</fieldset>`;
 }

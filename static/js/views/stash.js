@@ -6,6 +6,7 @@ import { attempt } from "../actions/failure.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { excerpt, plain } from "../lib/text.js";
 import { fragments } from "../model/arrangement.js";
+import { mayRearrange } from "../model/page.js";
 import { nameOf } from "../tree/speaker.js";
 import { ReadOnly } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
@@ -33,7 +34,7 @@ function Row({ fragment, isOpened }) {
   return html`<li class="fragment"><article aria-label=${name}>
     <h3>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${excerpt(plain(fragment.firstLine))}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
     ${!fragment.canReturn && html`<p class="aside">${icon("warning")}${t(fragment.originId ? "stash.originOut" : "stash.originGone")}</p>`}
-    <div class="actions">${fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}${button("stash.putBelow", "move", () => place(fragment.id, name, false))}${button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}
+    <div class="actions">${mayRearrange.value && html`${fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}${button("stash.putBelow", "move", () => place(fragment.id, name, false))}${button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}`}
       ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}</div>
     ${doing.value === "read" && h(Contents, { id: fragment.id })}
     ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}</article></li>`;

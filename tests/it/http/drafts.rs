@@ -113,10 +113,15 @@ async fn a_run_is_summarised() {
     assert_eq!(messages.iter().map(|one| &one["role"]).collect::<Vec<_>>(), ["system", "user"]);
     assert_eq!(messages[1]["content"], "You: One.\n\nYou: And?\n\nRin: Two.\n\nYou: And then?\n\nRin: Three.");
 
+    play.app.mock().script(Reply::ok(["Again."]));
+    let mixed = [&third.user, &first.reply, &change, &second.reply, &third.reply, &second.user, &first.user];
+    let again = play.post("summarise", json!({"nodeIds": mixed})).await["draftId"].clone();
+    ended(&play, again.as_str().unwrap()).await;
+    assert_eq!(play.app.mock().requests().pop().unwrap()["messages"], request["messages"], "as tree/edit takes it");
+
     let refused = async |ids: Value, code: &str| play.refused("POST", "summarise", json!({"nodeIds": ids}), code).await;
     for ids in [
         json!([]),
-        json!([second.user, first.reply]),
         json!([first.user, second.user]),
         json!([first.user, first.user]),
         json!([change]),

@@ -5,7 +5,12 @@ use super::*;
 
 /// A combat story of three turns, each with its loss: 40 - 7 = 33, - 5 = 28, - 3 = 25.
 pub(super) async fn bitten() -> (Play, Vec<Said>) {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+    bitten_on(TestApp::with()).await
+}
+
+/// The same on a server with other settings.
+pub(super) async fn bitten_on(setup: Setup) -> (Play, Vec<Said>) {
+    let play = Play::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
     let mut said = Vec::new();
     for (text, hp) in [("One.", 7), ("Two.", 5), ("Three.", 3)] {
         play.app.mock().script(Reply::ok([format!("It bites. [HP -{hp}]").as_str()]));
@@ -148,6 +153,26 @@ async fn labels_stay_or_follow() {
     assert_eq!(play.get("tree").await["labels"].as_array().unwrap().len(), 1);
 }
 
+/// S4-09: two ways of putting the same signs together are one name; where it is taken, the refusal says by whom and what to
+/// do, and does not say it twice.
+#[tokio::test]
+async fn a_name_is_one_however_it_is_written() {
+    let play = Play::start().await;
+    let (greeting, said) = (play.head().await, play.say("One.").await);
+    let label = |node: &str, name: &str| json!([{"op": "label", "nodeId": node, "name": name}]);
+    play.edit(label(&said.user, "Cafe\u{301} 한")).await;
+    assert_eq!(play.get("labels").await["items"][0]["name"], "Caf\u{e9} 한");
+    let taken = json!({"operations": label(&greeting, "Caf\u{e9} \u{1112}\u{1161}\u{11ab}")});
+    let error = play.refused("PUT", "tree/edit", taken, "conflict").await;
+    assert_eq!((&error["details"]["nodeId"], &error["details"]["name"]), (&json!(said.user), &json!("Caf\u{e9} 한")));
+    assert_eq!(error["message"], "another message is named \"Caf\u{e9} 한\" already");
+    assert_eq!(error["hint"], "choose another name, or take this one off the other message first");
+    let line = play.get("projection?label=Cafe%CC%81%20%ED%95%9C").await;
+    assert_eq!(ids(&line["items"]).last(), Some(&said.user));
+    play.edit(json!([{"op": "unlabel", "name": "Cafe\u{301} 한"}])).await;
+    assert_eq!(play.get("labels").await["items"], json!([]));
+}
+
 /// Domain 2.15: a turn is one step, its reply included; checkouts are none; a reply that is still written is not taken back;
 /// with nothing left there is a word for it.
 #[tokio::test]
@@ -253,4 +278,30 @@ async fn copies_of_copies_have_an_end() {
     let error = play.refused("PUT", "tree/edit", json!({"operations": list}), "too_large").await;
     assert_eq!(error["details"]["limit"], 20_000);
     assert_eq!(play.get("tree").await, before);
+}
+
+/// S4-24: a flag below a fork is of its own line only; one above the fork is of both.
+#[tokio::test]
+async fn flags_do_not_leak_into_other_lines() {
+    let play = Play::start().await;
+    let shared = play.say("The fork.").await;
+    let left = play.say_to(&shared.reply, "To the left.").await;
+    let right = play.say_to(&shared.reply, "To the right.").await;
+    let asked_at = async |reply: &str| {
+        play.another(reply).await;
+        play.app.mock().requests().pop().unwrap()["messages"].clone()
+    };
+    let switch = async |node: &str| {
+        let off = json!({"isEnabled": false});
+        play.app.put(&play.chat(&format!("node/{node}/state")), &off).await;
+    };
+    let before = asked_at(&right.reply).await;
+    assert!(before.to_string().contains("The fork.") && before.to_string().contains("To the right."));
+    switch(&left.user).await;
+    assert_eq!(asked_at(&right.reply).await, before);
+    assert!(!asked_at(&left.reply).await.to_string().contains("To the left."));
+    switch(&shared.user).await;
+    for reply in [&left.reply, &right.reply] {
+        assert!(!asked_at(reply).await.to_string().contains("The fork."));
+    }
 }

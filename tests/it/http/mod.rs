@@ -7,8 +7,9 @@
 //! sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
 //! request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself offers),
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
-//! no node), `unread` (replies that nobody saw), `edits` and
-//! `pieces` (what is rearranged, copied, summed up and brought over), `whole` (one story from beginning to end).
+//! no node), `unread` (replies that nobody saw), `fields` (what every node says of itself), `edits` and `pieces` (what is
+//! rearranged, copied, summed up and brought over), `purges` (what goes for good), `off` (a server that rearranges nothing),
+//! `spent` (what replies took), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -20,17 +21,21 @@ mod cost;
 mod deltas;
 mod drafts;
 mod edits;
+mod fields;
 mod files;
 mod finds;
 mod fuzz;
 mod gate;
 mod heads;
 mod hosts;
+mod off;
 mod owners;
 mod pieces;
 mod play;
+mod purges;
 mod refusals;
 mod sockets;
+mod spent;
 mod transcripts;
 mod transfers;
 mod trash;

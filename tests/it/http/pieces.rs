@@ -1,8 +1,11 @@
 //! Parts of a story that come again elsewhere, runs that get a summary, and lines that are brought together.
 
 use super::edits::bitten;
-use super::play::{ids, walk};
+use super::play::{Play, ids, walk};
 use super::*;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
 
 /// C9, domain 2.10: a copy has ids of its own and says where it comes from; texts, dice, deltas, traces and what was said of
 /// it come along; the original stays; undo takes it away and redo brings the same back.
@@ -48,7 +51,7 @@ async fn a_copy_is_new_and_says_where_it_comes_from() {
     play.refused("PUT", "tree/edit", json!({"operations": below_itself}), "cycle").await;
 }
 
-/// Domain 2.10: between two sessions of one owner a move is a copy there and a cut here, two steps that are taken back one by
+/// S4-53, domain 2.10: between two sessions of one owner a move is a copy there and a cut here, two steps that are taken back one by
 /// one; a fragment comes too and stays in its stash; what is not there is named.
 #[tokio::test]
 async fn a_piece_goes_to_another_story() {
@@ -95,6 +98,58 @@ async fn a_piece_goes_to_another_story() {
     let mut from_here = graft("copy", "nodeId", &said[0].user);
     from_here.as_object_mut().unwrap().shift_remove("fromSessionId");
     refused(from_here, "nodeId").await;
+}
+
+/// Domain 2.10: what comes from another session does what it did, under the rules that are in force here; what they refuse is
+/// listed, and left out of the world. Within one session nothing is folded for a copy, and nothing is listed.
+#[tokio::test]
+async fn what_the_rules_here_refuse_of_a_copy_is_listed() {
+    let play = Play::start().await;
+    let (greeting, said) = (play.head().await, play.say("One.").await);
+    let odd = json!({"operations": [
+        {"op": "set", "path": "/combat/hp", "value": "many"}, {"op": "add", "path": "/gold", "value": 3},
+    ]});
+    let odd = id(&play.post(&format!("node/{}/world", said.reply), odd).await["node"]);
+    let here = play.edit(json!([{"op": "graft", "nodeId": said.user, "targetId": greeting, "mode": "copy"}])).await;
+    assert_eq!(here["refused"], json!([]));
+    let character = play.app.character(&json!({"name": "Aki", "firstMessage": "Hi."})).await;
+    let fighting = json!({"characterIds": [character], "plugins": [{"id": "combat"}]});
+    let there = id(&play.app.post("/api/sessions", &fighting).await);
+    let target = play.app.get(&format!("/api/sessions/{there}")).await["activeLeafId"].clone();
+    let graft =
+        json!({"op": "graft", "nodeId": said.user, "targetId": target, "mode": "copy", "fromSessionId": play.sid});
+    let made = play.app.put(&format!("/api/chat/{there}/tree/edit"), &json!({"operations": [graft]})).await;
+    let nodes = play.app.get(&format!("/api/chat/{there}/tree")).await["nodes"].clone();
+    let copy = nodes.as_object().unwrap().values().find(|node| node["metadata"]["provenance"]["nodeId"] == json!(odd));
+    let copy = id(copy.unwrap());
+    let refused = made["refused"].as_array().unwrap();
+    assert_eq!((refused.len(), &made["isCutShort"]), (1, &json!(false)), "{made}");
+    assert_eq!((&refused[0]["nodeId"], &refused[0]["path"]), (&json!(copy), &json!("/combat/hp")));
+    assert!(refused[0]["reason"].as_str().unwrap().contains("hp"), "{refused:?}");
+    let world = play.app.get(&format!("/api/chat/{there}/node/{copy}/world")).await["world"]["vars"].clone();
+    assert_eq!((&world["combat"]["hp"], &world["gold"]), (&json!(40), &json!(3)));
+}
+
+/// What an earlier merge brought over is read from that merge; where that is damaged, another one is refused as the damage
+/// that it is, and nothing counts twice.
+#[tokio::test]
+async fn a_damaged_merge_is_not_forgotten() {
+    let (play, said) = bitten().await;
+    let side = play.say_to(&said[0].reply, "Elsewhere.").await;
+    let merge = |onto: &str| json!({"operations": [{"op": "merge", "fromLeafId": side.reply, "ontoLeafId": onto}]});
+    let made = play.app.put(&play.chat("tree/edit"), &merge(&said[2].reply)).await;
+    let merged = made["nodeIds"][0].as_str().unwrap().to_owned();
+    play.refused("PUT", "tree/edit", merge(&merged), "conflict").await;
+    let database = play.app.inside().home().join("data/clotho.db");
+    let damage = format!(
+        "UPDATE texts SET metadata = '{{' WHERE n = (SELECT n FROM nodes WHERE id = x'{}')",
+        merged.replace('-', "")
+    );
+    let mut sql = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    sql.batch_execute(&damage).unwrap();
+    let op = play.session().await["op"].clone();
+    play.refused("PUT", "tree/edit", merge(&merged), "internal").await;
+    assert_eq!(play.session().await["op"], op);
 }
 
 /// S4-23, S4-30, domain 2.12: a summary stands for a run: it follows the run, all that came after follows it, the run is left
@@ -179,13 +234,22 @@ async fn the_best_of_two_lines_comes_into_one() {
     assert_eq!(play.face().await, before);
 
     let world = async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"].clone();
-    for (resolution, place) in [("ours", "town"), ("theirs", "wood"), ("sea", "sea")] {
+    let plainly = |value: Value| json!({"value": value});
+    for (resolution, place) in [
+        (json!("ours"), json!("town")),
+        (json!("theirs"), json!("wood")),
+        (json!("sea"), json!("sea")),
+        (plainly(json!("theirs")), json!("theirs")),
+        (plainly(json!("ours")), json!("ours")),
+        (plainly(plainly(json!(1))), plainly(json!(1))),
+        (json!({"value": 1, "unit": "m"}), json!({"value": 1, "unit": "m"})),
+    ] {
         let merged = merge(json!({"resolve": {"/place": resolution}}));
         let made = play.app.put(&play.chat("tree/edit"), &merged).await;
         let result = made["nodeIds"][0].as_str().unwrap().to_owned();
         assert_eq!(play.head().await, result);
         let vars = world(&result).await;
-        assert_eq!((&vars["place"], &vars["lamp"], &vars["combat"]["hp"]), (&json!(place), &json!(true), &json!(25)));
+        assert_eq!((&vars["place"], &vars["lamp"], &vars["combat"]["hp"]), (&place, &json!(true), &json!(25)));
         let node = play.get(&format!("node/{result}")).await;
         assert_eq!((&node["kind"], &node["content"], &node["parentId"]), (&json!("merge"), &json!(""), &json!(ours)));
         assert_eq!(node["metadata"]["mergedFrom"], json!(theirs));

@@ -62,6 +62,21 @@ async fn a_line_is_written_out() {
     play.refused("GET", "line?format=pdf", json!({}), "invalid").await;
 }
 
+/// S4-04: a block of code that a message leaves open ends with its message; what a text says itself is not touched.
+#[tokio::test]
+async fn an_open_block_of_code_ends_with_its_message() {
+    let play = Play::start().await;
+    play.app.mock().script(Reply::ok(["Look:\n~~~~js\nlet a;\n~~~"]));
+    play.say("Show me.").await;
+    play.app.mock().script(Reply::ok(["```\nwhole\n```"]));
+    play.say("And then?").await;
+    let markdown = file(&play, "").await.text();
+    assert!(markdown.contains("Look:\n~~~~js\nlet a;\n~~~\n~~~~\n\n**"), "{markdown}");
+    assert!(markdown.ends_with("**Rin**\n\n```\nwhole\n```\n\n"), "{markdown}");
+    let text = file(&play, "?format=text").await.text();
+    assert!(text.contains("let a;\n~~~\n\n"), "{text}");
+}
+
 /// A line of many pieces is whole, in each form, and a session without a message is an empty one.
 #[tokio::test]
 async fn a_long_line_is_whole() {

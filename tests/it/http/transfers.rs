@@ -3,8 +3,10 @@
 use super::play::Play;
 use super::*;
 use crate::support::client::Heard;
-use crate::support::file::{lines, packed, sealed};
+use crate::support::file::{lines, long_line, packed, sealed};
+use clotho::archive::Limits;
 use clotho::clock::{TestClock, Time};
+use clotho::transfer::{Arrival, Progress, import};
 use std::sync::Arc;
 
 /// A server that has nothing to do with the others: its ids come from another time.
@@ -155,6 +157,40 @@ async fn beside_the_original_a_session_is_a_copy() {
     assert!(twice != copy && twice != play.sid);
 }
 
+/// S4-04, S4-61: while a long file comes in a whole turn is played in another session of the same server: the message is
+/// written, the model asked and its reply kept before the file goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_is_played_while_a_file_comes_in() {
+    const MESSAGES: usize = 600;
+    let play = Play::start().await;
+    let mut file = tempfile::tempfile().unwrap();
+    long_line(&mut file, MESSAGES, 200);
+    let (half_way, mut is_half_way) = tokio::sync::mpsc::unbounded_channel();
+    let (go_on, may_go_on) = std::sync::mpsc::channel();
+    let app = play.app.inside().shared();
+    let import = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (arrival, limits) = (Arrival { owner: app.owner, job: None }, Limits::of(1 << 30));
+        let mut is_told = false;
+        let told = |progress: Progress| {
+            if !is_told && progress.done * 10 > progress.total * 6 {
+                is_told = true;
+                half_way.send(()).unwrap();
+                may_go_on.recv().unwrap();
+            }
+            true
+        };
+        runtime.block_on(import(&app.store, &mut file, arrival, &app.ids, Time(0), limits, told)).unwrap()
+    });
+    is_half_way.recv().await.unwrap();
+    let turn = play.say("I run.").await;
+    assert_eq!(play.get(&format!("node/{}", turn.reply)).await["status"], "complete");
+    assert_eq!(play.app.get("/api/sessions").await["items"].as_array().unwrap().len(), 1);
+    go_on.send(()).unwrap();
+    let session = tokio::task::spawn_blocking(|| import.join().unwrap()).await.unwrap();
+    assert_eq!(play.app.get(&format!("/api/sessions/{session}")).await["counts"]["nodes"], MESSAGES);
+}
+
 /// Whatever is wrong with a file is told with its line, and nothing of it is there afterwards; jobs are their caller's.
 #[tokio::test]
 async fn a_file_that_is_none_leaves_nothing() {
@@ -173,7 +209,8 @@ async fn a_file_that_is_none_leaves_nothing() {
     assert_eq!(other.get("/api/sessions").await["items"], json!([]));
     assert_eq!(other.get("/api/trash").await["items"], json!([]));
     let stranger = other.inside().another_user("Stranger").await;
-    assert!(other.inside().desk.job(stranger, job["id"].as_str().unwrap().parse().unwrap()).is_none());
+    let id = job["id"].as_str().unwrap().parse().unwrap();
+    assert!(other.inside().desk.job(stranger, id).await.unwrap().is_none());
 }
 
 /// Only a file is taken, up to its limit; somebody else's session is not there.

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 
 use super::*;
-use crate::support::test_store::count;
+use crate::support::test_store::{count, examine};
 
 impl TestServer {
     async fn delete(&self, target: &str) {
@@ -80,32 +80,34 @@ async fn what_is_destroyed_is_gone() {
     assert_eq!(error["details"], details);
     assert_eq!(app.get("/api/trash").await["items"].as_array().unwrap().len(), 2, "nothing was done");
 
-    let newest = "SELECT (SELECT max(n) FROM nodes) * 1000000 + (SELECT max(n) FROM operations) AS n";
-    let before = count(&mut sql(&app), newest);
+    let newest = |table: &str| count(&mut sql(&app), &format!("SELECT max(n) AS n FROM {table}"));
+    let before = ["nodes", "operations"].map(newest);
     app.delete(&format!("/api/trash/{sid}?confirm=true")).await;
     app.delete(&format!("/api/trash/{cid}?confirm=true")).await;
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
     app.ask("POST", &format!("/api/trash/{sid}/restore")).send().await.refused("not_found");
-    assert_eq!(count(&mut sql(&app), newest), before, "the highest numbers are still taken");
-
     let found = |what: &str| count(&mut sql(&app), &format!("SELECT count(*) AS n FROM {what}"));
     assert_eq!(found("texts WHERE content LIKE 'message%'"), 0);
-    assert_eq!(found("nodes WHERE session_n IN (SELECT n FROM sessions WHERE trashed = 0)"), 1);
-    assert_eq!(
-        found("operations WHERE session_n IN (SELECT n FROM sessions WHERE trashed = 0) AND effects <> '[]'"),
-        0
-    );
+    assert_eq!((found("nodes"), found("operations")), (2, 1), "only what the other session has");
+    assert_eq!((found("sessions WHERE trashed = 0"), found("sessions")), (0, 1));
     assert_eq!(found("pragma_foreign_key_check"), 0);
+    let is_well = |app: &TestServer| {
+        let found = examine(&app.inside().home().join("data/clotho.db"), false);
+        assert!(found.is_empty(), "{found:#?}");
+    };
+    is_well(&app);
 
-    // It goes on, and the next clearing takes the last of it.
+    // It goes on, also after a restart, and no number is given twice.
+    let app = app.restart().await;
     let parent = kept["activeLeafId"].clone();
     let chat = format!("/api/chat/{}/message", id(&kept));
     app.post(&chat, &json!({"parentId": parent, "content": "still here"})).await;
     search_until(&app, "still", 1).await;
     assert_eq!(app.get("/api/search?q=message").await["items"], json!([]));
-    while app.inside().store.write(|tx| tx.clear_away()).await.unwrap() > 0 {}
-    assert_eq!((found("sessions WHERE trashed = 0"), found("sessions")), (0, 1));
+    let newest = |table: &str| count(&mut sql(&app), &format!("SELECT max(n) AS n FROM {table}"));
+    assert_eq!(["nodes", "operations"].map(newest), before.map(|n| n + 1));
     let app = app.restart().await;
+    is_well(&app);
     assert_eq!(app.get(&format!("/api/sessions/{}", id(&kept))).await["counts"]["nodes"], 2);
 }
 

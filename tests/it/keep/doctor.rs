@@ -217,6 +217,30 @@ fn what_is_not_derived_is_named() {
     }
 }
 
+/// What was found is said in words, each fault by what it is and what it must be.
+#[test]
+fn faults_are_said_in_words() {
+    let mut ward = Ward::new();
+    for (sql, expected) in [
+        (format!("UPDATE nodes SET depth = 999 WHERE n = {DEEP}"), "its depth is 999, but "),
+        ("UPDATE sessions SET node_count = 7".to_owned(), "its number of nodes is 7, but "),
+        (
+            format!("UPDATE nodes SET is_enabled = 0 WHERE n = {DEEP}"),
+            "its text is left out, but not left out by the log",
+        ),
+        (format!("UPDATE nodes SET rating = 5 WHERE n = {DEEP}"), "its rating is 5, but none by the log"),
+        (
+            format!("UPDATE nodes SET is_muted = 1, is_unread = 1 WHERE n = {DEEP}"),
+            "muted, but on by the log; its state is unread, but read",
+        ),
+    ] {
+        let found = examine(&ward.damaged(&sql), true);
+        let said: Vec<&str> = found.iter().map(|found| found.finding.message.as_str()).collect();
+        assert!(said.iter().any(|message| message.contains(expected)), "{said:?}");
+        assert!(said.iter().all(|message| !message.contains("Some(") && !message.contains(" { ")), "{said:?}");
+    }
+}
+
 /// What the database itself says of its file is passed on.
 #[test]
 fn a_damaged_file_is_named() {
@@ -250,11 +274,13 @@ async fn the_index_is_compared_with_the_tree() {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_clotho"));
         command.env("CLOTHO_STORAGE__DATA_DIR", &data).current_dir(&home).env_remove("CLOTHO_CONFIG");
         let run = command.arg("doctor").args(more).output().unwrap();
-        let report: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap_or_default();
+        let report: serde_json::Value =
+            serde_json::from_slice(&run.stdout).unwrap_or_else(|_| json!(String::from_utf8_lossy(&run.stdout)));
         (run.status.code(), report, String::from_utf8(run.stderr).unwrap())
     };
     let (code, report, said) = doctor(&["--json"]);
     assert_eq!((code, &report["isClean"]), (Some(0), &json!(true)), "{report} {said}");
+    assert_eq!(doctor(&[]).1.as_str().unwrap().lines().last(), Some("1 session, nothing is wrong"));
     let (code, _, said) = doctor(&["--repair"]);
     assert!(code == Some(1) && said.contains("a server uses"), "{said}");
     assert_eq!(doctor(&["--mend"]).0, Some(2));
@@ -275,6 +301,9 @@ async fn the_index_is_compared_with_the_tree() {
     let told = |finding: &serde_json::Value| (finding["check"].clone(), finding["node"].clone());
     let named: Vec<_> = report["findings"].as_array().unwrap().iter().map(told).collect();
     assert_eq!((code, named), (Some(1), vec![(json!("index"), json!(line[1])), (json!("index"), json!(line[2]))]));
+    let told = doctor(&[]).1.as_str().unwrap().to_owned();
+    let last = told.lines().last().unwrap();
+    assert_eq!(last, "1 session, 2 findings; \"clotho doctor --repair\" puts them right", "{told}");
     let (code, report, said) = doctor(&["--repair", "--json"]);
     assert_eq!((code, &report["repaired"], &report["isClean"]), (Some(0), &json!(2), &json!(true)), "{said}");
     let app = TestServer::with(setup).await;

@@ -2,7 +2,7 @@
 //! the doctor finds nothing, and nobody waits for ever. Where each blow falls is drawn from a seed, and counted in
 //! acknowledged requests, not in time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ const WRITERS: usize = 4;
 const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
 
 /// The program in a process of its own.
-struct Program {
+pub struct Program {
     child: Child,
-    at: SocketAddr,
+    pub at: SocketAddr,
 }
 
 impl Program {
-    fn start(home: &Path, model: &str) -> Self {
+    pub fn start(home: &Path, model: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
         command.current_dir(home).env_remove("CLOTHO_CONFIG");
         for (name, value) in [
@@ -108,7 +108,7 @@ impl Writer {
     /// Does something; nothing when the server is gone.
     fn act(&mut self) -> Option<()> {
         let (one, other) = (self.pick(), self.pick());
-        let draw = self.random.below(20);
+        let draw = self.random.below(21);
         self.written += 1;
         let content = format!("{} {}", self.session, self.written);
         match draw {
@@ -133,6 +133,7 @@ impl Writer {
             }
             16 => self.rearrange(json!({"op": "label", "nodeId": one, "name": content}), "label"),
             17 | 18 => self.say("POST", "undo", json!({}), "undo"),
+            19 => self.rearrange(json!({"op": "purge", "nodeId": one, "confirm": true}), "purge"),
             _ => self.say("POST", "redo", json!({}), "redo"),
         }
     }
@@ -278,8 +279,11 @@ impl Chronicle {
         let said: Vec<Said> = diesel::sql_query(said).load(&mut conn).unwrap();
         let said: BTreeMap<String, String> =
             said.into_iter().map(|one| (NodeId::from_slice(&one.id).unwrap().to_string(), one.content)).collect();
+        let purged = purged(&mut conn);
+        assert!(!said.keys().any(|node| purged.contains(node)), "what was purged is gone, all of it or nothing");
         for fact in &self.facts {
             match fact {
+                Fact::Text { node, .. } if purged.contains(node) => {}
                 Fact::Operation { session, op, act } => {
                     let kept = acts.get(&(session.clone(), *op)).map(String::as_str);
                     // What changes nothing answers with the newest operation: perhaps a reply that has just ended.
@@ -295,6 +299,19 @@ impl Chronicle {
         let found = examine(&self.database(), true);
         assert!(found.is_empty(), "{found:#?}");
     }
+}
+
+/// What the log says was purged.
+fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
+    let purges = diesel::sql_query("SELECT op, effects AS act, X'' AS id FROM operations WHERE act = 'purge'");
+    let effects = purges.load::<Act>(conn).unwrap().into_iter();
+    let effects = effects.flat_map(|one| serde_json::from_str::<Vec<Value>>(&one.act).unwrap());
+    let mut ids = BTreeSet::new();
+    for effect in effects.filter(|effect| effect["purged"].is_string()) {
+        let below = effect["below"].as_array().unwrap().iter().chain([&effect["purged"]]);
+        ids.extend(below.map(|id| id.as_str().unwrap().to_owned()));
+    }
+    ids
 }
 
 async fn killed_again_and_again(seed: u64, times: usize) {
@@ -316,7 +333,7 @@ async fn killed_again_and_again(seed: u64, times: usize) {
                 .filter(|fact| matches!(fact, Fact::Operation { act: told, .. } if *told == act))
                 .count()
         };
-        for act in ["message", "edit", "prune", "graft", "undo"] {
+        for act in ["message", "edit", "prune", "graft", "undo", "purge"] {
             assert!(acts(act) > 0, "nobody has tried to {act}");
         }
     };

@@ -4,5 +4,5 @@
 
 mod copies;
 mod doctor;
-mod kills;
+pub mod kills;
 mod sweep;

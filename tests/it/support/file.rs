@@ -1,8 +1,10 @@
 //! The file of a session taken apart and put together again, so that tests can change what is in it.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write};
 
+use clotho::archive::{Line, Writer};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 /// The lines of a file, the last one included.
 pub fn lines(file: &[u8]) -> Vec<Value> {
@@ -26,4 +28,40 @@ pub fn sealed(lines: &[Value]) -> Vec<u8> {
 /// A text as a file.
 pub fn packed(text: &str) -> Vec<u8> {
     zstd::encode_all(text.as_bytes(), 3).unwrap()
+}
+
+/// Writes the file of a session that is one line of so many messages, each with a text of so many bytes that does not pack
+/// well. It never is in memory as a whole.
+pub fn long_line(out: impl Write, messages: usize, bytes: usize) {
+    let id = |n: usize| Uuid::from_u128((0x018f_3e2a << 96) + u128::try_from(n).unwrap()).to_string();
+    let mut file = Writer::begin(out, 0).unwrap();
+    let mut put = |line: Value| file.line(&serde_json::from_str::<Line>(&line.to_string()).unwrap()).unwrap();
+    put(json!({"session": {
+        "id": id(1), "owner": id(2), "title": "A long line", "cards": [], "root": id(10), "head": id(10 + messages),
+        "op": messages + 1, "headOp": messages + 1, "mode": "tree", "params": {}, "plugins": [], "seed": 7,
+        "created": 0, "updated": 0, "nodes": messages + 1,
+    }}));
+    for n in 0..=messages {
+        let effects = match n {
+            0 => json!([{"added": id(10), "parent": null}, {"head": id(10), "from": null}]),
+            n => json!([{"added": id(10 + n), "parent": id(9 + n)}, {"head": id(10 + n), "from": id(9 + n)}]),
+        };
+        let act = if n == 0 { "begin" } else { "message" };
+        put(json!({"operation": {"op": n + 1, "step": n + 1, "act": act, "at": 0, "effects": effects}}));
+    }
+    for n in 0..=messages {
+        let mut node = json!({
+            "id": id(10 + n), "role": "user", "kind": "message", "status": "complete", "metadata": {}, "diceSeed": n,
+            "created": 0,
+        });
+        if n == 0 {
+            (node["role"], node["kind"]) = (json!("system"), json!("root"));
+        } else {
+            let parts = (0..bytes / 64).map(|part| blake3::hash(format!("{n} {part}").as_bytes()).to_hex());
+            let text: String = parts.map(|part| part.to_string()).collect();
+            (node["parent"], node["content"]) = (json!(id(9 + n)), json!(text));
+        }
+        put(json!({"node": node}));
+    }
+    file.end().unwrap();
 }

@@ -133,6 +133,9 @@ impl Model {
         for operation in store.read(move |reader| reader.operations(&held, since, i64::MAX)) {
             self.mirror.apply(&operation).unwrap();
             self.op = operation.op;
+            // What was purged is gone, and everything else is as it was.
+            self.order.retain(|id| self.mirror.nodes().contains_key(id));
+            self.paths.retain(|id, _| self.mirror.nodes().contains_key(id));
             self.paths_hold(&operation.effects);
         }
         self.arrangement_holds(store);

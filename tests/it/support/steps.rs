@@ -3,9 +3,13 @@
 
 #![expect(unsafe_code, reason = "only the C interface tells how many steps a statement took")]
 
-use std::ffi::CString;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 use libsqlite3_sys as ffi;
 
@@ -27,4 +31,50 @@ pub fn steps(database: &Path, sql: &str, binds: &[i64]) -> i32 {
         ffi::sqlite3_close(conn);
         steps
     }
+}
+
+/// Rounds of every loop on each thread, for all connections that were opened since [`watch`].
+static ROUNDS: Mutex<Option<HashMap<ThreadId, &'static Mutex<u64>>>> = Mutex::new(None);
+
+thread_local! {
+    static OWN: Cell<Option<&'static Mutex<u64>>> = const { Cell::new(None) };
+}
+
+/// From now on the work of new connections is counted. It is asked before a store is opened.
+pub fn watch() {
+    // SAFETY: the entry point has the signature that the database calls it with, and lives as long as the program.
+    let result = unsafe { ffi::sqlite3_auto_extension(Some(opened)) };
+    assert_eq!(result, ffi::SQLITE_OK);
+}
+
+/// How often the database went round in its loops on a thread while `work` was done, whatever statements it ran.
+pub fn rounds(thread: ThreadId, work: impl FnOnce()) -> u64 {
+    let so_far = || {
+        let all = ROUNDS.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = all.as_ref().and_then(|all| all.get(&thread)).copied();
+        own.map_or(0, |own| *own.lock().unwrap_or_else(PoisonError::into_inner))
+    };
+    let before = so_far();
+    work();
+    so_far() - before
+}
+
+unsafe extern "C" fn opened(db: *mut ffi::sqlite3, _: *mut *mut c_char, _: *const ffi::sqlite3_api_routines) -> c_int {
+    // SAFETY: the database hands in a connection that is open, and the handler needs nothing of its own.
+    unsafe { ffi::sqlite3_progress_handler(db, 1, Some(round), ptr::null_mut()) };
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn round(_: *mut c_void) -> c_int {
+    let own = OWN.with(|own| {
+        own.get().unwrap_or_else(|| {
+            let counter: &'static Mutex<u64> = Box::leak(Box::new(Mutex::new(0)));
+            let mut all = ROUNDS.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get_or_insert_default().insert(thread::current().id(), counter);
+            own.set(Some(counter));
+            counter
+        })
+    });
+    *own.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    0
 }

@@ -13,7 +13,7 @@ use clotho::store::{
     StoreError, Tx, User, WriteError, Written,
 };
 use clotho::tree::edit::Asked;
-use clotho::tree::{Delta, Kind, Role, Session, Status};
+use clotho::tree::{Delta, Kind, Role, Session, Status, TreeEdit};
 use clotho::world::{Change, Operation, Pointer, World};
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
@@ -114,6 +114,17 @@ impl TestStore {
         self.block_on(self.store().read(closure)).unwrap()
     }
 
+    /// The thread that writes.
+    pub fn writer(&self) -> std::thread::ThreadId {
+        self.write(|_| Ok(std::thread::current().id())).unwrap()
+    }
+
+    /// One edit of the arrangement.
+    pub fn arrange(&self, session: SessionId, edit: TreeEdit) {
+        let actor = self.actor();
+        self.write(move |tx| tx.arrange(&actor, session, std::slice::from_ref(&edit))).unwrap();
+    }
+
     /// Everything that has been published and not yet taken.
     pub fn heard(&mut self) -> Vec<Published> {
         std::iter::from_fn(|| self.published.try_recv().ok()).collect()
@@ -132,6 +143,11 @@ impl TestStore {
 
     pub fn count(&self, query: &str) -> i64 {
         count(&mut self.sql(), query)
+    }
+
+    /// Changes the database behind the store's back.
+    pub fn execute(&self, statement: &str) {
+        diesel::sql_query(statement).execute(&mut self.sql()).unwrap();
     }
 
     /// The doctor finds nothing; who still writes may do so.

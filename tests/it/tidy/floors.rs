@@ -239,8 +239,8 @@ fn the_map_shows_every_room() {
     expect_none(&missing.map(|room| format!("ARCHITECTURE.md does not show the room `{room}`")).collect::<Vec<_>>());
 }
 
-/// S1-28: nodes, texts and the log have one door, at which rows are only ever added. Nothing takes one away but the
-/// clearing of what was given up in the trash, a whole session at once (`domain.md` 2.16).
+/// S1-28: nodes, texts and the log have one door, at which rows are only ever added. One place takes
+/// them away: what is purged, and what was given up in the trash (`domain.md` 2.16).
 #[test]
 fn the_tree_is_written_through_one_door() {
     let writes = Regex::new(
@@ -265,9 +265,9 @@ fn the_tree_is_written_through_one_door() {
     }
     found.sort();
     let expected = [
-        "src/store/keep/trash.rs delete nodes",
-        "src/store/keep/trash.rs delete operations",
-        "src/store/keep/trash.rs delete texts",
+        "src/store/destroy.rs delete nodes",
+        "src/store/destroy.rs delete operations",
+        "src/store/destroy.rs delete texts",
         "src/store/rows.rs insertable nodes",
         "src/store/rows.rs insertable operations",
         "src/store/rows.rs insertable texts",

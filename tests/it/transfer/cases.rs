@@ -16,6 +16,13 @@ fn nth(lines: &[Value], kind: &str, n: usize) -> usize {
     lines.iter().enumerate().filter(|(_, line)| line.get(kind).is_some()).nth(n).unwrap().0
 }
 
+/// A blob with a card in it.
+fn card(card: &Value) -> Value {
+    let text = card.to_string();
+    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    json!({"blob": {"kind": "card", "hash": hash, "text": text}})
+}
+
 type Change = fn(&mut Vec<Value>) -> usize;
 
 /// What is done to a good file, which answers with the line that is at fault, counted from 0, and what is said of it.
@@ -109,6 +116,104 @@ const CASES: &[(&str, Change)] = &[
     ("metadata is an object", |lines| {
         let at = nth(lines, "node", 3);
         lines[at]["node"]["metadata"] = (0..200).fold(json!({}), |deep, _| json!({"a": deep}));
+        at
+    }),
+    ("the root has the role \"system\" and no text", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["content"] = json!("I am the root.");
+        at
+    }),
+    ("the root has the role", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["role"] = json!("user");
+        at
+    }),
+    ("the root is complete", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["isDisabled"] = json!(true);
+        at
+    }),
+    ("a name has 1 to 200 characters", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["name"] = json!("x".repeat(201));
+        at
+    }),
+    ("a text has at most 16777216 bytes", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["content"] = json!("x".repeat((16 << 20) + 1));
+        at
+    }),
+    ("9223372036854775807 is no time", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["created"] = json!(i64::MAX);
+        at
+    }),
+    ("is no time", |lines| {
+        lines[1]["session"]["created"] = json!(-99_999_999_999_999_i64);
+        1
+    }),
+    ("253402300800000 is no time", |lines| {
+        let at = nth(lines, "operation", 1);
+        lines[at]["operation"]["at"] = json!(253_402_300_800_000_i64);
+        at
+    }),
+    ("a title has at most 300 characters", |lines| {
+        lines[1]["session"]["title"] = json!("狐".repeat(301));
+        1
+    }),
+    ("a title cannot be empty", |lines| {
+        let at = nth(lines, "operation", 2);
+        lines[at]["operation"]["effects"] = json!([{"setting": "title", "from": "The keep", "to": " "}]);
+        at
+    }),
+    ("a model's name is expected", |lines| {
+        lines[1]["session"]["model"] = json!("");
+        1
+    }),
+    ("a session has at most 64 plugins", |lines| {
+        let plugin = json!({"id": "combat", "enabled": true, "config": {}, "grants": []});
+        lines[1]["session"]["plugins"] = json!(vec![plugin; 65]);
+        1
+    }),
+    ("plays twice", |lines| {
+        let card = json!(["018f3e2a-0000-7000-8000-0000000000aa", "00"]);
+        lines[1]["session"]["cards"] = json!([card, card]);
+        1
+    }),
+    ("the card's name: a name is needed", |lines| {
+        let at = nth(lines, "blob", 0);
+        lines.insert(at, card(&json!({"description": "Nobody."})));
+        at
+    }),
+    ("the card's avatar: an address on this server is expected", |lines| {
+        let at = nth(lines, "blob", 0);
+        lines.insert(at, card(&json!({"name": "Rin", "avatar": "https://elsewhere.example/rin.png"})));
+        at
+    }),
+    ("1 to 100 characters in one line", |lines| {
+        let at = nth(lines, "operation", 2);
+        let node = lines[1]["session"]["root"].clone();
+        let mark = json!({"node": node, "following": false});
+        lines[at]["operation"]["effects"] = json!([{"labelled": "two\nlines", "from": null, "to": mark}]);
+        at
+    }),
+    ("what is \"generating\" is a reply", |lines| {
+        let at = nth(lines, "node", 2);
+        lines[at]["node"]["status"] = json!("generating");
+        at
+    }),
+    ("which is still being generated", |lines| {
+        let is_reply = |line: &Value| line["node"]["role"] == "assistant" && line["node"]["kind"] == "message";
+        let at = lines.iter().position(is_reply).unwrap();
+        let reply = lines[at]["node"].as_object_mut().unwrap();
+        reply.retain(|key, _| key != "deltas" && key != "revision");
+        reply.insert("status".into(), json!("generating"));
+        let id = lines[at]["node"]["id"].clone();
+        lines.iter().position(|line| line["node"]["parent"] == id).unwrap()
+    }),
+    ("goes on from one that does not come before it", |lines| {
+        let at = nth(lines, "trace", 0);
+        lines[at]["trace"]["history"]["number"] = json!(i64::MAX);
         at
     }),
     ("revision 1 of the delta cannot be read", |lines| {

@@ -1,10 +1,15 @@
 //! Sessions out of one store and into another: `equal` says that what comes in is what went out, `cases` is the table of
-//! files that may not come in, `command` is what a host types.
+//! files that may not come in, `command` is what a host types, `memory` what is held of a large one, `beside` how others go
+//! on meanwhile, and `kill` what a crash leaves.
 
+mod beside;
 mod cases;
 mod command;
 mod equal;
+mod kill;
+mod memory;
 
+use std::fs::File;
 use std::io::Write as _;
 
 use clotho::archive::Limits;
@@ -39,7 +44,17 @@ fn import_until(
 ) -> Result<SessionId, ImportError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
-    store.block_on(transfer::import(store.store(), &mut file, store.owner, &store.ids, store.now(), limits, told))
+    import_file(store, &mut file, limits, told)
+}
+
+fn import_file(
+    store: &TestStore,
+    file: &mut File,
+    limits: Limits,
+    told: impl FnMut(transfer::Progress) -> bool,
+) -> Result<SessionId, ImportError> {
+    let arrival = transfer::Arrival { owner: store.owner, job: None };
+    store.block_on(transfer::import(store.store(), file, arrival, &store.ids, store.now(), limits, told))
 }
 
 /// How many rows there are of everything that a session has.

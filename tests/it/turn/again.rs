@@ -66,7 +66,7 @@ async fn a_retry_keeps_its_own_parameters() {
     assert_eq!((body["model"].clone(), sent(&body)[0].1), (json!("mock"), "Be Rin."));
 }
 
-/// S0-35, S1-17, S2-12, C3: going on from an old record: the prompt holds that record and no other, and nobody's past
+/// S0-35, S1-17, S1-21, S2-12, C3: going on from an old record: the prompt holds that record and no other, and nobody's past
 /// changes.
 #[tokio::test]
 async fn going_on_from_an_old_record() {

@@ -14,7 +14,7 @@ use crate::store::tables::operations;
 use crate::tree::mirror::{Mirror, Place};
 
 use super::tree::id;
-use super::{Check, FragmentFound, Notes, Patient};
+use super::{Check, FragmentFound, Notes, Patient, differing};
 
 /// Operations read at once.
 const PAGE: i64 = 1_000;
@@ -116,8 +116,25 @@ fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
     };
     if stored != *place {
-        notes.name(Check::Arrangement, id(row), format!("{stored:?} is not what the log tells, {place:?}"));
+        notes.name(Check::Arrangement, id(row), differing("the log", &told(&stored, place)));
     }
+}
+
+/// How a node is arranged, in words: as it is and as it must be.
+fn told(is: &Place, must: &Place) -> [(&'static str, String, String); 8] {
+    let both = |what, say: &dyn Fn(&Place) -> String| (what, say(is), say(must));
+    let word = |holds: bool, yes: &str, no: &str| if holds { yes.to_owned() } else { no.to_owned() };
+    let fragment = |of: &Place| of.fragment.map_or_else(|| "none".to_owned(), |id| id.to_string());
+    [
+        both("parent", &|of| named(of.parent)),
+        both("child last visited", &|of| named(of.remembered)),
+        both("place", &|of| word(of.is_hidden, "outside the tree", "in the tree")),
+        both("fragment", &fragment),
+        both("text", &|of| word(of.is_disabled, "left out", "not left out")),
+        both("effect on the world", &|of| word(of.is_muted, "muted", "on")),
+        both("state", &|of| word(of.is_unread, "unread", "read")),
+        both("rating", &|of| of.rating.map_or_else(|| "none".to_owned(), |stars| stars.to_string())),
+    ]
 }
 
 fn fragment_of(patient: &Patient, n: i64) -> Option<FragmentId> {

@@ -152,6 +152,18 @@ impl Notes {
     }
 }
 
+/// What differs of what is kept and what must be, in words: `(what, how it is, how it must be)`.
+fn differing(by: &str, all: &[(&str, String, String)]) -> String {
+    let said = all.iter().filter(|(_, is, must)| is != must);
+    let said: Vec<String> = said.map(|(what, is, must)| format!("its {what} is {is}, but {must} by {by}")).collect();
+    said.join("; ")
+}
+
+/// So many of something, as people say it: the word with an s unless it is one.
+pub fn counted(number: i64, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
 /// A row of the stash.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = fragments)]

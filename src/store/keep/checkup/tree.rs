@@ -7,7 +7,7 @@ use crate::store::keep::forest::Forest;
 use crate::store::rows::NodeRow;
 use crate::tree::{Kind, Role, Status};
 
-use super::{Check, Derived, Notes, Patient, Repair};
+use super::{Check, Derived, Notes, Patient, Repair, differing};
 
 /// Looks at the shape of a tree.
 pub fn look(patient: &Patient, is_alone: bool, notes: &mut Notes) {
@@ -92,10 +92,21 @@ fn derived(forest: &Forest, notes: &mut Notes) {
         let stored =
             Derived { depth: row.depth, turn: row.turn, since_keyframe: row.since_keyframe, rules_n: row.rules_n };
         if stored != expected {
-            let message = format!("{stored:?} does not follow from its path, which gives {expected:?}");
+            let message = differing("its path", &told(&stored, &expected));
             notes.note(Check::Derived, id(row), message, Some(Repair::Derive { node_n: row.n, derived: expected }));
         }
     }
+}
+
+/// What follows from a path, in words: as it is and as it must be.
+fn told(is: &Derived, must: &Derived) -> [(&'static str, String, String); 4] {
+    let rules = |of: &Derived| of.rules_n.map_or_else(|| "none".to_owned(), |n| format!("those of blob {n}"));
+    [
+        ("depth", is.depth.to_string(), must.depth.to_string()),
+        ("turn", is.turn.to_string(), must.turn.to_string()),
+        ("distance from the last keyframe", is.since_keyframe.to_string(), must.since_keyframe.to_string()),
+        ("rule set", rules(is), rules(must)),
+    ]
 }
 
 fn head(patient: &Patient, notes: &mut Notes) {
@@ -139,7 +150,11 @@ fn counts(patient: &Patient, notes: &mut Notes) {
     let leaves = count(shown().filter(|row| !above.contains(&row.n)).count());
     if (nodes, leaves) != (patient.node_count, patient.leaf_count) {
         let (node_count, leaf_count) = (patient.node_count, patient.leaf_count);
-        let message = format!("it counts {node_count} nodes and {leaf_count} leaves and has {nodes} and {leaves}");
+        let counts = [
+            ("number of nodes", node_count.to_string(), nodes.to_string()),
+            ("number of ends", leaf_count.to_string(), leaves.to_string()),
+        ];
+        let message = differing("count", &counts);
         notes.note(Check::Counts, None, message, Some(Repair::Count { session_n: patient.n, nodes, leaves }));
     }
 }

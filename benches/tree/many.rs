@@ -1,0 +1,59 @@
+//! A database of a million messages: what one session costs among them.
+
+use clotho::clock::Time;
+use clotho::store::{Actor, Show, StoreError};
+
+use super::session::open;
+use super::table::{head, median, micros, row, timed};
+
+const SESSIONS: usize = 10;
+const MESSAGES: usize = 100_000;
+const ROUNDS: usize = 200;
+
+pub fn figures(most: usize) {
+    let messages = MESSAGES.min(most);
+    let folder = tempfile::tempdir().unwrap();
+    let bench = open(folder.path());
+    let mut lines: Vec<_> = (0..SESSIONS)
+        .map(|_| {
+            let (session, root) = bench.begin(10);
+            let fork = bench.grow(session, root, messages - 20);
+            let aside = bench.grow(session, fork, 10);
+            (session, aside, bench.grow(session, fork, 10))
+        })
+        .collect();
+    let bytes = std::fs::metadata(folder.path().join("clotho.db")).unwrap().len();
+    let title = format!("{SESSIONS} sessions of {messages} messages, {:.1} GB", bytes as f64 / 1e9);
+    head(&title, &["in a session of many, in turns", "median"]);
+    let user = bench.user;
+    let mut times = Vec::new();
+    for round in 0..ROUNDS {
+        let (session, _, leaf) = &mut lines[round % SESSIONS];
+        times.push(timed(|| *leaf = bench.runtime.block_on(bench.append(*session, *leaf))));
+    }
+    row(&["append a message".to_owned(), micros(median(&mut times))]);
+    times.clear();
+    for round in 0..ROUNDS {
+        let (session, _, leaf) = lines[round % SESSIONS];
+        times.push(timed(|| {
+            let read = bench.store.read::<_, StoreError, _>(move |reader| {
+                let held = reader.session(user, session)?.unwrap();
+                reader.page(&held, leaf, None, 50, Show::Enabled)
+            });
+            assert!(bench.runtime.block_on(read).unwrap().nodes.len() > 10);
+        }));
+    }
+    row(&["newest page of 50".to_owned(), micros(median(&mut times))]);
+    times.clear();
+    for round in 0..ROUNDS {
+        let (session, aside, leaf) = lines[round % SESSIONS];
+        let actor = Actor { user, at: Time(5), expected_leaf: None };
+        let go = |to| {
+            let write = bench.store.write(move |tx| tx.checkout(&actor, session, to, true).map(|_| ()));
+            bench.runtime.block_on(write).unwrap();
+        };
+        times.push(timed(|| go(aside)));
+        go(leaf);
+    }
+    row(&["checkout of another branch".to_owned(), micros(median(&mut times))]);
+}

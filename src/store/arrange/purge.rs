@@ -1,0 +1,167 @@
+//! Pieces that go for good (`docs/domain.md` 2.16): nothing takes that back, so it is made only where somebody says that it is
+//! meant. What was cut out of a piece before lies in the stash by itself, and stays there: where it was is from then on the
+//! message above the piece.
+
+use std::collections::HashSet;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable};
+
+use crate::ids::NodeId;
+use crate::oplog::{Effect, Mark};
+use crate::tree::edit::{self, Refusal};
+use crate::tree::{Piece, Status};
+
+use super::super::conn::Conn;
+use super::super::destroy;
+use super::super::error::{StoreError, WriteError};
+use super::super::held::Held;
+use super::super::prepared::prepared;
+use super::super::read::padded;
+use super::super::rows::NodeRow;
+use super::super::tables::nodes;
+use super::super::traces;
+use super::super::tx::{Tx, row_id};
+use super::stash::counted;
+
+/// A node that goes.
+#[derive(Debug, QueryableByName)]
+struct Going {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    parent_n: Option<i64>,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    /// It was taken back before, and stands nowhere.
+    #[diesel(sql_type = Bool)]
+    is_taken_back: bool,
+}
+
+/// All that goes with one node, that one first.
+struct Subtree {
+    all: Vec<Going>,
+    rows: HashSet<i64>,
+}
+
+impl Subtree {
+    /// All at and below a node, but for what lies in the stash by itself.
+    fn read(conn: &mut Conn, top: &NodeRow) -> Result<Self, StoreError> {
+        let query = diesel::sql_query(
+            "WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $1 UNION ALL \
+               SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n \
+                 AND (c.fragment_n IS NULL OR c.fragment_n = $2)) \
+             SELECT k.n, k.parent_n, k.id, k.is_hidden AND k.fragment_n IS NULL AS is_taken_back \
+             FROM below JOIN nodes k ON k.n = below.n ORDER BY k.n <> $1, k.n",
+        );
+        let query = query.bind::<BigInt, _>(top.n).bind::<Nullable<BigInt>, _>(top.fragment_n);
+        let all: Vec<Going> = prepared(query).load(conn)?;
+        let rows = all.iter().map(|one| one.n).collect();
+        Ok(Self { all, rows })
+    }
+
+    /// The tops of fragments that were cut out of it.
+    fn cut_out(&self, conn: &mut Conn) -> Result<Vec<NodeRow>, StoreError> {
+        let (all, mut tops) = (self.numbers(), Vec::new());
+        for some in all.chunks(512) {
+            let stashed =
+                nodes::table.filter(nodes::parent_n.eq_any(padded(some))).filter(nodes::fragment_n.is_not_null());
+            let found: Vec<NodeRow> = prepared(stashed.order(nodes::n).select(NodeRow::as_select())).load(conn)?;
+            tops.extend(found.into_iter().filter(|row| !self.rows.contains(&row.n)));
+        }
+        Ok(tops)
+    }
+
+    fn numbers(&self) -> Vec<i64> {
+        self.all.iter().map(|one| one.n).collect()
+    }
+
+    fn ids(&self) -> Result<Vec<NodeId>, StoreError> {
+        let bad = |row| move || StoreError::Inconsistent { table: "nodes", column: "id", row };
+        self.all.iter().map(|one| NodeId::from_slice(&one.id).ok_or_else(bad(one.n))).collect()
+    }
+
+    /// How many of it were not taken back, and how many lines end in those.
+    fn standing(&self) -> (usize, usize) {
+        let standing = || self.all.iter().filter(|one| !one.is_taken_back);
+        let above: HashSet<i64> = standing().filter_map(|one| one.parent_n).collect();
+        (standing().count(), standing().filter(|one| !above.contains(&one.n)).count())
+    }
+}
+
+impl Tx<'_> {
+    /// A piece goes for good; a HEAD in there goes to the message above it, and names in there are given up.
+    pub(super) fn purge(&mut self, held: &Held, piece: Piece, is_confirmed: bool) -> Result<Vec<Effect>, WriteError> {
+        let (top, fragments) = match piece {
+            Piece::Node(id) => (self.movable(held, id)?, 0),
+            Piece::Fragment(id) => {
+                let fragment = self.fragment(held, id, "fragmentId")?;
+                (self.row_n(fragment.top_n)?, 1)
+            }
+        };
+        let parent_n = top.parent_n.ok_or_else(|| Refusal::Conflict("the root holds the tree".into()))?;
+        if top.status == Status::Generating.code() || self.is_generating_below(held, &top)? {
+            return Err(Refusal::Generating.into());
+        }
+        let subtree = self.run(|conn| Subtree::read(conn, &top))?;
+        let cut_out = self.run(|conn| subtree.cut_out(conn))?;
+        if !is_confirmed {
+            let (nodes, (_, branches)) = (subtree.all.len(), subtree.standing());
+            return Err(Refusal::Unconfirmed { nodes, branches, fragments, kept: cut_out.len() }.into());
+        }
+        let (node, above) = (row_id(&top)?, self.row_n(parent_n)?);
+        let parent = row_id(&above)?;
+        let mut effects = self.let_go(held, &subtree, parent, &cut_out)?;
+        if above.remembered_n == Some(top.n) {
+            effects.push(Effect::Remembered { node: parent, from: Some(node), to: None });
+        }
+        let below = self.run(|_| subtree.ids())?.split_off(1);
+        effects.push(Effect::Purged { node, parent, below });
+        Ok(effects)
+    }
+
+    /// Nothing that stays goes on naming what goes: HEAD, labels, and what was cut out of it.
+    fn let_go(
+        &mut self,
+        held: &Held,
+        subtree: &Subtree,
+        parent: NodeId,
+        cut_out: &[NodeRow],
+    ) -> Result<Vec<Effect>, StoreError> {
+        let mut effects = Vec::new();
+        if subtree.rows.contains(&held.head_n) {
+            effects.extend(edit::move_head(Some(held.session.head), parent, &[]));
+        }
+        for label in self.named_in(held)?.into_iter().filter(|label| subtree.rows.contains(&label.node_n)) {
+            let from = Mark { node: row_id(&self.row_n(label.node_n)?)?, following: label.following };
+            effects.push(Effect::Labelled { name: label.name, from: Some(from), to: None });
+        }
+        for top in cut_out {
+            let Some(parent_n) = top.parent_n else { continue };
+            let from = row_id(&self.row_n(parent_n)?)?;
+            effects.push(Effect::Moved { node: row_id(top)?, from, to: parent });
+        }
+        Ok(effects)
+    }
+
+    /// Destroys a node with all below it.
+    pub(in super::super) fn carry_out_purge(&mut self, held: &Held, node: NodeId) -> Result<(), StoreError> {
+        let top = self.named(held, node)?;
+        let subtree = self.run(|conn| Subtree::read(conn, &top))?;
+        let (standing, leaves) = subtree.standing();
+        let (session_n, gone) = (held.n, self.run(|_| subtree.ids())?);
+        self.empty_answers(held.session.owner, &gone.into_iter().collect())?;
+        self.run_knowing(|conn, memory| {
+            // Whatever the writer remembers may name rows that go.
+            memory.forget();
+            traces::stand_alone(conn, session_n, &subtree.rows)?;
+            let going = subtree.numbers();
+            traces::keep_hashes(conn, &going)?;
+            Ok(destroy::nodes(conn, &going)?)
+        })?;
+        if top.is_hidden {
+            return Ok(());
+        }
+        self.came(&top, -counted(standing), -counted(leaves))
+    }
+}

@@ -1,0 +1,36 @@
+//! The one place where nodes, texts and entries of the log go for good (`docs/domain.md` 2.16): what is purged, and the rows
+//! of sessions that were given up. Their numbers are never given again.
+
+use diesel::prelude::*;
+
+use super::conn::Conn;
+use super::numbers::{self, Lasting};
+use super::read::padded;
+use super::tables::{deltas, fragments, keyframes, labels, nodes, operations, segments, texts, traces};
+
+/// So many rows are named in one statement.
+const PIECE: usize = 512;
+
+/// Destroys nodes with everything that hangs on them; answers with how many rows that were. Nothing that stays may hang below
+/// one of them.
+pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
+    numbers::keep(conn, Lasting::Nodes)?;
+    let mut gone = 0;
+    for some in rows.chunks(PIECE).map(padded) {
+        gone += diesel::delete(labels::table.filter(labels::node_n.eq_any(&some))).execute(conn)?;
+        gone += diesel::delete(fragments::table.filter(fragments::top_n.eq_any(&some))).execute(conn)?;
+        gone += diesel::delete(deltas::table.filter(deltas::node_n.eq_any(&some))).execute(conn)?;
+        gone += diesel::delete(keyframes::table.filter(keyframes::node_n.eq_any(&some))).execute(conn)?;
+        gone += diesel::delete(traces::table.filter(traces::node_n.eq_any(&some))).execute(conn)?;
+        gone += diesel::delete(segments::table.filter(segments::node_n.eq_any(&some))).execute(conn)?;
+        gone += diesel::delete(texts::table.filter(texts::n.eq_any(&some))).execute(conn)?;
+        gone += diesel::delete(nodes::table.filter(nodes::n.eq_any(&some))).execute(conn)?;
+    }
+    Ok(gone)
+}
+
+/// Destroys entries of the log of a session that nobody has any more; answers with how many that were.
+pub fn operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
+    numbers::keep(conn, Lasting::Operations)?;
+    diesel::delete(operations::table.filter(operations::n.eq_any(rows))).execute(conn)
+}

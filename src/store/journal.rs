@@ -1,0 +1,97 @@
+//! The journal of a session: effects are carried out on the overlay, and the operation that they make is entered in the log,
+//! in one transaction with the session's new place.
+
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use crate::oplog::{Effect, Operation};
+
+use super::error::StoreError;
+use super::held::{Counts, Held};
+use super::memory::Numbered;
+use super::numbers::{self, Lasting};
+use super::prepared::update;
+use super::rows::OperationRow;
+use super::tables::{edits, sessions};
+use super::tx::{Entry, Published, Tx};
+
+impl Tx<'_> {
+    /// Carries an operation's effects out on the overlay and appends it to the log.
+    pub(super) fn log(&mut self, held: &mut Held, mut entry: Entry) -> Result<i64, StoreError> {
+        let seen = self.seen(held, &entry.effects)?;
+        entry.effects.extend(seen);
+        self.carry_out_all(held, &entry.effects)?;
+        self.enter(held, entry)
+    }
+
+    /// Carries effects out on the overlay, for an operation that is still in the making.
+    pub(super) fn carry_out_all(&mut self, held: &mut Held, effects: &[Effect]) -> Result<(), StoreError> {
+        let op = held.session.op + 1;
+        for effect in effects {
+            self.carry_out(held, op, effect)?;
+        }
+        self.outdate(held)
+    }
+
+    /// Appends an operation to the log whose effects have been carried out.
+    pub(super) fn enter(&mut self, held: &mut Held, entry: Entry) -> Result<i64, StoreError> {
+        let op = held.session.op + 1;
+        let grown = std::mem::take(&mut self.grown);
+        held.counts = Counts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
+        let operation = Operation {
+            op,
+            kind: entry.act,
+            actor: entry.actor,
+            at: entry.at,
+            step: entry.step.unwrap_or(op),
+            effects: entry.effects,
+        };
+        let (session_n, session) = (held.n, &held.session);
+        let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
+        let counts = held.counts;
+        let n = self.run_knowing(|conn, memory| {
+            memory.next(Numbered::Operations, || numbers::newest(conn, Lasting::Operations))
+        })?;
+        self.write_operation(&OperationRow::new(n, session_n, &operation))?;
+        self.run(|conn| {
+            let places = (
+                sessions::op.eq(op),
+                sessions::head_n.eq(head_n),
+                sessions::head_op.eq(head_op),
+                sessions::edits.eq(edits_now),
+                sessions::updated.eq(operation.at.0),
+                sessions::node_count.eq(counts.nodes),
+                sessions::leaf_count.eq(counts.leaves),
+            );
+            let own = sessions::n.eq(session_n).and(sessions::op.eq(op - 1));
+            let changed = update(sessions::table, places, own).execute(conn)?;
+            if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log forked".into())) }
+        })?;
+        held.session.op = op;
+        held.session.updated = operation.at;
+        self.memory.session_went_on(held, &operation.effects);
+        self.published.push(Published { cursor: n, session: held.session.id, operation: Arc::new(operation) });
+        Ok(op)
+    }
+
+    /// Writes down where the operation has edited the arrangement: worlds at and below those nodes may differ now.
+    fn outdate(&mut self, held: &mut Held) -> Result<(), StoreError> {
+        let edited = std::mem::take(&mut self.edited);
+        if edited.is_empty() {
+            return Ok(());
+        }
+        held.session.edits += 1;
+        let (session_n, edit) = (held.n, held.session.edits);
+        self.run_knowing(|conn, memory| {
+            for node_n in edited {
+                let n = memory
+                    .next(Numbered::Edits, || edits::table.select(diesel::dsl::max(edits::n)).get_result(conn))?;
+                let row =
+                    (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
+                diesel::insert_into(edits::table).values(row).execute(conn)?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! Numbers of rows that are never given again, also when the newest row has gone for good: caches, traces and the search
+//! index go by them, and must not find another row in the place of one that is gone.
+
+use diesel::prelude::*;
+
+use super::conn::Conn;
+use super::tables::{blobs, nodes, numbers, operations};
+
+/// A table whose numbers are given once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasting {
+    /// Nodes, and their texts.
+    Nodes,
+    /// The log.
+    Operations,
+    /// Texts by their content.
+    Blobs,
+}
+
+impl Lasting {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Operations => "operations",
+            Self::Blobs => "blobs",
+        }
+    }
+
+    fn there(self, conn: &mut Conn) -> QueryResult<Option<i64>> {
+        match self {
+            Self::Nodes => nodes::table.select(diesel::dsl::max(nodes::n)).get_result(conn),
+            Self::Operations => operations::table.select(diesel::dsl::max(operations::n)).get_result(conn),
+            Self::Blobs => blobs::table.select(diesel::dsl::max(blobs::n)).get_result(conn),
+        }
+    }
+}
+
+/// The highest number that a row of a table ever had.
+pub fn newest(conn: &mut Conn, table: Lasting) -> QueryResult<Option<i64>> {
+    let gone: Option<i64> = numbers::table.find(table.name()).select(numbers::highest).get_result(conn).optional()?;
+    Ok(table.there(conn)?.max(gone))
+}
+
+/// Keeps the highest number of a table, before rows of it go.
+pub fn keep(conn: &mut Conn, table: Lasting) -> QueryResult<()> {
+    let Some(highest) = newest(conn, table)? else { return Ok(()) };
+    let row = (numbers::name.eq(table.name()), numbers::highest.eq(highest));
+    let set = diesel::insert_into(numbers::table).values(row).on_conflict(numbers::name).do_update();
+    set.set(numbers::highest.eq(highest)).execute(conn)?;
+    Ok(())
+}

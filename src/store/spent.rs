@@ -1,0 +1,76 @@
+//! What the replies of a session took: the sums of what stands on its nodes.
+
+use diesel::connection::DefaultLoadingMode;
+use diesel::prelude::*;
+use serde_json::{Map, Number, Value};
+
+use crate::tree::Role;
+use crate::world::number;
+
+use super::error::StoreError;
+use super::held::Held;
+use super::read::Reader;
+use super::rows::object;
+use super::tables::{nodes, texts};
+
+/// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// How many replies have ended.
+    pub replies: u64,
+    /// Tokens that models read.
+    pub prompt: u64,
+    /// Tokens that models wrote.
+    pub completion: u64,
+    /// From when each was asked for to its end, in milliseconds.
+    pub latency_ms: u64,
+    /// In the provider's currency; nothing where no reply has a price.
+    pub cost: Option<Number>,
+    /// Replies without a price, which the cost leaves out.
+    pub without_cost: u64,
+}
+
+impl Reader<'_> {
+    /// Sums up what the replies of a session took. Every reply is looked at, one after the other.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn spent(&mut self, held: &Held) -> Result<Spent, StoreError> {
+        let replies = texts::table
+            .inner_join(nodes::table.on(nodes::n.eq(texts::n)))
+            .filter(nodes::session_n.eq(held.n))
+            .filter(nodes::role.eq(Role::Assistant.code()))
+            .select((texts::n, texts::metadata));
+        let mut spent = Spent::default();
+        for row in replies.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
+            let (n, metadata) = row?;
+            let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
+            let known = object(&metadata).ok_or(bad)?;
+            if known.contains_key("latencyMs") && !known.contains_key("provenance") {
+                spent.add(&known);
+            }
+        }
+        Ok(spent)
+    }
+}
+
+impl Spent {
+    /// Adds a reply. What is no number there says nothing: a file of another server may have brought it.
+    fn add(&mut self, known: &Map<String, Value>) {
+        let tokens = known.get("tokenCount");
+        let count = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
+        self.replies += 1;
+        self.prompt = self.prompt.saturating_add(count(tokens.and_then(|tokens| tokens.get("prompt"))));
+        self.completion = self.completion.saturating_add(count(tokens.and_then(|tokens| tokens.get("completion"))));
+        self.latency_ms = self.latency_ms.saturating_add(count(known.get("latencyMs")));
+        let sum = match (known.get("cost"), &self.cost) {
+            (Some(Value::Number(cost)), Some(sum)) => number::add(sum, cost).ok(),
+            (Some(Value::Number(cost)), None) => Some(cost.clone()),
+            _ => None,
+        };
+        match sum {
+            Some(sum) => self.cost = Some(sum),
+            None => self.without_cost += 1,
+        }
+    }
+}

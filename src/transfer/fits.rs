@@ -1,0 +1,175 @@
+//! What each line must be by itself, whatever stands around it: no file brings in what nobody could have written here. The
+//! bounds are those of the API, kept where both can read them (`tree/`).
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::archive::{NodeLine, OperationLine, SessionLine};
+use crate::clock::Time;
+use crate::config::LONGEST_TEXT;
+use crate::oplog::{Cut, Effect};
+use crate::store::Incoming;
+use crate::tree::bounds::{MOST_CHARACTERS, speaker};
+use crate::tree::{Delta, Kind, Role, Status, arrange, card};
+
+/// What is wrong with a line, as one sentence.
+pub type Fits = Result<(), String>;
+
+/// The settings of a session, and who plays.
+pub fn session(line: &SessionLine) -> Fits {
+    Incoming::may_be(line).map_err(|refusal| refusal.to_string())?;
+    dated(line.created)?;
+    dated(line.updated)?;
+    if line.cards.len() > MOST_CHARACTERS {
+        return Err(format!("a session has at most {MOST_CHARACTERS} characters"));
+    }
+    let mut seen = HashSet::new();
+    match line.cards.iter().find(|(id, _)| !seen.insert(*id)) {
+        Some((twice, _)) => Err(format!("the character {twice} plays twice")),
+        None => Ok(()),
+    }
+}
+
+/// The text of a card.
+pub fn card(text: &str) -> Fits {
+    let card = object(text).ok_or("a card is an object")?;
+    card::fits(&card).map_err(|unfit| match &unfit.field {
+        Some(field) => format!("the card's {field}: {unfit}"),
+        None => unfit.to_string(),
+    })
+}
+
+/// An entry of the log, with what it did.
+pub fn operation(line: &OperationLine, effects: &[Effect]) -> Fits {
+    if !(0..=line.op).contains(&line.step) {
+        return Err("an operation completes an earlier one or itself".into());
+    }
+    dated(line.at)?;
+    effects.iter().try_for_each(effect)
+}
+
+fn effect(effect: &Effect) -> Fits {
+    match effect {
+        Effect::Setting { name, from, to } => {
+            let fits = |value| Incoming::may_be_set(name, value).map_err(|refusal| refusal.to_string());
+            fits(from).and_then(|()| fits(to))
+        }
+        Effect::Detached { cut: Cut { name, since, .. }, .. }
+        | Effect::Attached { cut: Cut { name, since, .. }, .. } => {
+            dated(since.0)?;
+            name.as_deref().map_or(Ok(()), named)
+        }
+        Effect::Renamed { from, to, .. } => [from, to].into_iter().flatten().try_for_each(|name| named(name)),
+        Effect::Labelled { name, .. } => named(name),
+        Effect::Rated { from, to, .. } => [from, to].into_iter().flatten().try_for_each(|stars| rated(*stars)),
+        _ => Ok(()),
+    }
+}
+
+/// A name of a fragment or a label is kept without white space around it.
+fn named(name: &str) -> Fits {
+    match arrange::name("name", name) {
+        Ok(kept) if kept == name => Ok(()),
+        Ok(_) => Err(format!("the name \"{name}\" has white space around it")),
+        Err(refusal) => Err(refusal.to_string()),
+    }
+}
+
+/// The facts of a node.
+pub fn node(line: &NodeLine) -> Fits {
+    let unknown = |what: &str, word: &str| format!("\"{word}\" is no {what}");
+    let role = Role::from_word(&line.role).ok_or_else(|| unknown("role", &line.role))?;
+    let status = Status::from_word(&line.status).ok_or_else(|| unknown("status", &line.status))?;
+    let kind = Kind::from_word(&line.kind).ok_or_else(|| unknown("kind", &line.kind))?;
+    if (kind == Kind::Root) != line.parent.is_none() {
+        return Err("a root has no parent, and nothing else has none".into());
+    }
+    texts(line)?;
+    match kind {
+        Kind::Root => root(line, role, status)?,
+        Kind::Change => hidden(line, status)?,
+        Kind::Message | Kind::Greeting | Kind::Summary | Kind::Merge => {}
+    }
+    if status == Status::Generating {
+        running(line, role, kind)?;
+    }
+    line.rating.map_or(Ok(()), rated)?;
+    object(line.metadata.get()).ok_or("metadata is an object")?;
+    dated(line.created)?;
+    deltas(line)
+}
+
+fn texts(line: &NodeLine) -> Fits {
+    let texts = [Some(&line.content), line.name.as_ref(), line.reasoning.as_ref()];
+    for text in texts.into_iter().flatten() {
+        if text.contains('\0') {
+            return Err("U+0000 cannot be kept in a text".into());
+        }
+        if text.len() > LONGEST_TEXT {
+            return Err(format!("a text has at most {LONGEST_TEXT} bytes"));
+        }
+    }
+    line.name.as_deref().map_or(Ok(()), |name| speaker(name).map_err(|refusal| refusal.to_string()))
+}
+
+/// The root is an anchor: it says nothing, and nothing is switched off at it.
+fn root(line: &NodeLine, role: Role, status: Status) -> Fits {
+    let says_nothing = line.content.is_empty() && line.reasoning.is_none() && line.name.is_none();
+    if role != Role::System || !says_nothing {
+        return Err("the root has the role \"system\" and no text".into());
+    }
+    let is_plain = !line.is_disabled && !line.is_muted && line.rating.is_none();
+    if status == Status::Complete && is_plain {
+        return Ok(());
+    }
+    Err("the root is complete, and nothing of it is switched off or rated".into())
+}
+
+fn hidden(line: &NodeLine, status: Status) -> Fits {
+    if line.content.is_empty() && line.reasoning.is_none() && status == Status::Complete {
+        return Ok(());
+    }
+    Err("a \"change\" is complete and has no text".into())
+}
+
+/// What is being written has not done anything yet.
+fn running(line: &NodeLine, role: Role, kind: Kind) -> Fits {
+    if role == Role::Assistant && kind == Kind::Message && line.deltas.is_empty() {
+        return Ok(());
+    }
+    Err("what is \"generating\" is a reply, and has not changed the world yet".into())
+}
+
+fn deltas(line: &NodeLine) -> Fits {
+    let mut last = 0;
+    for delta in &line.deltas {
+        let body: Value = parsed(delta.body.get())?;
+        if Delta::from_json(&body).is_none() || delta.revision <= last {
+            return Err(format!("revision {} of the delta cannot be read", delta.revision));
+        }
+        last = delta.revision;
+    }
+    let is_known = line.revision == 0 || line.deltas.iter().any(|delta| delta.revision == line.revision);
+    if is_known { Ok(()) } else { Err(format!("the delta has no revision {}", line.revision)) }
+}
+
+fn rated(stars: u8) -> Fits {
+    if (1..=5).contains(&stars) { Ok(()) } else { Err("1 to 5 stars are expected".into()) }
+}
+
+fn dated(milliseconds: i64) -> Fits {
+    if Time(milliseconds).has_date() {
+        return Ok(());
+    }
+    Err(format!("{milliseconds} is no time: milliseconds since 1970 are expected, in the years 0 to 9999"))
+}
+
+fn object(text: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(text).ok()
+}
+
+/// JSON inside a line.
+pub fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("JSON that cannot be read: {error}"))
+}

@@ -1,0 +1,66 @@
+//! How long names may be and how many things there may be of a kind: the same for one who writes and for a file that comes
+//! in.
+
+use super::edit::Refusal;
+
+/// The longest name of a speaker, in characters.
+pub const LONGEST_SPEAKER: usize = 200;
+/// The most characters that play in one session.
+pub const MOST_CHARACTERS: usize = 16;
+/// The most plugins of a session.
+const MOST_PLUGINS: usize = 64;
+/// The longest title, in characters.
+const LONGEST_TITLE: usize = 300;
+/// The longest name of a model, in bytes.
+const LONGEST_MODEL: usize = 300;
+
+/// Whether somebody may speak under a name.
+///
+/// # Errors
+/// It is blank or too long.
+pub fn speaker(name: &str) -> Result<(), Refusal> {
+    if !name.trim().is_empty() && name.chars().count() <= LONGEST_SPEAKER {
+        return Ok(());
+    }
+    Err(invalid("name", format!("a name has 1 to {LONGEST_SPEAKER} characters")))
+}
+
+/// Whether a session may have a title.
+///
+/// # Errors
+/// It is blank or too long.
+pub fn title(title: &str) -> Result<(), Refusal> {
+    if title.trim().is_empty() {
+        return Err(invalid("title", "a title cannot be empty".to_owned()));
+    }
+    if title.chars().count() > LONGEST_TITLE {
+        return Err(invalid("title", format!("a title has at most {LONGEST_TITLE} characters")));
+    }
+    Ok(())
+}
+
+/// Whether a model may be named so, as far as that can be said without looking it up.
+///
+/// # Errors
+/// It is empty or too long.
+pub fn model(name: &str) -> Result<(), Refusal> {
+    if (1..=LONGEST_MODEL).contains(&name.len()) {
+        return Ok(());
+    }
+    Err(invalid("model", "a model's name is expected, as /api/models lists them".to_owned()))
+}
+
+/// Whether a session may have so many plugins.
+///
+/// # Errors
+/// There are too many.
+pub fn plugins(count: usize) -> Result<(), Refusal> {
+    if count <= MOST_PLUGINS {
+        return Ok(());
+    }
+    Err(invalid("plugins", format!("a session has at most {MOST_PLUGINS} plugins")))
+}
+
+const fn invalid(field: &'static str, message: String) -> Refusal {
+    Refusal::Invalid { field, message }
+}

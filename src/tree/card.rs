@@ -1,0 +1,137 @@
+//! What a card may say, whoever brings it: one who writes it by hand, or a file that it comes in with. A card is one JSON
+//! object; what no version of this program knows stays in it as it is.
+
+use serde_json::{Map, Value};
+
+use super::bounds::LONGEST_SPEAKER;
+
+/// The most bytes of a whole card.
+pub const LARGEST: usize = 2 << 20;
+/// The most bytes of one text of a card.
+pub const LONGEST_TEXT: usize = 512 << 10;
+/// The most tags.
+const TAGS: usize = 100;
+/// The most bytes of a tag.
+const LONGEST_TAG: usize = 100;
+/// The most greetings besides the first.
+const GREETINGS: usize = 100;
+/// The longest address of a picture, in bytes.
+const LONGEST_ADDRESS: usize = 500;
+/// The fields that are texts.
+const TEXTS: [&str; 8] = [
+    "description",
+    "personality",
+    "scenario",
+    "firstMessage",
+    "exampleMessages",
+    "systemPrompt",
+    "postHistoryInstructions",
+    "creatorNotes",
+];
+
+/// Why a card cannot be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Unfit {
+    /// The field, as on the wire; nothing where the card is too large as a whole.
+    pub field: Option<String>,
+    /// One sentence without a final period.
+    pub message: String,
+    /// How many bytes it may have, where it has too many.
+    pub most: Option<usize>,
+}
+
+/// Whether a card can be kept.
+///
+/// # Errors
+/// It has no name, a field is of the wrong shape or too long, or its picture is on another site.
+pub fn fits(card: &Map<String, Value>) -> Result<(), Unfit> {
+    name(card)?;
+    for key in TEXTS {
+        card.get(key).map_or(Ok(()), |value| text(key, value, LONGEST_TEXT))?;
+    }
+    texts(card, "alternateGreetings", GREETINGS, LONGEST_TEXT)?;
+    texts(card, "tags", TAGS, LONGEST_TAG)?;
+    avatar(card)?;
+    if card.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
+        return Err(invalid("metadata", "an object is expected"));
+    }
+    let bytes = serde_json::to_vec(card).map_or(usize::MAX, |bytes| bytes.len());
+    let message = format!("a whole card has at most {LARGEST} bytes");
+    if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
+}
+
+fn name(card: &Map<String, Value>) -> Result<(), Unfit> {
+    let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
+    if name.trim().is_empty() {
+        return Err(invalid("name", "a name is needed"));
+    }
+    if name.chars().count() > LONGEST_SPEAKER {
+        return Err(invalid("name", format!("a name has at most {LONGEST_SPEAKER} characters")));
+    }
+    Ok(())
+}
+
+fn text(field: &str, value: &Value, most: usize) -> Result<(), Unfit> {
+    let text = value.as_str().ok_or_else(|| invalid(field, "a text is expected"))?;
+    let message = format!("the text is longer than {most} bytes");
+    if text.len() <= most { Ok(()) } else { Err(Unfit { field: Some(field.to_owned()), message, most: Some(most) }) }
+}
+
+fn texts(card: &Map<String, Value>, key: &str, most: usize, bytes: usize) -> Result<(), Unfit> {
+    let Some(list) = card.get(key) else { return Ok(()) };
+    let list = list.as_array().ok_or_else(|| invalid(key, "a list of texts is expected"))?;
+    if list.len() > most {
+        return Err(invalid(key, format!("at most {most} are taken")));
+    }
+    list.iter().enumerate().try_for_each(|(i, value)| text(&format!("{key}[{i}]"), value, bytes))
+}
+
+/// Another site must not learn who looks at a card, and when.
+fn avatar(card: &Map<String, Value>) -> Result<(), Unfit> {
+    let Some(avatar) = card.get("avatar").filter(|avatar| !avatar.is_null()) else { return Ok(()) };
+    let is_here = |address: &str| {
+        let is_own = address.starts_with('/') && !address.starts_with("//");
+        is_own && !address.contains(['\\', '\n', '\t', '\r']) && address.len() <= LONGEST_ADDRESS
+    };
+    if avatar.as_str().is_some_and(is_here) {
+        return Ok(());
+    }
+    Err(invalid("avatar", "an address on this server is expected, which begins with \"/\""))
+}
+
+fn invalid(field: &str, message: impl Into<String>) -> Unfit {
+    Unfit { field: Some(field.to_owned()), message: message.into(), most: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_card_says_what_can_be_kept() {
+        let check = |card: Value| {
+            let found = fits(card.as_object().unwrap());
+            found.map_or_else(|unfit| unfit.field.unwrap_or_else(|| "all of it".into()), |()| String::new())
+        };
+        assert_eq!(check(json!({"name": "Rin", "avatar": null, "tags": ["a"], "other": 5})), "");
+        assert_eq!(check(json!({"name": "Rin", "avatar": "/img/rin.png", "metadata": {"x": 1}})), "");
+        for (card, field) in [
+            (json!({}), "name"),
+            (json!({"name": " "}), "name"),
+            (json!({"name": "x".repeat(201)}), "name"),
+            (json!({"name": "a", "description": 5}), "description"),
+            (json!({"name": "a", "creatorNotes": "x".repeat(LONGEST_TEXT + 1)}), "creatorNotes"),
+            (json!({"name": "a", "tags": vec!["t"; 101]}), "tags"),
+            (json!({"name": "a", "tags": ["b", "x".repeat(101)]}), "tags[1]"),
+            (json!({"name": "a", "alternateGreetings": "hi"}), "alternateGreetings"),
+            (json!({"name": "a", "metadata": []}), "metadata"),
+            (json!({"name": "a", "avatar": "https://elsewhere.example/x.png"}), "avatar"),
+            (json!({"name": "a", "avatar": "//elsewhere.example/x"}), "avatar"),
+            (json!({"name": "a", "metadata": {"x": "x".repeat(LARGEST)}}), "all of it"),
+        ] {
+            assert_eq!(check(card), field);
+        }
+    }
+}

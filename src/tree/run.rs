@@ -1,0 +1,102 @@
+//! Runs (`docs/domain.md` 2.12, 2.13): messages that follow each other on one line. One may be named in any order; the change
+//! nodes between its messages are nobody's messages and belong to it.
+
+use std::collections::HashSet;
+use std::hash::Hash;
+
+use super::edit::Refusal;
+use super::{Kind, Status};
+
+/// What the law of a run looks at in a node. `I` names nodes, by id or by row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member<I> {
+    /// Which node.
+    pub id: I,
+    /// Edges from the root.
+    pub depth: i32,
+    /// What it is for.
+    pub kind: Kind,
+    /// Whether it is there yet.
+    pub status: Status,
+}
+
+/// The ends of the line on which a run must lie: the highest of the named nodes and the lowest.
+///
+/// # Errors
+/// None is named, one is the root, or one is still being written.
+pub fn ends<I: Copy>(named: &[Member<I>]) -> Result<(Member<I>, Member<I>), Refusal> {
+    if named.iter().any(|member| member.status == Status::Generating) {
+        return Err(Refusal::Generating);
+    }
+    if named.iter().any(|member| member.kind == Kind::Root) {
+        return Err(unfit("the root has no text"));
+    }
+    let first = named.iter().min_by_key(|member| member.depth);
+    let last = named.iter().max_by_key(|member| member.depth);
+    match (first, last) {
+        (Some(first), Some(last)) => Ok((*first, *last)),
+        _ => Err(unfit("the messages of the run are expected")),
+    }
+}
+
+/// Whether the named nodes are the run that lies on a line between [`ends`], in whatever order they are named.
+///
+/// # Errors
+/// One does not lie there or is named twice, a message of the line is left out, or there is no message at all.
+pub fn is_whole<I: Copy + Eq + Hash>(named: &[Member<I>], line: &[Member<I>]) -> Result<(), Refusal> {
+    let wanted: HashSet<I> = named.iter().map(|member| member.id).collect();
+    let found = line.iter().filter(|member| wanted.contains(&member.id)).count();
+    let none_left_out = line.iter().all(|member| wanted.contains(&member.id) || member.kind == Kind::Change);
+    if found != named.len() || !none_left_out {
+        return Err(unfit("a run of one line is expected, with no message left out and none named twice"));
+    }
+    if line.iter().all(|member| member.kind == Kind::Change) {
+        return Err(unfit("there is no message among these"));
+    }
+    Ok(())
+}
+
+fn unfit(message: &str) -> Refusal {
+    Refusal::Invalid { field: "nodeIds", message: message.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(id: i32, kind: Kind) -> Member<i32> {
+        Member { id, depth: id, kind, status: Status::Complete }
+    }
+
+    /// The line 1 to 5, whose third is a change node.
+    fn line() -> Vec<Member<i32>> {
+        (1..=5).map(|n| member(n, if n == 3 { Kind::Change } else { Kind::Message })).collect()
+    }
+
+    fn check(named: &[i32]) -> bool {
+        let known = |n: &i32| line().into_iter().find(|one| one.id == *n).unwrap_or(member(*n, Kind::Message));
+        let named: Vec<Member<i32>> = named.iter().map(known).collect();
+        let Ok((first, last)) = ends(&named) else { return false };
+        let between: Vec<_> =
+            line().into_iter().filter(|one| (first.depth..=last.depth).contains(&one.depth)).collect();
+        is_whole(&named, &between).is_ok()
+    }
+
+    /// Domain 2.12: the order in which a run is named says nothing; a gap, a stranger and a repetition do.
+    #[test]
+    fn a_run_is_named_in_any_order() {
+        for well in [&[1, 2, 4][..], &[4, 1, 2], &[2, 3, 4], &[5], &[2, 3]] {
+            assert!(check(well), "{well:?}");
+        }
+        for bad in [&[][..], &[1, 4], &[1, 1], &[3], &[1, 2, 9]] {
+            assert!(!check(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_in_no_run() {
+        let writing = Member { status: Status::Generating, ..member(2, Kind::Message) };
+        assert_eq!(ends(&[member(1, Kind::Message), writing]), Err(Refusal::Generating));
+        assert!(ends(&[member(0, Kind::Root)]).is_err());
+    }
+}

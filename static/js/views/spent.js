@@ -1,0 +1,35 @@
+// What the replies of a story took: tokens, time and money. Loaded when first opened.
+import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { wordsFor } from "../actions/failure.js";
+import { locale, t } from "../lib/i18n.js";
+import { session } from "../model/story.js";
+import { ApiError } from "../net/api.js";
+import { spent } from "../net/arrange.js";
+import { Blank, Modal, Waiting } from "./parts.js";
+
+/** @import { Spent as Sums } from "../lib/wire.d.ts" */
+
+export function Spent() {
+  const answer = useSignal(/** @type {Sums | ApiError | null} */ (null));
+  useEffect(() => {
+    const sid = session.peek()?.id;
+    if (sid) spent(sid).then((sums) => (answer.value = sums), (error) => (answer.value = error));
+  }, [session.value?.id]);
+  const known = answer.value;
+  return h(Modal, { title: t("command.spent") }, known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Table, { sums: known }));
+}
+
+/** @param {{sums: Sums}} props */
+function Table({ sums: { replies, tokenCount, latencyMs, cost, withoutCost } }) {
+  const number = new Intl.NumberFormat(locale.value);
+  const money = new Intl.NumberFormat(locale.value, { maximumSignificantDigits: 12 });
+  const unpriced = cost === null ? t("spent.noPrice") : withoutCost > 0 ? t("spent.without", { n: withoutCost }) : "";
+  const rows = [
+    [t("spent.replies"), number.format(replies)],
+    [t("spent.prompt"), number.format(tokenCount.prompt)],
+    [t("spent.completion"), number.format(tokenCount.completion)],
+    [t("spent.time"), t("spent.seconds", { n: number.format(Math.round(latencyMs / 1000)) })],
+    [t("spent.cost"), [cost === null ? "" : money.format(cost), unpriced].filter(Boolean).join(", ")],
+  ];
+  return html`<div class="why-view"><dl>${rows.map(([what, sum]) => html`<div key=${what}><dt>${what}</dt><dd>${sum}</dd></div>`)}</dl><p class="aside">${t("spent.text")}</p></div>`;
+}

@@ -1,0 +1,243 @@
+//! What is purged is gone for good: for who asks, for who watches, for the index, and off the disk.
+
+use std::path::{Path, PathBuf};
+
+use diesel::prelude::*;
+
+use super::edits::bitten;
+use super::play::Play;
+use super::*;
+use crate::support::test_store::{count, examine};
+
+impl Play {
+    async fn purge(&self, what: &str, piece: &str) -> Value {
+        self.edit(json!([{"op": "purge", what: piece, "confirm": true}])).await
+    }
+
+    fn is_well(&self) {
+        let found: Vec<_> = examine(&self.database(), false).into_iter().map(|found| found.finding).collect();
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    fn database(&self) -> PathBuf {
+        self.app.inside().home().join("data/clotho.db")
+    }
+
+    /// Waits until a reply is on the disk in pieces.
+    async fn is_kept_in_pieces(&self) {
+        let mut conn = SqliteConnection::establish(self.database().to_str().unwrap()).unwrap();
+        for _ in 0..1_500 {
+            if count(&mut conn, "SELECT count(*) AS n FROM segments WHERE content <> ''") > 0 {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        panic!("no piece of the reply was kept");
+    }
+}
+
+/// S1-21, domain 2.16: nothing goes before it is said what would, and that it is meant; then a HEAD in there stands above it,
+/// names on it are given up, and nothing brings it back: undo stops there.
+#[tokio::test]
+async fn a_purge_is_asked_for_twice_and_is_for_good() {
+    let (play, said) = bitten().await;
+    let side = play.another(&said[1].reply).await;
+    play.checkout(&said[2].reply, true).await;
+    play.edit(json!([{"op": "label", "nodeId": said[2].user, "name": "the fight"}])).await;
+    let before = play.get("tree").await;
+    for asked in [json!({}), json!({"confirm": false})] {
+        let mut purge = json!({"op": "purge", "nodeId": said[1].user});
+        purge.as_object_mut().unwrap().extend(asked.as_object().unwrap().clone());
+        let error = play.refused("PUT", "tree/edit", json!({"operations": [purge]}), "invalid").await;
+        let told =
+            json!({"field": "confirm", "nodes": 5, "branches": 2, "fragments": 0, "keptFragments": 0, "operation": 0});
+        assert_eq!(error["details"], told);
+    }
+    let half = json!([{"op": "purge", "nodeId": said[1].user, "confirm": true}, {"op": "unlabel", "name": "nothing"}]);
+    play.refused("PUT", "tree/edit", json!({"operations": half}), "not_found").await;
+    assert_eq!(play.get("tree").await, before, "all of a list, or nothing");
+
+    let other = play.app.session().await;
+    let made = play.purge("nodeId", &said[1].user).await;
+    assert_eq!(
+        made["worldChanges"],
+        json!([{"nodeId": said[0].reply, "path": "/combat/hp", "before": 25, "after": 33}])
+    );
+    assert_eq!(play.head().await, said[0].reply);
+    for gone in [&said[1].user, &said[1].reply, &side, &said[2].user, &said[2].reply] {
+        play.app.ask("GET", &play.chat(&format!("node/{gone}"))).send().await.refused("not_found");
+    }
+    let tree = play.get("tree").await;
+    assert_eq!((&tree["stash"], &tree["labels"]), (&json!([]), &json!([])));
+    assert_eq!(tree["nodes"].as_object().unwrap().len(), before["nodes"].as_object().unwrap().len() - 5);
+    assert_eq!(play.session().await["counts"]["branches"], 1);
+    for way in ["undo", "redo"] {
+        play.refused("POST", way, json!({}), "nothing_to_undo").await;
+    }
+    let more = play.say("Another way.").await;
+    assert_eq!(play.post("undo", json!({})).await["kind"], "message");
+    play.refused("POST", "undo", json!({}), "nothing_to_undo").await;
+    assert_eq!(play.post("redo", json!({})).await["leafId"], json!(more.reply));
+    let untouched = play.app.get(&format!("/api/sessions/{}", id(&other))).await;
+    assert_eq!((&untouched["counts"], &untouched["op"]), (&other["counts"], &other["op"]));
+    play.is_well();
+    let play = play.restart().await;
+    assert_eq!(play.head().await, more.reply);
+    assert_eq!(play.hp(&more.reply).await, 33);
+}
+
+/// Domain 2.16, 9: the root stays, what is being written stays, and what somebody else has is not there.
+#[tokio::test]
+async fn what_cannot_be_purged_is_named() {
+    let play = Play::start().await;
+    let said = play.say("One.").await;
+    let stranger = play.app.stranger().await;
+    let check = async |edit: Value, code: &str, field: Option<&str>| {
+        let error = play.refused("PUT", "tree/edit", json!({"operations": [edit]}), code).await;
+        assert_eq!(error["details"]["field"].as_str(), field, "{error}");
+    };
+    let purge = |what: &str, piece: Value| json!({"op": "purge", what: piece, "confirm": true});
+    check(purge("nodeId", play.session().await["rootNodeId"].clone()), "conflict", None).await;
+    check(purge("nodeId", json!(stranger.greeting.to_string())), "not_found", Some("nodeId")).await;
+    check(purge("fragmentId", json!(stranger.greeting.to_string())), "not_found", Some("fragmentId")).await;
+    check(json!({"op": "purge", "confirm": true}), "invalid", Some("operations[0].nodeId")).await;
+    check(json!({"op": "prune", "nodeId": said.user, "confirm": true}), "invalid", Some("operations[0].confirm")).await;
+    play.app.mock().script(Reply::silent());
+    let body = json!({"parentId": said.reply, "content": "Two.", "generate": true});
+    let running = id(&play.post("message", body).await["generations"][0]);
+    for node in [&said.user, &running] {
+        check(purge("nodeId", json!(node)), "generating", None).await;
+    }
+    play.app.ask("POST", &play.chat(&format!("node/{running}/cancel"))).send().await.expect(202);
+    play.done(&running).await;
+    play.purge("nodeId", &said.user).await;
+    assert_eq!(play.nodes().await.len(), 2);
+    play.is_well();
+}
+
+/// Domain 2.16, S4-58: a fragment goes as it lies; what was cut out of it before stays in the stash, and its way back leads to
+/// the message above.
+#[tokio::test]
+async fn a_fragment_goes_and_what_was_cut_out_of_it_stays() {
+    let (play, said) = bitten().await;
+    let cut = async |node: &str| {
+        play.edit(json!([{"op": "prune", "nodeId": node}])).await["fragmentIds"][0].as_str().unwrap().to_owned()
+    };
+    let (inner, outer) = (cut(&said[2].user).await, cut(&said[1].user).await);
+    let asked = json!({"operations": [{"op": "purge", "fragmentId": outer}]});
+    let details = play.refused("PUT", "tree/edit", asked, "invalid").await["details"].clone();
+    let told =
+        json!({"field": "confirm", "nodes": 2, "branches": 1, "fragments": 1, "keptFragments": 1, "operation": 0});
+    assert_eq!(details, told);
+    play.purge("fragmentId", &outer).await;
+    let stash = play.get("stash").await["items"].clone();
+    assert_eq!((stash.as_array().unwrap().len(), &stash[0]["id"]), (1, &json!(inner)));
+    assert_eq!((&stash[0]["originId"], &stash[0]["canReturn"]), (&json!(said[0].reply), &json!(true)));
+    play.is_well();
+    play.edit(json!([{"op": "graft", "fragmentId": inner}])).await;
+    assert_eq!(play.nodes().await[&said[2].user]["parentId"], json!(said[0].reply));
+    assert_eq!(play.hp(&said[2].reply).await, 30, "without the bite that is gone");
+    play.is_well();
+}
+
+/// S4-45, domain 2.16: who watches hears of it, and who was away catches up from the log, without a text.
+#[tokio::test]
+async fn who_watches_hears_of_a_purge() {
+    let play = Play::start().await;
+    let (first, second) = (play.say("One.").await, play.say("Two, the secret.").await);
+    let mut watching = play.app.socket(&play.sid, None).await;
+    let before = play.session().await["op"].as_i64().unwrap();
+    let op = play.purge("nodeId", &second.user).await["op"].clone();
+    let mut late = play.app.socket(&play.sid, Some(before)).await;
+    for socket in [&mut watching, &mut late] {
+        let frames = socket.until(|frame| frame["type"] == "tree.changed").await;
+        let told = frames.last().unwrap();
+        assert_eq!((&told["op"], &told["operation"]["kind"]), (&op, &json!("purge")));
+        let effects = told["operation"]["effects"].as_array().unwrap();
+        let purged = json!({"purged": second.user, "parent": first.reply, "below": [second.reply]});
+        assert!(effects.contains(&purged), "{effects:?}");
+    }
+    assert!(!play.get("ops?since=0").await.to_string().contains("secret"));
+}
+
+/// Domain 2.16, 6.5: why a reply exists that hung below what was purged can still be read: what was sent and is gone is named
+/// by its hash, and nothing else is missing.
+#[tokio::test]
+async fn a_trace_that_stays_names_what_is_gone() {
+    let (play, said) = bitten().await;
+    let trace = async || play.get(&format!("node/{}/trace", said[2].reply)).await;
+    let before = trace().await;
+    let sent = before["history"].as_array().unwrap();
+    assert_eq!((sent.len(), &sent[1], &before["isExact"]), (6, &json!(said[0].user), &json!(true)));
+    play.edit(json!([{"op": "graft", "nodeId": said[2].user, "targetId": sent[0]}])).await;
+    play.purge("nodeId", &said[0].user).await;
+    let after = trace().await;
+    let hash = |text: &str| json!({"purged": true, "hash": blake3::hash(text.as_bytes()).to_hex().as_str()});
+    let gone = ["One.", "It bites. [HP -7]", "Two.", "It bites. [HP -5]"].map(hash);
+    assert_eq!(after["history"], json!([sent[0], gone[0], gone[1], gone[2], gone[3], sent[5]]));
+    assert_eq!((&after["isExact"], &after["params"]), (&json!(false), &before["params"]));
+    let messages = after["messages"].to_string();
+    assert!(messages.contains("Three.") && !messages.contains("One.") && !messages.contains("Two."), "{messages}");
+    play.is_well();
+    assert_eq!(play.restart().await.hp(&said[2].reply).await, 37);
+}
+
+/// Every file of a folder, whatever stands in it, that has these bytes.
+fn files_with(folder: &Path, word: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_with(&path, word));
+        } else if let Ok(bytes) = std::fs::read(&path)
+            && bytes.windows(word.len()).any(|window| window == word.as_bytes())
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+/// Domain 2.16: a word that stood in a message, in its edit, in a reply that came in pieces, in the prompt of what stays, in
+/// the index and in a kept answer is in no file any more once it is purged; not after a restart either. The request whose
+/// answer it was says that it is gone.
+#[tokio::test]
+async fn the_bytes_leave_the_disk() {
+    const WORD: &str = "Xylophonebananas";
+    let play = Play::start().await;
+    let stays = play.say("Nothing special.").await;
+    let secret = format!("The password is {WORD}. {}", "More of it. ".repeat(40));
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(vec![secret.as_str(); 40]).gated(&gate));
+    let body = json!({"parentId": stays.reply, "content": secret, "generate": true});
+    let ask =
+        async || play.app.ask("POST", &play.chat("message")).header("Idempotency-Key", "k1").json(&body).send().await;
+    let started = ask().await.expect(202);
+    let (node, reply) = (id(&started["node"]), id(&started["generations"][0]));
+    gate.release(20);
+    play.is_kept_in_pieces().await;
+    gate.open();
+    play.done(&reply).await;
+    let edited = play.post(&format!("node/{node}/edit"), json!({"content": format!("{secret} Really.")})).await;
+    play.done(&id(&edited["generations"][0])).await;
+    search_until(&play.app, WORD, 3).await;
+    let data = play.app.inside().home().join("data");
+    assert!(!files_with(&data, WORD).is_empty());
+
+    for top in [&node, &id(&edited["node"])] {
+        play.purge("nodeId", top).await;
+    }
+    for _ in 0..1_500 {
+        if files_with(&data, WORD).is_empty() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(files_with(&data, WORD), [""; 0]);
+    ask().await.refused("gone_purged");
+    play.is_well();
+    let play = play.restart().await;
+    assert_eq!(files_with(&data, WORD), [""; 0]);
+    assert_eq!(play.app.get(&format!("/api/search?q={WORD}")).await["items"], json!([]));
+    assert_eq!(play.head().await, stays.reply);
+}

@@ -1,0 +1,44 @@
+//! What the replies of a session took, added up.
+
+use super::play::Play;
+use super::*;
+
+/// S4-54: the sums of a session are those of its nodes, to the last digit: tokens, time and cost, also of replies that lie in
+/// the stash or were taken back; a copy took nothing, and what has no price is counted apart.
+#[tokio::test]
+async fn sums_are_those_of_the_nodes() {
+    let play = Play::start().await;
+    let none = json!({"prompt": 0, "completion": 0});
+    let empty = play.get("spent").await;
+    assert_eq!((&empty["replies"], &empty["tokenCount"], &empty["cost"]), (&json!(0), &none, &Value::Null));
+    let mut said = Vec::new();
+    for cost in ["0.1", "0.2", "0.0000157"] {
+        let cost: serde_json::Number = cost.parse().unwrap();
+        play.app.mock().script(
+            Reply::ok(["Yes."]).usage_inside(json!({"prompt_tokens": 12, "completion_tokens": 5, "cost": cost})),
+        );
+        said.push(play.say("Well?").await);
+    }
+    play.app.mock().script(Reply::ok(["No."]).usage(7, 2));
+    said.push(play.say("And?").await);
+    let sums = play.get("spent").await;
+    let nodes = play.nodes().await;
+    let of_nodes =
+        |path: &str| -> u64 { nodes.values().filter_map(|node| node["metadata"].pointer(path)?.as_u64()).sum() };
+    assert_eq!((&sums["replies"], &sums["withoutCost"]), (&json!(4), &json!(1)));
+    assert_eq!(sums["tokenCount"]["prompt"], json!(of_nodes("/tokenCount/prompt")));
+    assert_eq!(sums["tokenCount"]["completion"], json!(of_nodes("/tokenCount/completion")));
+    assert_eq!(sums["tokenCount"], json!({"prompt": 43, "completion": 17}));
+    assert_eq!(sums["latencyMs"], json!(of_nodes("/latencyMs")));
+    assert_eq!(sums["cost"].to_string(), "0.3000157");
+
+    let node = |one: usize| said[one].user.clone();
+    play.edit(json!([{"op": "graft", "nodeId": node(3), "targetId": node(0), "mode": "copy"}, {"op": "prune", "nodeId": node(1)}])).await;
+    play.post("undo", json!({})).await;
+    play.post("undo", json!({})).await;
+    let later = play.get("spent").await;
+    assert_ne!(later["op"], sums["op"]);
+    for field in ["replies", "tokenCount", "latencyMs", "cost", "withoutCost"] {
+        assert_eq!(later[field], sums[field], "{field}");
+    }
+}

@@ -1,0 +1,191 @@
+//! What rearranging a tree costs the database itself, by the size of its session and by its depth: rounds of its loops, and
+//! frames on the stack.
+
+use clotho::archive::{Fault, Limits, Lines};
+use clotho::clock::Time;
+use clotho::ids::{FragmentId, NodeId};
+use clotho::store::{Snapshot, StateUpdate, StoreError};
+use clotho::transfer;
+use clotho::tree::{Delta, Piece, TreeEdit};
+
+use crate::store_bounds::{DEEP, line};
+use crate::support::steps::{rounds, watch};
+use crate::support::test_store::{Begun, TestStore};
+
+/// So many messages each branch has.
+const BRANCH: usize = 20;
+
+/// A long line, and near its end two branches.
+struct Tree {
+    store: TestStore,
+    begun: Begun,
+    /// A little above the branches: where something else can hang.
+    above: NodeId,
+    fork: NodeId,
+    left: Vec<NodeId>,
+    right: Vec<NodeId>,
+}
+
+impl Tree {
+    fn of(nodes: usize) -> Self {
+        let store = TestStore::new();
+        let begun = store.begin(Delta::default(), None, &["Hello."]);
+        let ids = line(&store, &begun, nodes);
+        let branch = || {
+            let mut branch = vec![store.append(begun.session, ids[nodes - 5], store.said("aside"))];
+            while branch.len() < BRANCH {
+                branch.push(store.append(begun.session, branch[branch.len() - 1], store.said("on")));
+            }
+            branch
+        };
+        let (left, right) = (branch(), branch());
+        Self { above: ids[nodes - 15], fork: ids[nodes - 5], left, right, begun, store }
+    }
+
+    fn edit(&self, edit: TreeEdit) {
+        self.store.arrange(self.begun.session, edit);
+    }
+
+    fn prune(&self, node: NodeId) -> FragmentId {
+        let fragment = FragmentId::new(self.store.ids.next(self.store.now()));
+        self.edit(TreeEdit::Prune { node, fragment, name: None });
+        fragment
+    }
+
+    fn graft(&self, piece: Piece, target: Option<NodeId>) {
+        self.edit(TreeEdit::Graft { piece, target });
+    }
+
+    fn disable(&self, node: NodeId, is_enabled: bool) {
+        let (actor, session) = (self.store.actor(), self.begun.session);
+        let update = StateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
+        self.store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
+    }
+
+    fn undo(&self) {
+        let (actor, session) = (self.store.actor(), self.begun.session);
+        self.store.write(move |tx| tx.undo(&actor, session)).unwrap();
+    }
+
+    fn checkout(&self, node: NodeId) {
+        self.store.checkout(self.begun.session, node, true);
+    }
+
+    /// The rounds of each edit. Each is done and taken back once before, so that nothing is read for the first time.
+    fn costs(&self) -> Vec<(&'static str, u64)> {
+        let writer = self.store.writer();
+        let (top, end) = (self.right[0], self.right[BRANCH - 1]);
+        let copy = |piece| TreeEdit::Copy { piece, target: self.above, from: None, leaves: None, seed: 7 };
+        let label = |name: &str| TreeEdit::Label { node: top, name: name.into(), following: false };
+        self.checkout(self.left[BRANCH - 1]);
+        let mut costs = Vec::new();
+        for _ in 0..2 {
+            costs.clear();
+            let mut cost = |name, work: &dyn Fn()| costs.push((name, rounds(writer, work)));
+            cost("checkout", &|| self.checkout(end));
+            cost("checkout back", &|| self.checkout(self.left[BRANCH - 1]));
+            cost("disable", &|| self.disable(end, false));
+            cost("enable", &|| self.disable(end, true));
+            cost("label", &|| self.edit(label("here")));
+            cost("undo of the label", &|| self.undo());
+            let pruned = std::cell::Cell::new(None);
+            cost("prune", &|| pruned.set(Some(self.prune(top))));
+            cost("put back", &|| self.graft(Piece::Fragment(pruned.get().unwrap()), None));
+            cost("graft (move)", &|| self.graft(Piece::Node(top), Some(self.above)));
+            cost("graft back", &|| self.graft(Piece::Node(top), Some(self.fork)));
+            cost("graft (copy)", &|| self.edit(copy(Piece::Node(top))));
+            cost("undo of the copy", &|| self.undo());
+            cost("summarise", &|| {
+                let nodes = self.left[2..12].to_vec();
+                self.edit(TreeEdit::Summarise { nodes, content: "Much.".into(), seed: 8 });
+            });
+            cost("undo of the summary", &|| self.undo());
+        }
+        costs
+    }
+}
+
+/// S1-21, S1-27, S2-14: an edit of a branch costs the database what the branch is, and nothing for the session around it:
+/// with twenty times as many messages above, not even a tenth more.
+#[test]
+fn store_edits_cost_the_same_in_a_long_session() {
+    watch();
+    // Both lie alike between two keyframes.
+    let (small, large) = (Tree::of(1_008).costs(), Tree::of(20_000).costs());
+    for ((name, few), (_, many)) in small.into_iter().zip(large) {
+        assert!(few > 0, "{name}: {few} rounds, so nothing is counted");
+        assert!(many <= few + few / 10 + 40, "{name}: {few} rounds in a short session, {many} in a long one");
+    }
+}
+
+/// Does something on a thread whose stack holds no frame for each of [`DEEP`] levels: twenty bytes for each.
+fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(1 << 20);
+        thread.spawn_scoped(scope, work).unwrap().join().unwrap()
+    })
+}
+
+/// S1-23, S2-14, S3-28: nothing goes down a line by calling itself. The threads of the store have two megabytes of stack, which
+/// is forty bytes for each level here, and what runs on the caller's thread has half of that: the first recursion ends the
+/// program.
+#[test]
+fn store_never_recurses_along_a_line() {
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello.", "Hi."]);
+    let ids = line(&store, &begun, DEEP);
+    let (session, other) = (begun.session, begun.greetings[1]);
+    let tree = Tree { above: other, fork: ids[1], left: Vec::new(), right: Vec::new(), begun, store };
+    let store = &tree.store;
+    tree.prune(ids[1]);
+    tree.undo();
+    tree.checkout(ids[DEEP]);
+    tree.graft(Piece::Node(ids[1]), Some(other));
+    tree.undo();
+    tree.disable(ids[1], false);
+    let nodes = ids[1..=2_000].to_vec();
+    tree.edit(TreeEdit::Summarise { nodes, content: "Long ago.".into(), seed: 5 });
+    let aside = store.append(session, ids[2], store.said("aside"));
+    tree.edit(TreeEdit::Copy {
+        piece: Piece::Node(ids[DEEP - 15_000]),
+        target: aside,
+        from: None,
+        leaves: None,
+        seed: 6,
+    });
+    tree.edit(TreeEdit::Merge {
+        from: ids[DEEP],
+        onto: aside,
+        nodes: Vec::new(),
+        resolve: Default::default(),
+        seed: 7,
+    });
+    let held = store.held(session);
+    let (top, end) = (ids[1], ids[DEEP]);
+    let seen = store.read(move |reader| {
+        let (aside, end) = (reader.node(&held, aside)?.unwrap(), reader.node(&held, end)?.unwrap());
+        let ancestor = reader.common_ancestor(&held, &aside, &end)?;
+        let (_, way) = reader.way_from(&held, &ancestor, &end, 100_000)?;
+        let (mut deeds, mut stops) = (0, 0);
+        reader.deeds(&ancestor, &end, |_, _| {
+            deeds += 1;
+            true
+        })?;
+        reader.worlds_along(&held, &end, 0..end.node.depth + 1, |_, _| {
+            stops += 1;
+            Ok::<_, StoreError>(())
+        })?;
+        assert!(reader.is_on_path(&held, top, end.node.id)?);
+        let sketches = reader.outline(&held)?.len();
+        Ok((way.nodes.len(), deeds, stops, sketches))
+    });
+    assert!(seen.0 > 49_900 && seen.1 > 49_900 && seen.2 > 49_900 && seen.3 > 60_000, "{seen:?}");
+    on_a_small_stack(|| {
+        let mut snapshot = Snapshot::open(&store.database()).unwrap();
+        let held = snapshot.session(None, session).unwrap().unwrap();
+        let file = transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap();
+        let mut lines = Lines::begin(&*file, Limits::of(1 << 30)).unwrap();
+        transfer::check::<_, Fault>(&mut lines, || Ok(())).unwrap();
+    });
+    on_a_small_stack(|| store.is_well());
+}

@@ -1,0 +1,74 @@
+//! The server is killed while a file comes in.
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::keep::kills::Program;
+use crate::support::client::Ask;
+use crate::support::file::long_line;
+use crate::support::mock_model::MockModel;
+use crate::support::test_store::examine;
+
+async fn get(program: &Program, target: &str) -> Value {
+    Ask::new(program.at, "GET", target).send().await.expect(200)
+}
+
+/// Hands a file in and waits until the job is over, or until more than half of its work is done: then it is written.
+async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) -> bool) -> Value {
+    let ask = Ask::new(program.at, "POST", "/api/sessions/import").bytes(file, "application/zstd");
+    let job = ask.send().await.expect(202)["jobId"].as_str().unwrap().to_owned();
+    for _ in 0..60_000 {
+        let told = get(program, &format!("/api/jobs/{job}")).await;
+        if until(&told) {
+            return told;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    panic!("the job does not end");
+}
+
+/// S4-04: whoever asks for a job after the server was killed in the middle of it is told that it was interrupted and what to
+/// do; nothing of the session is there; the same file comes in then, and its job is still told after another kill.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_import_is_told_and_leaves_nothing() {
+    let (home, model) = (TempDir::new().unwrap(), MockModel::start().await);
+    let start = || Program::start(home.path(), &model.base_url());
+    let mut file = Vec::new();
+    long_line(&mut file, 6_000, 200);
+    let is_written = |job: &Value| {
+        let (done, total) = (job["done"].as_u64().unwrap(), job["total"].as_u64().unwrap());
+        job["state"] != "queued" && total > 0 && done * 10 > total * 6
+    };
+    let sessions = async |program: &Program| get(program, "/api/sessions").await["items"].as_array().unwrap().len();
+    let (mut program, mut before) = (start(), 0);
+    // The end may come before the blow: then the session is there, and the next blow falls on a copy of it.
+    let told = loop {
+        let job = handed_in(&program, &file, is_written).await;
+        drop(program);
+        program = start();
+        let told = get(&program, &format!("/api/jobs/{}", job["id"].as_str().unwrap())).await;
+        if told["state"] != "done" {
+            break told;
+        }
+        before += 1;
+        assert!(before < 20 && sessions(&program).await == before, "{told}");
+    };
+    assert_eq!((&told["state"], &told["result"]), (&json!("interrupted"), &Value::Null), "{told}");
+    assert_eq!(told["error"]["code"], "unavailable");
+    assert!(told["error"]["hint"].as_str().unwrap().contains("send the file again"), "{told}");
+    assert_eq!(sessions(&program).await, before);
+    assert_eq!(get(&program, "/api/trash").await["items"], json!([]));
+
+    let is_over = |job: &Value| !matches!(job["state"].as_str(), Some("queued" | "running"));
+    let job = handed_in(&program, &file, is_over).await;
+    assert_eq!(job["state"], "done", "{job}");
+    drop(program);
+    let program = start();
+    let told = get(&program, &format!("/api/jobs/{}", job["id"].as_str().unwrap())).await;
+    assert_eq!((&told["state"], &told["result"]), (&json!("done"), &job["result"]), "{told}");
+    let session = get(&program, &format!("/api/sessions/{}", job["result"]["sessionId"].as_str().unwrap())).await;
+    assert_eq!(session["counts"]["nodes"], 6_000);
+    drop(program);
+    let found = examine(&home.path().join("data/clotho.db"), true);
+    assert!(found.is_empty(), "{found:#?}");
+}

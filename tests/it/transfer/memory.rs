@@ -1,0 +1,108 @@
+//! Files and sessions may be larger than the memory: what is held of them at once does not grow with their texts.
+
+use std::fs::File;
+use std::io::{BufWriter, Seek as _, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use clotho::archive::{Fault, Limits, Lines};
+use clotho::clock::Time;
+use clotho::plugin::heap;
+use clotho::store::Snapshot;
+use clotho::transfer;
+use tempfile::TempDir;
+
+use super::import_file;
+use crate::support::file::long_line;
+use crate::support::test_store::TestStore;
+
+/// So many bytes each text has.
+const TEXT: usize = 6_400;
+
+fn written(messages: usize) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    long_line(BufWriter::new(&mut file), messages, TEXT);
+    file.rewind().unwrap();
+    file
+}
+
+/// The most bytes that this thread holds while it works.
+fn held(work: impl FnOnce()) -> i64 {
+    heap::reset_peak();
+    let before = heap::live_bytes();
+    work();
+    heap::peak_bytes() - before
+}
+
+/// What each further message holds, measured between two sizes; texts have [`TEXT`] bytes.
+fn each(small: (usize, i64), large: (usize, i64)) -> i64 {
+    (large.1 - small.1) / i64::try_from(large.0 - small.0).unwrap()
+}
+
+/// S0-54, S4-04: looking at a file holds a place for each message and never their texts.
+#[test]
+fn a_look_at_a_file_holds_no_texts() {
+    let look = |messages| {
+        let file = written(messages);
+        let held = held(|| {
+            let mut lines = Lines::begin(&file, Limits::of(1 << 30)).unwrap();
+            transfer::check::<_, Fault>(&mut lines, || Ok(())).unwrap();
+        });
+        (messages, held)
+    };
+    let each = each(look(2_000), look(10_000));
+    assert!((16..1_000).contains(&each), "{each} bytes for each further message");
+}
+
+/// S0-54, S4-04: a session goes out piece by piece: a few numbers for each message are held, and never their texts.
+#[test]
+fn a_session_goes_out_without_being_held() {
+    let store = TestStore::new();
+    let out = |messages| {
+        let session = import_file(&store, &mut written(messages), Limits::of(1 << 30), |_| true).unwrap();
+        let mut snapshot = Snapshot::open(&store.database()).unwrap();
+        let kept = snapshot.session(None, session).unwrap().unwrap();
+        let held = held(|| {
+            transfer::export(&mut snapshot, &kept, std::io::sink(), Time(0), |_| {}).unwrap();
+        });
+        (messages, held)
+    };
+    let each = each(out(500), out(4_000));
+    assert!((8..200).contains(&each), "{each} bytes for each further message");
+}
+
+/// The most kilobytes of its own that `clotho import` had while it ran, as the system counts them.
+fn import_in_a_process(folder: &Path, file: &Path) -> u64 {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+    command.env("CLOTHO_STORAGE__DATA_DIR", folder.join("data")).env_remove("CLOTHO_CONFIG").current_dir(folder);
+    let mut child = command.arg("import").arg(file).stdout(Stdio::null()).spawn().unwrap();
+    let (status, mut most) = (format!("/proc/{}/status", child.id()), 0);
+    loop {
+        let now = std::fs::read_to_string(&status).unwrap_or_default();
+        let own = now.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
+        most = most.max(own.unwrap_or(0));
+        if let Some(ended) = child.try_wait().unwrap() {
+            assert!(ended.success());
+            return most;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// S0-54, S4-04: the whole program takes a session in whose texts are larger than what it may hold.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_comes_in_without_being_held() {
+    let most = |messages: usize| {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("long.clotho");
+        let mut out = BufWriter::new(File::create(&path).unwrap());
+        long_line(&mut out, messages, TEXT);
+        out.flush().unwrap();
+        drop(out);
+        import_in_a_process(folder.path(), &path)
+    };
+    let (small, large) = (most(500), most(10_000));
+    // 9 500 messages more are 61 MB of texts.
+    assert!(small > 1_000 && large < small + 32_000, "{small} kB, and {large} kB for twenty times as much");
+}

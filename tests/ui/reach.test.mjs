@@ -1,0 +1,91 @@
+// The page against the real server: going on from anywhere in a long story, and a server that rearranges nothing, in Chromium.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { startClotho } from "./support/server.mjs";
+import { browser, chat, check, chooseFromPage, clotho, line, messageOf, model, newStory, own, say, session, texts, tool, use } from "./support/stage.mjs";
+
+/** A story of so many messages below its greeting. @returns {Promise<{path: string, ids: string[]}>} the greeting first */
+async function long(messages) {
+  const path = await newStory();
+  const ids = [(await session(path)).activeLeafId];
+  for (let n = 1; n <= messages; n += 1) {
+    const body = { parentId: ids.at(-1), role: n % 2 ? "user" : "assistant", content: `Message ${n}.` };
+    ids.push((await clotho.api("POST", `${chat(path)}/message`, body)).node.id);
+  }
+  return { path, ids };
+}
+
+describe("from anywhere", () => {
+  test("S4-02: of forty messages the third is chosen, and the story goes on right below it; the other thirty-seven stay", async () => {
+    const { path, ids } = await long(40);
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await until(async () => (await texts(page)).at(-1) === "Message 40.", "the end of the story is shown");
+    const third = messageOf(page, ids[3]);
+    for (let tries = 0; (await third.count()) === 0 && tries < 20; tries += 1) await page.locator(".message").first().scrollIntoViewIfNeeded();
+    await use(third, "Go back here");
+    await until(async () => (await session(path)).activeLeafId === ids[3], "the story stands at the third message");
+    model.say(["A bridge."]);
+    await say(page, "Another way.");
+    await until(async () => (await texts(page)).at(-1) === "A bridge.", "the reply came");
+    const now = await line(path);
+    assert.deepEqual(now.map((node) => node.id).slice(0, 4), ids.slice(0, 4), "the first three and the greeting");
+    assert.deepEqual(now.map((node) => node.content).slice(4), ["Another way.", "A bridge."], "and what is new");
+    assert.equal((await texts(page)).length, 6);
+    const old = await clotho.api("GET", `${chat(path)}/projection?leaf=${ids[40]}`);
+    assert.deepEqual(old.items.map((node) => node.id), ids);
+    await close();
+  });
+});
+
+describe("what it took", () => {
+  test("S4-54: the sums on the page are those of the story's replies", async () => {
+    const path = await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    for (const text of ["A bridge.", "A tower."]) {
+      model.say([text]);
+      await say(page, "What is there?");
+      await until(async () => (await texts(page)).at(-1) === text, "the reply came");
+    }
+    await chooseFromPage(page, "What it took");
+    const dialog = page.getByRole("dialog");
+    await dialog.locator("dt", { hasText: "Replies" }).waitFor();
+    const shown = await dialog.locator("dd").allInnerTexts();
+    const replies = (await line(path)).filter((node) => node.metadata?.latencyMs !== undefined);
+    const sum = (pick) => String(replies.reduce((all, node) => all + (pick(node.metadata) ?? 0), 0));
+    assert.equal(shown[0], "2");
+    assert.deepEqual(shown.slice(0, 3), [String(replies.length), sum((known) => known.tokenCount?.prompt), sum((known) => known.tokenCount?.completion)]);
+    assert.equal(shown[4], "no reply has a price");
+    await check(page, "what it took");
+    await close();
+  });
+});
+
+describe("a server that rearranges nothing", () => {
+  test("S2-19: no button, no menu and no key offers what it refuses; versions and going back are there", async () => {
+    const server = await startClotho("[tree]\nedits = false\n");
+    own.push(server);
+    const { page, close } = await reader(browser);
+    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], plugins: [] });
+    const { node } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId: made.activeLeafId, role: "user", content: "To the north." });
+    await server.api("POST", `/api/chat/${made.id}/message`, { parentId: node.id, role: "assistant", content: "Snow." });
+    await page.goto(`${server.base}/s/${made.id}`);
+    const message = messageOf(page, node.id);
+    await message.locator("article").focus();
+    await page.keyboard.press("Delete");
+    await tool(message, "More").click();
+    const menu = page.locator(".menu:popover-open");
+    await menu.getByRole("button", { name: "Name this place", exact: true }).waitFor();
+    const offered = await menu.getByRole("button").allInnerTexts();
+    assert.ok(offered.length > 0 && offered.every((words) => !/delete|elsewhere|summar|bring/i.test(words)), offered.join(" | "));
+    await page.keyboard.press("Escape");
+    await use(message, "Go back here");
+    await until(async () => (await texts(page)).length === 2, "going back is there");
+    const { items } = await server.api("GET", `/api/chat/${made.id}/stash`);
+    assert.deepEqual(items, [], "the key for deleting did nothing");
+    await close();
+  });
+});
