@@ -69,6 +69,8 @@ export default {
   "plot.table": "As a table",
   "plot.about": "Timeline {n}: from {from} to {to}",
 
+  "command.import": "Bring in a story from a file",
+  "import.drop": "Drop it here, and the story comes in.",
   "import.list": "Stories that come in",
   "import.sending": "on its way to the server",
   "import.waiting": "waits for its turn",
@@ -81,6 +83,8 @@ export default {
   "arranged.worldThere": "Where it stands now, one value is another:|Where it stands now, {n} values are others:",
   "arranged.affected": "One other timeline leaves before the end of these messages; the model no longer reads them there either.|{n} other timelines leave before the end of these messages; the model no longer reads them there either.",
 
+  "notice.imported": "“{name}” has come in.",
+  "notice.open": "Open",
   "notice.marked": "It is done for all of them.",
   "notice.moved": "It stands there now, with what follows it.",
   "notice.copiedTo": "A copy stands there now, with what follows it.",

@@ -70,6 +70,8 @@ export default {
   "plot.table": "看表格",
   "plot.about": "时间线 {n}：从 {from} 到 {to}",
 
+  "command.import": "从文件读入故事",
+  "import.drop": "放到这里，故事就读进来。",
   "import.list": "正在读入的故事",
   "import.sending": "正在送往服务器",
   "import.waiting": "正在排队",
@@ -82,6 +84,8 @@ export default {
   "arranged.worldThere": "在新的位置，有 {n} 个数值不同：",
   "arranged.affected": "另有 {n} 条时间线在这段消息结束之前就分开了，模型在那里也读不到这些消息了。",
 
+  "notice.imported": "《{name}》读进来了。",
+  "notice.open": "打开",
   "notice.marked": "选中的都设好了。",
   "notice.moved": "它和后文现在在那里。",
   "notice.copiedTo": "副本和后文现在在那里。",
