@@ -120,6 +120,8 @@ describe("the words of Git", () => {
     assert.ok((await found("checkout", ids[3])).includes("Branches"));
     assert.ok((await found("branch", ids[3])).includes("Name this place"));
     assert.ok((await found("cherry-pick", ids[3])).includes("Move it elsewhere, with what follows"));
+    assert.ok((await found("cherry-pick", ids[3])).includes("Copy it elsewhere, with what follows"));
+    assert.ok((await found("squash", ids[3])).includes("Summarise up to here"));
     assert.ok((await found("stash", ids[3])).includes("Delete, with what follows"));
     assert.ok((await found("revert", ids[3])).includes("Undo"));
     for (const word of ["commit", "merge", "rebase", "tag", "blame"]) assert.ok((await found(word, ids[3])).includes("The words of Git"), word);

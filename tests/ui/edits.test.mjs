@@ -285,3 +285,28 @@ describe("values over timelines", () => {
     }
   });
 });
+
+describe("one line only", () => {
+  test("S4-50: where only one line is shown, nothing of all this is offered, and what was made with it stays", async () => {
+    const { path, ids } = await grown();
+    await set(path, ids[3], "/rope", 5);
+    await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await until(async () => (await texts(page)).includes("They went north."), "the summary is read");
+    await messageOf(page, ids[2]).locator("article").focus();
+    await page.keyboard.press("m");
+    const menu = page.locator(".menu:popover-open");
+    await menu.waitFor();
+    assert.equal(await menu.getByRole("button", { name: /elsewhere|Summarise|Choose it/ }).count(), 0);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByRole("button", { name: "How values went" }).count(), 0);
+    assert.equal(await page.locator(".provenance").count(), 0);
+    await page.keyboard.press("Control+Shift+p");
+    await page.getByRole("combobox").fill(">merge");
+    await page.getByRole("option").first().waitFor();
+    assert.equal(await page.getByRole("option", { name: "Bring it over" }).count(), 0);
+    await close();
+  });
+});

@@ -27,15 +27,21 @@ const browser = await launch();
 try {
   await mkdir(FOLDER, { recursive: true });
   const english = await story("en");
-  await picture("adventure", english, { viewport: WIDE });
-  await picture("adventure-dark", english, { viewport: WIDE, colorScheme: "dark" });
-  await picture("phone", english, { viewport: PHONE, hasTouch: true, isMobile: true });
-  if (isWanted("chinese")) await picture("chinese", await story("zh"), { viewport: WIDE, locale: "zh-CN" });
-  await branch(english);
+  const look = await branch(english);
   await picture("menu", english, { viewport: PHONE, hasTouch: true, isMobile: true }, openMenu);
   await picture("stash", english, { viewport: WIDE }, openStash);
   await picture("branches", english, { viewport: WIDE, colorScheme: "dark" }, openBranches);
   await picture("compare", english, { viewport: WIDE }, openCompare);
+  await clear(english, look);
+  await rollAgain(english);
+  await picture("adventure", english, { viewport: WIDE });
+  await picture("adventure-dark", english, { viewport: WIDE, colorScheme: "dark" });
+  await picture("phone", english, { viewport: PHONE, hasTouch: true, isMobile: true });
+  if (isWanted("chinese")) {
+    const chinese = await story("zh");
+    await rollAgain(chinese);
+    await picture("chinese", chinese, { viewport: WIDE, locale: "zh-CN" });
+  }
 } finally {
   await Promise.allSettled([browser.close(), clotho.close()]);
 }
@@ -45,7 +51,7 @@ function isWanted(name) {
   return NAMED.length === 0 || NAMED.includes(name);
 }
 
-/** A story whose first leap has three outcomes, the wanted one shown. @param {string} language @returns {Promise<string>} its address */
+/** A story whose first leap has the wanted outcome. @param {string} language @returns {Promise<string>} its address */
 async function story(language) {
   const characters = (await clotho.api("GET", "/api/characters")).items;
   const keep = characters.find((one) => one.metadata?.clotho?.plugins?.some((plugin) => plugin.config?.language === language));
@@ -61,19 +67,30 @@ async function story(language) {
       await clotho.api("DELETE", `/api/sessions/${session.id}`);
       continue;
     }
-    for (let more = 0; more < 2; more += 1) {
-      const other = await clotho.api("POST", `${chat}/node/${wanted}/reroll`, {});
-      await written(chat, other.generations[0].id);
-    }
-    await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: wanted, exact: true });
     return `/s/${session.id}`;
   }
   throw new Error("the dice never fell as wanted");
 }
 
-/** Gives a story a second line, names, and something in the stash. @param {string} path */
+/** @param {string} path */
+function chatOf(path) {
+  return path.replace("/s/", "/api/chat/");
+}
+
+/** Gives the end of a story two other versions, which fall as they fall, and stays at the first. @param {string} path */
+async function rollAgain(path) {
+  const chat = chatOf(path);
+  const { leafId } = await clotho.api("GET", `${chat}/projection`);
+  for (let more = 0; more < 2; more += 1) {
+    const other = await clotho.api("POST", `${chat}/node/${leafId}/reroll`, {});
+    await written(chat, other.generations[0].id);
+  }
+  await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: leafId, exact: true });
+}
+
+/** Gives a story a second line, names, and something in the stash. @param {string} path @returns {Promise<string>} where the second line begins */
 async function branch(path) {
-  const chat = path.replace("/s/", "/api/chat/");
+  const chat = chatOf(path);
   const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
   const say = (parentId, role, content, generate = false) => clotho.api("POST", `${chat}/message`, { parentId, role, content, generate });
   const look = await say(items[0].id, "user", "look around", true);
@@ -92,6 +109,13 @@ async function branch(path) {
     ],
   });
   await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: leafId, exact: true });
+  return look.node.id;
+}
+
+/** Takes the second line and the names away again. @param {string} path @param {string} look */
+async function clear(path, look) {
+  const names = ["Over the gap", "A good look first"].map((name) => ({ op: "unlabel", name }));
+  await clotho.api("PUT", `${chatOf(path)}/tree/edit`, { operations: [...names, { op: "prune", nodeId: look }] });
 }
 
 /** @param {import("playwright-core").Page} page */

@@ -83,3 +83,68 @@ describe("searching", () => {
     await close();
   });
 });
+
+describe("throwing away for good", () => {
+  const search = async (word) => (await clotho.api("GET", `/api/search?q=${word}`)).items.length;
+
+  test("S4-18 domain 2.16: from the stash, told what would go and what is out of reach, asked twice, and beyond undo", async () => {
+    const { path, ids } = await grown("Vermilion masts.");
+    const { page, close } = await reader(browser, { expected: /Failed to load resource/ });
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await until(async () => (await texts(page)).length === 3, "it is gone");
+    await chooseFromPage(page, "Stash");
+    const dialog = page.getByRole("dialog", { name: "Stash" });
+    const fragment = dialog.getByRole("article", { name: "To the harbour." });
+    const ask = () => fragment.locator(".actions").first().getByRole("button", { name: "Throw away for good" }).click();
+    await ask();
+    const question = fragment.getByRole("group", { name: "Throw away for good" });
+    await question.getByText("2 messages will be gone").waitFor();
+    await question.getByText("Out of reach: backups").waitFor();
+    await check(page, "the question");
+    const button = question.getByRole("button", { name: "Throw away for good" });
+    assert.ok(await button.isDisabled(), "one click is not enough");
+    await question.getByRole("button", { name: "Keep it" }).click();
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1);
+    await ask();
+    await question.getByRole("checkbox", { name: "That is what I want." }).check();
+    await button.click();
+    await page.getByText("It is gone for good.").waitFor();
+    await dialog.getByText("The stash is empty.").waitFor();
+    await page.keyboard.press("Escape");
+    await until(async () => (await search("vermilion")) === 0, "the search has forgotten it");
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("Control+z");
+    await page.locator(".notice").getByText(/taken|nothing/i).waitFor();
+    assert.equal((await texts(page)).length, 3, "undo does not bring it back");
+    await close();
+  });
+
+  test("S4-17 domain 2.16: from the menu of a message, refused when the story has gone on since the question", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "No masts." });
+    const { page, close } = await reader(browser, { expected: /Failed to load resource/ });
+    await page.goto(clotho.base + path);
+    const question = page.getByRole("dialog", { name: "Throw away for good" });
+    const mean = async () => {
+      await question.getByText("3 messages will be gone").waitFor();
+      await question.getByText("2 timelines end in them.").waitFor();
+      await question.getByRole("checkbox").check();
+    };
+    await choose(page, messageOf(page, ids[2]), "Throw away for good");
+    await mean();
+    await check(page, "the question");
+    await clotho.api("PUT", `${chat(path)}/node/${ids[0]}/state`, { rating: 1 });
+    await question.getByRole("button", { name: "Throw away for good" }).click();
+    await page.getByRole("alert").waitFor();
+    await until(async () => !(await question.getByRole("checkbox").isChecked()), "the question is asked anew");
+    assert.equal((await texts(page)).length, 5, "nothing has gone");
+    await mean();
+    await question.getByRole("button", { name: "Throw away for good" }).click();
+    await page.getByText("It is gone for good.").waitFor();
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the line ends above it");
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 0);
+    assert.equal((await session(path)).activeLeafId, ids[1]);
+    await close();
+  });
+});

@@ -64,6 +64,7 @@ const icons = {
   stop: "square",
   summarise: "fold-vertical",
   sun: "sun",
+  shred: "shredder",
   trash: "trash-2",
   undo: "undo-2",
   upload: "upload",

@@ -210,8 +210,21 @@ export async function visit(nid, exact = false) {
   return moved !== null;
 }
 
+/** @type {Promise<unknown>} */
+let going = Promise.resolve();
+
+/** Waits until the reader has arrived where they went last. */
+export const arrival = () => going;
+
 /** Moves HEAD like a visit, and remembers no way back. @param {Id} nid @param {boolean} exact */
-export async function stand(nid, exact) {
+export function stand(nid, exact) {
+  const arriving = move(nid, exact);
+  going = arriving.catch(() => null);
+  return arriving;
+}
+
+/** @param {Id} nid @param {boolean} exact */
+async function move(nid, exact) {
   const id = sid();
   const moved = await attempt(() => api.checkout(id, nid, exact));
   if (!moved || openSid !== id) return null;

@@ -2,6 +2,7 @@
 import { t, wordFor } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
 import { fragments, labels, putArrangement } from "../model/arrangement.js";
+import * as returned from "../model/returned.js";
 import * as story from "../model/story.js";
 import * as trail from "../model/trail.js";
 import * as api from "../net/arrange.js";
@@ -12,7 +13,7 @@ import { goTo } from "./branches.js";
 import { always, register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
 import { besides } from "./besides.js";
-import { refresh, sid, stand } from "./follow.js";
+import { arrival, refresh, sid, stand } from "./follow.js";
 import { writeDraft } from "./turn.js";
 
 /** @import { Arranged, ChatNode, Id, Label, TreeEdit } from "../lib/wire.d.ts" */
@@ -59,6 +60,8 @@ async function retrace(which, move) {
 
 /** Takes the newest step back, or brings it back again. @param {"undo" | "redo"} which @param {number} [seen] */
 async function turnBack(which, seen) {
+  // Who is quicker than the server means the way they are going just now.
+  await arrival();
   const move = seen === undefined ? trail.nextMove(which, story.head.peek()) : null;
   if (move) return retrace(which, move);
   const id = sid();
@@ -85,12 +88,12 @@ function keepText(which, before) {
   const line = story.line.peek();
   const draft = story.draft.peek();
   const gone = before.find((node) => node?.role === "user" && !line.includes(node.id));
-  if (which === "undo" && gone && trail.isReturned(draft)) {
-    trail.putWords(gone.content, draft);
+  if (which === "undo" && gone && returned.isReturned(draft)) {
+    returned.putWords(gone.content, draft);
     writeDraft(gone.content);
   }
   const back = line.map(story.peekNode).find((node) => node?.role === "user" && !before.some((old) => old?.id === node.id));
-  if (which === "redo" && back?.content === draft) writeDraft(trail.takeWords(draft));
+  if (which === "redo" && back?.content === draft) writeDraft(returned.takeWords(draft));
 }
 
 for (const which of /** @type {const} */ (["undo", "redo"])) {

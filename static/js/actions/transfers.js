@@ -13,7 +13,7 @@ import { wordsFor } from "./failure.js";
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
-/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { Id, Job } from "../lib/wire.d.ts" */
 /** @import { Incoming } from "../model/transfers.js" */
 /** @typedef {(changes: Partial<Incoming>) => void} Put */
 
@@ -46,12 +46,18 @@ async function takeIn(file, put) {
   put({ phase: "sending" });
   const { jobId } = await api.sendStory(file, (bytes) => put({ phase: "sending", share: bytes / Math.max(1, file.size) }));
   for (;;) {
-    const { state, done, total, result, error } = await api.job(jobId);
+    const { state, done, total, result, error } = await api.job(jobId).catch(whileOffline);
     if (state === "failed" || state === "interrupted") throw new ApiError(422, error ?? {});
     if (state === "done" && result) return result.sessionId;
     put(state === "running" ? { phase: "reading", share: done / Math.max(1, total) } : { phase: "waiting" });
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
   }
+}
+
+/** The file is on the server: a connection that is lost stops nothing. @param {unknown} error @returns {Omit<Job, "id">} */
+function whileOffline(error) {
+  if (error instanceof ApiError && error.status === 0) return { state: "queued", done: 0, total: 0 };
+  throw error;
 }
 
 /** Milliseconds. */
@@ -60,7 +66,7 @@ const LOOK_EVERY = 300;
 /** A file that is broken says where. @param {ApiError} error */
 function faultOf(error) {
   const { line } = error.details;
-  return typeof line === "number" ? { text: t("import.broken", { line }), hint: sentence(error.message) } : wordsFor(error);
+  return typeof line === "number" ? { text: t("import.broken", { line }), hint: sentence(error.message.replace(/^line \d+: /, "")) } : wordsFor(error);
 }
 
 /** It is kept until it was used: the browser forgets one that nothing leads to. */

@@ -37,17 +37,6 @@ export function sentence(words) {
 /** Markdown as it is read aloud: without its marks. @param {string} markdown */
 export const plain = (markdown) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
 
-/**
- * How a text begins, with a sign where it goes on. The server's own excerpts are longer than `most`, so none ends without one.
- * @param {string} text
- */
-export function excerpt(text, most = 120) {
-  const letters = [...text.trim()];
-  if (letters.length <= most) return letters.join("");
-  // Half a word at the end is left out, where words are told apart at all.
-  return `${letters.slice(0, most).join("").replace(/\s+\S{0,24}$/, "")}…`;
-}
-
 /** One step of a JSON Pointer. @param {string} key */
 export function escapeStep(key) {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");

@@ -332,6 +332,19 @@ export interface TreeEdit {
   following?: boolean;
 }
 
+/** A message with all below it, or what lies in the stash. */
+export type Piece = { nodeId: Id } | { fragmentId: Id };
+
+/** What would be destroyed with a piece. */
+export interface Losses {
+  nodes: number;
+  /** Lines that end in it. */
+  branches: number;
+  fragments: number;
+  /** What was cut out of it before, which stays in the stash. */
+  keptFragments: number;
+}
+
 export interface WorldChange extends Change {
   nodeId: Id;
 }

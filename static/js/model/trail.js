@@ -1,5 +1,4 @@
-// What a reader can take back although it is no step in the log: where they went since their last step. And the words that
-// undo has put into the field, which it may take out again.
+// What a reader can take back although it is no step in the log: where they went since their last step.
 
 /** @import { Id } from "../lib/wire.d.ts" */
 
@@ -32,23 +31,4 @@ export function nextMove(which, head) {
 export function retraced(which, op) {
   const move = moves[which].pop();
   if (move) moves[which === "undo" ? "redo" : "undo"].push({ ...move, op });
-}
-
-// Words
-
-/** Those that stand in the field last. @type {string[]} */
-let words = [];
-
-/** Whether a draft is nothing of the reader's own: empty, or what undo has put there. @param {string} draft */
-export const isReturned = (draft) => draft.trim() === "" || draft === words.at(-1);
-
-/** Undo puts words into the field, in the place of those that came after them. @param {string} text @param {string} draft what stands there */
-export function putWords(text, draft) {
-  words = draft.trim() === "" ? [text] : [...words, text];
-}
-
-/** Redo takes words out of the field; answers what stands there then. @param {string} text */
-export function takeWords(text) {
-  words = words.at(-1) === text ? words.slice(0, -1) : [];
-  return words.at(-1) ?? "";
 }

@@ -6,6 +6,13 @@ import { call, chat, items, query } from "./api.js";
 /** Makes all of the edits, or none. @param {Wire.Id} sid @param {Wire.TreeEdit[]} operations @returns {Promise<Wire.Arranged>} */
 export const arrange = (sid, operations) => call("PUT", `${chat(sid)}/tree/edit`, { operations });
 
+/**
+ * Destroys a piece for good. Without the operation that the reader saw last it is refused, and the refusal says what would go.
+ * @param {Wire.Id} sid @param {Wire.Piece} piece @param {number} [seen] @returns {Promise<Wire.Arranged>}
+ */
+export const purge = (sid, piece, seen) =>
+  call("PUT", `${chat(sid)}/tree/edit`, seen === undefined ? { operations: [{ op: "purge", ...piece }] } : { operations: [{ op: "purge", ...piece, confirm: true }], expectedOp: seen });
+
 /** Sets how many messages stand, in one step. @param {Wire.Id} sid @param {Wire.Id[]} ids @param {Omit<Wire.NodeState, "id">} state @returns {Promise<{worldChanges: Wire.WorldChange[], op: number}>} */
 export const setStates = (sid, ids, state) => call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, ...state })) });
 

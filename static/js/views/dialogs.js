@@ -57,6 +57,8 @@ export function OpenDialog({ open }) {
       return h(Plot, {});
     case "git":
       return h(GitWords, {});
+    case "purge":
+      return h(PurgeMessage, { key: open.nid, nid: open.nid });
     case "trash":
       return h(Trash, {});
   }
@@ -74,6 +76,7 @@ const Stories = later(() => import("./stories.js").then((module) => module.Stori
 const Plot = later(() => import("./plot.js").then((module) => module.Plot), 0);
 const GitWords = later(() => import("./git.js").then((module) => module.GitWords), 0);
 const Trash = later(() => import("./trash.js").then((module) => module.Trash), 0);
+const PurgeMessage = later(() => import("./purge.js").then((module) => module.PurgeMessage), 0);
 const Stash = later(() => import("./stash.js").then((module) => module.Stash), 0);
 
 /** @param {Event} event @returns {FormData} */

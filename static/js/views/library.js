@@ -1,40 +1,22 @@
 // The first page: what to do at the start, stories to go on with, characters, models.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html } from "../../vendor/preact.js";
 import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions, removeCharacter } from "../actions/library.js";
 import { wordsFor } from "../actions/failure.js";
-import { bringIn, takeAlong } from "../actions/transfers.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { plain, sentence } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { openDialog, tell } from "../model/page.js";
-import { incoming } from "../model/transfers.js";
 import { Avatar, Blank, CommandButton, Menu, Waiting, icon, later } from "./parts.js";
 
 /** @import { Character, Session } from "../lib/wire.d.ts" */
 
-const IncomingStories = later(() => import("./incoming.js").then((module) => module.IncomingStories), 0);
+const Transfers = later(() => import("./transfers.js").then((module) => module.Transfers), 0);
+const takeAlong = (/** @type {Session} */ { id }) => import("../actions/transfers.js").then((module) => module.takeAlong(id));
 
 export function Library() {
-  return html`<div class="library"><div class="library-inner">${h(Contents, {})}</div>${h(DropPlace, {})}</div>`;
-}
-
-/** A file that is dropped anywhere on the page comes in. */
-function DropPlace() {
-  const isOver = useSignal(false);
-  useEffect(() => {
-    const hear = (/** @type {DragEvent} */ event) => {
-      if (!event.dataTransfer?.types.includes("Files")) return;
-      event.preventDefault();
-      isOver.value = event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null);
-      if (event.type === "drop") void bringIn([...event.dataTransfer.files]);
-    };
-    const kinds = /** @type {const} */ (["dragover", "dragleave", "drop"]);
-    kinds.forEach((kind) => addEventListener(kind, hear));
-    return () => kinds.forEach((kind) => removeEventListener(kind, hear));
-  }, []);
-  return isOver.value ? html`<p class="drop" role="status">${icon("upload")}${t("library.drop")}</p>` : null;
+  return html`<div class="library"><div class="library-inner">${h(Contents, {})}</div></div>`;
 }
 
 function Contents() {
@@ -58,7 +40,7 @@ function Contents() {
       ${first && html`<li><button type="button" class="card new" onClick=${() => document.getElementById("models")?.scrollIntoView()}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul></section>
     ${h(Models, {})}
-    <div>${incoming.value.length > 0 && h(IncomingStories, {})}<p class="foot">${h(CommandButton, { id: "page.import", wide: true })}${h(CommandButton, { id: "page.trash", wide: true })}</p></div>`;
+    <div class="foot">${h(Transfers, {})}${h(CommandButton, { id: "page.trash", wide: true })}</div>`;
 }
 
 /** @param {{adventure: Character | undefined}} props */
@@ -94,7 +76,7 @@ function SessionRow({ session, now }) {
         counts && counts.branches > 1 ? t("library.branches", { n: counts.branches }) : "",
       ].filter(Boolean).map((part) => `${part} · `)}<time datetime=${session.updatedAt} title=${moment(session.updatedAt)}>${ago(session.updatedAt, now)}</time></small></span></a>
     ${h(Menu, { label: t("library.manage", { name: session.title }) }, html`<button type="button" onClick=${() => ask(session, "rename")}>${icon("edit")}${t("command.rename")}</button>
-      <button type="button" onClick=${() => takeAlong(session.id)}>${icon("download")}${t("command.export")}</button>
+      <button type="button" onClick=${() => takeAlong(session)}>${icon("download")}${t("command.export")}</button>
       <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;
 }
 

@@ -3,6 +3,7 @@ import { h, html } from "../../vendor/preact.js";
 import { canRun } from "../actions/commands.js";
 import { rate } from "../actions/arrange.js";
 import "../actions/move.js";
+import "../actions/purge.js";
 import "../actions/replies.js";
 import "../actions/summarise.js";
 import { t } from "../lib/i18n.js";
@@ -21,7 +22,7 @@ export const MessageMenu = ({ node }) =>
 function Items({ node }) {
   return html`${canRun("message.rate", node) && html`${h(StarRow, { node })}<hr />`}
     ${ITEMS.map((id) => h(CommandButton, { key: id, id, node, wide: true }))}
-    ${canRun("message.prune", node) && html`<hr />${h(CommandButton, { id: "message.prune", node, wide: true })}`}`;
+    ${canRun("message.prune", node) && html`<hr />${h(CommandButton, { id: "message.prune", node, wide: true })}${h(CommandButton, { id: "message.purge", node, wide: true })}`}`;
 }
 
 /** @param {{node: ChatNode}} props */

@@ -70,14 +70,21 @@ function Chart({ lines, row }) {
   return html`<svg class="chart" viewBox=${`0 0 ${wide} ${TALL}`} role="img" aria-label=${about}>
     ${scale.values.map((value) => html`<g key=${value}><line class="grid" x1=${frame.left} x2=${frame.right} y1=${scale.y(value)} y2=${scale.y(value)} /><text x=${frame.left - 8} y=${scale.y(value) + 4} text-anchor="end">${value}</text></g>`)}
     ${scale.turns.map((turn, i) => html`<text key=${turn} x=${scale.x(turn)} y=${TALL - 8} text-anchor="middle">${i === 0 ? t("plot.turn", { n: turn }) : turn}</text>`)}
-    ${[...lines].reverse().map(({ n, points }) => html`<g key=${n} class=${`series series-${n}`}><path d=${stepsOf(points, scale)} />${marked(points).map(({ turn, value }) => html`<path key=${turn} class="sign" d=${SHAPES[n - 1]} transform=${`translate(${scale.x(turn)} ${scale.y(value)})`} />`)}${h(EndLabel, { n, points, x: scale.x, y: scale.y })}</g>`)}</svg>`;
+    ${[...lines].reverse().map(({ n, points }) => html`<g key=${n} class=${`series series-${n}`}><path d=${stepsOf(points, scale)} />${marked(points).map(({ turn, value }) => html`<path key=${turn} class="sign" d=${SHAPES[n - 1]} transform=${`translate(${scale.x(turn)} ${scale.y(value)})`} />`)}</g>`)}
+    ${endsOf(lines).map(({ turn, value, numbers }) => html`<text key=${numbers} class="end" x=${scale.x(turn) + 9} y=${scale.y(value) + 4}>${numbers}</text>`)}</svg>`;
 }
 
-/** @param {{n: number, points: Point[], x: (turn: number) => number, y: (value: number) => number}} props */
-function EndLabel({ n, points, x, y }) {
-  const end = points.at(-1);
-  // Where several lines end at one place, their numbers stand beside each other.
-  return end?.value == null ? null : html`<text class="end" x=${x(end.turn) + 9} y=${y(end.value) + 4}>${n}</text>`;
+/** Where lines end, with their numbers: those of several that end at one place stand together. @param {Drawn[]} lines */
+function endsOf(lines) {
+  /** @type {Map<string, {turn: number, value: number, numbers: string}>} */
+  const ends = new Map();
+  for (const { n, points } of lines) {
+    const end = points.at(-1);
+    if (end?.value == null) continue;
+    const known = ends.get(`${end.turn} ${end.value}`);
+    ends.set(`${end.turn} ${end.value}`, { turn: end.turn, value: end.value, numbers: known ? `${known.numbers} ${n}` : String(n) });
+  }
+  return [...ends.values()];
 }
 
 /** @param {Point[]} points @returns {{turn: number, value: number}[]} */

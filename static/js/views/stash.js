@@ -1,15 +1,17 @@
-// The stash: what was taken out of the story, to be read, put back, moved or named. Loaded when first opened.
+// The stash: what was taken out of the story, to be read, put back, moved, named or thrown away for good. Loaded when first opened.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { place } from "../actions/move.js";
 import { putBack, readFragment, renameFragment } from "../actions/stash.js";
 import { attempt } from "../actions/failure.js";
 import { ago, moment, t } from "../lib/i18n.js";
-import { excerpt, plain } from "../lib/text.js";
+import { excerpt } from "../lib/excerpt.js";
+import { plain } from "../lib/text.js";
 import { fragments } from "../model/arrangement.js";
 import { mayRearrange } from "../model/page.js";
 import { nameOf } from "../tree/speaker.js";
 import { ReadOnly } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { Purge } from "./purge.js";
 import { takeFocus } from "./sure.js";
 
 /** @import { Key } from "../lib/i18n.js" */
@@ -22,7 +24,7 @@ export function Stash({ opened }) {
     ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "stash", title: t("stash.empty"), hint: t("stash.emptyHint") }) : html`<ul>${list.map((fragment) => h(Row, { key: fragment.id, fragment, isOpened: fragment.id === opened }))}</ul>`}</div>`);
 }
 
-/** @typedef {"" | "read" | "rename"} Doing */
+/** @typedef {"" | "read" | "rename" | "purge"} Doing */
 
 /** @param {{fragment: Fragment, isOpened: boolean}} props */
 function Row({ fragment, isOpened }) {
@@ -33,11 +35,13 @@ function Row({ fragment, isOpened }) {
     html`<button type="button" aria-expanded=${open} onClick=${act}>${icon(symbol)}<span>${t(label)}</span></button>`;
   return html`<li class="fragment"><article aria-label=${name}>
     <h3>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${excerpt(plain(fragment.firstLine))}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
-    ${!fragment.canReturn && html`<p class="aside">${icon("warning")}${t(fragment.originId ? "stash.originOut" : "stash.originGone")}</p>`}
+    ${!fragment.canReturn && html`<p class="aside no-return">${icon("warning")}<span>${t(fragment.originId ? "stash.originOut" : "stash.originGone")}</span></p>`}
     <div class="actions">${mayRearrange.value && html`${fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}${button("stash.putBelow", "move", () => place(fragment.id, name, false))}${button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}`}
-      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}</div>
+      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}
+      ${mayRearrange.value && button("command.purge", "shred", () => turn("purge"), doing.value === "purge")}</div>
     ${doing.value === "read" && h(Contents, { id: fragment.id })}
-    ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}</article></li>`;
+    ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}
+    ${doing.value === "purge" && h(Purge, { piece: { fragmentId: fragment.id }, keep: () => (doing.value = "") })}</article></li>`;
 }
 
 /** @param {{fragment: Fragment, done: () => void}} props */

@@ -10,6 +10,7 @@ export default {
   "command.summarise": "Summarise up to here",
   "command.merge": "Bring it over",
   "command.plot": "How values went",
+  "command.purge": "Throw away for good",
 
   "moving.text": "Choose the message to put it below:",
   "moving.copy": "Choose the message to put the copy below:",
@@ -68,6 +69,8 @@ export default {
   "plot.table": "As a table",
   "plot.about": "Timeline {n}: from {from} to {to}",
 
+  "command.import": "Bring in a story from a file",
+  "import.drop": "Drop it here, and the story comes in.",
   "import.list": "Stories that come in",
   "import.sending": "on its way to the server",
   "import.waiting": "waits for its turn",
@@ -80,9 +83,19 @@ export default {
   "arranged.worldThere": "Where it stands now, one value is another:|Where it stands now, {n} values are others:",
   "arranged.affected": "One other timeline leaves before the end of these messages; the model no longer reads them there either.|{n} other timelines leave before the end of these messages; the model no longer reads them there either.",
 
+  "notice.imported": "“{name}” has come in.",
+  "notice.open": "Open",
   "notice.marked": "It is done for all of them.",
   "notice.moved": "It stands there now, with what follows it.",
   "notice.copiedTo": "A copy stands there now, with what follows it.",
   "notice.summarised": "The summary stands in their place.",
   "notice.merged": "What happened there has happened here too.",
+
+  "purge.nodes": "{n} message will be gone: from the story, the search and the disk.|{n} messages will be gone: from the story, the search and the disk.",
+  "purge.branches": "{n} timeline ends in it.|{n} timelines end in them.",
+  "purge.kept": "{n} part that was taken out of it before stays in the stash.|{n} parts that were taken out of them before stay in the stash.",
+  "purge.forGood": "Nothing brings that back, and Undo cannot go behind this step either.",
+  "purge.beyond": "Out of reach: backups, files that were exported, copies and summaries elsewhere, and the model server that was sent the text.",
+  "purge.meant": "That is what I want.",
+  "notice.purged": "It is gone for good.",
 };

@@ -154,7 +154,7 @@ export default {
 
 
   "stash.empty": "The stash is empty.",
-  "stash.emptyHint": "What you delete from a story lies here until you put it back.",
+  "stash.emptyHint": "What you delete from a story lies here until you put it back or throw it away.",
   "stash.nameless": "A part without words",
   "stash.count": "{n} message|{n} messages",
   "stash.putBack": "Put back where it was",

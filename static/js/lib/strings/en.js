@@ -34,7 +34,6 @@ export default {
   "command.delete": "Delete this story",
   "command.trash": "Trash",
   "command.restore": "Bring it back",
-  "command.import": "Bring in a story from a file",
   "command.export": "Take the whole story along as a file",
   "command.previous": "Previous version",
   "command.next": "Next version",
@@ -62,7 +61,6 @@ export default {
   "library.more": "Show older stories",
   "library.manage": "Manage “{name}”",
   "library.deleteCharacter": "Delete this character",
-  "library.drop": "Drop it here, and the story comes in.",
   "library.turns": "{n} turn|{n} turns",
   "library.branches": "{n} timeline|{n} timelines",
 
@@ -94,8 +92,6 @@ export default {
   "notice.show": "Show",
   "notice.settled": "The story goes on from here now. Where it stood before is kept.",
   "notice.return": "Back to there",
-  "notice.imported": "“{name}” has come in.",
-  "notice.open": "Open",
   "notice.trashed": "“{name}” lies in the trash.",
 
   "error.offline": "The server did not answer.",

@@ -11,6 +11,7 @@ export default {
   "command.summarise": "把到这里为止的内容写成摘要",
   "command.merge": "并过来",
   "command.plot": "数值的走势",
+  "command.purge": "彻底扔掉",
 
   "moving.text": "选一条消息，把它放到下面：",
   "moving.copy": "选一条消息，把副本放到下面：",
@@ -69,6 +70,8 @@ export default {
   "plot.table": "看表格",
   "plot.about": "时间线 {n}：从 {from} 到 {to}",
 
+  "command.import": "从文件读入故事",
+  "import.drop": "放到这里，故事就读进来。",
   "import.list": "正在读入的故事",
   "import.sending": "正在送往服务器",
   "import.waiting": "正在排队",
@@ -81,9 +84,19 @@ export default {
   "arranged.worldThere": "在新的位置，有 {n} 个数值不同：",
   "arranged.affected": "另有 {n} 条时间线在这段消息结束之前就分开了，模型在那里也读不到这些消息了。",
 
+  "notice.imported": "《{name}》读进来了。",
+  "notice.open": "打开",
   "notice.marked": "选中的都设好了。",
   "notice.moved": "它和后文现在在那里。",
   "notice.copiedTo": "副本和后文现在在那里。",
   "notice.summarised": "摘要放好了。",
   "notice.merged": "那边发生的事，这边也发生了。",
+
+  "purge.nodes": "{n} 条消息会从故事、搜索和磁盘上消失。",
+  "purge.branches": "有 {n} 条时间线结束在里面。",
+  "purge.kept": "之前从里面取出的 {n} 段仍留在暂存区。",
+  "purge.forGood": "没有什么能把它们找回来，撤销也不能越过这一步。",
+  "purge.beyond": "够不到的地方：备份、导出过的文件、别处的副本和摘要，以及收到过这些文字的模型服务器。",
+  "purge.meant": "我就是要这样。",
+  "notice.purged": "它彻底消失了。",
 };

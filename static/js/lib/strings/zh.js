@@ -36,7 +36,6 @@ export default {
   "command.delete": "删除故事",
   "command.trash": "回收站",
   "command.restore": "恢复",
-  "command.import": "从文件读入故事",
   "command.export": "把整个故事存成文件",
   "command.previous": "上一个版本",
   "command.next": "下一个版本",
@@ -86,7 +85,6 @@ export default {
   "library.more": "显示更早的故事",
   "library.manage": "管理《{name}》",
   "library.deleteCharacter": "删除这个角色",
-  "library.drop": "放到这里，故事就读进来。",
   "library.turns": "{n} 回合",
   "library.branches": "{n} 条时间线",
 
@@ -236,7 +234,7 @@ export default {
 
 
   "stash.empty": "暂存区是空的。",
-  "stash.emptyHint": "从故事里删掉的内容会放在这里，直到你放回去。",
+  "stash.emptyHint": "从故事里删掉的内容会放在这里，直到你放回去或扔掉。",
   "stash.nameless": "没有文字的一段",
   "stash.count": "{n} 条消息",
   "stash.putBack": "放回原处",
@@ -374,8 +372,6 @@ export default {
   "notice.show": "查看",
   "notice.settled": "故事现在从这里继续，原来的位置还保留着。",
   "notice.return": "回到原处",
-  "notice.imported": "《{name}》读进来了。",
-  "notice.open": "打开",
   "notice.trashed": "“{name}”在回收站里了。",
   "notice.linkCopied": "链接已复制。打开它的人会看到这条线，故事本身不会移动。",
   "notice.linear": "现在只显示一条线。其余的都还在，选“显示所有时间线”就会回来。",
