@@ -118,6 +118,24 @@ fn store_edits_cost_the_same_in_a_long_session() {
     }
 }
 
+/// S2-14: a cut costs what is cut: of ten times as many messages some ten times as much, and not a hundred times.
+#[test]
+fn store_cuts_cost_what_they_cut() {
+    watch();
+    let cost = |messages: usize| {
+        let store = TestStore::new();
+        let begun = store.begin(Delta::default(), None, &["Hello."]);
+        let top = line(&store, &begun, messages)[1];
+        let fragment = FragmentId::new(store.ids.next(store.now()));
+        let (session, writer) = (begun.session, store.writer());
+        let cut = rounds(writer, || store.arrange(session, TreeEdit::Prune { node: top, fragment, name: None }));
+        let back = TreeEdit::Graft { piece: Piece::Fragment(fragment), target: None };
+        (cut, rounds(writer, || store.arrange(session, back)))
+    };
+    let (few, many) = (cost(300), cost(3_000));
+    assert!(many.0 < 15 * few.0 && many.1 < 15 * few.1, "{few:?} rounds for 300 messages, {many:?} for 3 000");
+}
+
 /// Does something on a thread whose stack holds no frame for each of [`DEEP`] levels: twenty bytes for each.
 fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
