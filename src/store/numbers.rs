@@ -44,8 +44,10 @@ pub fn newest(conn: &mut Conn, table: Lasting) -> QueryResult<Option<i64>> {
 /// Keeps the highest number of a table, before rows of it go.
 pub fn keep(conn: &mut Conn, table: Lasting) -> QueryResult<()> {
     let Some(highest) = newest(conn, table)? else { return Ok(()) };
-    let row = (numbers::name.eq(table.name()), numbers::highest.eq(highest));
-    let set = diesel::insert_into(numbers::table).values(row).on_conflict(numbers::name).do_update();
-    set.set(numbers::highest.eq(highest)).execute(conn)?;
+    let known = numbers::table.find(table.name());
+    if diesel::update(known).set(numbers::highest.eq(highest)).execute(conn)? == 0 {
+        let row = (numbers::name.eq(table.name()), numbers::highest.eq(highest));
+        diesel::insert_into(numbers::table).values(row).execute(conn)?;
+    }
     Ok(())
 }

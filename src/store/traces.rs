@@ -14,8 +14,6 @@ use super::blobs;
 use super::conn::Conn;
 use super::error::StoreError;
 use super::pack;
-use super::prepared::prepared;
-use super::read::padded;
 use super::tables::{nodes, operations, purged, texts, traces};
 
 /// Traces that are looked at at once.
@@ -103,8 +101,8 @@ pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Res
 /// Keeps the hashes of the texts of nodes that are about to go: the traces of others go on naming them.
 pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
     for some in going.chunks(512) {
-        let of_some = texts::table.filter(texts::n.eq_any(padded(some))).select((texts::n, texts::content));
-        for (n, content) in prepared(of_some).load::<(i64, String)>(conn)? {
+        let of_some = texts::table.filter(texts::n.eq_any(some)).select((texts::n, texts::content));
+        for (n, content) in of_some.load::<(i64, String)>(conn)? {
             let row = (purged::n.eq(n), purged::hash.eq(blake3::hash(content.as_bytes()).as_bytes().to_vec()));
             diesel::insert_into(purged::table).values(row).execute(conn)?;
         }

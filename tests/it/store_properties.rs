@@ -69,7 +69,6 @@ pub enum Step {
         target: Index,
     },
     Purge(Index),
-    /// A fragment goes for good.
     PurgeStashed(Index),
     /// A fragment goes back to where it was, or somewhere else.
     Return {
@@ -218,6 +217,11 @@ impl Play {
         *index.get(&self.model.settled())
     }
 
+    fn stashed(&self, index: &Index) -> Option<Piece> {
+        let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
+        (!stash.is_empty()).then(|| Piece::Fragment(*index.get(&stash)))
+    }
+
     pub fn act(&mut self, step: &Step) {
         match step {
             Step::Say { parent, replies, move_head, operations, bridge } => {
@@ -274,25 +278,17 @@ impl Play {
                 self.arrange(TreeEdit::Graft { piece: Piece::Node(node), target: Some(target) });
             }
             Step::Return { fragment, target } => {
-                let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
-                if !stash.is_empty() {
+                if let Some(piece) = self.stashed(fragment) {
                     let target = target.as_ref().map(|target| self.pick(target));
-                    self.arrange(TreeEdit::Graft { piece: Piece::Fragment(*fragment.get(&stash)), target });
+                    self.arrange(TreeEdit::Graft { piece, target });
                 }
             }
             Step::Purge(node) => self.purge(Piece::Node(self.pick(node))),
-            Step::PurgeStashed(fragment) => {
-                let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
-                if !stash.is_empty() {
-                    self.purge(Piece::Fragment(*fragment.get(&stash)));
-                }
-            }
+            Step::PurgeStashed(fragment) => _ = self.stashed(fragment).map(|piece| self.purge(piece)),
             Step::Copy { node, target } => self.copy(Piece::Node(self.pick(node)), self.pick(target)),
             Step::CopyStashed { fragment, target } => {
-                let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
-                if !stash.is_empty() {
-                    self.copy(Piece::Fragment(*fragment.get(&stash)), self.pick(target));
-                }
+                let target = self.pick(target);
+                _ = self.stashed(fragment).map(|piece| self.copy(piece, target));
             }
             Step::Summarise { leaf, length } => {
                 let mut nodes: Vec<NodeId> =
@@ -340,8 +336,12 @@ impl Play {
         let is_root = |node| path(node).len() == 1;
         let holds_running = |node| self.model.running().iter().any(|id| path(*id).contains(&node));
         let is_right = match (&edit, &*refusal) {
-            (TreeEdit::Prune { node, .. } | TreeEdit::Graft { piece: Piece::Node(node), .. }, refusal) => match refusal
-            {
+            (
+                TreeEdit::Prune { node, .. }
+                | TreeEdit::Graft { piece: Piece::Node(node), .. }
+                | TreeEdit::Purge { piece: Piece::Node(node), .. },
+                refusal,
+            ) => match refusal {
                 Refusal::Generating => holds_running(*node),
                 Refusal::Conflict(_) => is_root(*node),
                 Refusal::Cycle => {
@@ -353,11 +353,6 @@ impl Play {
                 Refusal::Generating => holds_running(*node),
                 Refusal::Conflict(_) => is_root(*node),
                 Refusal::Cycle => path(*target).contains(node),
-                _ => false,
-            },
-            (TreeEdit::Purge { piece: Piece::Node(node), .. }, refusal) => match refusal {
-                Refusal::Generating => holds_running(*node),
-                Refusal::Conflict(_) => is_root(*node),
                 _ => false,
             },
             (TreeEdit::Summarise { nodes, .. }, Refusal::Generating) => nodes.iter().any(|node| holds_running(*node)),

@@ -79,7 +79,7 @@ fn nothing_goes_where_nobody_knows_what_is_in_use() {
     assert!(damage.contains("sessions.cards"), "{damage}");
     assert_eq!(blobs(), before);
     store.execute("UPDATE sessions SET cards = '[]'");
-    assert_eq!(sweep(&store, 0).blobs, 2);
+    assert_eq!(sweep(&store, 0).blobs, 3);
 }
 
 /// `domain.md` 3.1: keyframes that an edit above has outdated go; those beside the edit stay, and every answer is the same.
