@@ -255,11 +255,12 @@ pub fn put_fragment(
     Ok(n)
 }
 
-/// How many nodes of a fragment have nothing below them in it.
+/// How many nodes of a fragment have nothing below them in it. The plus keeps the database from looking for the children of
+/// each node through the whole fragment: they are found by their parent.
 fn leaves(conn: &mut Conn, fragment_n: i64) -> Result<i64, StoreError> {
     let query = diesel::sql_query(
         "SELECT count(*) AS count FROM nodes f WHERE f.fragment_n = $1 AND NOT EXISTS ( \
-           SELECT 1 FROM nodes c WHERE c.parent_n = f.n AND c.fragment_n = $1)",
+           SELECT 1 FROM nodes c WHERE c.parent_n = f.n AND +c.fragment_n = $1)",
     );
     let counted: Count = query.bind::<BigInt, _>(fragment_n).get_result(conn)?;
     Ok(counted.count)

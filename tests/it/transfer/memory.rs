@@ -50,7 +50,7 @@ fn a_look_at_a_file_holds_no_texts() {
         });
         (messages, held)
     };
-    let each = each(look(2_000), look(10_000));
+    let each = each(look(1_000), look(4_000));
     assert!((16..1_000).contains(&each), "{each} bytes for each further message");
 }
 
@@ -67,7 +67,7 @@ fn a_session_goes_out_without_being_held() {
         });
         (messages, held)
     };
-    let each = each(out(500), out(4_000));
+    let each = each(out(500), out(2_500));
     assert!((8..200).contains(&each), "{each} bytes for each further message");
 }
 
