@@ -67,7 +67,7 @@ pub enum Refusal {
         conflicts: serde_json::Value,
     },
     /// What would be destroyed, and nobody said that it is meant.
-    #[error("nothing would bring {nodes} messages back")]
+    #[error("nothing would bring that back")]
     Unconfirmed {
         /// The messages that would go, those that were taken back included.
         nodes: usize,

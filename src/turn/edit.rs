@@ -14,6 +14,9 @@ use super::start::{self, Wish};
 use super::{Edit, Generate, Started, TurnError, Turns, input};
 use super::{change, force};
 
+/// Where a summary says which messages it stands for.
+const SUMMARIZED: &str = "summarizedFrom";
+
 /// Writes an edited version of a message beside it.
 pub async fn edit(
     turns: &Turns,
@@ -47,6 +50,8 @@ pub async fn edit(
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
+    // Other words for a summary stand for the same messages.
+    draft.metadata.extend(old.metadata.get(SUMMARIZED).map(|ids| (SUMMARIZED.to_owned(), ids.clone())));
     // Only who is asked for a reply begins a turn; what is carried on has been played under its own rules.
     let mut bridge = if generate.is_some() { change::below(parts, &mut scene, &draft, now).await } else { None };
     let input = input::read(parts, &scene, &mut draft, &before).await?;

@@ -67,6 +67,26 @@ describe("copies", () => {
   });
 });
 
+describe("copies between rules", () => {
+  test("domain 2.10: what the rules of another story leave out of a copy is told by its name", async () => {
+    const { path, ids } = await grown();
+    await set(path, ids[3], "/keep", { hp: "many" });
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const there = new URL(page.url()).pathname;
+    await page.goto(clotho.base + path);
+    await choose(page, messageOf(page, ids[3]), "Copy it elsewhere, with what follows");
+    await page.getByRole("button", { name: "In another story…" }).click();
+    await page.getByRole("dialog", { name: "In another story…" }).getByRole("article", { name: "The Lantern Keep" }).first().getByRole("button", { name: "Choose" }).click();
+    await page.waitForURL(clotho.base + there);
+    await page.locator("[data-path='/keep/hp']").waitFor();
+    await page.locator(".message.last article").focus();
+    await page.keyboard.press("p");
+    await page.locator(".notice").getByText(/The rules of this story leave out one thing that it did:/).waitFor();
+    await close();
+  });
+});
+
 describe("summaries", () => {
   test("S4-23 S4-30: a model drafts the summary of a run, the reader mends and takes it; it leads to the originals, and one undo takes it back", async () => {
     const { path, ids } = await grown();

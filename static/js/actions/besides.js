@@ -9,8 +9,15 @@ import { labelOf, nameOf, rows } from "../model/world.js";
 const NAMED = 3;
 
 /** One sentence or two, or "" where it did nothing else. @param {Pick<Arranged, "worldChanges"> & Partial<Arranged>} made */
-export const besides = ({ worldChanges, affected }) =>
-  [worldWords(worldChanges), affected && affected.count > 0 ? t("arranged.affected", { n: affected.count }) : ""].filter(Boolean).join(" ");
+export const besides = ({ worldChanges, affected, refused = [] }) =>
+  [worldWords(worldChanges), affected && affected.count > 0 ? t("arranged.affected", { n: affected.count }) : "", refusedWords(refused)].filter(Boolean).join(" ");
+
+/** What the rules of this story leave out of a copy. @param {Arranged["refused"]} refused */
+function refusedWords(refused) {
+  if (refused.length === 0) return "";
+  const names = [...new Set(refused.map(({ path }) => labelOf(path)).filter(Boolean))].slice(0, NAMED);
+  return [t("arranged.refused", { n: refused.length }), names.join(", ")].filter(Boolean).join(" ");
+}
 
 /** @param {WorldChange[]} changes at HEAD, at names and where something hangs now */
 function worldWords(changes) {

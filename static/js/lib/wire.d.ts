@@ -356,6 +356,8 @@ export interface Arranged {
   nodeIds: Id[];
   /** The lines that leave a summarised run before its end. */
   affected: { leafIds: Id[]; count: number };
+  /** What copies from another story would do and the rules of this one leave out. */
+  refused: { nodeId: Id; path: string; reason: string }[];
   worldChanges: WorldChange[];
 }
 

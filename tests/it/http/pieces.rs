@@ -197,6 +197,20 @@ async fn a_summary_stands_for_a_run() {
     assert_eq!(json!(play.head().await), at_head["nodeIds"][0], "HEAD on the last of the run goes to the summary");
 }
 
+/// S4-30, domain 2.7: other words for a summary stand for the same messages, and what follows it goes on below them.
+#[tokio::test]
+async fn other_words_for_a_summary_stand_for_the_same_messages() {
+    let (play, said) = bitten().await;
+    let run = json!([said[0].user, said[0].reply]);
+    let made = play.edit(json!([{"op": "summarise", "nodeIds": run, "content": "They fought."}])).await;
+    let summary = made["nodeIds"][0].as_str().unwrap();
+    let edited = json!({"content": "They fought bravely.", "carry": true});
+    let other = play.post(&format!("node/{summary}/edit"), edited).await["node"].clone();
+    assert_eq!((&other["kind"], &other["metadata"]["summarizedFrom"]), (&json!("summary"), &run));
+    let nodes = play.nodes().await;
+    assert_eq!(nodes[&said[1].user]["parentId"], other["id"]);
+}
+
 /// C9, S4-59, domain 2.13: without messages a merge brings over what happened; where both lines changed the same it asks which
 /// holds; with messages they come as copies; no node has two parents, and HEAD goes along.
 #[tokio::test]

@@ -81,6 +81,7 @@ export default {
 
   "arranged.world": "One value of the world is another now:|{n} values of the world are others now:",
   "arranged.worldThere": "Where it stands now, one value is another:|Where it stands now, {n} values are others:",
+  "arranged.refused": "The rules of this story leave out one thing that it did:|The rules of this story leave out {n} things that it did:",
   "arranged.affected": "One other timeline leaves before the end of these messages; the model no longer reads them there either.|{n} other timelines leave before the end of these messages; the model no longer reads them there either.",
 
   "notice.imported": "“{name}” has come in.",

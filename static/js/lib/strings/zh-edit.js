@@ -82,6 +82,7 @@ export default {
 
   "arranged.world": "世界里有 {n} 个数值变了：",
   "arranged.worldThere": "在新的位置，有 {n} 个数值不同：",
+  "arranged.refused": "这个故事的规则略去了它做的 {n} 件事：",
   "arranged.affected": "另有 {n} 条时间线在这段消息结束之前就分开了，模型在那里也读不到这些消息了。",
 
   "notice.imported": "《{name}》读进来了。",
