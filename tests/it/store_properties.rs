@@ -361,8 +361,8 @@ impl Play {
                 let (top, _) = self.model.mirror.fragments()[id];
                 !self.model.stands(self.model.mirror.nodes()[&top].parent.unwrap())
             }
-            (TreeEdit::Label { node, name, .. }, Refusal::Conflict(_)) => {
-                self.model.mirror.labels()[name].node != *node
+            (TreeEdit::Label { node, name, .. }, Refusal::NameTaken { node: other, .. }) => {
+                self.model.mirror.labels()[name].node == *other && other != node
             }
             (TreeEdit::Unlabel { name }, Refusal::Missing { .. }) => !self.model.mirror.labels().contains_key(name),
             _ => false,
