@@ -356,6 +356,9 @@ impl Play {
                 _ => false,
             },
             (TreeEdit::Summarise { nodes, .. }, Refusal::Generating) => nodes.iter().any(|node| holds_running(*node)),
+            (TreeEdit::Summarise { nodes, .. }, Refusal::Invalid { field: "nodeIds", .. }) => {
+                nodes.iter().all(|node| self.model.facts[node].kind == Kind::Change)
+            }
             (TreeEdit::Merge { from, onto, .. }, Refusal::Conflict(_)) => path(*onto).contains(from),
             (TreeEdit::Graft { piece: Piece::Fragment(id), target: None }, Refusal::Conflict(_)) => {
                 let (top, _) = self.model.mirror.fragments()[id];

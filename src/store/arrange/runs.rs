@@ -54,6 +54,7 @@ impl Tx<'_> {
     ) -> Result<Vec<Effect>, WriteError> {
         may_be_kept("content", content)?;
         let line = self.run_of(held, run)?;
+        run::says_something(&members(&line)?)?;
         let last = line.last().ok_or(Refusal::NotFound("the message"))?;
         let mut children = Vec::new();
         for child in self.children(last)? {

@@ -70,10 +70,10 @@ async fn every_node_says_who_what_when_and_where() {
 #[tokio::test]
 async fn the_trunk_is_the_line_to_head() {
     let play = Play::start().await;
-    let first = play.say("A lamp stands here.").await;
-    let side = play.say_to(&first.reply, "A lamp to the left.").await;
+    let first = play.say("A lantern stands here.").await;
+    let side = play.say_to(&first.reply, "A lantern to the left.").await;
     play.another(&side.reply).await;
-    let main = play.say_to(&first.reply, "A lamp to the right.").await;
+    let main = play.say_to(&first.reply, "A lantern to the right.").await;
     for head in [&main.reply, &side.reply] {
         play.checkout(head, true).await;
         let trunk = walk(&play.nodes().await, &play.head().await);
@@ -81,8 +81,8 @@ async fn the_trunk_is_the_line_to_head() {
         let branches = play.get("branches").await;
         let of_trunk = branches["items"].as_array().unwrap().iter().filter(|one| one["isTrunk"] == true);
         assert_eq!(of_trunk.map(|one| one["leafId"].clone()).collect::<Vec<_>>(), [json!(head)]);
-        search_until(&play.app, "lamp", 3).await;
-        let found = play.app.get(&format!("/api/search?q=lamp&session={}&where=trunk", play.sid)).await;
+        search_until(&play.app, "lantern", 3).await;
+        let found = play.app.get(&format!("/api/search?q=lantern&session={}&where=trunk", play.sid)).await;
         let found: BTreeSet<String> =
             found["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect();
         let said = [&first.user, if *head == main.reply { &main.user } else { &side.user }];

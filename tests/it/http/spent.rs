@@ -1,6 +1,6 @@
 //! What the replies of a session took, added up.
 
-use super::play::Play;
+use super::play::{Play, Said};
 use super::*;
 
 /// S4-54: the sums of a session are those of its nodes, to the last digit: tokens, time and cost, also of replies that lie in
@@ -20,7 +20,11 @@ async fn sums_are_those_of_the_nodes() {
         said.push(play.say("Well?").await);
     }
     play.app.mock().script(Reply::ok(["No."]).usage(7, 2));
-    said.push(play.say("And?").await);
+    let unpriced =
+        json!({"parentId": play.head().await, "content": "And?", "generate": true, "model": "mock/mock-plain"});
+    let started = play.post("message", unpriced).await;
+    said.push(Said { user: id(&started["node"]), reply: id(&started["generations"][0]) });
+    play.done(&said[3].reply).await;
     let sums = play.get("spent").await;
     let nodes = play.nodes().await;
     let of_nodes =
