@@ -20,8 +20,7 @@ async fn sums_are_those_of_the_nodes() {
         said.push(play.say("Well?").await);
     }
     play.app.mock().script(Reply::ok(["No."]).usage(7, 2));
-    let unpriced =
-        json!({"parentId": play.head().await, "content": "And?", "generate": true, "model": "mock/mock-plain"});
+    let unpriced = json!({"parentId": play.head().await, "content": "And?", "generate": {"model": "mock/mock-plain"}});
     let started = play.post("message", unpriced).await;
     said.push(Said { user: id(&started["node"]), reply: id(&started["generations"][0]) });
     play.done(&said[3].reply).await;
