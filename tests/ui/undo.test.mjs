@@ -57,6 +57,29 @@ describe("undo after moving", () => {
     await close();
   });
 
+  test("S4-17: keys that are quicker than the page lead the same way back", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    let open = () => {};
+    const held = new Promise((resolve) => (open = resolve));
+    await page.route("**/projection*", (route) => held.then(() => route.continue()));
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await headOf(path)) === ids[1], "the story went back, and the page does not show it yet");
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("b");
+    open();
+    await until(async () => (await headOf(path)) === ids[0], "it went back once more");
+    await page.keyboard.press("Control+z");
+    await until(async () => (await headOf(path)) === ids[1], "the second move is taken back");
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("Control+z");
+    await until(async () => (await headOf(path)) === ids[3], "then the first");
+    await close();
+  });
+
   test("S4-17: who moved and then did something takes that back, not the way there", async () => {
     const { path, ids } = await grown();
     const { page, close } = await reader(browser);

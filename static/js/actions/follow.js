@@ -203,12 +203,10 @@ export function passUnread() {
  * @param {Id} nid
  * @param {boolean} [exact] stand on this very node
  */
-export async function visit(nid, exact = false) {
-  const from = story.head.peek();
-  const moved = await stand(nid, exact);
-  if (moved && from) went({ from, to: moved.leafId, op: moved.op });
-  return moved !== null;
-}
+export const visit = async (nid, exact = false) => (await go(nid, exact, true)) !== null;
+
+/** Moves HEAD like a visit, and remembers no way back. @param {Id} nid @param {boolean} exact */
+export const stand = (nid, exact) => go(nid, exact, false);
 
 /** @type {Promise<unknown>} */
 let going = Promise.resolve();
@@ -216,18 +214,20 @@ let going = Promise.resolve();
 /** Waits until the reader has arrived where they went last. */
 export const arrival = () => going;
 
-/** Moves HEAD like a visit, and remembers no way back. @param {Id} nid @param {boolean} exact */
-export function stand(nid, exact) {
-  const arriving = move(nid, exact);
+/** One move after the other: where a move begins is known when the one before it has ended. @param {Id} nid @param {boolean} exact @param {boolean} isRemembered */
+function go(nid, exact, isRemembered) {
+  const id = sid();
+  const arriving = going.then(() => (openSid === id ? move(id, nid, exact, isRemembered) : null));
   going = arriving.catch(() => null);
   return arriving;
 }
 
-/** @param {Id} nid @param {boolean} exact */
-async function move(nid, exact) {
-  const id = sid();
+/** @param {Id} id @param {Id} nid @param {boolean} exact @param {boolean} isRemembered */
+async function move(id, nid, exact, isRemembered) {
+  const from = story.head.peek();
   const moved = await attempt(() => api.checkout(id, nid, exact));
   if (!moved || openSid !== id) return null;
+  if (isRemembered && from) went({ from, to: moved.leafId, op: moved.op });
   story.leavePeek();
   await refresh();
   await findUnfinished();

@@ -1,4 +1,5 @@
 // Moving through the tree and between pages: siblings, going back, jumps, deep links.
+import { focusedMessage, isFocusLost } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
 import { hintSeen, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
 import * as story from "../model/story.js";
@@ -101,19 +102,21 @@ export async function toSibling(node, which) {
   if (!id) return;
   const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
   if (!sibling) return;
+  const place = focusedMessage();
+  /** Who went to another message meanwhile stays there. @param {Id} nid */
+  const follow = (nid) => (isFocusLost() || focusedMessage() === place) && story.focusOn(nid);
   if (sibling.status === "complete") {
     if (!(await visit(id))) return;
     // A reply that failed stood beside it, and HEAD had never left.
     if (story.watched.peek() === node.id && node.status === "error") story.unwatch();
-    story.focusOn(id);
-    return;
+    return follow(id);
   }
   // A reply that is being written or that failed cannot hold HEAD, but it can be looked at.
   story.putNode(sibling);
   const above = node.parentId;
   if (above && story.line.peek().includes(above) && !(await visit(above, true))) return;
   story.watch(id);
-  story.focusOn(id);
+  follow(id);
 }
 
 /** Steps out of a look at another line, by going to live there. The way back is offered. */

@@ -1,7 +1,7 @@
 // The open session: its nodes, the line on screen, HEAD. Operations and events change it, through the functions here.
 import { batch, signal } from "../../vendor/preact.js";
 import { addPiece, endAllStreams, endStream, streamOf } from "./stream.js";
-import { stepped } from "./trail.js";
+import { forget, stepped } from "./trail.js";
 
 /** @import { ChatNode, Frame, Id, NodeState, Problem, Projection, QuickReply, Session, SlashCommand, Started, TrashItem } from "../lib/wire.d.ts" */
 /** @import { Signal } from "../../vendor/preact.js" */
@@ -77,6 +77,7 @@ export function beginStory(opening) {
     nodes.clear();
     families.clear();
     endAllStreams();
+    forget();
     op = 0;
     session.value = trashed.value = null;
     loading.value = { state: opening ? "loading" : "idle" };

@@ -7,15 +7,25 @@
 /** Moves that can be taken back, and those that were; the next one stands last. @type {{undo: Move[], redo: Move[]}} */
 const moves = { undo: [], redo: [] };
 
-/** The reader moved HEAD. @param {Move} move */
+/** The newest step that the page has heard of. */
+let newest = 0;
+
+/** Another story begins, with a log of its own. */
+export function forget() {
+  newest = 0;
+  moves.undo = moves.redo = [];
+}
+
+/** The reader moved HEAD. A step may have been heard of before the answer to the move. @param {Move} move */
 export function went(move) {
-  if (move.from === move.to) return;
+  if (move.from === move.to || move.op < newest) return;
   moves.undo.push(move);
   moves.redo = [];
 }
 
 /** Somebody did a step: from then on the moves before it are history like the rest. @param {number} op */
 export function stepped(op) {
+  newest = Math.max(newest, op);
   for (const which of /** @type {const} */ (["undo", "redo"])) moves[which] = moves[which].filter((move) => move.op > op);
 }
 
