@@ -193,6 +193,23 @@ describe("many messages at once", () => {
   });
 });
 
+describe("the original of a copy", () => {
+  test("domain 2.10 2.16: when it was thrown away for good, the copy says so, and the reader stays where they are", async () => {
+    const { path, ids } = await grown();
+    await edit(path, { op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" });
+    await edit(path, { op: "purge", nodeId: ids[1], confirm: true });
+    const top = (await nodeOf(path, ids[0])).childrenIds[0];
+    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: top });
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(clotho.base + path);
+    await messageOf(page, top).getByRole("button", { name: "Show the original" }).click();
+    await page.getByText("The original was thrown away for good.").waitFor();
+    assert.equal(new URL(page.url()).pathname, path);
+    assert.equal(await page.locator(".peek").count(), 0);
+    await close();
+  });
+});
+
 describe("merges", () => {
   /** Two timelines from the second message on; each did something to the lamp, one to the rope too. */
   async function parted() {
@@ -274,7 +291,62 @@ describe("merges", () => {
   });
 });
 
+describe("what both timelines changed", () => {
+  const HIT_POINTS = "/combat/hp";
+  const add = (path, id, value, why) => clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "add", path: HIT_POINTS, value, why }] });
+
+  test("S4-59: a value of one's own is held to the schema as in the world, and a value that was set by hand says so", async () => {
+    const path = await newStory({ plugins: [{ id: "combat" }] });
+    const start = (await session(path)).activeLeafId;
+    const there = await write(path, start, "To the marsh.");
+    const { node: bitten } = await add(path, there, -3, "the gap in the causeway");
+    await set(path, bitten.id, HIT_POINTS, 7);
+    const theirs = (await session(path)).activeLeafId;
+    const here = await write(path, start, "To the hills.");
+    await add(path, here, -5, "a fall");
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(`${clotho.base}${path}/${theirs}`);
+    await page.locator(".peek").getByRole("button", { name: "Bring it over" }).click();
+    const dialog = page.getByRole("dialog", { name: "Bring it over" });
+    await dialog.getByRole("radio", { name: /Only what happened/ }).check();
+    const take = dialog.locator("form").getByRole("button", { name: "Bring it over" });
+    await take.click();
+    const group = dialog.getByRole("group", { name: "Hit points" });
+    await group.getByText("There: 7").waitFor();
+    assert.match(await group.locator("label", { hasText: /^There:/ }).innerText(), /7\s*by hand$/);
+    assert.match(await group.locator("label", { hasText: /^Here:/ }).innerText(), /35\s*by hand: a fall$/);
+    await group.getByRole("radio", { name: "Something else" }).check();
+    const own = group.getByRole("spinbutton", { name: "Another value of Hit points" });
+    await until(async () => own.evaluate((field) => field === document.activeElement), "the keyboard is in the field");
+    await own.fill("999");
+    await take.click();
+    await group.getByText("A whole number from 0 to 40 is expected.").waitFor();
+    await check(page, "a value that does not fit");
+    await own.fill("21");
+    await group.getByText("A whole number from 0 to 40 is expected.").waitFor({ state: "detached" });
+    await take.click();
+    await page.getByText("What happened there has happened here too.").waitFor();
+    const { activeLeafId } = await session(path);
+    assert.equal((await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`)).world.vars.combat.hp, 21);
+    await close();
+  });
+});
+
 describe("values over timelines", () => {
+  test("domain 3.1: a timeline that begins with many words is named by whole ones, and a sign says that they go on", async () => {
+    const { path, ids } = await grown("Masts in the dusk, and beyond them the breakwater where nobody had lit a lamp for years.");
+    await set(path, ids[3], "/rope", 5);
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    const aligned = await page.locator(".menu:popover-open button").evaluateAll((all) => all.map((one) => getComputedStyle(one).textAlign));
+    assert.ok(aligned.length > 0 && aligned.every((one) => one === "start"), "labels that wrap begin where the others do");
+    await page.keyboard.press("Escape");
+    await page.getByRole("complementary").getByRole("button", { name: "How values went" }).click();
+    await page.getByRole("dialog", { name: "How values went" }).locator(".legend").getByText("1. Masts in the dusk, and beyond them the breakwater where…").waitFor();
+    await close();
+  });
+
   test("domain 3.1: a value is drawn along several timelines, told apart without colour, and stands as a table too", async () => {
     const { path, ids } = await grown();
     await set(path, ids[1], "/rope", 5);

@@ -119,6 +119,42 @@ describe("the keyboard after a deletion", () => {
   });
 });
 
+describe("the keyboard after many messages were marked", () => {
+  test("S4-20 S4-17: it is at one of them, and Ctrl+Z takes the marks back, there and in the empty field", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    const leaveOut = async () => {
+      await choose(page, messageOf(page, ids[0]), "Choose it, and others");
+      await messageOf(page, ids[1]).getByRole("checkbox").click();
+      await page.locator(".peek").getByRole("button", { name: "Leave out of what the model reads" }).click();
+      await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
+      await page.getByText("It is done for all of them.").waitFor();
+      await until(async () => (await focused(page)) === ids[1], "the keyboard is at the last of them");
+    };
+    const back = () => until(async () => (await page.locator(".message.disabled").count()) === 0, "they are read again");
+    await leaveOut();
+    await page.keyboard.press("Control+z");
+    await back();
+    await leaveOut();
+    await composer(page).focus();
+    await page.keyboard.press("Control+z");
+    await back();
+    await page.keyboard.press("Control+y");
+    await until(async () => (await page.locator(".message.disabled").count()) === 2, "redo from the field");
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await back();
+    await leaveOut();
+    await composer(page).pressSequentially("Wait");
+    for (let i = 0; i < 4; i += 1) await page.keyboard.press("Backspace");
+    await page.keyboard.press("Control+z");
+    await until(async () => (await composer(page).inputValue()) !== "", "a field that was emptied by hand has its own words back");
+    assert.equal(await page.locator(".message.disabled").count(), 2, "and the story stays as it is");
+    await close();
+  });
+});
+
 describe("words that undo gives back", () => {
   test("S4-17: of several messages that are taken back the field has the one that comes next, and redo leaves the next one's", async () => {
     const path = await newStory();
@@ -178,6 +214,29 @@ describe("what the page says", () => {
     await page.getByText("The story has gone on since.").waitFor();
     assert.equal((await texts(page)).at(-1), "To the hills.", "what was written since stays");
     assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "and so does the deletion");
+    await close();
+  });
+
+  test("S4-17 domain 2.16: where something was thrown away for good, undo says that it ends there", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser, { expected: /Failed to load resource/ });
+    const answer = { error: { code: "nothing_to_undo", message: "nothing to undo", details: { reason: "purged" } } };
+    await page.route("**/undo", (route) => route.fulfill({ status: 409, json: answer }));
+    await page.goto(clotho.base + path);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("Control+z");
+    await page.getByText("Undo ends here: something was thrown away for good").waitFor();
+    await close();
+  });
+
+  test("S4-17: a copy that is taken back is not called a move", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" }] });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Taken back: a copied or moved piece.").waitFor();
     await close();
   });
 });

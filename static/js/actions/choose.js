@@ -79,11 +79,12 @@ for (const { id, icon, state, changes } of MARKS) {
       const made = await attempt(() => api.setStates(sid(), ids, state));
       if (!made) return;
       stepped(made.op);
+      // Undo is a key away from there.
+      story.focusOn(ids.at(-1) ?? null);
       choose(null);
       if (state.effects) doubtDeltas();
       await refresh();
-      // A mark is seen on its message; what it does to the world is not.
-      if (made.worldChanges.length > 0) say(made, "notice.marked");
+      say(made, "notice.marked");
     },
   });
 }

@@ -1,7 +1,7 @@
 // Every command of the page, registered once: what it is called, which keys run it, when it can run.
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
-import { isTyping, pressed } from "../lib/keys.js";
+import { hasOwnUndo, isTyping, pressed } from "../lib/keys.js";
 import { mayRearrange, tell } from "../model/page.js";
 import { focusField, focusOn } from "../model/story.js";
 import { isLinear, shown } from "../tree/line.js";
@@ -24,7 +24,7 @@ import { isLinear, shown } from "../tree/line.js";
  * @property {(context: Context) => boolean} [waits] it cannot run, but soon can again: its button stays, dimmed
  * @property {boolean} [rearranges] a server can refuse that altogether
  * @property {(context: Context) => boolean} [inTree] whether only one line being shown is why it cannot run
- * @property {boolean} [leavesTyping] its keys mean something else in a field, and there they keep that meaning
+ * @property {boolean} [leavesTyping] its keys mean something else in a field, and there they keep that meaning, unless the field is empty and has nothing to take back
  * @property {(context: Context) => unknown} run
  */
 
@@ -83,10 +83,11 @@ async function perform(what, context) {
 export function runKeys(event, node) {
   if (event.isComposing || event.defaultPrevented) return;
   let isHidden = false;
-  for (const { id, keys = [], scope, leavesTyping, inTree } of commands.values()) {
+  // What is registered later is nearer to what the reader is doing: Escape ends that before it closes what the page says.
+  for (const { id, keys = [], scope, leavesTyping, inTree } of [...commands.values()].reverse()) {
     const hit = keys.find((shortcut) => pressed(event, shortcut));
     if (!hit || (scope === "message" && !node)) continue;
-    if (isTyping(event.target) && (leavesTyping || (!hit.startsWith("mod+") && hit !== "Escape"))) continue;
+    if (leavesTyping ? hasOwnUndo(event.target) : isTyping(event.target) && !hit.startsWith("mod+") && hit !== "Escape") continue;
     if (!canRun(id, node)) {
       isHidden ||= isLinear.peek() && (inTree?.({ node }) ?? false);
       continue;

@@ -76,7 +76,7 @@ async function turnBack(which, seen) {
     tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: besides(turned), act: turning(other, turned.op) });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.code === "nothing_to_undo") tell({ tone: "quiet", text: t(`notice.nothingTo.${which}`) });
+    if (error.code === "nothing_to_undo") tell({ tone: "quiet", text: t(error.details.reason === "purged" ? "notice.purgedBefore" : `notice.nothingTo.${which}`) });
     else if (error.code === "head_moved") tell({ tone: "quiet", text: t("notice.goneOn") });
     else if (error.code === "conflict") tell({ tone: "quiet", text: t("notice.builtUpon"), hint: wordsFor(error).text });
     else tell({ tone: "error", ...wordsFor(error) });

@@ -1,4 +1,4 @@
-// A turn: send, stop, roll again, retry, edit.
+// A turn: send, stop, roll again, retry.
 import { locale, t } from "../lib/i18n.js";
 import { copyText } from "../lib/clipboard.js";
 import { focusedMessage } from "../lib/focus.js";
@@ -94,7 +94,7 @@ async function sendOrCatchUp(message) {
 }
 
 /** Both timelines are there: says so, unless something newer is being said. */
-function showTimelines() {
+export function showTimelines() {
   if (hint.peek() === null) offerHint("hint.timelines");
 }
 
@@ -122,18 +122,6 @@ async function askAgain(node, ask) {
   const generations = started.generations ?? [];
   story.applyStarted({ generations, op: started.op ?? 0 });
   if (isFocused) story.focusOn(generations[0]?.id ?? node.id);
-  showTimelines();
-  return true;
-}
-
-/** @param {ChatNode} node @param {string} content @param {boolean} carry what follows moves below the new text */
-export async function edit(node, content, carry) {
-  const started = await attempt(() => api.edit(sid(), node.id, { content, carry }));
-  if (!started) return false;
-  story.editInPlace(null);
-  if (!carry) story.applyStarted(started);
-  await refresh();
-  if (started.node) story.focusOn(started.node.id);
   showTimelines();
   return true;
 }
@@ -173,16 +161,6 @@ register({
   enabled: ({ node }) => free(node) && node?.role === "user" && tail.value?.id === node.id,
   waits: ({ node }) => isAsking() && node?.role === "user" && tail.value?.id === node.id,
   run: ({ node }) => node && reroll(node),
-});
-
-register({
-  id: "message.edit",
-  label: "command.edit",
-  icon: "edit",
-  scope: "message",
-  keys: ["e"],
-  enabled: ({ node }) => free(node) && node?.status === "complete" && node.kind !== "merge",
-  run: ({ node }) => story.editInPlace(node?.id ?? null),
 });
 
 register({

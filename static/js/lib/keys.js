@@ -38,6 +38,16 @@ const NAMES = {
   Delete: "Del",
 };
 
+/** The field that was emptied by hand last: its own undo brings its words back. @type {EventTarget | null} */
+let emptied = null;
+addEventListener("input", ({ target }) => (emptied = isTyping(target) && isEmpty(target) ? target : null), true);
+
+/** @param {EventTarget | null} target */
+const isEmpty = (target) => target instanceof HTMLTextAreaElement && target.value === "" && !target.closest("dialog");
+
+/** Whether there may be something in a field that its own undo takes back or brings back. @param {EventTarget | null} target */
+export const hasOwnUndo = (target) => isTyping(target) && (!isEmpty(target) || target === emptied);
+
 /** Where typing belongs to the field, not to shortcuts. @param {EventTarget | null} target */
 export function isTyping(target) {
   return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));

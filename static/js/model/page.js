@@ -67,8 +67,8 @@ export const dialog = signal(null);
 
 /**
  * A word to the reader. `error` ones say what the server said. What was said while a dialog was open stands in it, and is
- * done with when it closes. `go` leads to the message that it is about.
- * @typedef {{id: number, tone: "quiet" | "error", inDialog: boolean, text: string, hint: string, act?: {label: Key, run: () => void}, go?: () => void}} Notice
+ * done with when it closes. `stays`: nothing takes its place before it was read. `go` leads to the message that it is about.
+ * @typedef {{id: number, tone: "quiet" | "error", inDialog: boolean, text: string, hint: string, stays?: boolean, act?: {label: Key, run: () => void}, go?: () => void}} Notice
  */
 export const notices = signal(/** @type {Notice[]} */ ([]));
 
@@ -80,10 +80,11 @@ export function openDialog(next) {
 
 let counted = 0;
 
-/** What only passes gives way to the next word, for good; errors stay until they were read. @param {Omit<Notice, "id" | "hint" | "inDialog"> & {hint?: string}} notice */
+/** What only passes gives way to the next word, for good; errors and what else matters stay until they were read. @param {Omit<Notice, "id" | "hint" | "inDialog"> & {hint?: string}} notice */
 export function tell(notice) {
   const id = ++counted;
-  const others = notices.value.filter((n) => n.text !== notice.text && (n.tone === "error" || notice.tone === "error"));
+  const stays = (/** @type {Pick<Notice, "tone" | "stays">} */ one) => one.tone === "error" || one.stays;
+  const others = notices.value.filter((n) => n.text !== notice.text && (stays(n) || stays(notice)));
   notices.value = [...others.slice(-2), { hint: "", ...notice, id, inDialog: dialog.peek() !== null }];
 }
 

@@ -3,6 +3,7 @@ import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../ven
 import { readUnread } from "../actions/branches.js";
 import "../actions/merge.js";
 import { canRun, run } from "../actions/commands.js";
+import { lookAfterEdit } from "../actions/edit.js";
 import { loadOlder, openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
 import { restore } from "../actions/library.js";
@@ -14,7 +15,7 @@ import { plain } from "../lib/text.js";
 import { chosen, moving } from "../model/arrangement.js";
 import { age } from "../model/deltas.js";
 import { hint, hintFits, hintSeen, route } from "../model/page.js";
-import { focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target, trashed } from "../model/story.js";
+import { editing, focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target, trashed } from "../model/story.js";
 import { beforeTurn, isLinear, shown, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
@@ -140,6 +141,8 @@ function Line() {
     article.addEventListener("animationend", () => article.classList.remove("found"), { once: true });
     held.current = firstVisible(/** @type {HTMLElement} */ (scroller.current));
   }, [wanted, ids, start]);
+  const isEditing = editing.value;
+  useEffect(lookAfterEdit, [ids, isEditing]);
   const focus = focusNext.value;
   useLayoutEffect(() => {
     const article = articleOf(scroller.current, focus);

@@ -48,7 +48,7 @@ export function EditValue({ row, close }) {
  */
 
 /** @param {FieldProps} props */
-function Field(props) {
+export function Field(props) {
   const { row, kind, schema, value, name, put } = props;
   switch (kind) {
     case "bar":

@@ -5,16 +5,19 @@ import { readDiff } from "../actions/branches.js";
 import { wordsFor } from "../actions/failure.js";
 import { merge, readBoth } from "../actions/merge.js";
 import { t } from "../lib/i18n.js";
+import { fault } from "../lib/schema.js";
 import { valueAt } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
 import { head } from "../model/story.js";
 import { labelOf, nameOf, rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
+import { Field } from "./edit-value.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { RunChooser, runOf } from "./run.js";
 import { takeFocus } from "./sure.js";
 
-/** @import { ChatNode, Conflict, Diff, DiffSide, Id, Json } from "../lib/wire.d.ts" */
+/** @import { Row } from "../lib/schema.js" */
+/** @import { ChatNode, Conflict, Diff, DiffSide, Id, Json, Operation } from "../lib/wire.d.ts" */
 
 /** @param {{from: Id}} props the end of the other line */
 export function Merge({ from }) {
@@ -27,6 +30,7 @@ export function Merge({ from }) {
 }
 
 /** @typedef {{path: string, theirs: Json | undefined, ours: Json | undefined, conflict: Conflict}} Open */
+/** A side, or a value of the reader's own; an Error names what was expected of it. @typedef {"ours" | "theirs" | {value: Json | Error}} Held */
 
 /** @param {{side: DiffSide}} props what the other line has since the two parted */
 function Parts({ side: { leafId, count, items } }) {
@@ -34,16 +38,19 @@ function Parts({ side: { leafId, count, items } }) {
   const run = useSignal({ first: nodes[0]?.id ?? "", last: nodes.at(-1)?.id ?? "" });
   const alone = useSignal(nodes.length === 0);
   const open = useSignal(/** @type {Open[]} */ ([]));
-  const chosen = useSignal(/** @type {{[path: string]: Json}} */ ({}));
+  const chosen = useSignal(/** @type {{[path: string]: Held}} */ ({}));
+  const wrong = useSignal(/** @type {{[path: string]: string}} */ ({}));
   const busy = useSignal(false);
   // What else comes along may meet other places.
   const anew = () => (open.value = []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     if (busy.peek()) return;
+    wrong.value = faultsOf(open.peek(), chosen.peek());
+    if (Object.keys(wrong.peek()).length > 0) return;
     busy.value = true;
     const ids = alone.peek() ? [] : withChanges(items, runOf(nodes, run.peek().first, run.peek().last));
-    const conflicts = await merge(leafId, ids, open.peek().length > 0 ? chosen.peek() : {});
+    const conflicts = await merge(leafId, ids, open.peek().length > 0 ? /** @type {{[path: string]: Json}} */ (chosen.peek()) : {});
     if (conflicts) await ask(conflicts);
     busy.value = false;
   };
@@ -52,13 +59,17 @@ function Parts({ side: { leafId, count, items } }) {
     chosen.value = Object.fromEntries(conflicts.map(({ path }) => [path, "ours"]));
     open.value = conflicts.map((conflict) => ({ path: conflict.path, conflict, theirs: at(both.theirs, conflict.path), ours: at(both.ours, conflict.path) }));
   };
+  const hold = (/** @type {string} */ path, /** @type {Held} */ value) => {
+    chosen.value = { ...chosen.peek(), [path]: value };
+    wrong.value = { ...wrong.peek(), [path]: "" };
+  };
   const what = (/** @type {boolean} */ is, /** @type {"messages" | "alone"} */ word) =>
     html`<label class="check"><input type="radio" name="what" checked=${alone.value === is} disabled=${!is && nodes.length === 0} onChange=${() => (anew(), (alone.value = is))} /><span>${t(`merge.${word}`)}<small>${t(`merge.${word}Hint`)}</small></span></label>`;
-  return html`<form onSubmit=${save}><fieldset><legend>${t("merge.what")}</legend>${what(false, "messages")}${what(true, "alone")}</fieldset>
+  return html`<form novalidate onSubmit=${save}><fieldset><legend>${t("merge.what")}</legend>${what(false, "messages")}${what(true, "alone")}</fieldset>
     ${!alone.value && html`${h(RunChooser, { nodes, ...run.value, put: (first, last) => (anew(), (run.value = { first, last })) })}
       ${count > items.length && html`<p class="aside">${t("compare.older", { n: count - items.length })}</p>`}`}
     ${open.value.length > 0 && html`<section class="conflicts" ref=${takeFocus} tabindex="-1" aria-labelledby="conflicts"><h3 id="conflicts">${icon("warning")}${t("merge.conflicts", { n: open.value.length })}</h3>
-      ${open.value.map((one) => h(Choice, { key: one.path, open: one, put: (value) => (chosen.value = { ...chosen.peek(), [one.path]: value }) }))}</section>`}
+      ${open.value.map((one) => h(Choice, { key: one.path, open: one, wrong: wrong.value[one.path] ?? "", put: (value) => hold(one.path, value) }))}</section>`}
     <div class="actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button><button class="primary" disabled=${busy.value}>${icon("merge")}<span>${t("merge.take")}</span></button></div></form>`;
 }
 
@@ -75,20 +86,49 @@ const at = (vars, path) => (path.startsWith("/") ? valueAt(vars, path) : undefin
 /** @param {Json | undefined} value */
 const isPlain = (value) => typeof value === "number" || typeof value === "string";
 
-/** @param {{open: Open, put: (value: Json) => void}} props */
-function Choice({ open: { path, theirs, ours, conflict }, put }) {
+/** The row that a value is drawn as in the world, or one that asks for no more than the kind of value that stands there. @param {Open} open @returns {Row} */
+function rowOf({ path, theirs, ours }) {
+  const kind = typeof theirs === "number" || typeof ours === "number" ? "number" : "text";
+  return rows.value.get(path) ?? { path, label: labelOf(path) ?? "", about: "", kind, schema: {}, value: ours, rows: [] };
+}
+
+/** What is wrong with the values of the reader's own, in words. @param {Open[]} open @param {{[path: string]: Held}} chosen */
+function faultsOf(open, chosen) {
+  /** @type {{[path: string]: string}} */
+  const words = {};
+  for (const one of open) {
+    const held = chosen[one.path];
+    const found = typeof held === "object" ? fault(rowOf(one).schema, held.value) : null;
+    if (found) words[one.path] = t(/** @type {import("../lib/i18n.js").Key} */ (`expected.${found.key}`), found.vars);
+  }
+  return words;
+}
+
+/** So many reasons are given. */
+const REASONS = 3;
+
+/** Why a value is what it is, the newest first. What was put there anew has nothing to do with what came before it. @param {Operation[]} done @param {string} path */
+function why(done, path) {
+  const put = done.findLastIndex((one) => one.op === "set" && one.path === path);
+  const reasons = done.slice(Math.max(0, put)).reverse().map((one) => [one.by === "user" ? t("merge.byHand") : "", one.why].filter(Boolean).join(": "));
+  return [...new Set(reasons.filter(Boolean))].slice(0, REASONS).join("; ");
+}
+
+/** @param {{open: Open, wrong: string, put: (value: Held) => void}} props */
+function Choice({ open, wrong, put }) {
+  const { path, theirs, ours, conflict } = open;
   const own = useSignal(false);
-  const isNumber = typeof theirs === "number" || typeof ours === "number";
-  const value = (/** @type {Json | undefined} */ it) => (it === undefined ? (path.startsWith("/") ? t("change.gone") : "") : nameOf(rows.value.get(path), it));
-  const why = (/** @type {Conflict["ours"]} */ done) => [...new Set(done.map((one) => one.why).filter(Boolean))].slice(0, 3).join("; ");
+  const row = rowOf(open);
+  const value = (/** @type {Json | undefined} */ it) => (it === undefined ? (path.startsWith("/") ? t("change.gone") : "") : nameOf(row, it));
   const side = (/** @type {"ours" | "theirs"} */ which, /** @type {Json | undefined} */ it) =>
-    html`<label class="check"><input type="radio" name=${path} defaultChecked=${which === "ours"} onChange=${() => ((own.value = false), put(which))} /><span>${t(`merge.${which}`)} <b>${value(it)}</b><small>${why(conflict[which])}</small></span></label>`;
-  const typed = (/** @type {Event} */ event) => {
-    const text = /** @type {HTMLInputElement} */ (event.target).value;
-    // A word that is typed is a value, also where it reads like one of the two sides.
-    put({ value: isNumber ? Number(text) : text });
-  };
+    html`<label class="check"><input type="radio" name=${path} defaultChecked=${which === "ours"} onChange=${() => ((own.value = false), put(which))} /><span>${t(`merge.${which}`)} <b>${value(it)}</b><small>${why(conflict[which], path)}</small></span></label>`;
+  // A word that is typed is a value, also where it reads like one of the two sides.
+  const typed = (/** @type {Json | Error} */ next) => put({ value: next });
   return html`<fieldset class="conflict"><legend>${labelOf(path) ?? t("merge.hidden")}</legend>${side("ours", ours)}${side("theirs", theirs)}
     ${isPlain(ours) && isPlain(theirs) && html`<label class="check"><input type="radio" name=${path} onChange=${() => ((own.value = true), put({ value: ours ?? null }))} /><span>${t("merge.own")}</span></label>
-      ${own.value && html`<input class="own" ref=${takeFocus} type=${isNumber ? "number" : "text"} step="any" required aria-label=${t("merge.ownValue", { name: labelOf(path) ?? "" })} defaultValue=${ours} onInput=${typed} />`}`}</fieldset>`;
+      ${own.value && html`<div class="own edit-value" ref=${focusWithin}>${h(Field, { row, kind: row.kind, schema: row.schema, value: ours ?? null, name: t("merge.ownValue", { name: row.label }), put: typed })}</div>`}`}
+    ${wrong && html`<p class="hint bad" role="alert">${wrong}</p>`}</fieldset>`;
 }
+
+/** @param {HTMLElement | null} box */
+const focusWithin = (box) => takeFocus(/** @type {HTMLElement | null | undefined} */ (box?.querySelector("input, select, textarea")) ?? null);

@@ -3,14 +3,14 @@ import { h, html, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect
 import { canArrange } from "../actions/arrange.js";
 import { pick } from "../actions/choose.js";
 import { run } from "../actions/commands.js";
-import { edit } from "../actions/turn.js";
+import { begun, edit, giveUp, typedAnew } from "../actions/edit.js";
 import { readVersions, toSibling } from "../actions/travel.js";
 import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed } from "../lib/markdown.js";
 import { sentence } from "../lib/text.js";
 import { chosen } from "../model/arrangement.js";
 import { characterById } from "../model/library.js";
-import { editInPlace, editing, familyOf, focusOn, nodeOf, unread } from "../model/story.js";
+import { editing, familyOf, nodeOf, unread } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { nameOf } from "../tree/speaker.js";
@@ -190,9 +190,10 @@ function EditForm({ node, last }) {
   // On a single line, what follows stays.
   const carry = useSignal(isLinear.peek() && !last);
   const busy = useSignal(false);
+  const start = useRef(begun(node)).current;
   useLayoutEffect(() => {
     field.current?.focus();
-    field.current?.setSelectionRange(node.content.length, node.content.length);
+    field.current?.setSelectionRange(start.length, start.length);
   }, []);
   const save = async () => {
     const text = field.current?.value ?? "";
@@ -201,10 +202,7 @@ function EditForm({ node, last }) {
     await edit(node, text, carry.peek());
     busy.value = false;
   };
-  const leave = () => {
-    editInPlace(null);
-    focusOn(node.id);
-  };
+  const leave = () => giveUp(node);
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Escape") {
       event.preventDefault();
@@ -213,7 +211,7 @@ function EditForm({ node, last }) {
   };
   const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
   return html`<form class="edit" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void save())}>
-    <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} defaultValue=${node.content}></textarea>
+    <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} onInput=${(/** @type {Event} */ event) => typedAnew(node, /** @type {HTMLTextAreaElement} */ (event.target).value)} defaultValue=${start}></textarea>
     ${!last && !isLinear.value && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
       <span>${t("edit.carry")}<small>${t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small></span></label>`}
     <div class="actions"><button type="button" onClick=${leave}>${t("cancel")}</button>

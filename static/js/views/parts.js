@@ -140,11 +140,11 @@ export function Notices({ inDialog }) {
 const STAYS = { quiet: 7_000, error: 20_000 };
 
 /** @param {{notice: Notice}} props */
-function NoticeBox({ notice: { id, tone, text, hint, act, go } }) {
+function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
     const isRead = () => document.hidden || ref.current?.matches(":hover, :focus-within");
-    const timer = setInterval(() => isRead() || dismiss(id), STAYS[tone] * (act || go ? 2 : 1));
+    const timer = setInterval(() => isRead() || dismiss(id), STAYS[stays ? "error" : tone] * (act || go ? 2 : 1));
     return () => clearInterval(timer);
   }, []);
   const close = () => {

@@ -5,6 +5,7 @@ import { readBranches } from "../actions/branches.js";
 import { attempt } from "../actions/failure.js";
 import { drawable, readSeries } from "../actions/plot.js";
 import { scaleOf, stepsOf, turningPoints, valueOn } from "../lib/chart.js";
+import { excerpt } from "../lib/excerpt.js";
 import { t } from "../lib/i18n.js";
 import { brief, plain } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
@@ -46,7 +47,7 @@ async function readLines(path) {
   const { items } = await readBranches();
   const others = items.filter(({ leafId, status }) => leafId !== here && status === "complete").slice(0, MOST - 1);
   const own = items.find(({ leafId }) => leafId === here);
-  const nameOf = (/** @type {Id} */ id, /** @type {string} */ preview) => labelsOf(id)[0]?.name ?? (plain(preview) || t("stash.nameless"));
+  const nameOf = (/** @type {Id} */ id, /** @type {string} */ preview) => labelsOf(id)[0]?.name ?? (excerpt(plain(preview), 60) || t("stash.nameless"));
   const named = [{ leafId: here, name: own ? nameOf(here, own.preview) : t("plot.here") }, ...others.map(({ leafId, preview }) => ({ leafId, name: nameOf(leafId, preview) }))];
   const series = await readSeries(path, named.map(({ leafId }) => leafId));
   const number = (/** @type {unknown} */ value) => (typeof value === "number" ? value : null);

@@ -52,6 +52,7 @@ export default {
   "merge.theirs": "There:",
   "merge.own": "Something else",
   "merge.ownValue": "Another value of {name}",
+  "merge.byHand": "by hand",
   "merge.hidden": "Something the story remembers",
   "merge.take": "Bring it over",
 

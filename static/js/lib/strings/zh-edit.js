@@ -53,6 +53,7 @@ export default {
   "merge.theirs": "那边：",
   "merge.own": "都不是",
   "merge.ownValue": "{name}的另一个值",
+  "merge.byHand": "手动修改",
   "merge.hidden": "故事记着的一件事",
   "merge.take": "并过来",
 

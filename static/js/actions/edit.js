@@ -1,0 +1,79 @@
+// The text of a message, written anew. What is typed is kept until it is saved or given up, also when the message goes away.
+import { t } from "../lib/i18n.js";
+import { remember } from "../lib/storage.js";
+import { tell } from "../model/page.js";
+import { keepWords, wordsOf } from "../model/rewording.js";
+import * as story from "../model/story.js";
+import * as api from "../net/api.js";
+import { shown } from "../tree/line.js";
+import { register } from "./commands.js";
+import { attempt } from "./failure.js";
+import { refresh, sid } from "./follow.js";
+import { navigate } from "./travel.js";
+import { free, showTimelines, writeDraft } from "./turn.js";
+
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+
+/** What the field begins with. @param {ChatNode} node */
+export const begun = (node) => wordsOf(node.id) ?? node.content;
+
+/** @param {ChatNode} node @param {string} text */
+export const typedAnew = (node, text) => keepWords(node.id, text === node.content ? null : text);
+
+/** The reader does not want it after all. @param {ChatNode} node */
+export function giveUp({ id }) {
+  keepWords(id, null);
+  story.editInPlace(null);
+  story.focusOn(id);
+}
+
+/** The message whose new text is on its way: its old one leaves the line for a good reason. @type {Id | null} */
+let saving = null;
+
+/** @param {ChatNode} node @param {string} content @param {boolean} carry what follows moves below the new text */
+export async function edit(node, content, carry) {
+  saving = node.id;
+  const started = await attempt(() => api.edit(sid(), node.id, { content, carry }));
+  saving = null;
+  if (!started) {
+    lookAfterEdit();
+    return false;
+  }
+  keepWords(node.id, null);
+  story.editInPlace(null);
+  if (!carry) story.applyStarted(started);
+  await refresh();
+  if (started.node) story.focusOn(started.node.id);
+  showTimelines();
+  return true;
+}
+
+/** A message that is being edited may leave the screen, by an act of the reader or of somebody else: its words do not. */
+export function lookAfterEdit() {
+  const id = story.editing.peek();
+  const at = story.session.peek()?.id;
+  if (id === null || at === undefined || id === saving || shown.peek().includes(id)) return;
+  story.editInPlace(null);
+  const text = wordsOf(id);
+  if (text === null) return;
+  const act = { label: /** @type {const} */ ("notice.toField"), run: () => putIntoField(at, id, text) };
+  tell({ tone: "quiet", stays: true, text: t("notice.wordsKept"), hint: t("notice.wordsKeptHint"), act });
+}
+
+/** What stands in the field of the story stays there, above it. @param {Id} at the story @param {Id} id @param {string} text */
+function putIntoField(at, id, text) {
+  keepWords(id, null);
+  if (story.session.peek()?.id === at) return writeDraft([story.draft.peek().trim(), text].filter(Boolean).join("\n\n"));
+  remember(`draft.${at}`, text);
+  navigate(`/s/${at}`);
+}
+
+register({
+  id: "message.edit",
+  label: "command.edit",
+  icon: "edit",
+  scope: "message",
+  keys: ["e"],
+  enabled: ({ node }) => free(node) && node?.status === "complete" && node.kind !== "merge",
+  run: ({ node }) => story.editInPlace(node?.id ?? null),
+});
