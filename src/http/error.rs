@@ -240,6 +240,9 @@ impl From<Refusal> for ApiError {
             Refusal::InList { index, refusal } => Self::from(*refusal).detail("operation", index),
             Refusal::TooMuch { most, .. } => Self::new(Code::TooLarge, message).detail("limit", most),
             Refusal::NothingTo(_) => Self::new(Code::NothingToUndo, message),
+            Refusal::NothingSincePurge(_) => Self::new(Code::NothingToUndo, message)
+                .hint("nothing from before a purge is taken back: what it destroyed does not come again")
+                .detail("reason", "purged"),
             Refusal::Overtaken { op, .. } => Self::new(Code::Conflict, message).detail("op", op),
             Refusal::Diverged { conflicts } => Self::new(Code::Conflict, message)
                 .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\", a value, or {\"value\": …}}")

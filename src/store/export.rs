@@ -268,14 +268,15 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         Ok(by_node)
     }
 
-    /// The ids of rows; those that are gone have none.
+    /// The ids of rows; those that are gone have none, nor have those of other sessions: a file is about one.
     fn ids(&mut self, mut rows: Vec<i64>) -> Result<HashMap<i64, NodeId>, ExportError> {
+        let session_n = self.held.n;
         rows.sort_unstable();
         rows.dedup();
         let mut ids = HashMap::with_capacity(rows.len());
         for some in rows.chunks(4 * PIECE) {
-            let named = nodes::table.filter(nodes::n.eq_any(padded(some))).select((nodes::n, nodes::id));
-            let found: Vec<(i64, Vec<u8>)> = prepared(named).load(self.conn)?;
+            let named = nodes::table.filter(nodes::n.eq_any(padded(some))).filter(nodes::session_n.eq(session_n));
+            let found: Vec<(i64, Vec<u8>)> = prepared(named.select((nodes::n, nodes::id))).load(self.conn)?;
             ids.extend(found.into_iter().filter_map(|(n, id)| Some((n, NodeId::from_slice(&id)?))));
         }
         Ok(ids)

@@ -62,16 +62,18 @@ pub fn forget(conn: &mut Conn, node_n: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The traces of a session that stand on one that is about to go have their histories in full from then on. Only what has
-/// hung elsewhere stands on a trace that is not above it.
-pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<(), StoreError> {
+/// Whether the log of a session says that something was hung elsewhere: only that stands on a trace which is not above it.
+pub fn may_stand_aside(conn: &mut Conn, session_n: i64) -> Result<bool, StoreError> {
     let moves = operations::table
         .filter(operations::session_n.eq(session_n))
         .filter(operations::effects.like("%\"moved\"%"))
         .select(operations::n);
-    if moves.first::<i64>(conn).optional()?.is_none() {
-        return Ok(());
-    }
+    Ok(moves.first::<i64>(conn).optional()?.is_some())
+}
+
+/// The traces of a session that stand on one that is about to go have their histories in full from then on. All of them are
+/// looked at: worth asking [`may_stand_aside`] first.
+pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<(), StoreError> {
     let (mut after, mut alone) = (0, Vec::new());
     loop {
         let own = traces::table

@@ -85,11 +85,13 @@ impl Tx<'_> {
     fn turn_back(&mut self, actor: &Actor, session: SessionId, act: Act) -> Result<Undone, WriteError> {
         let mut held = self.session(actor.user, session)?;
         expect_leaf(&held, actor.expected_leaf)?;
+        let mut is_barred = false;
         let number = match act {
-            Act::Redo => self.undone_last(&held, actor.user)?,
-            _ => self.newest_step(&held, actor.user)?,
+            Act::Redo => self.undone_last(&held, actor.user, &mut is_barred)?,
+            _ => self.newest_step(&held, actor.user, &mut is_barred)?,
         };
-        let number = number.ok_or(Refusal::NothingTo(act.word()))?;
+        let nothing = if is_barred { Refusal::NothingSincePurge } else { Refusal::NothingTo };
+        let number = number.ok_or(nothing(act.word()))?;
         let step = self.step(&held, number)?;
         self.nobody_later(&held, actor.user, &step)?;
         let mut witness = self.witness(&held, true)?;
@@ -112,10 +114,13 @@ impl Tx<'_> {
     }
 
     /// The newest step of an actor that stands. Nothing that was destroyed comes back, so nothing before that is taken back.
-    fn newest_step(&mut self, held: &Held, user: UserId) -> Result<Option<i64>, StoreError> {
+    fn newest_step(&mut self, held: &Held, user: UserId, is_barred: &mut bool) -> Result<Option<i64>, StoreError> {
         let mut is_undone: HashMap<i64, bool> = HashMap::new();
         self.backwards(held, user, |line| match line.act {
-            Act::Purge | Act::Begin => Some(None),
+            Act::Purge | Act::Begin => {
+                *is_barred = line.act == Act::Purge;
+                Some(None)
+            }
             _ if !line.is_own => None,
             Act::Undo => {
                 is_undone.entry(line.step).or_insert(true);
@@ -133,11 +138,14 @@ impl Tx<'_> {
 
     /// The step that an actor took back last. Something new that was done since ends that, but for what was written: a text
     /// that was taken back comes back beside what was written in its place, so that none is lost.
-    fn undone_last(&mut self, held: &Held, user: UserId) -> Result<Option<i64>, StoreError> {
+    fn undone_last(&mut self, held: &Held, user: UserId, is_barred: &mut bool) -> Result<Option<i64>, StoreError> {
         let mut redone: HashSet<i64> = HashSet::new();
         let (mut is_late, mut late) = (false, Vec::new());
         let last = self.backwards(held, user, |line| match line.act {
-            Act::Purge | Act::Begin => Some(None),
+            Act::Purge | Act::Begin => {
+                *is_barred = line.act == Act::Purge;
+                Some(None)
+            }
             _ if !line.is_own => None,
             Act::Redo => {
                 redone.insert(line.step);

@@ -50,6 +50,9 @@ pub enum Refusal {
     /// The actor has no step that could be taken back, or brought back.
     #[error("there is nothing to {0}")]
     NothingTo(&'static str),
+    /// What the actor did last is something that was destroyed for good, or came before that.
+    #[error("there is nothing to {0} since something was destroyed for good")]
+    NothingSincePurge(&'static str),
     /// Somebody did something later that stands on what is to be taken back.
     #[error("operation {op} ({kind}) came later and touched the same: {what}")]
     Overtaken {

@@ -265,7 +265,7 @@ impl Play {
         let turned = self.store.write(move |tx| if undo { tx.undo(&actor, session) } else { tx.redo(&actor, session) });
         match turned {
             Ok(_) => true,
-            Err(WriteError::Refused(Refusal::NothingTo(_))) => false,
+            Err(WriteError::Refused(Refusal::NothingTo(_) | Refusal::NothingSincePurge(_))) => false,
             Err(WriteError::Refused(Refusal::Generating)) if !self.model.running().is_empty() => false,
             // A text comes back late only where its place still stands.
             Err(WriteError::Refused(Refusal::Overtaken { .. })) if !undo => false,

@@ -6,6 +6,7 @@ use diesel::prelude::*;
 
 use super::edits::bitten;
 use super::play::Play;
+use super::transfers::{exported, sent};
 use super::*;
 use crate::support::test_store::{count, examine};
 
@@ -72,7 +73,8 @@ async fn a_purge_is_asked_for_twice_and_is_for_good() {
     assert_eq!(tree["nodes"].as_object().unwrap().len(), before["nodes"].as_object().unwrap().len() - 5);
     assert_eq!(play.session().await["counts"]["branches"], 1);
     for way in ["undo", "redo"] {
-        play.refused("POST", way, json!({}), "nothing_to_undo").await;
+        let error = play.refused("POST", way, json!({}), "nothing_to_undo").await;
+        assert_eq!(error["details"], json!({"reason": "purged"}));
     }
     let more = play.say("Another way.").await;
     assert_eq!(play.post("undo", json!({})).await["kind"], "message");
@@ -180,6 +182,50 @@ async fn a_trace_that_stays_names_what_is_gone() {
     assert!(messages.contains("Three.") && !messages.contains("One.") && !messages.contains("Two."), "{messages}");
     play.is_well();
     assert_eq!(play.restart().await.hp(&said[2].reply).await, 37);
+}
+
+/// Domain 2.16, 6.5: what was cut out of a piece, or hung elsewhere in the same list, keeps its traces whole when the piece
+/// goes; so the session can still be told as a file, and is taken in again.
+#[tokio::test]
+async fn what_is_cut_out_of_a_piece_keeps_its_traces() {
+    for is_one_list in [false, true] {
+        let (play, said) = bitten().await;
+        let last = &said[2];
+        let begin = play.nodes().await[&said[0].user]["parentId"].clone();
+        let purge = json!({"op": "purge", "nodeId": said[0].user, "confirm": true});
+        if is_one_list {
+            play.edit(json!([{"op": "graft", "nodeId": last.user, "targetId": begin}, purge])).await;
+        } else {
+            play.edit(json!([{"op": "prune", "nodeId": last.user}])).await;
+            play.edit(json!([purge])).await;
+            let stash = play.get("stash").await;
+            play.edit(json!([{"op": "graft", "fragmentId": stash["items"][0]["id"]}])).await;
+        }
+        let trace = play.get(&format!("node/{}/trace", last.reply)).await;
+        assert_eq!(
+            trace["history"].as_array().unwrap().iter().filter(|one| one["purged"] == true).count(),
+            4,
+            "{trace}"
+        );
+        play.is_well();
+        let file = exported(&play.app, &play.sid).await;
+        let job = sent(&play.app, &file.body).await;
+        assert_eq!((&job["state"], &job["error"]), (&json!("done"), &Value::Null), "{job}");
+    }
+}
+
+/// Domain 2.10, 6.5: why a copy exists names messages of the story that it came from; that story's file need not come along.
+#[tokio::test]
+async fn a_story_with_copies_of_another_is_told_as_a_file() {
+    let (play, said) = bitten().await;
+    let session = play.app.session().await;
+    let (other, head) = (id(&session), &session["activeLeafId"]);
+    let copy =
+        json!([{"op": "graft", "nodeId": said[2].user, "targetId": head, "fromSessionId": play.sid, "mode": "copy"}]);
+    play.app.put(&format!("/api/chat/{other}/tree/edit"), &json!({"operations": copy})).await;
+    let file = exported(&play.app, &other).await;
+    let job = sent(&play.app, &file.body).await;
+    assert_eq!((&job["state"], &job["error"]), (&json!("done"), &Value::Null), "{job}");
 }
 
 /// Every file of a folder, whatever stands in it, that has these bytes.

@@ -111,7 +111,7 @@ pub fn look_at_blobs(conn: &mut Conn, notes: &mut Notes) -> Result<HashSet<u64>,
     }
 }
 
-/// Looks at all traces: they can be read, and the blocks that they name are there.
+/// Looks at all traces: they can be read, the blocks that they name are there, and so is the trace that each stands on.
 pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes) -> Result<(), StoreError> {
     let mut after = 0;
     loop {
@@ -123,20 +123,28 @@ pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes)
         after = *last;
         for (_, node, body) in page {
             let node = NodeId::from_slice(&node);
-            match blocks(&body) {
-                None => notes.name(Check::Trace, node, "its trace cannot be read"),
-                Some(blocks) if blocks.iter().all(|hash| hashes.contains(hash)) => {}
-                Some(_) => notes.name(Check::Trace, node, "a part of the prompt that its trace names is not there"),
+            let Some((blocks, base)) = named_by(&body) else {
+                notes.name(Check::Trace, node, "its trace cannot be read");
+                continue;
+            };
+            if !blocks.iter().all(|hash| hashes.contains(hash)) {
+                notes.name(Check::Trace, node, "a part of the prompt that its trace names is not there");
+            }
+            let Some(base) = base else { continue };
+            let there = traces::table.find(base).select(traces::node_n).get_result::<i64>(conn).optional()?;
+            if there.is_none() {
+                notes.name(Check::Trace, node, "the earlier trace that its trace goes on from is not there");
             }
         }
     }
 }
 
-/// The hashes of the blocks of a trace.
-fn blocks(body: &[u8]) -> Option<Vec<u64>> {
+/// The hashes of the blocks of a trace, and the row of the trace that it stands on.
+fn named_by(body: &[u8]) -> Option<(Vec<u64>, Option<i64>)> {
     let body: Value = serde_json::from_slice(&pack::unpack(body)?).ok()?;
     let hash = |block: &Value| short(blake3::Hash::from_hex(block.get(1)?.as_str()?).ok()?.as_bytes());
-    body.get("blocks")?.as_array()?.iter().map(hash).collect()
+    let blocks = body.get("blocks")?.as_array()?.iter().map(hash).collect::<Option<_>>()?;
+    Some((blocks, body.pointer("/history/base").and_then(Value::as_i64)))
 }
 
 fn short(hash: &[u8]) -> Option<u64> {
