@@ -13,7 +13,7 @@ use crate::archive::Limits;
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
 use crate::config::{Config, ConfigError};
-use crate::follow;
+use crate::follow::{self, Leftovers};
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
 use crate::night::Night;
@@ -41,6 +41,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// The search index.
     pub search: Arc<Index>,
+    /// What was destroyed and may still lie in files.
+    pub leftovers: Arc<Leftovers>,
     /// The plugins.
     pub catalogue: Arc<Catalogue>,
     /// The models.
@@ -126,7 +128,7 @@ impl App {
         let upstream = Upstream { id: owner.uuid(), newest, texts: follow::texts(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         turns.learn();
-        follow::follow(
+        let leftovers = follow::follow(
             runtime.handle(),
             &store,
             &live,
@@ -147,6 +149,7 @@ impl App {
             turns,
             live,
             search,
+            leftovers,
             catalogue,
             models,
             night,

@@ -1,10 +1,12 @@
 //! Following the log: every durable operation is told to watchers at once, and the search index is fed from the log itself.
 //!
 //! The index says how far it got; after a crash, or when it was rebuilt, it is fed again from there. So nothing has to be
-//! remembered here, and doing a piece twice does no harm.
+//! remembered here, and doing a piece twice does no harm. A session that is destroyed takes its log along, and so nothing in
+//! the log says that it is gone: what the index has is compared with the sessions that are there, once after each start and
+//! whenever something was destroyed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use indexmap::{IndexMap, IndexSet};
 use tokio::runtime::Handle;
@@ -47,19 +49,46 @@ pub fn texts(hide_tags: &[String]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// Starts to follow. `published` comes from the store.
+/// What was destroyed and may still lie in files. It begins with a doubt: what the last run of the program destroyed, it may
+/// not have wiped off any more.
+#[derive(Default)]
+pub struct Leftovers {
+    /// How often something was destroyed.
+    destroyed: AtomicU64,
+    /// How many of those times the files are known to be clean of.
+    wiped: AtomicU64,
+    /// The cursor of the last purge: before the index has heard of it, wiping is too early.
+    purged: AtomicI64,
+    /// Rings when there is something to do for the one who feeds and wipes.
+    bell: Notify,
+}
+
+impl Leftovers {
+    /// What was destroyed just now leaves the files soon.
+    pub fn note(&self) {
+        self.destroyed.fetch_add(1, Ordering::SeqCst);
+        self.bell.notify_one();
+    }
+
+    /// How much there is to wipe off; `None` if nothing is, or it is too early.
+    fn due(&self, fed: i64) -> Option<u64> {
+        let destroyed = self.destroyed.load(Ordering::SeqCst);
+        let is_clean = destroyed == self.wiped.load(Ordering::SeqCst);
+        (!is_clean && fed >= self.purged.load(Ordering::SeqCst)).then_some(destroyed)
+    }
+}
+
+/// Starts to follow. `published` comes from the store; the answer wants to be told of what is destroyed without the log.
 pub fn follow(
     runtime: &Handle,
     store: &Arc<Store>,
     live: &Arc<Live>,
     indexing: Indexing,
     mut published: mpsc::UnboundedReceiver<Published>,
-) {
-    let news = Arc::new(Notify::new());
-    let (live, bell) = (Arc::clone(live), Arc::clone(&news));
-    // The cursor of the last purge whose bytes are still in files; 0 = there is none.
-    let purged = Arc::new(AtomicI64::new(0));
-    let noticed = Arc::clone(&purged);
+) -> Arc<Leftovers> {
+    let leftovers = Arc::new(Leftovers::default());
+    leftovers.note();
+    let (live, noted) = (Arc::clone(live), Arc::clone(&leftovers));
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
@@ -68,39 +97,38 @@ pub fn follow(
                 live.all_running().iter().filter(|one| one.session == event.session).for_each(|one| one.cancel());
             }
             if event.operation.kind == Act::Purge {
-                noticed.store(event.cursor, Ordering::SeqCst);
+                noted.purged.store(event.cursor, Ordering::SeqCst);
+                noted.note();
             }
-            bell.notify_one();
+            noted.bell.notify_one();
         }
     });
-    let store = Arc::downgrade(store);
+    let (store, wanted) = (Arc::downgrade(store), Arc::clone(&leftovers));
     runtime.spawn(async move {
         loop {
             let Some(store) = store.upgrade() else { return };
             match feed(&store, &indexing).await {
                 Ok(true) => continue,
-                Ok(false) => wipe(&store, &indexing.index, &purged).await,
+                Ok(false) => wipe(&store, &indexing.index, &wanted).await,
                 Err(error) => tracing::warn!("the search index waits: {error}"),
             }
             drop(store);
             // What was told while feeding has left its mark; the rest of the time this sleeps.
-            let _ = tokio::time::timeout(LOOK_AGAIN, news.notified()).await;
+            let _ = tokio::time::timeout(LOOK_AGAIN, wanted.bell.notified()).await;
             tokio::time::sleep(GATHER).await;
         }
     });
+    leftovers
 }
 
-/// Once the index has heard of a purge, its bytes leave the files (`docs/domain.md` 2.16). What fails is done again a little
-/// later, and what a crash leaves is done at night.
-async fn wipe(store: &Arc<Store>, index: &Arc<Index>, purged: &AtomicI64) {
-    let through = purged.load(Ordering::SeqCst);
-    if through == 0 || index.cursor() < through {
-        return;
-    }
+/// Once the index has heard of a purge, its bytes leave the files (`docs/domain.md` 2.16), and so do those of a session that
+/// was destroyed. What fails is done again a little later, and what a crash leaves is done after the next start.
+async fn wipe(store: &Arc<Store>, index: &Arc<Index>, leftovers: &Leftovers) {
+    let Some(due) = leftovers.due(index.cursor()) else { return };
     match leave_no_bytes(store, index).await {
-        // A later purge is another's.
-        Ok(()) => _ = purged.compare_exchange(through, 0, Ordering::SeqCst, Ordering::SeqCst),
-        Err(error) => tracing::info!("what was purged is out of sight, and for a moment still in files: {error}"),
+        // What was destroyed meanwhile is the next one's.
+        Ok(()) => leftovers.wiped.store(due, Ordering::SeqCst),
+        Err(error) => tracing::info!("what was destroyed is out of sight, and for a moment still in files: {error}"),
     }
 }
 
@@ -110,6 +138,8 @@ async fn wipe(store: &Arc<Store>, index: &Arc<Index>, purged: &AtomicI64) {
 /// The files cannot be written, or somebody reads in the write-ahead log.
 async fn leave_no_bytes(store: &Arc<Store>, index: &Arc<Index>) -> Result<(), Remains> {
     store.forget_worlds();
+    store.clear_given_up().await?;
+    forget_sessions(store, index).await?;
     store.sweep_blobs().await?;
     let (store, index) = (Arc::clone(store), Arc::clone(index));
     let emptied = tokio::task::spawn_blocking(move || {
@@ -117,6 +147,34 @@ async fn leave_no_bytes(store: &Arc<Store>, index: &Arc<Index>) -> Result<(), Re
         if store.empty_log()? { Ok(()) } else { Err(Remains::Read) }
     });
     emptied.await.map_err(|error| StoreError::Database(error.to_string()))?
+}
+
+/// Takes out of the index whatever it has of sessions that are not there. It is applied before the next scouring; should it be
+/// lost on the way, that fails too, and all is done again.
+async fn forget_sessions(store: &Arc<Store>, index: &Arc<Index>) -> Result<(), Remains> {
+    let asked = Arc::clone(index);
+    let known = tokio::task::spawn_blocking(move || {
+        asked.flush()?;
+        asked.sessions()
+    });
+    let known = known.await.map_err(|error| StoreError::Database(error.to_string()))??;
+    let gone: Vec<Change> = store.read(move |reader| gone(reader, known)).await?;
+    if !gone.is_empty() {
+        let cursor = index.cursor();
+        index.send(cursor, gone, cursor)?;
+    }
+    Ok(())
+}
+
+/// What takes those of some sessions out of the index that are destroyed or lie in the trash.
+fn gone(reader: &mut Reader<'_>, known: IndexSet<SessionId>) -> Result<Vec<Change>, StoreError> {
+    let mut changes = Vec::new();
+    for session in known {
+        if reader.any_session(session)?.is_none() {
+            changes.push(Change::RemoveSession(session));
+        }
+    }
+    Ok(changes)
 }
 
 /// Why bytes of what is gone are still in files.
@@ -131,6 +189,9 @@ enum Remains {
     /// The index cannot be written.
     #[error(transparent)]
     Index(#[from] SearchError),
+    /// The index takes nothing now.
+    #[error(transparent)]
+    Feed(#[from] SendError),
     /// Somebody does not let the log go.
     #[error("somebody reads in the write-ahead log")]
     Read,
@@ -168,7 +229,11 @@ async fn feed(store: &Arc<Store>, indexing: &Indexing) -> Result<bool, StoreErro
 /// what several operations touched is looked at once.
 fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(Vec<Change>, i64), StoreError> {
     let log = reader.log_after(after, BATCH)?;
-    let cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
+    let mut cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
+    if log.len().try_into().is_ok_and(|read: i64| read < BATCH) {
+        // What stood at the end of the log and was destroyed with its session leaves nothing to wait for.
+        cursor = cursor.max(reader.newest_cursor()?);
+    }
     let mut touched: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
     for (_, session, operation) in &log {
         let touched = touched.entry(*session).or_default();

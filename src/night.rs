@@ -77,7 +77,7 @@ impl Night {
         }
         let (store, index) = (Arc::clone(store), Arc::clone(&self.index));
         let emptied = tokio::task::spawn_blocking(move || {
-            // A purge has done so at once, unless the power went in between.
+            // What was destroyed has left at once; what else is not found any more leaves here.
             if let Err(error) = index.scour() {
                 tracing::warn!("what is not found any more is still in the index: {error}");
             }

@@ -4,13 +4,17 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use indexmap::IndexSet;
+
 use super::disk::Place;
 use super::find::{Found, Request};
 use super::queue::{Queue, SendError};
+use super::schema::FIELDS;
 use super::shared::Shared;
 use super::writer::Worker;
 use super::{Change, SearchError, Upstream};
 use crate::config;
+use crate::ids::SessionId;
 
 /// The search index. Searching never waits for writing.
 pub struct Index {
@@ -98,6 +102,26 @@ impl Index {
     /// Whether nothing can be found.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The sessions of which something stands in the files. One whose every document was removed may be among them until the
+    /// files are written anew.
+    ///
+    /// # Errors
+    /// The files cannot be read; they are then checked.
+    pub fn sessions(&self) -> Result<IndexSet<SessionId>, SearchError> {
+        let searcher = self.shared.reader().searcher();
+        self.shared.read(|| {
+            let mut found = IndexSet::new();
+            for segment in searcher.segment_readers() {
+                let sessions = segment.inverted_index(FIELDS.session)?;
+                let mut terms = sessions.terms().stream()?;
+                while terms.advance() {
+                    found.extend(SessionId::from_slice(terms.key()));
+                }
+            }
+            Ok(found)
+        })
     }
 
     /// What matches, as the index is at this moment; its hits are fetched page by page. Blocks for the time of a search.

@@ -62,10 +62,18 @@ impl Store {
         swept.answers = self.sweep_all(move |tx| tx.forget_answers(before)).await?;
         let before = Time(now.0.saturating_sub(TRASH_KEPT_MS));
         swept.trash = self.write(move |tx| tx.give_up_older(before)).await?;
-        swept.rows = self.sweep_all(|tx| tx.clear_away()).await?;
+        swept.rows = self.clear_given_up().await?;
         swept.keyframes = self.sweep_keyframes().await?;
         (swept.blobs, swept.bytes) = self.sweep_blobs().await?;
         Ok(swept)
+    }
+
+    /// Clears away the rows of whatever was given up, to the last; answers with how many those were.
+    ///
+    /// # Errors
+    /// The database fails; what went until then is gone.
+    pub async fn clear_given_up(&self) -> Result<usize, WriteError> {
+        self.sweep_all(|tx| tx.clear_away()).await
     }
 
     /// Takes the blobs away that nothing refers to; answers with how many that were, and their bytes.

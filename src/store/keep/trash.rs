@@ -183,16 +183,23 @@ impl Tx<'_> {
         self.set_one(|conn| diesel::update(row).set(sessions::trashed.eq(None::<i64>)).execute(conn))
     }
 
-    /// Gives something of the caller's in the trash up for good. Of a session nothing can be seen any more; its rows go by
-    /// [`Tx::clear_away`].
+    /// Gives something of the caller's in the trash up for good. Of a session nothing can be seen any more, nor in what is kept
+    /// of answers; its rows go by [`Tx::clear_away`].
     ///
     /// # Errors
     /// It does not lie there.
     pub fn give_up(&mut self, owner: UserId, id: TrashId) -> Result<(), WriteError> {
         self.whole(|tx| match tx.find_trashed(owner, id)? {
-            (Discarded::Session, n) => tx.set_one(|conn| {
-                diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(GIVEN_UP))).execute(conn)
-            }),
+            (Discarded::Session, n) => {
+                let said = tx.run(|conn| {
+                    let own = nodes::table.filter(nodes::session_n.eq(n));
+                    Ok(own.select(nodes::id).load::<Vec<u8>>(conn)?)
+                })?;
+                tx.empty_answers(owner, &said.iter().filter_map(|id| NodeId::from_slice(id)).collect())?;
+                tx.set_one(|conn| {
+                    diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(GIVEN_UP))).execute(conn)
+                })
+            }
             (Discarded::Character, n) => tx.set_one(|conn| diesel::delete(characters::table.find(n)).execute(conn)),
             (Discarded::Persona, n) => tx.set_one(|conn| diesel::delete(personas::table.find(n)).execute(conn)),
         })

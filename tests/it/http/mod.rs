@@ -32,7 +32,7 @@ mod off;
 mod owners;
 mod pieces;
 mod play;
-mod purges;
+pub mod purges;
 mod refusals;
 mod sockets;
 mod spent;

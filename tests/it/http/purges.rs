@@ -229,7 +229,7 @@ async fn a_story_with_copies_of_another_is_told_as_a_file() {
 }
 
 /// Every file of a folder, whatever stands in it, that has these bytes.
-fn files_with(folder: &Path, word: &str) -> Vec<String> {
+pub fn files_with(folder: &Path, word: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -242,6 +242,17 @@ fn files_with(folder: &Path, word: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Waits until no file of a folder has these bytes.
+pub async fn until_gone(folder: &Path, word: &str) {
+    for _ in 0..1_500 {
+        if files_with(folder, word).is_empty() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("\"{word}\" still stands in {:?}", files_with(folder, word));
 }
 
 /// Domain 2.16: a word that stood in a message, in its edit, in a reply that came in pieces, in the prompt of what stays, in
@@ -273,13 +284,7 @@ async fn the_bytes_leave_the_disk() {
     for top in [&node, &id(&edited["node"])] {
         play.purge("nodeId", top).await;
     }
-    for _ in 0..1_500 {
-        if files_with(&data, WORD).is_empty() {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    assert_eq!(files_with(&data, WORD), [""; 0]);
+    until_gone(&data, WORD).await;
     ask().await.refused("gone_purged");
     play.is_well();
     let play = play.restart().await;

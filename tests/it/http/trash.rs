@@ -2,6 +2,7 @@
 
 use diesel::prelude::*;
 
+use super::purges::{files_with, until_gone};
 use super::*;
 use crate::support::test_store::{count, examine};
 
@@ -109,6 +110,37 @@ async fn what_is_destroyed_is_gone() {
     let app = app.restart().await;
     is_well(&app);
     assert_eq!(app.get(&format!("/api/sessions/{}", id(&kept))).await["counts"]["nodes"], 2);
+}
+
+/// Domain 2.16: who deletes a session and destroys it at once leaves nothing of it in the index, which gets to the end of the
+/// log all the same, in kept answers or in any other file; what others have is still found.
+#[tokio::test]
+async fn what_is_destroyed_at_once_leaves_every_file() {
+    const WORD: &str = "Xylophonebananas";
+    let app = TestServer::start().await;
+    app.line(1).await;
+    let session = app.session().await;
+    let sid = id(&session);
+    let body = json!({"parentId": session["activeLeafId"], "content": format!("The password is {WORD}.")});
+    let chat = format!("/api/chat/{sid}/message");
+    app.ask("POST", &chat).header("Idempotency-Key", "k1").json(&body).send().await.expect(201);
+    search_until(&app, WORD, 1).await;
+    let data = app.inside().home().join("data");
+    assert!(!files_with(&data, WORD).is_empty());
+
+    app.delete(&format!("/api/sessions/{sid}")).await;
+    app.delete(&format!("/api/trash/{sid}?confirm=true")).await;
+    until_gone(&data, WORD).await;
+    let inside = app.inside();
+    assert_eq!(inside.search.sessions().unwrap().len(), 1);
+    assert_eq!(inside.search.len(), 2, "the greeting and the message that stay");
+    let newest = inside.store.read(|reader| reader.newest_cursor()).await.unwrap();
+    assert_eq!(inside.search.progress().visible, newest);
+    let found = examine(&data.join("clotho.db"), false);
+    assert!(found.is_empty(), "{found:#?}");
+    let app = app.restart().await;
+    assert_eq!(app.get(&format!("/api/search?q={WORD}")).await["items"], json!([]));
+    search_until(&app, "message", 1).await;
 }
 
 /// `domain.md` 2.17: a session keeps the card and the persona it was made with when those are deleted and destroyed.

@@ -15,6 +15,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use serde_json::{Value, json};
 
+use crate::http::purges::until_gone;
 use crate::support::mock_model::{MockModel, Reply};
 use crate::support::test_store::examine;
 
@@ -350,4 +351,55 @@ async fn killed_again_and_again_in_one_house() {
 #[tokio::test]
 async fn killed_again_and_again_in_another() {
     killed_again_and_again(11, 25).await;
+}
+
+/// Deletes something; the answer has no body.
+fn delete(at: SocketAddr, target: &str) {
+    let mut stream = TcpStream::connect(at).unwrap();
+    let head = format!("DELETE {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut heard = String::new();
+    stream.read_to_string(&mut heard).unwrap();
+    assert!(heard.starts_with("HTTP/1.1 204"), "{heard}");
+}
+
+/// Domain 2.16: killed right after it answered that something was purged or destroyed, the program wipes it off soon after the
+/// next start.
+#[tokio::test]
+async fn what_a_kill_left_in_files_goes_after_the_start() {
+    const WORDS: [&str; 2] = ["Xylophonebananas", "Quincemarmalade"];
+    let home = tempfile::tempdir().unwrap();
+    let (folder, data) = (home.path().to_owned(), home.path().join("data"));
+    let begin = move || Program::start(&folder, "http://127.0.0.1:9/v1");
+    let start = begin.clone();
+    let life = move || {
+        let program = start();
+        let call = |method: &str, target: &str, body: Value| ask(program.at, method, target, &body).unwrap();
+        let character =
+            call("POST", "/api/characters", json!({"name": "Rin", "firstMessage": "Hello."})).1["id"].clone();
+        let [purged, destroyed] = WORDS.map(|word| {
+            let session = call("POST", "/api/sessions", json!({"characterIds": [character]})).1;
+            let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+            let body =
+                json!({"parentId": session["activeLeafId"], "content": format!("It is {word}."), "generate": false});
+            let (status, said) = call("POST", &format!("{chat}/message"), body);
+            assert!(status < 300, "{said}");
+            while call("GET", &format!("/api/search?q={word}"), Value::Null).1["items"] == json!([]) {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            (session["id"].as_str().unwrap().to_owned(), said["node"]["id"].clone())
+        });
+        delete(program.at, &format!("/api/sessions/{}", destroyed.0));
+        let purge = json!({"operations": [{"op": "purge", "nodeId": purged.1, "confirm": true}]});
+        assert_eq!(call("PUT", &format!("/api/chat/{}/tree/edit", purged.0), purge).0, 200);
+        delete(program.at, &format!("/api/trash/{}?confirm=true", destroyed.0));
+    };
+    tokio::task::spawn_blocking(life).await.unwrap();
+    let program = tokio::task::spawn_blocking(begin).await.unwrap();
+    for word in WORDS {
+        until_gone(&data, word).await;
+    }
+    drop(program);
+    let found = examine(&data.join("clotho.db"), true);
+    assert!(found.is_empty(), "{found:#?}");
 }
