@@ -11,7 +11,7 @@ use crate::http::query::{Cid, Query};
 use crate::http::wire::cards::{Character, CharacterFields};
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::CharacterId;
-use crate::store::{CharacterCard, Claim, Tx};
+use crate::store::{CardFile, CharacterCard, Claim, Tx};
 
 /// The caller's characters, oldest first.
 ///
@@ -33,6 +33,7 @@ pub async fn create(app: Program, caller: Caller, body: Body<CharacterFields>) -
         return Reply::created(&Character::from(load(&app, caller, Cid(made)).await?));
     }
     let mut card = Map::new();
+    owns_lorebook(&app, caller, &body.0).await?;
     body.0.apply(&mut card)?;
     let now = app.clock.now();
     let new = CharacterCard { id: CharacterId::new(app.ids.next(now)), card, created: now, updated: now };
@@ -60,11 +61,28 @@ pub async fn read(app: Program, caller: Caller, id: Cid) -> Answer<Character> {
 /// It is not there, or a field does not fit.
 pub async fn change(app: Program, caller: Caller, id: Cid, body: Body<CharacterFields>) -> Answer<Character> {
     let mut card = load(&app, caller, id).await?;
+    owns_lorebook(&app, caller, &body.0).await?;
     body.0.apply(&mut card.card)?;
     card.updated = app.clock.now();
     let kept = card.clone();
-    app.store.write(move |tx| tx.update_character(caller.0, &kept)).await?;
+    // A picture that no address leads to any more is not kept.
+    let own = format!("/api/characters/{}/avatar", id.0);
+    let shows = card.card.get("avatar").and_then(|avatar| avatar.as_str()).is_some_and(|to| to.starts_with(&own));
+    let write = move |tx: &mut Tx<'_>| {
+        tx.update_character(caller.0, &kept)?;
+        let unseen = [CardFile::PICTURE, CardFile::SMALL].into_iter().filter(|_| !shows);
+        unseen.into_iter().try_for_each(|name| tx.forget_card_file(id.0.uuid(), name))
+    };
+    app.store.write(write).await?;
     Reply::ok(&Character::from(card))
+}
+
+/// Whether the lorebook that a character is to have is the caller's.
+async fn owns_lorebook(app: &Program, caller: Caller, fields: &CharacterFields) -> Result<(), ApiError> {
+    let Some(Some(id)) = fields.lorebook_id else { return Ok(()) };
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.lorebook(caller.0, id.0)?)).await?;
+    let missing = || ApiError::not_found("the lorebook").detail("field", "lorebookId");
+    found.map(|_| ()).ok_or_else(missing)
 }
 
 /// Moves one to the trash; sessions that play it keep their version.
@@ -77,7 +95,11 @@ pub async fn delete(app: Program, caller: Caller, id: Cid) -> Answer<Nothing> {
     Ok(Reply::done())
 }
 
-async fn load(app: &Program, caller: Caller, id: Cid) -> Result<CharacterCard, ApiError> {
+/// One of the caller's.
+///
+/// # Errors
+/// It is not there.
+pub async fn load(app: &Program, caller: Caller, id: Cid) -> Result<CharacterCard, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.character(caller.0, id.0)?)).await?;
     found.ok_or_else(|| ApiError::not_found(Cid::WHAT))
 }

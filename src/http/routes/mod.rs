@@ -5,11 +5,13 @@
 pub mod arrange;
 pub mod auth;
 pub mod branches;
+pub mod cards;
 pub mod characters;
 pub mod docs;
 pub mod drafts;
 pub mod health;
 pub mod line;
+pub mod lorebooks;
 pub mod messages;
 pub mod models;
 pub mod nodes;
