@@ -90,7 +90,7 @@ pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Dressed, Sketch, Spot};
 pub use spent::Spent;
-pub use traces::Trace;
+pub use traces::{Missing, Trace};
 pub use tx::{Draft, Published, Tx};
 pub use undo::Undone;
 

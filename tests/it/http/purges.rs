@@ -214,7 +214,8 @@ async fn what_is_cut_out_of_a_piece_keeps_its_traces() {
     }
 }
 
-/// Domain 2.10, 6.5: why a copy exists names messages of the story that it came from; that story's file need not come along.
+/// Domain 2.10, 6.5: why a copy exists names messages of the story that it came from; that story's file need not come along, and
+/// where it did not they are elsewhere and not destroyed, however often the file goes round. What was destroyed is.
 #[tokio::test]
 async fn a_story_with_copies_of_another_is_told_as_a_file() {
     let (play, said) = bitten().await;
@@ -223,9 +224,27 @@ async fn a_story_with_copies_of_another_is_told_as_a_file() {
     let copy =
         json!([{"op": "graft", "nodeId": said[2].user, "targetId": head, "fromSessionId": play.sid, "mode": "copy"}]);
     play.app.put(&format!("/api/chat/{other}/tree/edit"), &json!({"operations": copy})).await;
-    let file = exported(&play.app, &other).await;
-    let job = sent(&play.app, &file.body).await;
-    assert_eq!((&job["state"], &job["error"]), (&json!("done"), &Value::Null), "{job}");
+    // One of the messages that the copy's trace names goes, and the others stay where they are.
+    let begin = play.nodes().await[&said[0].user]["parentId"].clone();
+    play.edit(json!([{"op": "graft", "nodeId": said[1].user, "targetId": begin}])).await;
+    play.purge("nodeId", &said[0].user).await;
+    let mut sid = other;
+    for _ in 0..2 {
+        let file = exported(&play.app, &sid).await;
+        let job = sent(&play.app, &file.body).await;
+        assert_eq!((&job["state"], &job["error"]), (&json!("done"), &Value::Null), "{job}");
+        sid = job["result"]["sessionId"].as_str().unwrap().to_owned();
+        let nodes = play.app.get(&format!("/api/chat/{sid}/tree")).await["nodes"].clone();
+        let is_reply = |node: &Value| node["role"] == "assistant" && node["kind"] == "message";
+        let (reply, _) = nodes.as_object().unwrap().iter().find(|(_, node)| is_reply(node)).unwrap();
+        let trace = play.app.get(&format!("/api/chat/{sid}/node/{reply}/trace")).await;
+        let history = trace["history"].as_array().unwrap();
+        let (elsewhere, gone) = (json!({"elsewhere": true}), json!({"purged": true, "hash": null}));
+        let own = history.last().unwrap();
+        assert!(own.is_string(), "{history:?}");
+        assert_eq!(history[..5], [elsewhere.clone(), gone.clone(), gone, elsewhere.clone(), elsewhere], "{history:?}");
+        assert_eq!(trace["isExact"], false);
+    }
 }
 
 /// Every file of a folder, whatever stands in it, that has these bytes.
