@@ -117,6 +117,41 @@ async fn what_cannot_be_purged_is_named() {
     play.is_well();
 }
 
+/// Domain 2.15, 2.16: what an undo took back is in nobody's sight and still text: it goes by its id, with what was taken back
+/// below it and nothing else, and no redo brings it back.
+#[tokio::test]
+async fn what_was_taken_back_goes_too() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    let second = play.say("Two, the secret.").await;
+    play.post("undo", json!({})).await;
+    let roll = play.another(&first.reply).await;
+    play.post("undo", json!({})).await;
+    let before = (play.get("tree").await["nodes"].clone(), play.session().await["counts"].clone());
+    let asked = json!({"operations": [{"op": "purge", "nodeId": second.user}]});
+    let details = play.refused("PUT", "tree/edit", asked, "invalid").await["details"].clone();
+    let told =
+        json!({"field": "confirm", "nodes": 2, "branches": 0, "fragments": 0, "keptFragments": 0, "operation": 0});
+    assert_eq!(details, told);
+    let made = play.purge("nodeId", &second.user).await;
+    assert_eq!(made["worldChanges"], json!([]));
+    let mut conn = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let mut texts = |what: &str| count(&mut conn, &format!("SELECT count(*) AS n FROM {what}"));
+    assert_eq!(texts("texts WHERE content LIKE '%secret%'"), 0);
+    let hidden = "nodes WHERE is_hidden";
+    assert_eq!(texts(hidden), 1, "the other reply that was taken back stays");
+    play.purge("nodeId", &roll).await;
+    assert_eq!(texts(hidden), 0);
+    assert_eq!((play.get("tree").await["nodes"].clone(), play.session().await["counts"].clone()), before);
+    assert_eq!(play.head().await, first.reply);
+    for gone in [&second.user, &second.reply, &roll] {
+        let again = json!({"operations": [{"op": "purge", "nodeId": gone, "confirm": true}]});
+        assert_eq!(play.refused("PUT", "tree/edit", again, "not_found").await["details"]["field"], "nodeId");
+    }
+    play.refused("POST", "redo", json!({}), "nothing_to_undo").await;
+    play.is_well();
+}
+
 /// Domain 2.16, S4-58: a fragment goes as it lies; what was cut out of it before stays in the stash, and its way back leads to
 /// the message above.
 #[tokio::test]
