@@ -309,6 +309,43 @@ pub async fn until_gone(folder: &Path, word: &str) {
     panic!("\"{word}\" still stands in {:?}", files_with(folder, word));
 }
 
+/// S4-39, domain 2.16: a purge whose answer was lost is asked for again with the same key, and answered as it was at first; also
+/// where the server died before it could answer. What is kept for that holds no value that may have gone with it.
+#[tokio::test]
+async fn a_purge_that_is_asked_for_again_is_answered_again() {
+    let (play, said) = bitten().await;
+    let ask = async |play: &Play, node: &str, key: &str| {
+        let body = json!({"operations": [{"op": "purge", "nodeId": node, "confirm": true}]});
+        play.app.ask("PUT", &play.chat("tree/edit")).header("Idempotency-Key", key).json(&body).send().await
+    };
+    let first = ask(&play, &said[2].user, "k1").await.expect(200);
+    assert_eq!(first["worldChanges"][0]["before"], 25);
+    let again = ask(&play, &said[2].user, "k1").await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
+    let told = again.json();
+    assert_eq!((&told["op"], &told["worldChanges"], &told["isCutShort"]), (&first["op"], &json!([]), &json!(true)));
+    ask(&play, &said[2].user, "k2").await.refused("not_found");
+
+    let mut behind = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let lose = "CREATE TRIGGER lose BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'lost'); END";
+    diesel::sql_query(lose).execute(&mut behind).unwrap();
+    let first = ask(&play, &said[1].user, "k3").await.expect(200);
+    let turned = async |play: &Play| {
+        play.app.ask("POST", &play.chat("undo")).header("Idempotency-Key", "k4").json(&json!({})).send().await
+    };
+    let more = play.say("More.").await;
+    let undone = turned(&play).await.expect(200);
+    let play = play.restart().await;
+    diesel::sql_query("DROP TRIGGER lose").execute(&mut behind).unwrap();
+    let op = play.session().await["op"].clone();
+    let again = ask(&play, &said[1].user, "k3").await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
+    assert_eq!((&again.json()["op"], &again.json()["worldChanges"]), (&first["op"], &json!([])));
+    assert_eq!(turned(&play).await.expect(200), undone);
+    assert_eq!(play.session().await["op"], op, "nothing was done twice");
+    assert_eq!(play.post("redo", json!({})).await["leafId"], json!(more.reply));
+}
+
 /// Domain 2.16: a word that stood in a message, in its edit, in a reply that came in pieces, in the prompt of what stays, in
 /// the index and in a kept answer is in no file any more once it is purged; not after a restart either. The request whose
 /// answer it was says that it is gone.
