@@ -1,5 +1,6 @@
 // Keeps the open story in step with the server: the first reading, the live line, catching up.
 import { t } from "../lib/i18n.js";
+import { inRounds } from "../lib/rounds.js";
 import { plain } from "../lib/text.js";
 import { openDialog, speak } from "../model/page.js";
 import { doubtDeltas } from "../model/deltas.js";
@@ -134,33 +135,25 @@ function resume(from) {
   socket?.send({ type: "resume", ...from });
 }
 
-/** @type {Promise<void> | null} */
-let refreshing = null;
-let again = false;
+const readings = inRounds(readLine);
 
 /** Reads the line anew. Calls during a reading lead to one more reading, not to many. */
-export function refresh() {
-  again = true;
-  refreshing ??= readLine().finally(() => (refreshing = null));
-  return refreshing;
-}
+export const refresh = readings.ask;
 
-/** Waits for a reading of the line, if there is one. */
-export const readingEnds = () => Promise.resolve(refreshing);
+/** Waits for the readings of the line that were asked for. */
+export const readingEnds = readings.ends;
 
 /** So often an answer may be older than what the page knows already. */
 const MOST_STALE = 5;
 
 async function readLine() {
-  for (let stale = 0; again && stale < MOST_STALE; ) {
-    again = false;
+  for (let stale = 0; stale < MOST_STALE; stale += 1) {
     const id = openSid;
     if (id === null) return;
     const leaf = story.peek.peek();
     const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
-    if (!page || openSid !== id || leaf !== story.peek.peek() || story.applyProjection(page)) continue;
-    again = true;
-    stale += 1;
+    // Who opened another story or looks elsewhere meanwhile has read that line.
+    if (!page || openSid !== id || leaf !== story.peek.peek() || story.applyProjection(page)) return;
   }
 }
 
