@@ -23,3 +23,13 @@ export function remember(key, value, where = "localStorage") {
     // A full or forbidden storage costs the reader a draft after a reload, never the page.
   }
 }
+
+/** What is remembered of this reader under names that begin so. @param {string} beginning @returns {string[]} */
+export function keysOf(beginning) {
+  try {
+    const all = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + beginning));
+    return all.map((key) => key.slice(PREFIX.length));
+  } catch {
+    return [];
+  }
+}

@@ -202,6 +202,9 @@ export default {
   "edit.carry": "Keep what follows",
   "edit.carryOn": "The messages below move under the new text.",
   "edit.carryOff": "The new text begins a new timeline; the old one stays.",
+  "edit.elsewhere": "Another tab has begun this anew:",
+  "edit.take": "Take these words",
+  "edit.forget": "Forget these words",
 
   "composer.label": "Your message",
   "composer.placeholder": "What do you do?",

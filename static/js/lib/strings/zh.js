@@ -282,6 +282,9 @@ export default {
   "edit.carry": "保留后文",
   "edit.carryOn": "后面的消息会移到新文本之下。",
   "edit.carryOff": "新文本开启一条新的时间线，旧的仍然保留。",
+  "edit.elsewhere": "另一个标签页里已经开始改写：",
+  "edit.take": "用这些文字",
+  "edit.forget": "丢掉这些文字",
 
   "composer.label": "你的消息",
   "composer.placeholder": "你要做什么？",
