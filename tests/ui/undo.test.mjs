@@ -263,6 +263,29 @@ describe("what the page says", () => {
     await close();
   });
 
+  test("S4-17 S4-50: settings of the story are called by their names", async () => {
+    const { path } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
+    await page.locator(".topbar .title").getByText("Over the ice").waitFor();
+    await chooseFromPage(page, "Show one line only");
+    await page.getByText("One line only. Everything else is kept").waitFor();
+    const press = (name) => page.locator(".topbar").getByRole("button", { name }).click();
+    await press("Undo");
+    await page.getByText("Taken back: showing one line only.").waitFor();
+    await until(async () => (await session(path)).mode === "tree", "all timelines are there");
+    await press("Undo");
+    await page.getByText("Taken back: another title.").waitFor();
+    await press("Redo");
+    await page.getByText("Brought back: another title.").waitFor();
+    await press("Redo");
+    await page.getByText("Brought back: showing one line only.").waitFor();
+    await until(async () => (await session(path)).mode === "linear", "one line again");
+    await close();
+  });
+
   test("S4-17: a copy that is taken back is not called a move", async () => {
     const { path, ids } = await grown();
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" }] });
