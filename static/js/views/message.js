@@ -6,7 +6,7 @@ import { run } from "../actions/commands.js";
 import { readVersions, toSibling } from "../actions/travel.js";
 import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed } from "../lib/markdown.js";
-import { sentence } from "../lib/text.js";
+import { isWestern, sentence } from "../lib/text.js";
 import { chosen } from "../model/arrangement.js";
 import { characterById } from "../model/library.js";
 import { editing, familyOf, nodeOf, unread } from "../model/story.js";
@@ -99,7 +99,7 @@ export const ReadOnly = ({ node }) => h(Prose, node.role === "user" ? { text: no
 function Prose({ text, isOwn }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn]);
-  return html`<div class="prose" ref=${ref}></div>`;
+  return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>`;
 }
 
 /** @param {ChatNode} node */
