@@ -7,7 +7,7 @@
 //!
 //! 1. [`world`], [`config`], [`ids`], [`assets`]: values, operations, schemas and the fold; settings; newtypes; files
 //!    inside the program
-//! 2. [`provider`], [`clock`]: model streams; time and ids as arguments
+//! 2. [`provider`], [`clock`], [`interop`]: model streams; time and ids as arguments; files of other programs
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
 //! 4. [`plugin`], [`prompt`], [`archive`]: Rhai hooks and their host; blueprint to messages; the file of a session
 //! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
@@ -28,6 +28,7 @@ pub mod config;
 pub mod follow;
 pub mod http;
 pub mod ids;
+pub mod interop;
 pub mod live;
 pub mod night;
 pub mod oplog;

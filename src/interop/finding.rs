@@ -1,0 +1,67 @@
+//! What an import says of one thing in a file: whether it works here, and if not, what became of it.
+
+use serde::Serialize;
+
+/// What became of something that came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It came over and works.
+    Works,
+    /// It came over in another form, which works.
+    Translated,
+    /// It is kept and goes out again with an export, and does nothing here.
+    Kept,
+    /// It did not come over.
+    Skipped,
+}
+
+impl Fate {
+    /// The word on the wire and in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Works => "works",
+            Self::Translated => "translated",
+            Self::Kept => "kept",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// One thing of a file and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// What became of it.
+    pub fate: Fate,
+    /// A stable word for it, in snake case: `scripts_jquery`.
+    pub code: &'static str,
+    /// The line of the file, from 1, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// How many of them there are.
+    pub count: usize,
+    /// One sentence without a final period: what it is and what it means.
+    pub message: String,
+}
+
+impl Finding {
+    /// One thing.
+    pub fn new(fate: Fate, code: &'static str, message: impl Into<String>) -> Self {
+        Self { fate, code, line: None, count: 1, message: message.into() }
+    }
+
+    /// The same of so many.
+    #[must_use]
+    pub fn of(mut self, count: usize) -> Self {
+        self.count = count;
+        self
+    }
+
+    /// The same at a line, from 1.
+    #[must_use]
+    pub fn at(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+}
