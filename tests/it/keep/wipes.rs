@@ -102,7 +102,8 @@ async fn nothing_is_wiped_where_nothing_was_destroyed() {
 async fn what_cannot_be_wiped_is_told_and_tried_again() {
     let app = TestServer::start().await;
     let (session, line) = app.line(3).await;
-    let told = async || app.ask("GET", "/readyz").send().await.expect(200)["parts"]["wiping"].as_str().unwrap().to_owned();
+    let told =
+        async || app.ask("GET", "/readyz").send().await.expect(200)["parts"]["wiping"].as_str().unwrap().to_owned();
     assert_eq!(told().await, "ok");
     // Somebody reads on and on in the log of the database: it cannot be emptied.
     let mut reading = sql(&app);
