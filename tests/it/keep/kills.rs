@@ -391,9 +391,9 @@ async fn what_a_kill_left_in_files_goes_after_the_start() {
                 json!({"parentId": session["activeLeafId"], "content": format!("It is {word}."), "generate": false});
             let (status, said) = call("POST", &format!("{chat}/message"), body);
             assert!(status < 300, "{said}");
-            while call("GET", &format!("/api/search?q={word}"), Value::Null).1["items"] == json!([]) {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
+            let is_found = || call("GET", &format!("/api/search?q={word}"), Value::Null).1["items"] != json!([]);
+            let looks = (0..1_500).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
+            assert!(is_found() || looks.into_iter().any(|()| is_found()), "\"{word}\" is not found");
             (session["id"].as_str().unwrap().to_owned(), said["node"]["id"].clone())
         });
         delete(program.at, &format!("/api/sessions/{}", destroyed.0));
