@@ -1,5 +1,6 @@
-//! Whole sessions out of a store and into another one: time, and the most memory that the program held.
+//! Whole sessions out of a store and into another one: time, and how much the program's own memory grew.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::BufWriter;
 
@@ -26,43 +27,62 @@ pub fn figures(most: usize) {
         };
         let mut snapshot = Snapshot::open(&from.path().join("clotho.db")).unwrap();
         let held = snapshot.session(None, id).unwrap().unwrap();
-        begin_peak();
+        let out_peak = Peak::begin();
         let out = timed(|| {
             let file = BufWriter::new(File::create(&path).unwrap());
-            transfer::export(&mut snapshot, &held, file, Time(0), |_| {}).unwrap().into_inner().unwrap();
+            let exported = transfer::export(&mut snapshot, &held, file, Time(0), |_| out_peak.look());
+            exported.unwrap().into_inner().unwrap();
         });
-        let out_peak = peak();
         drop(snapshot);
         let bench = open(&to.path().join("data"));
         let mut file = File::open(&path).unwrap();
         let bytes = file.metadata().unwrap().len();
-        begin_peak();
+        let in_peak = Peak::begin();
         let taken = timed(|| {
             let arrival = Arrival { owner: bench.user, job: None };
             let limits = Limits::of(1 << 40);
-            let import = transfer::import(&bench.store, &mut file, arrival, &bench.ids, Time(9), limits, |_| true);
+            let import = transfer::import(&bench.store, &mut file, arrival, &bench.ids, Time(9), limits, |_| {
+                in_peak.look();
+                true
+            });
             bench.runtime.block_on(import).unwrap();
         });
         row(&[
             size.to_string(),
             format!("{:.1} s", out.as_secs_f64()),
-            out_peak,
+            out_peak.grown(),
             format!("{:.1} MB", bytes as f64 / 1e6),
             format!("{:.1} s", taken.as_secs_f64()),
-            peak(),
+            in_peak.grown(),
         ]);
     }
 }
 
-/// From now on the most memory is counted anew.
-fn begin_peak() {
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
+/// How much memory of its own the program held at most, at the moments that were looked at: pages of mapped files, which the
+/// system takes back when it likes, do not count.
+struct Peak {
+    before: f64,
+    most: Cell<f64>,
 }
 
-/// The most memory of this program since then, pages of mapped files included.
-fn peak() -> String {
+impl Peak {
+    fn begin() -> Self {
+        Self { before: own_memory(), most: Cell::new(0.0) }
+    }
+
+    fn look(&self) {
+        self.most.set(self.most.get().max(own_memory()));
+    }
+
+    fn grown(&self) -> String {
+        self.look();
+        format!("{:.0} MB", (self.most.get() - self.before).max(0.0) / 1e3)
+    }
+}
+
+/// In kilobytes.
+fn own_memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let most =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
-    most.map_or_else(|| "?".to_owned(), |kilobytes| format!("{:.0} MB", kilobytes / 1e3))
+    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
+    own.unwrap_or(f64::NAN)
 }

@@ -3,6 +3,8 @@
 
 mod steps;
 
+use std::collections::BTreeMap;
+
 use clotho::ids::{FragmentId, NodeId};
 use clotho::oplog::{Act, Effect};
 use clotho::store::{Draft, Ending, Message, RulesInForce, StateUpdate, WriteError};
@@ -37,7 +39,7 @@ impl Play {
         let begun = store.begin(delta(operations.clone()), Some(rules("combat", 100)), &["Hello.", "Hi."]);
         let mut model = Model::new(begun.session);
         let rules = Some(rules("combat", 100).rules);
-        let root = Fact { role: Role::System, kind: Kind::Root, status: Status::Complete, operations, rules };
+        let root = Fact { operations, ..fact(Role::System, Kind::Root, Vec::new(), rules) };
         model.add(begun.root, root);
         for greeting in begun.greetings {
             model.add(greeting, fact(Role::Assistant, Kind::Greeting, Vec::new(), None));
@@ -118,6 +120,12 @@ impl Play {
             }
             Step::Purge(node) => self.purge(Piece::Node(self.pick(node))),
             Step::PurgeStashed(fragment) => _ = self.stashed(fragment).map(|piece| self.purge(piece)),
+            Step::PurgeTakenBack(node) => {
+                let taken_back = self.model.taken_back();
+                if !taken_back.is_empty() {
+                    self.purge(Piece::Node(*node.get(&taken_back)));
+                }
+            }
             Step::Copy { node, target } => self.copy(Piece::Node(self.pick(node)), self.pick(target)),
             Step::CopyStashed { fragment, target } => {
                 let target = self.pick(target);
@@ -192,7 +200,11 @@ impl Play {
             (TreeEdit::Summarise { nodes, .. }, Refusal::Invalid { field: "nodeIds", .. }) => {
                 nodes.iter().all(|node| self.model.facts[node].kind == Kind::Change)
             }
-            (TreeEdit::Merge { from, onto, .. }, Refusal::Conflict(_)) => path(*onto).contains(from),
+            (TreeEdit::Merge { from, onto, .. }, Refusal::Conflict(_)) => self.apart(*from, *onto).0.is_empty(),
+            (TreeEdit::Merge { from, onto, nodes, .. }, Refusal::Invalid { field: "nodeIds", .. }) => {
+                let (theirs, _) = self.apart(*from, *onto);
+                nodes.iter().any(|node| !theirs.contains(node))
+            }
             (TreeEdit::Graft { piece: Piece::Fragment(id), target: None }, Refusal::Conflict(_)) => {
                 let (top, _) = self.model.mirror.fragments()[id];
                 !self.model.stands(self.model.mirror.nodes()[&top].parent.unwrap())
@@ -212,8 +224,8 @@ impl Play {
 
     /// A merge of a whole line, or of the last messages of it.
     fn merge(&mut self, from: NodeId, onto: NodeId, run: usize) {
-        let (theirs, ours) = self.parted(from, onto);
-        let nodes: Vec<NodeId> = theirs.iter().rev().take(run).rev().copied().collect();
+        let nodes: Vec<NodeId> = self.parted(from, onto).0.iter().rev().take(run).rev().copied().collect();
+        let (theirs, ours) = self.apart(from, onto);
         let brought = if nodes.is_empty() { &theirs } else { &nodes };
         let conflicts = conflicts(&self.counting(brought), &self.counting(&ours));
         let resolve = conflicts.iter().map(|conflict| (conflict.name(), Resolution::Theirs)).collect();
@@ -225,6 +237,18 @@ impl Play {
         let (theirs, ours) = (self.model.mirror.path(from), self.model.mirror.path(onto));
         let shared = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
         (theirs[shared..].to_vec(), ours[shared..].to_vec())
+    }
+
+    /// What of it the other line does not have: not itself, and not by an earlier merge.
+    fn apart(&self, from: NodeId, onto: NodeId) -> (Vec<NodeId>, Vec<NodeId>) {
+        let (theirs, ours) = self.parted(from, onto);
+        let lacking = |side: &[NodeId], other: &[NodeId]| {
+            let had = self.model.had(other);
+            let comes_of_had = |brought: &[NodeId]| !brought.is_empty() && brought.iter().all(|id| had.contains(id));
+            let lacks = |id: &&NodeId| !had.contains(id) && !comes_of_had(&self.model.facts[id].brought);
+            side.iter().filter(lacks).copied().collect()
+        };
+        (lacking(&theirs, &ours), lacking(&ours, &theirs))
     }
 
     /// What some nodes do to the world, where that counts.
@@ -240,23 +264,34 @@ impl Play {
         }
         let held = self.store.held(self.model.session);
         let log = self.store.read(move |reader| reader.operations(&held, op - 1, 1));
-        for effect in &log[0].effects {
-            let Effect::Added { node, .. } = *effect else { continue };
-            let held = self.store.held(self.model.session);
-            let metadata = self.store.read(move |reader| Ok(reader.node(&held, node)?.unwrap().node.metadata));
-            let made = match edit {
-                TreeEdit::Summarise { .. } => fact(Role::System, Kind::Summary, Vec::new(), None),
-                TreeEdit::Merge { from, onto, nodes, .. } if nodes.is_empty() => {
-                    let done = self.counting(&self.parted(*from, *onto).0);
-                    fact(Role::System, Kind::Merge, done, None)
+        let made: Vec<NodeId> = log[0].effects.iter().filter_map(added).collect();
+        let originals: BTreeMap<NodeId, NodeId> =
+            made.iter().filter_map(|copy| Some((self.original(*copy)?, *copy))).collect();
+        for node in made {
+            let mut fact = match (edit, self.original(node)) {
+                (TreeEdit::Merge { from, onto, .. }, None) => {
+                    let brought = self.apart(*from, *onto).0;
+                    Fact { brought: brought.clone(), ..fact(Role::System, Kind::Merge, self.counting(&brought), None) }
                 }
-                _ => {
-                    let original: NodeId = metadata["provenance"]["nodeId"].as_str().unwrap().parse().unwrap();
-                    self.model.facts[&original].clone()
+                (TreeEdit::Merge { .. }, Some(original)) if self.model.facts[&original].kind != Kind::Merge => {
+                    Fact { brought: vec![original], ..self.model.facts[&original].clone() }
                 }
+                (_, Some(original)) => self.model.facts[&original].clone(),
+                (_, None) => fact(Role::System, Kind::Summary, Vec::new(), None),
             };
-            self.model.add(node, made);
+            if !matches!(edit, TreeEdit::Merge { .. }) {
+                let name = |id: &mut NodeId| *id = *originals.get(id).unwrap_or(id);
+                fact.brought.iter_mut().for_each(name);
+            }
+            self.model.add(node, fact);
         }
+    }
+
+    /// What a node says it is a copy of.
+    fn original(&self, node: NodeId) -> Option<NodeId> {
+        let held = self.store.held(self.model.session);
+        let metadata = self.store.read(move |reader| Ok(reader.node(&held, node)?.unwrap().node.metadata));
+        metadata.get("provenance").map(|from| from["nodeId"].as_str().unwrap().parse().unwrap())
     }
 
     /// Takes back or brings back; `false` if there is nothing, or a reply of it still runs.
@@ -389,8 +424,12 @@ impl Play {
     }
 }
 
+fn added(effect: &Effect) -> Option<NodeId> {
+    if let Effect::Added { node, .. } = effect { Some(*node) } else { None }
+}
+
 fn fact(role: Role, kind: Kind, operations: Vec<Operation>, rules: Option<clotho::world::Rules>) -> Fact {
-    Fact { role, kind, status: Status::Complete, operations, rules }
+    Fact { role, kind, status: Status::Complete, operations, rules, brought: Vec::new() }
 }
 
 fn cases(cases: u32) -> ProptestConfig {

@@ -12,7 +12,7 @@ use crate::clock::{Ids, Time};
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::Effect;
 use crate::tree::edit::Refusal;
-use crate::tree::{Delta, Piece};
+use crate::tree::{Delta, Kind, Piece};
 use crate::world::{Change, Operation, Section};
 
 use super::super::acts::Actor;
@@ -170,7 +170,10 @@ impl Tx<'_> {
         let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: row.n };
         let mut metadata = self.run(|_| read.ok_or(bad))?;
         metadata.values_mut().for_each(|value| rename(value, ids));
-        metadata.extend(originals.metadata.clone());
+        // A merge that comes over says on what it carries, not by whom it was taken along.
+        if row.kind != Kind::Merge.code() {
+            metadata.extend(originals.metadata.clone());
+        }
         let original = row_id(row)?;
         let provenance = json!({"sessionId": originals.session.session.id.to_string(), "nodeId": original.to_string()});
         metadata.insert("provenance".into(), provenance);

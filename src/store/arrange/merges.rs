@@ -10,20 +10,28 @@ use crate::clock::Ids;
 use crate::ids::NodeId;
 use crate::oplog::Effect;
 use crate::tree::edit::{self, Refusal};
-use crate::tree::merge::{self, Conflict, Resolution, Unsettled};
+use crate::tree::merge::{self, Brought, Conflict, Resolution, Unsettled};
 use crate::tree::{Delta, Kind, Role, Status};
 use crate::world::Operation;
 
 use super::super::acts::Actor;
 use super::super::climb::{self, Rung};
+use super::super::conn::Conn;
 use super::super::error::{StoreError, WriteError};
 use super::super::held::Held;
 use super::super::rows::{NodeRow, object};
-use super::super::tables::texts;
+use super::super::tables::{nodes, texts};
 use super::super::tx::{Draft, Tx, row_id};
 use super::super::worlds;
 use super::Made;
 use super::copies::Originals;
+
+/// Where the metadata of what a merge made names the end of the other line.
+const MERGED_FROM: &str = "mergedFrom";
+/// Where that of a `merge` node names what it carries.
+const MERGED_NODES: &str = "mergedNodes";
+/// So many nodes are looked at in one question.
+const LOOKED_AT: usize = 512;
 
 /// A merge as it was asked for.
 pub struct Wanted<'a> {
@@ -49,7 +57,7 @@ impl Tx<'_> {
         let from = self.line_end(held, wanted.from, "fromLeafId")?;
         let onto = self.line_end(held, wanted.onto, "ontoLeafId")?;
         let (theirs, ours) = (self.since_parting(&onto, &from)?, self.since_parting(&from, &onto)?);
-        let theirs = self.not_merged(theirs, &ours)?;
+        let (theirs, ours) = self.apart(held, theirs, ours)?;
         if theirs.is_empty() {
             return Err(Refusal::Conflict("all of that line is on this one already".into()).into());
         }
@@ -57,10 +65,13 @@ impl Tx<'_> {
         let (done, ours) = (self.done_by(&theirs)?, self.done_by(&ours)?);
         let settled = settle(&done, &ours, wanted.resolve)?;
         let mut metadata = Map::new();
-        metadata.insert("mergedFrom".into(), wanted.from.to_string().into());
+        metadata.insert(MERGED_FROM.into(), wanted.from.to_string().into());
         let (mut effects, result) = if wanted.nodes.is_empty() {
             let node = NodeId::new(ids.next(actor.at));
             let mut draft = Draft::new(node, Role::System, Kind::Merge, ids.seed(), actor.at);
+            let nodes: Vec<Value> =
+                theirs.iter().map(|row| Ok(row_id(row)?.to_string().into())).collect::<Result<_, StoreError>>()?;
+            metadata.insert(MERGED_NODES.into(), nodes.into());
             let operations = settled.into_iter().flat_map(|(_, operations)| operations).collect();
             draft.delta = Delta { operations, ..Delta::default() };
             (draft.author, draft.metadata) = (Some(actor.user), metadata);
@@ -98,28 +109,21 @@ impl Tx<'_> {
         own.map(|rung| self.row_n(rung.n)).collect()
     }
 
-    /// What of theirs was not brought over by an earlier merge of the same line: what came up to its end then counts once.
-    fn not_merged(&mut self, theirs: Vec<NodeRow>, ours: &[NodeRow]) -> Result<Vec<NodeRow>, StoreError> {
-        let mut merged: HashSet<NodeId> = HashSet::new();
-        for row in ours.iter().filter(|row| row.kind == Kind::Merge.code()) {
-            merged.insert(self.merged_from(row.n)?);
-        }
-        let mut known = 0;
-        for (at, row) in theirs.iter().enumerate() {
-            if merged.contains(&row_id(row)?) {
-                known = at + 1;
-            }
-        }
-        Ok(theirs.into_iter().skip(known).collect())
-    }
-
-    /// The end of the line that a merge brought over.
-    fn merged_from(&mut self, n: i64) -> Result<NodeId, StoreError> {
-        self.run(|conn| {
-            let metadata: String = texts::table.find(n).select(texts::metadata).get_result(conn)?;
-            let end = object(&metadata).and_then(|known| known.get("mergedFrom")?.as_str()?.parse().ok());
-            end.ok_or(StoreError::Inconsistent { table: "texts", column: "metadata", row: n })
-        })
+    /// What each of two lines has that the other does not have, also not by an earlier merge.
+    fn apart(
+        &mut self,
+        held: &Held,
+        theirs: Vec<NodeRow>,
+        ours: Vec<NodeRow>,
+    ) -> Result<(Vec<NodeRow>, Vec<NodeRow>), StoreError> {
+        let ids = |rows: &[NodeRow]| rows.iter().map(row_id).collect::<Result<Vec<_>, _>>();
+        let (their_ids, our_ids) = (ids(&theirs)?, ids(&ours)?);
+        let brought = self.run(|conn| brought_to(conn, held.n, their_ids.iter().chain(&our_ids)))?;
+        let lacking = |rows: Vec<NodeRow>, side: &[NodeId], other: &[NodeId]| {
+            let lacking = merge::lacking(side, other, &brought);
+            rows.into_iter().zip(side).filter(|(_, id)| lacking.contains(id)).map(|(row, _)| row).collect::<Vec<_>>()
+        };
+        Ok((lacking(theirs, &their_ids, &our_ids), lacking(ours, &our_ids, &their_ids)))
     }
 
     /// What is brought over: everything, or a run of it.
@@ -132,7 +136,7 @@ impl Tx<'_> {
         if run.iter().all(|row| there.contains(&row.n)) {
             return Ok(run);
         }
-        let message = "messages of the other line after the two parted are expected".to_owned();
+        let message = "messages of the other line are expected that this one does not have yet".to_owned();
         Err(Refusal::Invalid { field: "nodeIds", message }.into())
     }
 
@@ -140,6 +144,50 @@ impl Tx<'_> {
     fn done_by(&mut self, rows: &[NodeRow]) -> Result<Vec<(i64, Vec<Operation>)>, StoreError> {
         let counting = rows.iter().filter(|row| !row.is_muted);
         counting.map(|row| Ok((row.n, self.run(|conn| worlds::delta(conn, row.n, row.revision))?.operations))).collect()
+    }
+}
+
+/// What earlier merges brought to some nodes of a session, and to what they brought.
+fn brought_to<'a>(
+    conn: &mut Conn,
+    session_n: i64,
+    ids: impl Iterator<Item = &'a NodeId>,
+) -> Result<Brought, StoreError> {
+    let mut brought = Brought::new();
+    let mut seen: HashSet<NodeId> = ids.copied().collect();
+    let mut open: Vec<NodeId> = seen.iter().copied().collect();
+    while !open.is_empty() {
+        let mut next = Vec::new();
+        for chunk in open.chunks(LOOKED_AT) {
+            let names = chunk.iter().map(|id| id.as_bytes().to_vec());
+            let merged = nodes::table.inner_join(texts::table.on(texts::n.eq(nodes::n)));
+            let merged = merged.filter(nodes::session_n.eq(session_n)).filter(nodes::id.eq_any(names));
+            let by_a_merge = texts::metadata.like(format!("%\"{MERGED_FROM}\"%"));
+            let merged = merged.filter(nodes::kind.eq(Kind::Merge.code()).or(by_a_merge));
+            let found: Vec<(i64, Vec<u8>, String)> =
+                merged.select((nodes::n, nodes::id, texts::metadata)).load(conn)?;
+            for (n, id, metadata) in found {
+                let bad = |column| StoreError::Inconsistent { table: "texts", column, row: n };
+                let id = NodeId::from_slice(&id).ok_or_else(|| bad("id"))?;
+                let originals = originals(&object(&metadata).ok_or_else(|| bad("metadata"))?);
+                next.extend(originals.iter().copied().filter(|original| seen.insert(*original)));
+                brought.insert(id, originals);
+            }
+        }
+        open = next;
+    }
+    Ok(brought)
+}
+
+/// What a merge carries; of a message that came over by one, its original.
+fn originals(metadata: &Map<String, Value>) -> Vec<NodeId> {
+    let id = |value: &Value| value.as_str()?.parse().ok();
+    if !metadata.contains_key(MERGED_FROM) {
+        return Vec::new();
+    }
+    match metadata.get(MERGED_NODES).and_then(Value::as_array) {
+        Some(nodes) => nodes.iter().filter_map(id).collect(),
+        None => metadata.get("provenance").and_then(|from| id(from.get("nodeId")?)).into_iter().collect(),
     }
 }
 

@@ -197,6 +197,61 @@ async fn a_summary_stands_for_a_run() {
     assert_eq!(json!(play.head().await), at_head["nodeIds"][0], "HEAD on the last of the run goes to the summary");
 }
 
+/// S4-59, domain 2.13: what a merge brought counts once, whichever way it comes again: back to its own line, by way of a
+/// third one, or message by message before the whole. What both lines have is no conflict between them.
+#[tokio::test]
+async fn what_was_brought_over_counts_once() {
+    let (play, said) = bitten().await;
+    let gold = async |node: &str, amount: i64| {
+        let operations = json!([{"op": "add", "path": "/gold", "value": amount}]);
+        id(&play.post(&format!("node/{node}/world"), json!({"operations": operations})).await["node"])
+    };
+    let place = async |node: &str, name: &str| {
+        let operations = json!([{"op": "set", "path": "/place", "value": name}]);
+        id(&play.post(&format!("node/{node}/world"), json!({"operations": operations})).await["node"])
+    };
+    let merge = async |from: &str, onto: &str, nodes: Value| {
+        let edit = json!({"op": "merge", "fromLeafId": from, "ontoLeafId": onto, "nodeIds": nodes});
+        play.edit(json!([edit])).await["nodeIds"][0].as_str().unwrap().to_owned()
+    };
+    let has = async |node: &str| {
+        let vars = play.get(&format!("node/{node}/world")).await["world"]["vars"].clone();
+        (vars["gold"].clone(), vars["place"].clone())
+    };
+    let spoken = play.say_to(&said[1].reply, "Look, a purse.").await;
+    let theirs = place(&gold(&spoken.reply, 100).await, "wood").await;
+    let ours = gold(&said[2].reply, 10).await;
+
+    // To and fro: what comes back is only what was done since.
+    let merged = merge(&theirs, &ours, json!([])).await;
+    let ours = gold(&merged, 1).await;
+    assert_eq!(has(&ours).await, (json!(111), json!("wood")));
+    let on = place(&gold(&theirs, 1000).await, "hill").await;
+    let back = merge(&ours, &on, json!([])).await;
+    assert_eq!(has(&back).await, (json!(1111), json!("hill")), "their own place is no conflict with what came from it");
+    let once_more = json!({"operations": [{"op": "merge", "fromLeafId": on, "ontoLeafId": back}]});
+    play.refused("PUT", "tree/edit", once_more, "conflict").await;
+    let again = merge(&back, &ours, json!([])).await;
+    assert_eq!(has(&again).await, (json!(1111), json!("hill")));
+
+    // By way of a third line.
+    let third = gold(&said[0].reply, 10_000).await;
+    let third = merge(&again, &third, json!([])).await;
+    let known = json!({"operations": [{"op": "merge", "fromLeafId": on, "ontoLeafId": third}]});
+    let error = play.refused("PUT", "tree/edit", known, "conflict").await;
+    assert!(error["message"].as_str().unwrap().contains("already"), "{error}");
+
+    // Message by message, then the rest.
+    let fourth = gold(&said[0].user, 5).await;
+    let some = merge(&spoken.reply, &fourth, json!([spoken.user, spoken.reply])).await;
+    let rest = merge(&theirs, &some, json!([])).await;
+    let carried = play.nodes().await[&rest]["metadata"]["mergedNodes"].clone();
+    let carries = |node: &String| carried.as_array().unwrap().contains(&json!(node));
+    assert!(carries(&theirs) && !carries(&spoken.user) && !carries(&spoken.reply), "{carried}");
+    let taken = json!({"op": "merge", "fromLeafId": theirs, "ontoLeafId": rest, "nodeIds": [spoken.user]});
+    play.refused("PUT", "tree/edit", json!({"operations": [taken]}), "conflict").await;
+}
+
 /// S4-30, domain 2.7: other words for a summary stand for the same messages, and what follows it goes on below them.
 #[tokio::test]
 async fn other_words_for_a_summary_stand_for_the_same_messages() {

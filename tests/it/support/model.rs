@@ -22,6 +22,8 @@ pub struct Fact {
     pub operations: Vec<Operation>,
     /// Rules that begin here.
     pub rules: Option<Rules>,
+    /// What a merge carries; of a message that a merge brought over, its original.
+    pub brought: Vec<NodeId>,
 }
 
 /// One session as it should be.
@@ -107,6 +109,15 @@ impl Model {
         !self.mirror.nodes()[&id].is_hidden
     }
 
+    /// Nodes that an undo took back.
+    pub fn taken_back(&self) -> Vec<NodeId> {
+        let is_taken_back = |id: &NodeId| {
+            let place = &self.mirror.nodes()[id];
+            place.is_hidden && place.fragment.is_none()
+        };
+        self.order.iter().copied().filter(is_taken_back).collect()
+    }
+
     pub fn running(&self) -> Vec<NodeId> {
         self.order.iter().copied().filter(|id| self.facts[id].status == Status::Generating).collect()
     }
@@ -125,6 +136,21 @@ impl Model {
             }
         }
         world
+    }
+
+    /// What a line has besides what stands on it: whatever was brought to it, and to what was brought. Nothing says any more
+    /// what was brought to a node that was purged.
+    pub fn had(&self, line: &[NodeId]) -> BTreeSet<NodeId> {
+        let mut had: BTreeSet<NodeId> = line.iter().copied().collect();
+        loop {
+            let known = had.iter().filter(|id| self.mirror.nodes().contains_key(id));
+            let brought = known.flat_map(|id| self.facts[id].brought.clone());
+            let more: BTreeSet<NodeId> = had.iter().copied().chain(brought).collect();
+            if more.len() == had.len() {
+                return had;
+            }
+            had = more;
+        }
     }
 
     /// Reads what is new in the log and holds the database to it.
