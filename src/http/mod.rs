@@ -35,7 +35,7 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, drafts, health, line, lorebooks, messages, models, nodes, page,
-    personas, plugins, search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
+    personas, pictures, plugins, search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -73,8 +73,15 @@ fn people() -> Vec<Entry> {
         route(POST, "/api/characters/import", User, "Makes a character of a card of another program", cards::import)
             .answers(&[201]),
         route(GET, "/api/characters/{cid}/export", User, "A character as a card of other programs", cards::export),
-        route(GET, "/api/characters/{cid}/avatar", User, "The picture of a character", cards::picture).answers(TAGGED),
-        route(PUT, "/api/characters/{cid}/avatar", User, "Gives a character another picture", cards::change_picture),
+        route(GET, "/api/characters/{cid}/avatar", User, "The picture of a character", pictures::of_character)
+            .answers(TAGGED),
+        route(
+            PUT,
+            "/api/characters/{cid}/avatar",
+            User,
+            "Gives a character another picture",
+            pictures::change_characters,
+        ),
         route(GET, "/api/characters/{cid}", User, "One character", characters::read),
         route(PATCH, "/api/characters/{cid}", User, "Changes fields of a character", characters::change),
         route(DELETE, "/api/characters/{cid}", User, "Moves a character to the trash", characters::delete)
@@ -82,6 +89,9 @@ fn people() -> Vec<Entry> {
         route(GET, "/api/personas", User, "The caller's personas", personas::list),
         route(POST, "/api/personas", User, "Keeps a new persona", personas::create).answers(&[201]),
         route(GET, "/api/personas/{pid}", User, "One persona", personas::read),
+        route(GET, "/api/personas/{pid}/avatar", User, "The picture of a persona", pictures::of_persona)
+            .answers(TAGGED),
+        route(PUT, "/api/personas/{pid}/avatar", User, "Gives a persona another picture", pictures::change_personas),
         route(PATCH, "/api/personas/{pid}", User, "Changes fields of a persona", personas::change),
         route(DELETE, "/api/personas/{pid}", User, "Moves a persona to the trash", personas::delete).answers(&[204]),
     ]

@@ -11,6 +11,7 @@ use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 use crate::tree::card::{Unfit, fits, trim};
 
 use super::books::new_book;
+use super::pictures::{picture_address, pictures};
 use super::report::Item;
 
 /// The field of a character that names its lorebook.
@@ -42,35 +43,15 @@ pub struct Arriving {
     pub items: Vec<Item>,
 }
 
-/// The address of a character's picture. It names the picture's content, so that a new one is not taken for the old.
-pub fn picture_address(id: CharacterId, bytes: &[u8]) -> String {
-    let hash: String = blake3::hash(bytes).to_hex().chars().take(16).collect();
-    format!("/api/characters/{id}/avatar?v={hash}")
-}
-
-/// A picture and its small copy, as files of a card.
-///
-/// # Errors
-/// It is no picture, too large or damaged.
-pub fn pictures(bytes: Vec<u8>) -> Result<[CardFile; 2], picture::PictureError> {
-    let small = picture::small(&bytes)?;
-    let file = |name: &str, bytes: Vec<u8>| {
-        let kind = picture::kind(&bytes).map_or("application/octet-stream", picture::Kind::media_type);
-        CardFile { name: name.to_owned(), kind: kind.to_owned(), bytes }
-    };
-    Ok([file(CardFile::PICTURE, bytes), file(CardFile::SMALL, small)])
-}
-
-/// Reads a card of another program.
+/// Reads a card of another program, for a character of this id.
 ///
 /// # Errors
 /// It is no card, or more than a card may be.
-pub fn arriving(file: &[u8], name: Option<&str>, ids: &Ids, now: Time) -> Result<Arriving, NotKept> {
+pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now: Time) -> Result<Arriving, NotKept> {
     let card::Read { card: mut fields, book, picture, assets, mut findings } = card::read(file)?;
-    let id = CharacterId::new(ids.next(now));
     let mut files = Vec::new();
     if let Some(bytes) = picture {
-        let address = picture_address(id, &bytes);
+        let address = picture_address("characters", id, &bytes);
         match pictures(bytes) {
             Ok(both) => {
                 files.extend(both);
@@ -109,8 +90,21 @@ impl Arriving {
     /// # Errors
     /// The database fails.
     pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
-        self.book.iter().try_for_each(|book| tx.put_lorebook(owner, book))?;
         tx.put_character(owner, &self.character)?;
+        self.keep_beside(tx, owner)
+    }
+
+    /// Puts the character in the place of the one with its id.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn replace(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+        tx.update_character(owner, &self.character)?;
+        self.keep_beside(tx, owner)
+    }
+
+    fn keep_beside(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+        self.book.iter().try_for_each(|book| tx.put_lorebook(owner, book))?;
         self.files.iter().try_for_each(|file| tx.put_card_file(self.character.id.uuid(), file))
     }
 }

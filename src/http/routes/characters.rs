@@ -1,8 +1,9 @@
 //! Characters: who sessions are played with.
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::Program;
+use super::pictures::forget_unseen;
 use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
@@ -11,7 +12,7 @@ use crate::http::query::{Cid, Query};
 use crate::http::wire::cards::{Character, CharacterFields};
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::CharacterId;
-use crate::store::{CardFile, CharacterCard, Claim, Tx};
+use crate::store::{CharacterCard, Claim, Tx};
 
 /// The caller's characters, oldest first.
 ///
@@ -65,13 +66,9 @@ pub async fn change(app: Program, caller: Caller, id: Cid, body: Body<CharacterF
     body.0.apply(&mut card.card)?;
     card.updated = app.clock.now();
     let kept = card.clone();
-    // A picture that no address leads to any more is not kept.
-    let own = format!("/api/characters/{}/avatar", id.0);
-    let shows = card.card.get("avatar").and_then(|avatar| avatar.as_str()).is_some_and(|to| to.starts_with(&own));
     let write = move |tx: &mut Tx<'_>| {
         tx.update_character(caller.0, &kept)?;
-        let unseen = [CardFile::PICTURE, CardFile::SMALL].into_iter().filter(|_| !shows);
-        unseen.into_iter().try_for_each(|name| tx.forget_card_file(id.0.uuid(), name))
+        forget_unseen(tx, "characters", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
     };
     app.store.write(write).await?;
     Reply::ok(&Character::from(card))

@@ -17,6 +17,7 @@ pub mod models;
 pub mod nodes;
 pub mod page;
 pub mod personas;
+pub mod pictures;
 pub mod plugins;
 pub mod search;
 pub mod sessions;

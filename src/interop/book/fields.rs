@@ -116,7 +116,10 @@ pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value>
     let has_words = own.get("comment").and_then(Value::as_str).is_some_and(|words| !words.is_empty());
     own.insert("addMemo".to_owned(), has_words.into());
     own.extend(said(entry, Extension("display_index")).map(|value| ("displayIndex".to_owned(), value)));
-    own.insert("uid".to_owned(), entry.get("id").filter(|id| id.is_u64()).cloned().unwrap_or_else(|| index.into()));
+    own.insert(
+        "uid".to_owned(),
+        entry.get("id").filter(|id| id.is_number() || id.is_string()).cloned().unwrap_or_else(|| index.into()),
+    );
     let extensions = entry.get("extensions").filter(|extensions| extensions.is_object());
     let mut extensions = extensions.and_then(Value::as_object).cloned().unwrap_or_default();
     // What went out with this program's own words comes back to where it stood.

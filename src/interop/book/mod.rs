@@ -109,19 +109,28 @@ pub fn whole(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
     whole
 }
 
-/// Entries in the form of a book: by their numbers. Those without a number, and those whose number is taken, get a free one.
+/// What an entry is known by: mostly a number, in newer cards also a word.
+fn known_by(uid: &Value) -> Option<String> {
+    match uid {
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(word) if !word.is_empty() => Some(word.clone()),
+        _ => None,
+    }
+}
+
+/// Entries in the form of a book: by their numbers. Those without one, and those whose number is taken, get a free one.
 pub fn by_number(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
     let number = |entry: &Map<String, Value>| entry.get("uid").and_then(Value::as_u64);
     let mut free = entries.iter().filter_map(number).max().map_or(0, |most| most.saturating_add(1));
     let mut book = Map::new();
     for mut entry in entries {
-        let own = number(&entry).filter(|uid| !book.contains_key(&uid.to_string()));
+        let own = entry.get("uid").and_then(known_by).filter(|uid| !book.contains_key(uid));
         let uid = own.unwrap_or_else(|| {
+            entry.insert("uid".to_owned(), free.into());
             free = free.saturating_add(1);
-            free - 1
+            (free - 1).to_string()
         });
-        entry.insert("uid".to_owned(), uid.into());
-        book.insert(uid.to_string(), entry.into());
+        book.insert(uid, entry.into());
     }
     book
 }

@@ -55,6 +55,8 @@ async fn every_read_answers_as_documented() {
     picture.send().await.expect(200);
     let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
     let book = id(&play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"key": ["a"]}]})).await);
+    let picture = play.app.ask("PUT", &format!("/api/personas/{persona}/avatar")).bytes(&drawn, "image/png");
+    picture.send().await.expect(200);
     let file = super::transfers::exported(&play.app, &play.sid).await.body;
     let job = id(&super::transfers::sent(&play.app, &file).await);
     let draft = play.post("impersonate", json!({})).await["draftId"].as_str().unwrap().to_owned();

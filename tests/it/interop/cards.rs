@@ -233,3 +233,36 @@ fn interop_cards_that_are_bombs_are_refused() {
     broken.truncate(60);
     assert!(matches!(card::read(&broken), Err(CardError::BrokenArchive(_))));
 }
+
+/// However much a file says that it is: what is held of it stays within what a card may have.
+#[test]
+fn interop_cards_hold_no_more_than_a_card_may_have() {
+    use clotho::plugin::heap;
+    let check = |what: &str, file: &[u8], most: i64| {
+        heap::reset_peak();
+        let before = heap::live_bytes();
+        let _ = card::read(file);
+        let held = heap::peak_bytes() - before;
+        assert!(held < most, "{what}: {held} bytes");
+    };
+    let megabyte = 1_i64 << 20;
+    let text =
+        |kind: &[u8; 4], keyword: &str, text: &[u8]| png::chunk(kind, &[keyword.as_bytes(), b"\0", text].concat());
+    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut packer, &vec![b'A'; 200 << 20]).unwrap();
+    let packed = packer.finish().unwrap();
+    check(
+        "a text that unpacks",
+        &png_with(&[text(b"zTXt", "chara", &[b"\0", packed.as_slice()].concat())]),
+        100 * megabyte,
+    );
+    let lying = [b"\x89PNG\r\n\x1a\n\x7f\xff\xff\xfftEXtchara\0".as_slice(), &[b'A'; 1_000]].concat();
+    check("a length that lies", &lying, megabyte);
+    let chunks = png::chunk(b"tEXt", b"x\0").repeat(200_000);
+    check("chunks and nothing else", &[png::SIGNATURE.as_slice(), &chunks].concat(), 32 * megabyte);
+    check("an archive that unpacks", &charx(&[("card.json", &vec![b' '; 200 << 20])]), 100 * megabyte);
+    check("a list without end", &[b"PK\x03\x04".as_slice(), &b"PK\x01\x02".repeat(100_000)].concat(), megabyte);
+    let key = format!("{{\"name\": \"Rin\", \"{}\": 1}}", "k".repeat(1 << 20));
+    check("a key of a megabyte", key.as_bytes(), 16 * megabyte);
+    check("deep YAML", format!("name: {}", "[".repeat(100_000)).as_bytes(), 64 * megabyte);
+}
