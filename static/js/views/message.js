@@ -36,7 +36,7 @@ export function Message({ id, last }) {
       aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
       ${h(Avatar, { name, symbol: SYMBOLS[node.kind] ?? "", src: characterById(node.characterId ?? "")?.avatar })}
       <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
-        ${h(Stars, { node })}${!isLinear.value && h(Labels, { nid: id })}
+        ${node.metadata?.editedFrom && !isLinear.value && html`<span class="edited">${icon("edit")}${t("message.edited")}</span>`}${h(Stars, { node })}${!isLinear.value && h(Labels, { nid: id })}
         ${isLeftOut && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}
         ${node.effects === "muted" && !isLinear.value && html`<span class="left-out">${icon("worldOff")}${t("message.muted")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}

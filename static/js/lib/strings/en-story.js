@@ -58,6 +58,7 @@ export default {
   "message.cut": "Stopped before its end.",
   "message.leftOut": "The model does not read this.",
   "message.muted": "What it did to the world does not count.",
+  "message.edited": "Edited",
   "message.adjusted": "A value was kept within its rules|{n} values were kept within their rules",
   "message.broken": "A rule did not work here; the text stays|{n} rules did not work here; the text stays",
 
