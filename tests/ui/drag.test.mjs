@@ -23,7 +23,7 @@ const handle = (page, id) => messageOf(page, id).locator(".handle .avatar");
 const stashed = async (path) => (await clotho.api("GET", `${chat(path)}/stash`)).items;
 
 describe("moving by hand", () => {
-  test("S4-58 ui.md: a message is dragged by its handle below another one; let go elsewhere it stays where it is", async () => {
+  test("S4-58: a message is dragged by its handle below another one; let go elsewhere it stays where it is", async () => {
     const { path, ids, page, close } = await openGrown();
     const { op } = await session(path);
     await take(page, handle(page, ids[2]));

@@ -142,6 +142,7 @@ async function openStash(page) {
 /** @param {import("playwright-core").Page} page */
 async function openBranches(page) {
   await choose(page, "Branches");
+  await page.locator(".parting").first().waitFor();
   for (const name of ["Over the gap", "A good look first"]) await page.getByRole("checkbox", { name: `Compare “${name}”` }).check();
 }
 
@@ -150,6 +151,7 @@ async function openCompare(page) {
   await openBranches(page);
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await page.locator(".compare table").waitFor();
+  await page.locator(".compare .parting").waitFor();
 }
 
 /** @param {string} chat @param {string} id */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, clotho, composer, focused, grown, messageOf, openGrown, replyIsThere, session, texts, use } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, clotho, composer, focused, grown, last, messageOf, openGrown, replyIsThere, session, texts, use } from "./support/stage.mjs";
 
 const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
@@ -122,6 +122,7 @@ describe("an edit that was not saved", () => {
     await page.getByRole("button", { name: "Take these words" }).click();
     await page.getByRole("button", { name: "Save as a new version" }).click();
     await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "they are saved");
+    await last(page).locator("article").focus();
     await page.keyboard.press("Alt+ArrowLeft");
     await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the old version");
     await use(messageOf(page, ids[3]), "Edit");
