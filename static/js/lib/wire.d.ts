@@ -481,6 +481,7 @@ export interface Spent {
   latencyMs: number;
   cost: number | null;
   withoutCost: number;
+  beyondCost: number;
 }
 
 /** Long work that somebody waits for. */

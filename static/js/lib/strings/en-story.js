@@ -305,6 +305,7 @@ export default {
   "spent.cost": "Cost",
   "spent.noPrice": "no reply has a price",
   "spent.without": "without {n} reply that has no price|without {n} replies that have no price",
+  "spent.beyond": "without {n} reply whose price is too big to be added|without {n} replies whose prices are too big to be added",
   "spent.text": "All replies of this story, also those in the stash and those taken back.",
   "why.changes": "What changed",
   "why.noChanges": "This message changed nothing.",

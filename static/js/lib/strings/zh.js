@@ -424,6 +424,7 @@ export default {
   "spent.cost": "费用",
   "spent.noPrice": "没有一条回复标了价",
   "spent.without": "不含 {n} 条没有标价的回复",
+  "spent.beyond": "不含 {n} 条价格大到无法相加的回复",
   "spent.text": "这个故事的所有回复，也包括暂存区里的和撤销的。",
   "why.changes": "发生了什么变化",
   "why.noChanges": "这条消息没有改变任何东西。",
