@@ -4,7 +4,7 @@
 //! only looks (`check.rs`, each line by itself in `fits.rs`) and finds whatever is wrong before anything is written; the second time it writes, in small
 //! pieces between the writes of others, into a session that nobody sees until it is whole. `names.rs` gives new ids where
 //! the old ones are taken; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far they are.
-//! `cards.rs` brings cards of other programs in and out, `books.rs` lorebooks,
+//! `cards.rs` brings cards of other programs in and out, `books.rs` lorebooks, `personas.rs` personas,
 //! `pictures.rs` pictures; `report.rs` says of every card and file of another program what became of it.
 //!
 //! To add something to a file: its line in `archive/`, its reading in `store/export.rs`, what must hold of it in `check.rs` or `fits.rs`,
@@ -19,6 +19,7 @@ mod fits;
 mod import;
 mod jobs;
 mod names;
+mod personas;
 mod pictures;
 mod report;
 
@@ -29,5 +30,6 @@ pub use desk::{Desk, Errand};
 pub use export::export;
 pub use import::{Arrival, ImportError, Progress, discard, import};
 pub use jobs::{Busy, Job, Jobs, State};
+pub use personas::arriving_personas;
 pub use pictures::{picture_address, pictures};
 pub use report::{Item, Report};
