@@ -85,7 +85,13 @@ diesel::table! {
 diesel::table! {
     jobs (n) { n -> BigInt, id -> Binary, owner_n -> BigInt, session -> Nullable<Binary>, began -> BigInt, }
 }
+diesel::table! {
+    sources (n) {
+        n -> BigInt, owner_n -> BigInt, name -> Text, hash -> Nullable<Binary>, became -> Binary,
+        node -> Nullable<Binary>, header -> Nullable<Text>,
+    }
+}
 diesel::allow_tables_to_appear_in_same_query!(
     answers, characters, deltas, edits, fragments, jobs, keyframes, labels, nodes, operations, personas, segments,
-    sessions, texts, traces, users,
+    sessions, sources, texts, traces, users,
 );

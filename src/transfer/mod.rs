@@ -4,7 +4,7 @@
 //! only looks (`check.rs`, each line by itself in `fits.rs`) and finds whatever is wrong before anything is written; the second time it writes, in small
 //! pieces between the writes of others, into a session that nobody sees until it is whole. `names.rs` gives new ids where
 //! the old ones are taken; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far they are.
-//! `report.rs` says of every card and file of another program what became of it.
+//! `sillytavern/` takes in a whole folder of another program; `report.rs` says of every card and file of another program what became of it.
 //!
 //! To add something to a file: its line in `archive/`, its reading in `store/export.rs`, what must hold of it in `check.rs` or `fits.rs`,
 //! its writing in `store/import.rs`, and its paragraph in `docs/export.md`.
@@ -17,6 +17,7 @@ mod import;
 mod jobs;
 mod names;
 mod report;
+pub mod sillytavern;
 
 pub use check::{Beside, Checked, check};
 pub use desk::{Desk, Errand};

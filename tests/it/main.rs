@@ -13,6 +13,7 @@ mod http;
 mod keep;
 mod plugins;
 mod provider;
+mod sillytavern;
 mod store_bounds;
 mod store_properties;
 mod store_schema;

@@ -31,7 +31,7 @@ mod hosts;
 mod off;
 mod owners;
 mod pieces;
-mod play;
+pub mod play;
 pub mod purges;
 mod refusals;
 mod sockets;
