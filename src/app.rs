@@ -13,7 +13,7 @@ use crate::archive::Limits;
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
 use crate::config::{Config, ConfigError};
-use crate::follow::{self, Leftovers};
+use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
 use crate::night::Night;
@@ -22,6 +22,7 @@ use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
 use crate::transfer::{self, Desk};
 use crate::turn::{Models, Needs, Rhythm, TurnError, Turns};
+use crate::wipe::Wiping;
 
 /// How long dropping the program waits for what still runs.
 const LAST_WAIT: Duration = Duration::from_secs(10);
@@ -41,8 +42,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// The search index.
     pub search: Arc<Index>,
-    /// What was destroyed and may still lie in files.
-    pub leftovers: Arc<Leftovers>,
+    /// Takes what was destroyed off the disk.
+    pub wiping: Arc<Wiping>,
     /// The plugins.
     pub catalogue: Arc<Catalogue>,
     /// The models.
@@ -128,13 +129,15 @@ impl App {
         let upstream = Upstream { id: owner.uuid(), newest, texts: follow::texts(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         turns.learn();
-        let leftovers = follow::follow(
+        follow::follow(
             runtime.handle(),
             &store,
             &live,
             follow::Indexing { index: Arc::clone(&search), hide_tags },
             published,
         );
+        let wiping = Arc::new(Wiping::new(Arc::clone(&search)));
+        wiping.begin(runtime.handle(), &store);
         let (storage, backups) = (&config.storage, config.storage.backups_path());
         let night =
             Night::new(storage.database_path(), backups, storage.backups, Arc::clone(&search), Arc::clone(&clock));
@@ -149,7 +152,7 @@ impl App {
             turns,
             live,
             search,
-            leftovers,
+            wiping,
             catalogue,
             models,
             night,

@@ -1,12 +1,10 @@
 //! Following the log: every durable operation is told to watchers at once, and the search index is fed from the log itself.
 //!
 //! The index says how far it got; after a crash, or when it was rebuilt, it is fed again from there. So nothing has to be
-//! remembered here, and doing a piece twice does no harm. A session that is destroyed takes its log along, and so nothing in
-//! the log says that it is gone: what the index has is compared with the sessions that are there, once after each start and
-//! whenever something was destroyed.
+//! remembered here, and doing a piece twice does no harm. Only what is destroyed with its log is taken out of it elsewhere
+//! (`wipe`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use indexmap::{IndexMap, IndexSet};
 use tokio::runtime::Handle;
@@ -14,10 +12,10 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::ids::{NodeId, SessionId};
 use crate::live::Live;
-use crate::oplog::{Act, Effect, Operation};
+use crate::oplog::{Effect, Operation};
 use crate::prompt::tags;
-use crate::search::{Change, Document, Index, SearchError, SendError};
-use crate::store::{Held, Published, Reader, Store, StoreError, WriteError};
+use crate::search::{Change, Document, Index, SendError};
+use crate::store::{Held, Published, Reader, Store, StoreError};
 use crate::tree::{Kind, Node, Status};
 
 /// Operations read from the log at once.
@@ -49,46 +47,17 @@ pub fn texts(hide_tags: &[String]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// What was destroyed and may still lie in files. It begins with a doubt: what the last run of the program destroyed, it may
-/// not have wiped off any more.
-#[derive(Default)]
-pub struct Leftovers {
-    /// How often something was destroyed.
-    destroyed: AtomicU64,
-    /// How many of those times the files are known to be clean of.
-    wiped: AtomicU64,
-    /// The cursor of the last purge: before the index has heard of it, wiping is too early.
-    purged: AtomicI64,
-    /// Rings when there is something to do for the one who feeds and wipes.
-    bell: Notify,
-}
-
-impl Leftovers {
-    /// What was destroyed just now leaves the files soon.
-    pub fn note(&self) {
-        self.destroyed.fetch_add(1, Ordering::SeqCst);
-        self.bell.notify_one();
-    }
-
-    /// How much there is to wipe off; `None` if nothing is, or it is too early.
-    fn due(&self, fed: i64) -> Option<u64> {
-        let destroyed = self.destroyed.load(Ordering::SeqCst);
-        let is_clean = destroyed == self.wiped.load(Ordering::SeqCst);
-        (!is_clean && fed >= self.purged.load(Ordering::SeqCst)).then_some(destroyed)
-    }
-}
-
-/// Starts to follow. `published` comes from the store; the answer wants to be told of what is destroyed without the log.
+/// Starts to follow. `published` comes from the store.
 pub fn follow(
     runtime: &Handle,
     store: &Arc<Store>,
     live: &Arc<Live>,
     indexing: Indexing,
     mut published: mpsc::UnboundedReceiver<Published>,
-) -> Arc<Leftovers> {
-    let leftovers = Arc::new(Leftovers::default());
-    leftovers.note();
-    let (live, noted) = (Arc::clone(live), Arc::clone(&leftovers));
+) {
+    // Rings when there is something new for the one who feeds the index.
+    let bell = Arc::new(Notify::new());
+    let (live, rung) = (Arc::clone(live), Arc::clone(&bell));
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
@@ -96,105 +65,24 @@ pub fn follow(
                 // Nobody will read what is still being written there.
                 live.all_running().iter().filter(|one| one.session == event.session).for_each(|one| one.cancel());
             }
-            if event.operation.kind == Act::Purge {
-                noted.purged.store(event.cursor, Ordering::SeqCst);
-                noted.note();
-            }
-            noted.bell.notify_one();
+            rung.notify_one();
         }
     });
-    let (store, wanted) = (Arc::downgrade(store), Arc::clone(&leftovers));
+    let store = Arc::downgrade(store);
     runtime.spawn(async move {
         loop {
             let Some(store) = store.upgrade() else { return };
             match feed(&store, &indexing).await {
                 Ok(true) => continue,
-                Ok(false) => wipe(&store, &indexing.index, &wanted).await,
+                Ok(false) => {}
                 Err(error) => tracing::warn!("the search index waits: {error}"),
             }
             drop(store);
             // What was told while feeding has left its mark; the rest of the time this sleeps.
-            let _ = tokio::time::timeout(LOOK_AGAIN, wanted.bell.notified()).await;
+            let _ = tokio::time::timeout(LOOK_AGAIN, bell.notified()).await;
             tokio::time::sleep(GATHER).await;
         }
     });
-    leftovers
-}
-
-/// Once the index has heard of a purge, its bytes leave the files (`docs/domain.md` 2.16), and so do those of a session that
-/// was destroyed. What fails is done again a little later, and what a crash leaves is done after the next start.
-async fn wipe(store: &Arc<Store>, index: &Arc<Index>, leftovers: &Leftovers) {
-    let Some(due) = leftovers.due(index.cursor()) else { return };
-    match leave_no_bytes(store, index).await {
-        // What was destroyed meanwhile is the next one's.
-        Ok(()) => leftovers.wiped.store(due, Ordering::SeqCst),
-        Err(error) => tracing::info!("what was destroyed is out of sight, and for a moment still in files: {error}"),
-    }
-}
-
-/// Takes off the disk what nothing refers to any more.
-///
-/// # Errors
-/// The files cannot be written, or somebody reads in the write-ahead log.
-async fn leave_no_bytes(store: &Arc<Store>, index: &Arc<Index>) -> Result<(), Remains> {
-    store.forget_worlds();
-    store.clear_given_up().await?;
-    forget_sessions(store, index).await?;
-    store.sweep_blobs().await?;
-    let (store, index) = (Arc::clone(store), Arc::clone(index));
-    let emptied = tokio::task::spawn_blocking(move || {
-        index.scour()?;
-        if store.empty_log()? { Ok(()) } else { Err(Remains::Read) }
-    });
-    emptied.await.map_err(|error| StoreError::Database(error.to_string()))?
-}
-
-/// Takes out of the index whatever it has of sessions that are not there. It is applied before the next scouring; should it be
-/// lost on the way, that fails too, and all is done again.
-async fn forget_sessions(store: &Arc<Store>, index: &Arc<Index>) -> Result<(), Remains> {
-    let asked = Arc::clone(index);
-    let known = tokio::task::spawn_blocking(move || {
-        asked.flush()?;
-        asked.sessions()
-    });
-    let known = known.await.map_err(|error| StoreError::Database(error.to_string()))??;
-    let gone: Vec<Change> = store.read(move |reader| gone(reader, known)).await?;
-    if !gone.is_empty() {
-        let cursor = index.cursor();
-        index.send(cursor, gone, cursor)?;
-    }
-    Ok(())
-}
-
-/// What takes those of some sessions out of the index that are destroyed or lie in the trash.
-fn gone(reader: &mut Reader<'_>, known: IndexSet<SessionId>) -> Result<Vec<Change>, StoreError> {
-    let mut changes = Vec::new();
-    for session in known {
-        if reader.any_session(session)?.is_none() {
-            changes.push(Change::RemoveSession(session));
-        }
-    }
-    Ok(changes)
-}
-
-/// Why bytes of what is gone are still in files.
-#[derive(Debug, thiserror::Error)]
-enum Remains {
-    /// The database failed.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The write-ahead log cannot be emptied.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The index cannot be written.
-    #[error(transparent)]
-    Index(#[from] SearchError),
-    /// The index takes nothing now.
-    #[error(transparent)]
-    Feed(#[from] SendError),
-    /// Somebody does not let the log go.
-    #[error("somebody reads in the write-ahead log")]
-    Read,
 }
 
 /// Whether an operation moves its session to the trash, or brings it back.

@@ -11,8 +11,8 @@
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
 //! 4. [`plugin`], [`prompt`], [`archive`]: Rhai hooks and their host; blueprint to messages; the file of a session
 //! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
-//! 6. [`turn`], [`follow`], [`night`], [`transfer`]: one journey; operations to the index and the live bus; copies and
-//!    clearing away; sessions out and in
+//! 6. [`turn`], [`follow`], [`wipe`], [`night`], [`transfer`]: one journey; operations to the index and the live bus; what
+//!    was destroyed off the disk; copies and clearing away; sessions out and in
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
 //! 9. `cli`: serve, plugin, export, import, backup, restore, gc, stats, doctor
@@ -40,6 +40,7 @@ pub mod store;
 pub mod transfer;
 pub mod tree;
 pub mod turn;
+pub mod wipe;
 pub mod world;
 
 /// Every allocation is counted per thread, because scripts have a budget of memory and their engine has no limit for it.

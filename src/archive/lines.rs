@@ -233,7 +233,47 @@ pub struct History {
     #[serde(default, skip_serializing_if = "is_naught")]
     pub skip: u64,
     /// The nodes that come after it; nothing stands for one that was purged.
-    pub add: Vec<Option<NodeId>>,
+    pub add: Vec<Option<Sent>>,
+}
+
+/// A node whose text was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Sent {
+    /// A node of this file.
+    Here(NodeId),
+    /// A node of another session, which this file is not about.
+    Elsewhere,
+}
+
+/// Stands for [`Sent::Elsewhere`].
+const ELSEWHERE: &str = "elsewhere";
+
+impl Sent {
+    /// The node, if it is one of this file.
+    pub fn here(&self) -> Option<NodeId> {
+        match self {
+            Self::Here(id) => Some(*id),
+            Self::Elsewhere => None,
+        }
+    }
+}
+
+impl TryFrom<String> for Sent {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            ELSEWHERE => Ok(Self::Elsewhere),
+            id => id.parse().map(Self::Here).map_err(|_| format!("an id or \"{ELSEWHERE}\" is expected")),
+        }
+    }
+}
+
+impl From<Sent> for String {
+    fn from(sent: Sent) -> Self {
+        sent.here().map_or_else(|| ELSEWHERE.to_owned(), |id| id.to_string())
+    }
 }
 
 /// The last line.

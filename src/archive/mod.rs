@@ -11,7 +11,7 @@ mod reader;
 mod writer;
 
 pub use lines::{
-    BlobKind, BlobLine, DeltaLine, End, Header, History, Line, NodeLine, OperationLine, SessionLine, TraceLine,
+    BlobKind, BlobLine, DeltaLine, End, Header, History, Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine,
 };
 pub use reader::{Fault, Limits, Lines};
 pub use writer::Writer;

@@ -79,6 +79,10 @@ impl Examination {
         }
         progress.say("prompts and cards");
         self.found.extend(self.doctor.contents()?);
+        if self.doctor.read(|reader| reader.remains())?.is_some() {
+            let remark = "what was destroyed may still lie in files; a server wipes it off soon after its start";
+            self.report.remarks.push(remark.into());
+        }
         progress.say("the search index");
         self.index(config, &sessions)?;
         progress.end();

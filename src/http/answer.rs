@@ -26,6 +26,7 @@ pub struct Reply<T> {
     tag: Option<String>,
     next: Option<String>,
     op: Option<i64>,
+    kept: Option<KeptAs>,
     shape: PhantomData<fn() -> T>,
 }
 
@@ -34,6 +35,10 @@ enum Content {
     File(FileHead, Pieces),
     Nothing,
 }
+
+/// What is kept of an answer for a repeated `Idempotency-Key`, where that may not be all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptAs(pub Bytes);
 
 /// The shape of an answer that is a file to keep.
 pub struct File;
@@ -62,12 +67,13 @@ impl<T> Reply<T> {
             tag: None,
             next: None,
             op: None,
+            kept: None,
             shape: PhantomData,
         }
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, content: Content::Nothing, tag: None, next: None, op: None, shape: PhantomData }
+        Self { status, content: Content::Nothing, tag: None, next: None, op: None, kept: None, shape: PhantomData }
     }
 
     /// The client has it already.
@@ -86,6 +92,13 @@ impl<T> Reply<T> {
     #[must_use]
     pub fn at(mut self, op: i64) -> Self {
         self.op = Some(op);
+        self
+    }
+
+    /// The same, of which something else is kept for a repeated key.
+    #[must_use]
+    pub fn kept_as(mut self, kept: Vec<u8>) -> Self {
+        self.kept = Some(KeptAs(kept.into()));
         self
     }
 
@@ -180,6 +193,9 @@ impl<T> Responder for Reply<T> {
         }
         if let Some(next) = self.next {
             answer.insert_header((header::LINK, format!("<{next}>; rel=\"next\"")));
+        }
+        if let Some(kept) = self.kept {
+            answer.extensions_mut().insert(kept);
         }
         match self.content {
             Content::Json(bytes) => answer.content_type("application/json").body(bytes),

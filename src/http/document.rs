@@ -16,6 +16,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::caller::Access;
 use super::error::ErrorBody;
+use super::repeat;
 use super::sketch::Sketch;
 use super::table::Entry;
 
@@ -44,7 +45,7 @@ pub fn build(entries: &[Entry]) -> OpenApi {
 
 const ABOUT: &str = "Stories whose history is a tree and whose every message carries the world's state. Refusals always \
                      have the form of `Error`. Text offsets count UTF-16 code units. `X-CSRF-Token` goes with the \
-                     writes of a browser, `Idempotency-Key` may go with every POST.";
+                     writes of a browser, `Idempotency-Key` may go with every POST and PUT.";
 
 fn method(entry: &Entry) -> HttpMethod {
     match entry.method.as_str() {
@@ -116,7 +117,7 @@ fn headers(entry: &Entry) -> Vec<Parameter> {
     if entry.is_tagged() {
         headers.push(header("If-None-Match", "The `ETag` of the answer that one has: 304 if it is still the same"));
     }
-    if entry.access == Access::User && entry.method == "POST" {
+    if entry.access == Access::User && repeat::may_carry(&entry.method) {
         headers.push(header("Idempotency-Key", "1 to 200 visible characters: with it the request acts once in a day"));
     }
     if entry.access == Access::User && entry.method != "GET" {

@@ -14,6 +14,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, web};
 
+use super::answer::KeptAs;
 use super::body;
 use super::caller::Caller;
 use super::error::{ApiError, Code};
@@ -30,7 +31,12 @@ const KEPT_MS: i64 = 24 * 3_600 * 1_000;
 
 /// Whether a request carries a key that counts.
 pub fn is_keyed(request: &ServiceRequest) -> bool {
-    request.method() == Method::POST && request.headers().contains_key(KEY)
+    may_carry(request.method()) && request.headers().contains_key(KEY)
+}
+
+/// Whether requests of a method may carry a key.
+pub fn may_carry(method: &Method) -> bool {
+    [Method::POST, Method::PUT].contains(method)
 }
 
 /// Carries a request out, unless it was before.
@@ -86,11 +92,12 @@ impl First {
         let answer = answer.unwrap_or_else(|error| ServiceResponse::from_err(error, http));
         let refusal = answer.response().error().and_then(|error| error.as_error::<ApiError>()).cloned();
         let (request, response) = answer.into_parts();
+        let kept = response.extensions().get::<KeptAs>().cloned();
         let (response, body) = response.into_parts();
         let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("an answer that cannot be read"))?;
         let status = response.status();
         if status.is_success() {
-            self.keep(status, &bytes).await;
+            self.keep(status, kept.as_ref().map_or(&bytes, |KeptAs(instead)| instead)).await;
         }
         // A refusal keeps its cause, so that the outermost layer knows it.
         Ok(match refusal {

@@ -1,11 +1,12 @@
 //! The one place where nodes, texts and entries of the log go for good (`docs/domain.md` 2.16): what is purged, and the rows
-//! of sessions that were given up. Their numbers are never given again.
+//! of sessions that were given up. Their numbers are never given again, and a mark stands until their bytes are wiped.
 
 use diesel::prelude::*;
 
 use super::conn::Conn;
 use super::numbers::{self, Lasting};
 use super::read::padded;
+use super::remains;
 use super::tables::{deltas, fragments, keyframes, labels, nodes, operations, segments, texts, traces};
 
 /// So many rows are named in one statement.
@@ -15,6 +16,7 @@ const PIECE: usize = 512;
 /// one of them.
 pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
     numbers::keep(conn, Lasting::Nodes)?;
+    remains::mark(conn)?;
     let mut gone = 0;
     for some in rows.chunks(PIECE).map(padded) {
         gone += diesel::delete(labels::table.filter(labels::node_n.eq_any(&some))).execute(conn)?;
@@ -32,5 +34,6 @@ pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
 /// Destroys entries of the log of a session that nobody has any more; answers with how many that were.
 pub fn operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
     numbers::keep(conn, Lasting::Operations)?;
+    remains::mark(conn)?;
     diesel::delete(operations::table.filter(operations::n.eq_any(rows))).execute(conn)
 }

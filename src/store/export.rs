@@ -9,7 +9,9 @@ use diesel::prelude::*;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::archive::{BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, SessionLine, TraceLine};
+use crate::archive::{
+    BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine,
+};
 use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::Effect;
 use crate::tree::{Kind, Role, Status};
@@ -22,7 +24,7 @@ use super::prepared::prepared;
 use super::read::{held, padded};
 use super::rows::{NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text};
 use super::tables::{deltas, fragments, nodes, operations, segments, sessions, texts, traces, users};
-use super::traces::unpacked;
+use super::traces::{ELSEWHERE, unpacked};
 
 /// So many nodes are read at once.
 const PIECE: usize = 128;
@@ -282,6 +284,16 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         Ok(ids)
     }
 
+    /// Those of some rows that are of other sessions, and not gone.
+    fn away(&mut self, rows: Vec<i64>) -> Result<HashSet<i64>, ExportError> {
+        let mut away: HashSet<i64> = rows.iter().copied().filter(|n| *n == ELSEWHERE).collect();
+        for some in rows.chunks(4 * PIECE) {
+            let there = nodes::table.filter(nodes::n.eq_any(padded(some))).select(nodes::n);
+            away.extend(prepared(there).load::<i64>(self.conn)?);
+        }
+        Ok(away)
+    }
+
     /// Tells the rules of a row and their schemas; answers with their hash.
     fn rules(&mut self, n: i64) -> Result<String, ExportError> {
         let bytes = blobs::get(self.conn, n)?;
@@ -344,7 +356,12 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         let ids = self.ids(named)?;
         let bad = || StoreError::Inconsistent { table: "traces", column: "body", row: n };
         let base = trace.base.map(|base| ids.get(&base).copied().ok_or_else(bad)).transpose()?;
-        let add = trace.add.iter().map(|n| ids.get(n).copied()).collect();
+        let away = self.away(trace.add.iter().copied().filter(|n| !ids.contains_key(n)).collect())?;
+        let sent = |n: &i64| match ids.get(n) {
+            Some(id) => Some(Sent::Here(*id)),
+            None => away.contains(n).then_some(Sent::Elsewhere),
+        };
+        let add = trace.add.iter().map(sent).collect();
         let history = History { number: trace.number, base, skip: trace.skip, add };
         let node = ids.get(&n).copied().ok_or_else(bad)?;
         Ok(TraceLine { node, head: trace.head, blocks: trace.blocks, history })

@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::archive::{BlobLine, Line, NodeLine, OperationLine, SessionLine, TraceLine};
+use crate::archive::{BlobLine, Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine};
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId, SessionId, UserId};
 use crate::oplog::{Cut, Mark};
@@ -28,7 +28,7 @@ use super::prepared::{insert, update};
 use super::read::{Reader, any_node_row};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
 use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions};
-use super::traces::{Unpacked, put_unpacked};
+use super::traces::{self, Unpacked, put_unpacked};
 use super::tx::{Tx, turn_below};
 
 /// So many rows are told to the followers of the log, or taken away, in one transaction.
@@ -240,9 +240,12 @@ impl Tx<'_> {
         let node_n = self.incoming_row(incoming, line.node)?.n;
         let base = line.history.base.map(|id| self.incoming_row(incoming, id)).transpose()?.map(|row| row.n);
         let mut add = Vec::with_capacity(line.history.add.len());
-        for id in &line.history.add {
-            // No row has this number: what was purged stays away.
-            add.push(id.map(|id| self.incoming_row(incoming, id)).transpose()?.map_or(0, |row| row.n));
+        for sent in &line.history.add {
+            add.push(match sent {
+                Some(Sent::Here(id)) => self.incoming_row(incoming, *id)?.n,
+                Some(Sent::Elsewhere) => traces::ELSEWHERE,
+                None => traces::GONE,
+            });
         }
         let (number, skip) = (line.history.number, line.history.skip);
         let trace = Unpacked { head: line.head.clone(), blocks: line.blocks.clone(), number, base, skip, add };

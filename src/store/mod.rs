@@ -12,7 +12,8 @@
 //!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files.
-//!   `destroy.rs` is where nodes and entries of the log go for good, `numbers.rs` has the numbers that are never given again.
+//!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
+//!   `numbers.rs` has the numbers that are never given again.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -49,6 +50,7 @@ mod prepared;
 mod read;
 mod readers;
 mod recent;
+mod remains;
 mod replies;
 mod rows;
 mod rules;
@@ -86,12 +88,13 @@ pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, PersonaCard, User};
 pub use read::Reader;
+pub use remains::Remains;
 pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Dressed, Sketch, Spot};
 pub use sources::{Source, Whereabouts};
 pub use spent::Spent;
-pub use traces::Trace;
+pub use traces::{Missing, Trace};
 pub use tx::{Draft, Published, Tx};
 pub use undo::Undone;
 

@@ -22,7 +22,7 @@ use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
 use super::tables::{nodes, operations, sessions, texts, users};
-use super::traces::{self, Trace};
+use super::traces::{self, Missing, Trace};
 use super::worlds::{self, View};
 
 diesel::alias! {
@@ -307,12 +307,12 @@ impl<'a> Reader<'a> {
         traces::get(self.conn, placed.n)
     }
 
-    /// The hash, in hex, of the text that a purged node had; none where it is not known.
+    /// Where a node is that a trace names and that is not there.
     ///
     /// # Errors
     /// The database fails.
-    pub fn hash_of_purged(&mut self, n: i64) -> Result<Option<String>, StoreError> {
-        traces::hash_of_purged(self.conn, n)
+    pub fn missing(&mut self, n: i64) -> Result<Missing, StoreError> {
+        traces::missing(self.conn, n)
     }
 
     /// The operations of a session after number `since`, at most `limit`.

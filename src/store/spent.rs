@@ -28,6 +28,8 @@ pub struct Spent {
     pub cost: Option<Number>,
     /// Replies without a price, which the cost leaves out.
     pub without_cost: u64,
+    /// Replies with a price that is too big to be added, which the cost leaves out too.
+    pub beyond_cost: u64,
 }
 
 impl Reader<'_> {
@@ -63,14 +65,18 @@ impl Spent {
         self.prompt = self.prompt.saturating_add(count(tokens.and_then(|tokens| tokens.get("prompt"))));
         self.completion = self.completion.saturating_add(count(tokens.and_then(|tokens| tokens.get("completion"))));
         self.latency_ms = self.latency_ms.saturating_add(count(known.get("latencyMs")));
-        let sum = match (known.get("cost"), &self.cost) {
-            (Some(Value::Number(cost)), Some(sum)) => number::add(sum, cost).ok(),
-            (Some(Value::Number(cost)), None) => Some(cost.clone()),
-            _ => None,
-        };
+        match known.get("cost") {
+            Some(Value::Number(cost)) => self.add_cost(cost),
+            _ => self.without_cost += 1,
+        }
+    }
+
+    fn add_cost(&mut self, cost: &Number) {
+        // The first is added to nothing, so that one that is too big by itself does not keep all others out.
+        let sum = number::add(self.cost.as_ref().unwrap_or(&0.into()), cost);
         match sum {
-            Some(sum) => self.cost = Some(sum),
-            None => self.without_cost += 1,
+            Ok(sum) => self.cost = Some(if self.cost.is_some() { sum } else { cost.clone() }),
+            Err(number::TooBig) => self.beyond_cost += 1,
         }
     }
 }

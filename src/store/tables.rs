@@ -65,6 +65,9 @@ diesel::table! {
     purged (n) { n -> BigInt, hash -> Binary, }
 }
 diesel::table! {
+    remains (n) { n -> BigInt, }
+}
+diesel::table! {
     edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
 }
 diesel::table! {

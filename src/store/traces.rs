@@ -22,6 +22,21 @@ const PAGE: i64 = 200;
 /// How far up the path an earlier trace is looked for.
 const LOOK_BACK: usize = 8;
 
+/// Stands for the row of a node that was destroyed before the trace came in with a file.
+pub const GONE: i64 = 0;
+
+/// Stands for the row of a node of another session, which did not come along with the file of a trace.
+pub const ELSEWHERE: i64 = -1;
+
+/// Where a node is that a trace names and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// It was destroyed; the hash of its text in hex, where that is known.
+    Purged(Option<String>),
+    /// It is of another session, and did not come along with the file of this one.
+    Elsewhere,
+}
+
 /// A trace as the turn hands it over and reads it back.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trace {
@@ -112,10 +127,14 @@ pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The hash, in hex, of the text of a node that is gone; none where it is not known.
-pub fn hash_of_purged(conn: &mut Conn, n: i64) -> Result<Option<String>, StoreError> {
+/// Where a node is that a trace names and that is not there.
+pub fn missing(conn: &mut Conn, n: i64) -> Result<Missing, StoreError> {
+    if n == ELSEWHERE {
+        return Ok(Missing::Elsewhere);
+    }
     let hash: Option<Vec<u8>> = purged::table.find(n).select(purged::hash).get_result(conn).optional()?;
-    Ok(hash.and_then(|hash| Some(blake3::Hash::from_bytes(hash.try_into().ok()?).to_hex().to_string())))
+    let hash = hash.and_then(|hash| Some(blake3::Hash::from_bytes(hash.try_into().ok()?).to_hex().to_string()));
+    Ok(Missing::Purged(hash))
 }
 
 fn with_history(n: i64, mut body: Value, history: Value) -> Result<Value, StoreError> {

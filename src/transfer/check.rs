@@ -6,7 +6,7 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use crate::archive::{BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, SessionLine, TraceLine};
+use crate::archive::{BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, Sent, SessionLine, TraceLine};
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId};
 use crate::oplog::{Act, Cut, Effect, Mark, Operation};
@@ -274,8 +274,8 @@ impl Check {
 
     fn trace(&mut self, line: &TraceLine) -> Fits {
         let history = &line.history;
-        let nodes = history.add.iter().flatten().chain([&line.node]);
-        if let Some(unknown) = nodes.chain(&history.base).find(|id| !self.came.contains(*id)) {
+        let nodes = history.add.iter().flatten().filter_map(Sent::here).chain([line.node]);
+        if let Some(unknown) = nodes.chain(history.base).find(|id| !self.came.contains(id)) {
             return Err(format!("the trace names {unknown}, which is not there"));
         }
         if !line.head.is_object() {

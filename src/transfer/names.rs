@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::archive::{Line, NodeLine, OperationLine, SessionLine, TraceLine};
+use crate::archive::{Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine};
 use crate::ids::{FragmentId, NodeId, SessionId, UserId};
 use crate::oplog::{Cut, Mark};
 
@@ -129,7 +129,9 @@ impl Names {
         self.value(&mut line.head);
         line.blocks.iter_mut().for_each(|(about, _)| self.value(about));
         line.history.base = line.history.base.map(|id| self.node(id));
-        line.history.add.iter_mut().flatten().for_each(|id| *id = self.node(*id));
+        for sent in line.history.add.iter_mut().flatten() {
+            *sent = sent.here().map_or(Sent::Elsewhere, |id| Sent::Here(self.node(id)));
+        }
         line
     }
 

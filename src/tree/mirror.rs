@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use uuid::Uuid;
+
 use crate::ids::{FragmentId, NodeId};
 use crate::oplog::{Cut, Effect, Mark, Operation};
 
@@ -10,8 +12,8 @@ use crate::oplog::{Cut, Effect, Mark, Operation};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mirror {
     nodes: BTreeMap<NodeId, Place>,
-    /// The nodes that have each parent, wherever they stand.
-    below: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    /// Every parent with each node that has it, wherever that stands.
+    below: BTreeSet<(NodeId, NodeId)>,
     fragments: BTreeMap<FragmentId, (NodeId, Cut)>,
     labels: BTreeMap<String, Mark>,
     head: Option<NodeId>,
@@ -79,8 +81,8 @@ impl Mirror {
                     return Err(format!("{node} did not hang below {from}"));
                 }
                 place.parent = Some(*to);
-                self.below.entry(*from).or_default().remove(node);
-                self.below.entry(*to).or_default().insert(*node);
+                self.below.remove(&(*from, *node));
+                self.below.insert((*to, *node));
             }
             Effect::Detached { node, cut } => self.detach(*node, cut)?,
             Effect::Attached { node, cut } => self.attach(*node, cut)?,
@@ -115,7 +117,7 @@ impl Mirror {
             None => return Err(format!("{node} would be a second root")),
         }
         if let Some(parent) = parent {
-            self.below.entry(parent).or_default().insert(node);
+            self.below.insert((parent, node));
         }
         match self.nodes.insert(node, Place { parent, ..Place::default() }) {
             None => Ok(()),
@@ -134,7 +136,7 @@ impl Mirror {
             let place = self.place(node)?;
             if !place.is_hidden {
                 (place.is_hidden, place.fragment) = (true, Some(cut.fragment));
-                next.extend(self.below.get(&node).into_iter().flatten());
+                next.extend(self.children(node));
             }
         }
         match self.fragments.insert(cut.fragment, (node, cut.clone())) {
@@ -163,7 +165,7 @@ impl Mirror {
         let (mut gone, mut next) = (BTreeSet::new(), vec![node]);
         while let Some(node) = next.pop() {
             gone.insert(node);
-            next.extend(self.below.remove(&node).unwrap_or_default());
+            next.extend(self.children(node));
         }
         if gone != below.iter().copied().chain([node]).collect() {
             return Err(format!("not all that went with {node} is named"));
@@ -174,8 +176,11 @@ impl Mirror {
         if is_named {
             return Err(format!("HEAD, a label or {parent} goes on naming what went with {node}"));
         }
-        self.below.entry(parent).or_default().remove(&node);
-        self.nodes.retain(|id, _| !gone.contains(id));
+        for id in &gone {
+            if let Some(parent) = self.nodes.remove(id).and_then(|place| place.parent) {
+                self.below.remove(&(parent, *id));
+            }
+        }
         self.fragments.retain(|_, (top, _)| !gone.contains(top));
         Ok(())
     }
@@ -198,6 +203,12 @@ impl Mirror {
     fn stands(&mut self) -> Result<(), String> {
         let Some(head) = self.head else { return Ok(()) };
         if self.place(head)?.is_hidden { Err("HEAD does not stand in the tree".to_owned()) } else { Ok(()) }
+    }
+
+    /// The nodes that have a parent.
+    fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
+        let least = NodeId::new(Uuid::nil());
+        self.below.range((parent, least)..).take_while(move |(above, _)| *above == parent).map(|(_, node)| *node)
     }
 
     fn place(&mut self, node: NodeId) -> Result<&mut Place, String> {

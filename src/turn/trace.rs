@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::ids::NodeId;
 use crate::prompt::{Block, LeftOut, Line, Sent, Slot, TooLarge, tags, weave};
-use crate::store::{Held, Placed, Reader, Trace};
+use crate::store::{Held, Missing, Placed, Reader, Trace};
 use crate::tree::{Node, Role};
 
 use super::TurnError;
@@ -22,9 +22,8 @@ pub struct Rebuilt {
     pub messages: Vec<Sent>,
     /// The nodes whose texts were sent, oldest first.
     pub history: Vec<NodeId>,
-    /// Those of them that were purged since: the place of each among all that were sent, from 0, and the hash of its text
-    /// where that is known.
-    pub purged: Vec<(usize, Option<String>)>,
+    /// Those of them that are not there: the place of each among all that were sent, from 0, and where it is.
+    pub missing: Vec<(usize, Missing)>,
     /// Whether the rebuilt messages are those that were sent, byte for byte.
     pub is_exact: bool,
 }
@@ -103,11 +102,11 @@ pub fn read_trace(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Resu
     let Some(trace) = reader.trace(placed)? else { return Ok(None) };
     let history = reader.placed(held, &trace.history)?;
     let there: HashSet<i64> = history.iter().map(|placed| placed.n).collect();
-    let mut purged = Vec::new();
+    let mut missing = Vec::new();
     for (at, n) in trace.history.iter().enumerate().filter(|(_, n)| !there.contains(n)) {
-        purged.push((at, reader.hash_of_purged(*n)?));
+        missing.push((at, reader.missing(*n)?));
     }
-    Ok(Some(Rebuilt { purged, ..rebuilt(trace, &history) }))
+    Ok(Some(Rebuilt { missing, ..rebuilt(trace, &history) }))
 }
 
 fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
@@ -132,7 +131,7 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
         blueprint,
         messages,
         history: history.iter().map(|one| one.node.id).collect(),
-        purged: Vec::new(),
+        missing: Vec::new(),
         is_exact,
     }
 }

@@ -120,6 +120,12 @@ impl Play {
             }
             Step::Purge(node) => self.purge(Piece::Node(self.pick(node))),
             Step::PurgeStashed(fragment) => _ = self.stashed(fragment).map(|piece| self.purge(piece)),
+            Step::PurgeTakenBack(node) => {
+                let taken_back = self.model.taken_back();
+                if !taken_back.is_empty() {
+                    self.purge(Piece::Node(*node.get(&taken_back)));
+                }
+            }
             Step::Copy { node, target } => self.copy(Piece::Node(self.pick(node)), self.pick(target)),
             Step::CopyStashed { fragment, target } => {
                 let target = self.pick(target);

@@ -19,6 +19,14 @@ describe("the menu of a message", () => {
     await page.keyboard.press("2");
     await messageOf(page, ids[1]).getByRole("img", { name: "2 of 5 stars" }).waitFor();
     await page.keyboard.press("m");
+    const button = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.getAttribute("aria-label"));
+    await page.keyboard.press("End");
+    assert.equal(await button(), "Throw away for good");
+    await page.keyboard.press("ArrowDown");
+    assert.match(await button(), /^1 star/, "it goes round");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Home");
+    assert.match(await button(), /^1 star/);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await messageOf(page, ids[1]).getByRole("img").waitFor({ state: "detached" });

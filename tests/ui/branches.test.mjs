@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
+import { HP, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
 
 describe("branches", () => {
   /** A story with a second line from its first reply. */
@@ -61,6 +61,37 @@ describe("branches", () => {
     await close();
   });
 
+  test("S4-09: lines that begin alike have numbers, and say where they parted, how long they are and how old", async () => {
+    const { path, ids } = await forked();
+    for (const below of [ids[0], ids[1]]) {
+      const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: below, content: "I wait." });
+      await clotho.api("POST", `${chat(path)}/message`, { parentId: node.id, role: "assistant", content: "Masts in the dusk." });
+    }
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await chooseFromPage(page, "Branches");
+    const dialog = page.getByRole("dialog", { name: "Branches" });
+    const row = (name) => dialog.getByRole("article", { name, exact: true });
+    await row("Masts in the dusk.").getByText("here", { exact: true }).waitFor();
+    await row("Masts in the dusk. (2)").getByText("parted after “To the north.”").waitFor();
+    await row("Masts in the dusk. (3)").getByText("parted after “Snow.”").waitFor();
+    await row("To the hills.").getByText("parted after “Snow.”").waitFor();
+    await row("Masts in the dusk. (2)").getByText("2 turns").waitFor();
+    await check(page, "branches that begin alike");
+    await dialog.getByRole("checkbox", { name: "Compare “Masts in the dusk.”", exact: true }).check();
+    await dialog.getByRole("checkbox", { name: "Compare “Masts in the dusk. (3)”" }).check();
+    await dialog.getByRole("button", { name: "Compare", exact: true }).click();
+    const comparison = page.getByRole("dialog", { name: "Compare" });
+    await comparison.getByText("parted after “Snow.”").waitFor();
+    await comparison.getByRole("region", { name: "Line 2" }).getByText("2 messages").waitFor();
+    await comparison.getByRole("button", { name: "Bring it over" }).click();
+    const merging = page.getByRole("dialog", { name: "Bring it over" });
+    await merging.getByText("parted after “Snow.”").waitFor();
+    const offered = await merging.getByRole("combobox", { name: "From" }).locator("option").allInnerTexts();
+    assert.deepEqual(offered.map((text) => text.replace(/\d\d:\d\d/, "TIME")), ["1. You, TIME: To the harbour.", "2. Rin, TIME: Masts in the dusk."]);
+    await close();
+  });
+
   test("S4-06: two lines are chosen and stand side by side since they parted", async () => {
     const { path, ids } = await forked();
     const { page, close } = await reader(browser);
@@ -96,6 +127,31 @@ describe("branches", () => {
     const row = page.getByRole("row", { name: /Hit points/ });
     await row.waitFor();
     assert.equal(await row.getByRole("cell").first().innerText(), "20");
+    assert.equal(await row.getByRole("cell").nth(2).innerText(), "changed");
+    assert.equal(await row.getByRole("rowheader").getAttribute("title"), HP);
+    await close();
+  });
+
+  test("S4-06: what only one of two worlds has stands under a name too, and is called added or removed", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, { operations: [{ op: "set", path: "/oldLamp/oilLeft", value: 3 }] });
+    const lit = (await session(path)).activeLeafId;
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    const { page, close } = await reader(browser);
+    const compare = async (from) => {
+      await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: from, exact: true });
+      await page.goto(`${clotho.base}${path}/${from === lit ? node.id : lit}`);
+      await page.locator(".peek").getByRole("button", { name: "Compare" }).click();
+      const row = page.getByRole("row", { name: /Old lamp/ });
+      await row.waitFor();
+      return [await row.getByRole("rowheader").getAttribute("title"), ...(await row.getByRole("cell").allInnerTexts()).slice(0, 3)];
+    };
+    const [path1, ...removed] = await compare(lit);
+    assert.match(path1, /^\/oldLamp/);
+    assert.deepEqual(removed.slice(1), ["not there", "removed"]);
+    const [, ...added] = await compare(node.id);
+    assert.deepEqual([added[0], added[2]], ["not there", "added"]);
+    await check(page, "a comparison of worlds");
     await close();
   });
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, grown, line, messageOf, model, newStory, say, session, texts, tool } from "./support/stage.mjs";
+import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, line, messageOf, model, newStory, say, session, texts, tool } from "./support/stage.mjs";
 
 const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
@@ -121,12 +121,65 @@ describe("summaries", () => {
     assert.match(sent, /They went north, into the snow/);
     assert.doesNotMatch(sent, /To the north\./);
     await shown.getByRole("button", { name: "Show the original" }).click();
-    await until(async () => page.evaluate((id) => document.activeElement?.getAttribute("data-node") === id, ids[0]), "the first original has the keyboard");
+    await until(async () => page.evaluate((id) => document.activeElement?.getAttribute("data-node") === id, ids[0]), "the first original has the keyboard, and is folded away no longer");
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the message is taken back");
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await page.locator(".message.disabled").count()) === 0, "and the summary in one step");
     await until(async () => (await page.locator(".message.summary").count()) === 0, "it is gone");
+    await close();
+  });
+});
+
+describe("what a summary stands for", () => {
+  test("S4-23 domain 2.12: it is one line that opens, by keys and for screen readers; what is looked for in it is found; another summary folds the first", async () => {
+    const { path, ids } = await grown();
+    const { nodeIds: [summary] } = await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    const fold = (n) => page.getByRole("button", { name: `${n} messages, summarised` });
+    const shown = (...wanted) => until(async () => (await texts(page)).slice(1).join("|") === wanted.join("|"), `the line is ${wanted.join("|")}`);
+    await fold(2).waitFor();
+    await shown("They went north.", "To the harbour.", "Masts in the dusk.");
+    assert.equal(await fold(2).getAttribute("aria-expanded"), "false");
+    await check(page, "a folded run");
+    await messageOf(page, summary).locator("article").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await shown("To the north.", "Snow.", "They went north.", "To the harbour.", "Masts in the dusk.");
+    assert.equal(await fold(2).getAttribute("aria-expanded"), "true");
+    await check(page, "an open run");
+    await page.keyboard.press("ArrowDown");
+    await until(async () => (await focused(page)) === ids[0], "the keyboard goes into it");
+    await page.keyboard.press("x");
+    await messageOf(page, ids[0]).locator(".left-out").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "One message, summarised" }).click();
+    await shown("To the north.", "They went north.", "To the harbour.", "Masts in the dusk.");
+    await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
+    await fold(2).waitFor();
+    await shown("They went north.", "To the harbour.", "Masts in the dusk.");
+    await page.goto(`${clotho.base}${path}/${ids[1]}`);
+    await until(async () => (await focused(page)) === ids[1], "a link leads into it");
+    await page.goto(clotho.base + path);
+    await edit(path, { op: "summarise", nodeIds: [summary, ids[2]], content: "North, then to the harbour." });
+    await fold(4).waitFor();
+    await shown("North, then to the harbour.", "Masts in the dusk.");
+    await fold(4).click();
+    await shown("They went north.", "To the harbour.", "North, then to the harbour.", "Masts in the dusk.");
+    assert.equal(await fold(2).getAttribute("aria-expanded"), "false", "the first one is folded in it");
+    await close();
+  });
+
+  test("S4-23: what lies above a long one is loaded, although nothing is left to scroll", async () => {
+    const path = await newStory();
+    let parent = (await session(path)).activeLeafId;
+    const ids = [];
+    for (let i = 0; i < 70; i += 1) ids.push((parent = await write(path, parent, `Step ${i + 1}.`, i % 2 === 0 ? "user" : "assistant")));
+    await edit(path, { op: "summarise", nodeIds: ids.slice(2), content: "Many steps." });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await page.getByRole("button", { name: "68 messages, summarised" }).waitFor();
+    await until(async () => (await texts(page)).join("|") === "The map is not finished.|Step 1.|Step 2.|Many steps.", "the story is read from its beginning");
     await close();
   });
 });
@@ -156,7 +209,7 @@ describe("many messages at once", () => {
     assert.equal(await dialog.getByRole("combobox", { name: "To" }).inputValue(), ids[2]);
     await dialog.getByRole("textbox", { name: "Summary" }).fill("Snow, then the harbour.");
     await dialog.getByRole("button", { name: "Put it in their place" }).click();
-    await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
+    await page.getByRole("button", { name: "2 messages, summarised" }).waitFor();
     await composer(page).waitFor();
     await close();
     const phone = await reader(browser, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
@@ -173,7 +226,8 @@ describe("many messages at once", () => {
     await phone.page.getByText("5 messages are chosen.").waitFor();
     await check(phone.page, "choosing on a phone");
     await phone.page.getByRole("button", { name: "Let the model read them again" }).tap();
-    await until(async () => (await phone.page.locator(".message.disabled").count()) === 0, "all are read again");
+    await until(async () => (await line(path)).every((node) => node.isEnabled), "all are read again");
+    await phone.page.locator(".fold").waitFor({ state: "detached" });
     await phone.close();
   });
 

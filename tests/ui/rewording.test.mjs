@@ -75,4 +75,65 @@ describe("an edit that was not saved", () => {
       await close();
     }
   });
+
+  test("S4-17: each tab has its own, also after a reload, and those of a tab that was closed are offered, taken or forgotten", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    const other = await page.context().newPage();
+    for (const tab of [page, other]) {
+      tab.setDefaultTimeout(20_000);
+      await tab.goto(clotho.base + path);
+      await replyIsThere(tab);
+    }
+    await begin(page, ids[2], "To the harbour, by night.");
+    await use(messageOf(other, ids[2]), "Edit");
+    assert.equal(await field(other).inputValue(), "To the harbour.", "the second tab begins with the message");
+    await field(other).fill("To the mill.");
+    for (const [tab, text] of [[page, "To the harbour, by night."], [other, "To the mill."]]) {
+      await tab.reload();
+      await replyIsThere(tab);
+      await use(messageOf(tab, ids[2]), "Edit");
+      assert.equal(await field(tab).inputValue(), text);
+    }
+    await page.keyboard.press("Escape");
+    await other.close();
+    await use(messageOf(page, ids[2]), "Edit");
+    const offer = page.getByRole("group", { name: "Another tab has begun this anew:" });
+    await offer.getByText("To the mill.").waitFor();
+    await check(page, "words of another tab");
+    await offer.getByRole("button", { name: "Take these words" }).click();
+    assert.equal(await field(page).inputValue(), "To the mill.");
+    await page.keyboard.press("Control+z");
+    assert.equal(await field(page).inputValue(), "To the harbour.", "what stood there comes back");
+    await page.keyboard.press("Control+y");
+    await page.keyboard.press("Escape");
+    await use(messageOf(page, ids[2]), "Edit");
+    await offer.getByRole("button", { name: "Forget these words" }).click();
+    await offer.waitFor({ state: "detached" });
+    await page.reload();
+    await replyIsThere(page);
+    await use(messageOf(page, ids[2]), "Edit");
+    assert.equal(await offer.count(), 0, "they are forgotten");
+    await close();
+  });
+
+  test("S4-17: words of another tab that were taken and saved are offered no more", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    const other = await page.context().newPage();
+    await other.goto(clotho.base + path);
+    await begin(other, ids[3], "Masts at dawn.");
+    await other.close();
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await use(messageOf(page, ids[3]), "Edit");
+    await page.getByRole("button", { name: "Take these words" }).click();
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "they are saved");
+    await page.keyboard.press("Alt+ArrowLeft");
+    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the old version");
+    await use(messageOf(page, ids[3]), "Edit");
+    assert.equal(await page.getByRole("button", { name: "Take these words" }).count(), 0);
+    await close();
+  });
 });

@@ -80,6 +80,40 @@ describe("undo after moving", () => {
     await close();
   });
 
+  test("S4-17: the way back outlasts a reload and a look at another story, until somebody does a step", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    const goBack = async (id) => {
+      await messageOf(page, id).locator("article").focus();
+      await page.keyboard.press("b");
+      await until(async () => (await headOf(path)) === id, "the story went back");
+    };
+    const undo = async (id) => {
+      await messageOf(page, id).locator("article").focus();
+      await page.keyboard.press("Control+z");
+    };
+    await goBack(ids[1]);
+    await page.reload();
+    await undo(ids[1]);
+    await page.getByText("You are where you were before you moved.").waitFor();
+    assert.equal(await headOf(path), ids[3]);
+    await page.goto(clotho.base + (await newStory()));
+    await replyIsThere(page);
+    await page.goto(clotho.base + path);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("Control+y");
+    await until(async () => (await headOf(path)) === ids[1], "and forward again");
+    await page.goto(clotho.base);
+    await clotho.api("PUT", `${chat(path)}/node/${ids[0]}/state`, { isEnabled: false });
+    await page.goto(clotho.base + path);
+    await undo(ids[1]);
+    await page.getByText("Taken back: a mark on a message.").waitFor();
+    assert.equal(await headOf(path), ids[1], "what was done since is next");
+    await close();
+  });
+
   test("S4-17: who moved and then did something takes that back, not the way there", async () => {
     const { path, ids } = await grown();
     const { page, close } = await reader(browser);
@@ -226,6 +260,29 @@ describe("what the page says", () => {
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+z");
     await page.getByText("Undo ends here: something was thrown away for good").waitFor();
+    await close();
+  });
+
+  test("S4-17 S4-50: settings of the story are called by their names", async () => {
+    const { path } = await grown();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
+    await page.locator(".topbar .title").getByText("Over the ice").waitFor();
+    await chooseFromPage(page, "Show one line only");
+    await page.getByText("One line only. Everything else is kept").waitFor();
+    const press = (name) => page.locator(".topbar").getByRole("button", { name }).click();
+    await press("Undo");
+    await page.getByText("Taken back: showing one line only.").waitFor();
+    await until(async () => (await session(path)).mode === "tree", "all timelines are there");
+    await press("Undo");
+    await page.getByText("Taken back: another title.").waitFor();
+    await press("Redo");
+    await page.getByText("Brought back: another title.").waitFor();
+    await press("Redo");
+    await page.getByText("Brought back: showing one line only.").waitFor();
+    await until(async () => (await session(path)).mode === "linear", "one line again");
     await close();
   });
 

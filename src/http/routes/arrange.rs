@@ -1,9 +1,10 @@
 //! Edits of the arrangement, what they take back, and what they took out.
 
 use actix_web::HttpRequest;
+use serde_json::Value;
 
 use super::{Program, look, sight};
-use crate::http::answer::{Answer, Reply};
+use crate::http::answer::{Answer, Reply, write};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
@@ -14,7 +15,7 @@ use crate::http::wire::messages::seen;
 use crate::http::wire::node::Look;
 use crate::http::wire::tree::TreePageQuery;
 use crate::http::wire::{MOST, cursor, limit, read_cursor};
-use crate::store::{Actor, Held, Reader, Undone};
+use crate::store::{Actor, Claim, Held, Reader, Tx, Undone, WriteError};
 use crate::tree::TreeEdit;
 
 /// Makes a list of edits, all of them or none.
@@ -24,6 +25,9 @@ use crate::tree::TreeEdit;
 /// the server has switched them off.
 pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> Answer<EditsMade> {
     let at = app.clock.now();
+    if let Some(before) = before() {
+        return before;
+    }
     let (edits, expected_leaf) = body.0.read(&app.ids, at, app.config.limits.message_bytes)?;
     if let Some(index) = edits.iter().position(TreeEdit::is_structural).filter(|_| !app.config.tree.edits) {
         let off = ApiError::new(Code::Forbidden, "this server does not rearrange trees");
@@ -32,9 +36,17 @@ pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> 
             .detail("operation", index));
     }
     let actor = Actor { user: caller.0, at, expected_leaf };
-    let asked = edits.clone();
-    let arranged = app.store.write(move |tx| tx.arrange(&actor, sid.0, &asked)).await?;
-    Ok(Reply::ok(&EditsMade::new(&arranged, &edits))?.at(arranged.op))
+    let (asked, claim) = (edits.clone(), Claim::present());
+    let arrange = move |tx: &mut Tx<'_>| {
+        let arranged = tx.arrange(&actor, sid.0, &asked)?;
+        if claim.is_some() {
+            tx.act_for(claim.as_ref(), &EditsMade::new(&arranged, &asked).to_keep(&asked))?;
+        }
+        Ok(arranged)
+    };
+    let made = app.store.write(arrange).await.map(|arranged| EditsMade::new(&arranged, &edits))?;
+    let (reply, op) = (Reply::ok(&made)?, made.op);
+    Ok(reply.at(op).kept_as(write(&made.to_keep(&edits))?))
 }
 
 /// Takes the caller's newest step back.
@@ -42,8 +54,7 @@ pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> 
 /// # Errors
 /// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the caller saw it.
 pub async fn undo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) -> Answer<TurnedBack> {
-    let actor = turning(&app, caller, body.0)?;
-    turned(app.store.write(move |tx| tx.undo(&actor, sid.0)).await?)
+    turn(&app, caller, body.0, move |tx, actor| tx.undo(actor, sid.0)).await
 }
 
 /// Brings back what the caller took back last, unless something new was done since.
@@ -51,18 +62,35 @@ pub async fn undo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) 
 /// # Errors
 /// As [`undo`].
 pub async fn redo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) -> Answer<TurnedBack> {
-    let actor = turning(&app, caller, body.0)?;
-    turned(app.store.write(move |tx| tx.redo(&actor, sid.0)).await?)
+    turn(&app, caller, body.0, move |tx, actor| tx.redo(actor, sid.0)).await
 }
 
-fn turning(app: &Program, caller: Caller, asked: TurnBack) -> Result<Actor, ApiError> {
+async fn turn(
+    app: &Program,
+    caller: Caller,
+    asked: TurnBack,
+    way: impl Fn(&mut Tx<'_>, &Actor) -> Result<Undone, WriteError> + Send + 'static,
+) -> Answer<TurnedBack> {
+    if let Some(before) = before() {
+        return before;
+    }
     let expected_leaf = seen(asked.expected_leaf_id, asked.expected_op)?;
-    Ok(Actor { user: caller.0, at: app.clock.now(), expected_leaf })
+    let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
+    let claim = Claim::present();
+    let act = move |tx: &mut Tx<'_>| {
+        let turned = TurnedBack::from(way(tx, &actor)?);
+        tx.act_for(claim.as_ref(), &turned)?;
+        Ok(turned)
+    };
+    let turned = app.store.write(act).await?;
+    Ok(Reply::ok(&turned)?.at(turned.op))
 }
 
-fn turned(undone: Undone) -> Answer<TurnedBack> {
-    let op = undone.op;
-    Ok(Reply::ok(&undone.into())?.at(op))
+/// What an earlier try of the request made, if its answer was lost.
+fn before<T>() -> Option<Answer<T>> {
+    let made: Value = Claim::made_before()?;
+    let op = made.get("op").and_then(Value::as_i64).unwrap_or_default();
+    Some(write(&made).map(|json| Reply::written(json).at(op)))
 }
 
 /// What lies in the stash.

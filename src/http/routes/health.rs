@@ -23,7 +23,8 @@ pub async fn healthz() -> Answer<Health> {
     Reply::ok(&Health { status: "ok", version: VERSION, parts: Map::new() })
 }
 
-/// Whether database, index and plugins work. A broken plugin does not make the server unready: it is listed.
+/// Whether database, index, plugins and the wiping work. A broken plugin does not make the server unready, nor does what
+/// cannot be wiped: it is listed.
 ///
 /// # Errors
 /// The database does not answer: `503`.
@@ -38,6 +39,11 @@ pub async fn readyz(app: Program) -> Result<HttpResponse, ApiError> {
     let broken: Vec<&str> =
         app.catalogue.entries().filter(|entry| entry.state.is_err()).map(|entry| entry.name.as_str()).collect();
     parts.insert("plugins".into(), part(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
+    let wiping = app.wiping.trouble();
+    let why = wiping.map_or_else(String::new, |failed| {
+        format!("what was destroyed still lies in files: {failed} times it could not be wiped off, the log says why")
+    });
+    parts.insert("wiping".into(), part(wiping.is_none(), &why));
     let is_ready = database.is_ok() && !progress.is_down;
     let status = if is_ready { "ok" } else { "degraded" };
     let body = write(&Health { status, version: VERSION, parts })?;
@@ -76,6 +82,8 @@ pub async fn metrics(app: Program, shared: Data<Shared>) -> Result<HttpResponse,
     put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watched().0));
     put("deltas_folded_total", "counter", "Deltas folded into worlds.", &one(app.store.deltas_folded()));
     put("search_documents", "gauge", "Messages that can be found.", &one(app.search.len()));
+    let failed = u64::from(app.wiping.failed());
+    put("wipe_failures", "gauge", "How often in a row what was destroyed could not be wiped.", &one(failed));
     put("search_down", "gauge", "1 while the search index cannot be written.", &one(u64::from(progress.is_down)));
     let mut answer = HttpResponse::Ok();
     Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("text/plain; version=0.0.4").body(text))

@@ -42,7 +42,6 @@ pub async fn destroy(app: Program, caller: Caller, id: Tid, query: Query<Confirm
     }
     app.store.write(move |tx| tx.give_up(caller.0, id.0)).await?;
     // Out of sight already; where a client goes away before its rows are gone, the wiping takes what is left of them.
-    app.leftovers.note();
     app.store.clear_given_up().await?;
     Ok(Reply::done())
 }

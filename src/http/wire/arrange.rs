@@ -437,6 +437,20 @@ impl EditsMade {
     }
 }
 
+impl EditsMade {
+    /// What may be kept of it for a repeated request: where something was purged, no value of a world, since that may have
+    /// gone with it.
+    #[must_use]
+    pub fn to_keep(mut self, edits: &[TreeEdit]) -> Self {
+        if edits.iter().any(|edit| matches!(edit, TreeEdit::Purge { .. })) {
+            self.is_cut_short |= !(self.world_changes.is_empty() && self.refused.is_empty());
+            self.world_changes.clear();
+            self.refused.clear();
+        }
+        self
+    }
+}
+
 impl From<Fragment> for FragmentShape {
     fn from(fragment: Fragment) -> Self {
         let first_line = fragment.beginning.lines().map(str::trim).find(|line| !line.is_empty());

@@ -157,6 +157,8 @@ pub struct Spent {
     pub cost: Option<Number>,
     /// Replies without a price, which the cost leaves out.
     pub without_cost: u64,
+    /// Replies with a price that is too big to be added, which the cost leaves out too.
+    pub beyond_cost: u64,
     /// The newest operation.
     pub op: i64,
 }
@@ -173,8 +175,8 @@ pub struct Tokens {
 impl Spent {
     /// What was added up, as of an operation.
     pub fn new(spent: store::Spent, op: i64) -> Self {
-        let store::Spent { replies, prompt, completion, latency_ms, cost, without_cost } = spent;
-        Self { replies, token_count: Tokens { prompt, completion }, latency_ms, cost, without_cost, op }
+        let store::Spent { replies, prompt, completion, latency_ms, cost, without_cost, beyond_cost } = spent;
+        Self { replies, token_count: Tokens { prompt, completion }, latency_ms, cost, without_cost, beyond_cost, op }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{Id, NodeRef};
-use crate::store::RulesInForce;
+use crate::store::{Missing, RulesInForce};
 use crate::tree::{Delta, Note, Trouble};
 use crate::turn::Rebuilt;
 use crate::world::{Operation, PathChange, World, diff};
@@ -151,6 +151,15 @@ pub enum SentNode {
     There(NodeRef),
     /// It was purged since.
     Purged(PurgedNode),
+    /// It is of another session, and did not come along with the file of this one.
+    Elsewhere(NodeElsewhere),
+}
+
+/// A node that stays in another session.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct NodeElsewhere {
+    /// Always true.
+    pub elsewhere: bool,
 }
 
 /// A node that was purged.
@@ -238,8 +247,12 @@ impl TraceShape {
     fn of(rebuilt: Rebuilt, delta: &Delta) -> Self {
         let sent = rebuilt.messages.into_iter();
         let mut history: Vec<SentNode> = rebuilt.history.iter().copied().map(Id).map(SentNode::There).collect();
-        for (at, hash) in rebuilt.purged {
-            history.insert(at.min(history.len()), SentNode::Purged(PurgedNode { purged: true, hash }));
+        for (at, missing) in rebuilt.missing {
+            let sent = match missing {
+                Missing::Purged(hash) => SentNode::Purged(PurgedNode { purged: true, hash }),
+                Missing::Elsewhere => SentNode::Elsewhere(NodeElsewhere { elsewhere: true }),
+            };
+            history.insert(at.min(history.len()), sent);
         }
         let number = |key: &str| head_number(&rebuilt.head, key);
         let timings =

@@ -93,7 +93,7 @@ impl Tx<'_> {
     /// A piece goes for good; a HEAD in there goes to the message above it, and names in there are given up.
     pub(super) fn purge(&mut self, held: &Held, piece: Piece, is_confirmed: bool) -> Result<Vec<Effect>, WriteError> {
         let (top, fragments) = match piece {
-            Piece::Node(id) => (self.movable(held, id)?, 0),
+            Piece::Node(id) => (self.doomed(held, id)?, 0),
             Piece::Fragment(id) => {
                 let fragment = self.fragment(held, id, "fragmentId")?;
                 (self.row_n(fragment.top_n)?, 1)
@@ -118,6 +118,15 @@ impl Tx<'_> {
         let below = self.run(|_| subtree.ids())?.split_off(1);
         effects.push(Effect::Purged { node, parent, below });
         Ok(effects)
+    }
+
+    /// A node that may go: one that may leave its place, or one that an undo took back. Nobody sees that, and somebody may need
+    /// it gone.
+    fn doomed(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+        match self.any_row(held, id)? {
+            Some(row) if row.is_hidden && row.fragment_n.is_none() => Ok(row),
+            _ => self.movable(held, id),
+        }
     }
 
     /// Nothing that stays goes on naming what goes: HEAD, labels, and what was cut out of it.

@@ -18,6 +18,7 @@ use crate::store::destroy;
 use crate::store::error::{StoreError, WriteError};
 use crate::store::held::Held;
 use crate::store::read::Reader;
+use crate::store::remains;
 use crate::store::tables::{characters, edits, fragments, labels, nodes, operations, personas, sessions, users};
 use crate::store::tx::{Entry, Tx};
 
@@ -189,19 +190,23 @@ impl Tx<'_> {
     /// # Errors
     /// It does not lie there.
     pub fn give_up(&mut self, owner: UserId, id: TrashId) -> Result<(), WriteError> {
-        self.whole(|tx| match tx.find_trashed(owner, id)? {
-            (Discarded::Session, n) => {
-                let said = tx.run(|conn| {
-                    let own = nodes::table.filter(nodes::session_n.eq(n));
-                    Ok(own.select(nodes::id).load::<Vec<u8>>(conn)?)
-                })?;
-                tx.empty_answers(owner, &said.iter().filter_map(|id| NodeId::from_slice(id)).collect())?;
-                tx.set_one(|conn| {
-                    diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(GIVEN_UP))).execute(conn)
-                })
+        self.whole(|tx| {
+            let found = tx.find_trashed(owner, id)?;
+            tx.run(|conn| Ok(remains::mark(conn)?))?;
+            match found {
+                (Discarded::Session, n) => {
+                    let said = tx.run(|conn| {
+                        let own = nodes::table.filter(nodes::session_n.eq(n));
+                        Ok(own.select(nodes::id).load::<Vec<u8>>(conn)?)
+                    })?;
+                    tx.empty_answers(owner, &said.iter().filter_map(|id| NodeId::from_slice(id)).collect())?;
+                    tx.set_one(|conn| {
+                        diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(GIVEN_UP))).execute(conn)
+                    })
+                }
+                (Discarded::Character, n) => tx.set_one(|conn| diesel::delete(characters::table.find(n)).execute(conn)),
+                (Discarded::Persona, n) => tx.set_one(|conn| diesel::delete(personas::table.find(n)).execute(conn)),
             }
-            (Discarded::Character, n) => tx.set_one(|conn| diesel::delete(characters::table.find(n)).execute(conn)),
-            (Discarded::Persona, n) => tx.set_one(|conn| diesel::delete(personas::table.find(n)).execute(conn)),
         })
     }
 
@@ -215,9 +220,12 @@ impl Tx<'_> {
             let old = sessions::table.filter(sessions::trashed.gt(out)).filter(sessions::trashed.lt(before));
             let given_up = diesel::update(old).set(sessions::trashed.eq(Some(out))).execute(conn)?;
             let people = diesel::delete(characters::table.filter(characters::trashed.lt(before))).execute(conn)?;
-            Ok(given_up
-                + people
-                + diesel::delete(personas::table.filter(personas::trashed.lt(before))).execute(conn)?)
+            let personas = diesel::delete(personas::table.filter(personas::trashed.lt(before))).execute(conn)?;
+            let all = given_up + people + personas;
+            if all > 0 {
+                remains::mark(conn)?;
+            }
+            Ok(all)
         })?)
     }
 

@@ -1,19 +1,35 @@
 // The branches of the open story: which there are, how two of them differ, going to one.
 import { openDialog } from "../model/page.js";
 import * as story from "../model/story.js";
+import { oneNode } from "../net/api.js";
 import * as api from "../net/arrange.js";
 import { isLinear } from "../tree/line.js";
 import { register } from "./commands.js";
 import { sid, visit } from "./follow.js";
 import { navigate } from "./travel.js";
 
-/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
 /** @param {string} [cursor] */
 export const readBranches = (cursor) => api.branches(sid(), cursor ? { cursor } : {});
 
 /** @param {Id} from @param {Id} to */
 export const readDiff = (from, to) => api.diff(sid(), from, to);
+
+/** The messages after which lines part, by the nodes at which they do; of one that cannot be read nothing is told. @param {Id[]} ids @returns {Promise<Map<Id, ChatNode>>} */
+export async function readPartings(ids) {
+  const id = sid();
+  const read = [...new Set(ids)].map(async (nid) => /** @type {const} */ ([nid, await messageAt(id, nid)]));
+  return new Map((await Promise.all(read)).flatMap(([nid, node]) => (node ? [[nid, node]] : [])));
+}
+
+/** The message that a node is, or that it changed something after. @param {Id} id @param {Id} nid */
+async function messageAt(id, nid) {
+  const read = (/** @type {Id} */ at) => story.peekNode(at) ?? oneNode(id, at).catch(() => null);
+  let node = await read(nid);
+  while (node?.kind === "change" && node.parentId) node = await read(node.parentId);
+  return node;
+}
 
 /** Goes to live on another line; what stands in the line on screen is only brought into view. @param {Id} nid @param {boolean} [exact] at this very message */
 export async function goTo(nid, exact = true) {

@@ -2,7 +2,7 @@
 import { t } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
 import { tell } from "../model/page.js";
-import { keepWords, wordsOf } from "../model/rewording.js";
+import { keepWords, wordsOf, wordsSaved } from "../model/rewording.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
 import { shown } from "../tree/line.js";
@@ -39,7 +39,7 @@ export async function edit(node, content, carry) {
     lookAfterEdit();
     return false;
   }
-  keepWords(node.id, null);
+  wordsSaved(node.id);
   story.editInPlace(null);
   if (!carry) story.applyStarted(started);
   await refresh();

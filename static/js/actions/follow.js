@@ -1,11 +1,12 @@
 // Keeps the open story in step with the server: the first reading, the live line, catching up.
 import { t } from "../lib/i18n.js";
+import { inRounds } from "../lib/rounds.js";
 import { plain } from "../lib/text.js";
 import { openDialog, speak } from "../model/page.js";
 import { doubtDeltas } from "../model/deltas.js";
 import * as library from "../model/library.js";
 import * as story from "../model/story.js";
-import { went } from "../model/trail.js";
+import * as trail from "../model/trail.js";
 import * as api from "../net/api.js";
 import { ApiError } from "../net/api.js";
 import { SessionSocket } from "../net/socket.js";
@@ -58,6 +59,8 @@ async function readStory(id) {
     if (openSid !== id) return false;
     story.putSession(session);
     story.applyProjection(page);
+    await takeUpTrail(id);
+    if (openSid !== id) return false;
     story.storyReady();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -67,6 +70,21 @@ async function readStory(id) {
   await findUnfinished();
   if (openSid === id) listen(id);
   return openSid === id;
+}
+
+/** What in the log is no step of anybody. */
+const NO_STEPS = new Set(["begin", "reply", "checkout"]);
+/** So much of the log is looked at; where more has happened, nobody remembers where they went before. */
+const MOST_STEPS = 500;
+
+/** The way back that the tab remembers is one as long as nobody did a step since. @param {Id} id */
+async function takeUpTrail(id) {
+  const since = trail.takeUp(id);
+  if (since === null) return;
+  const log = await api.operations(id, { since, limit: MOST_STEPS }).catch(() => null);
+  if (openSid !== id) return;
+  for (const { op, kind } of log?.items ?? []) if (!NO_STEPS.has(kind)) trail.stepped(op);
+  if (log === null || log.next !== null) trail.stepped(story.op);
 }
 
 /** A story cannot be read, or no longer: says why, and where it lies. @param {Id} id @param {ApiError} error */
@@ -134,33 +152,25 @@ function resume(from) {
   socket?.send({ type: "resume", ...from });
 }
 
-/** @type {Promise<void> | null} */
-let refreshing = null;
-let again = false;
+const readings = inRounds(readLine);
 
 /** Reads the line anew. Calls during a reading lead to one more reading, not to many. */
-export function refresh() {
-  again = true;
-  refreshing ??= readLine().finally(() => (refreshing = null));
-  return refreshing;
-}
+export const refresh = readings.ask;
 
-/** Waits for a reading of the line, if there is one. */
-export const readingEnds = () => Promise.resolve(refreshing);
+/** Waits for the readings of the line that were asked for. */
+export const readingEnds = readings.ends;
 
 /** So often an answer may be older than what the page knows already. */
 const MOST_STALE = 5;
 
 async function readLine() {
-  for (let stale = 0; again && stale < MOST_STALE; ) {
-    again = false;
+  for (let stale = 0; stale < MOST_STALE; stale += 1) {
     const id = openSid;
     if (id === null) return;
     const leaf = story.peek.peek();
     const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
-    if (!page || openSid !== id || leaf !== story.peek.peek() || story.applyProjection(page)) continue;
-    again = true;
-    stale += 1;
+    // Who opened another story or looks elsewhere meanwhile has read that line.
+    if (!page || openSid !== id || leaf !== story.peek.peek() || story.applyProjection(page)) return;
   }
 }
 
@@ -227,7 +237,7 @@ async function move(id, nid, exact, isRemembered) {
   const from = story.head.peek();
   const moved = await attempt(() => api.checkout(id, nid, exact));
   if (!moved || openSid !== id) return null;
-  if (isRemembered && from) went({ from, to: moved.leafId, op: moved.op });
+  if (isRemembered && from) trail.went({ from, to: moved.leafId, op: moved.op });
   story.leavePeek();
   await refresh();
   await findUnfinished();

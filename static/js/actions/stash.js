@@ -6,7 +6,7 @@ import * as returned from "../model/returned.js";
 import * as story from "../model/story.js";
 import * as trail from "../model/trail.js";
 import * as api from "../net/arrange.js";
-import { ApiError } from "../net/api.js";
+import { ApiError, session as readSession } from "../net/api.js";
 import { isLinear } from "../tree/line.js";
 import { canArrange } from "./arrange.js";
 import { goTo } from "./branches.js";
@@ -16,7 +16,7 @@ import { besides } from "./besides.js";
 import { arrival, refresh, sid, stand } from "./follow.js";
 import { writeDraft } from "./turn.js";
 
-/** @import { Arranged, ChatNode, Id, Label, TreeEdit } from "../lib/wire.d.ts" */
+/** @import { Arranged, ChatNode, Id, Label, Session, TreeEdit } from "../lib/wire.d.ts" */
 /** @import { Key } from "../lib/i18n.js" */
 
 /** Learns of names and of the stash; without an answer they are simply not shown. */
@@ -66,12 +66,13 @@ async function turnBack(which, seen) {
   if (move) return retrace(which, move);
   const id = sid();
   const before = story.line.peek().map(story.peekNode);
+  const settings = story.session.peek();
   try {
     const turned = await api.turnBack(id, which, seen);
     await Promise.all([refresh(), readArrangement()]);
     if (story.session.peek()?.id !== id) return;
     if (turned.kind === "message") keepText(which, before);
-    const what = wordFor(`act.${turned.kind}`) || t("act.other");
+    const what = (turned.kind === "session" && settings && (await settingName(which, settings))) || wordFor(`act.${turned.kind}`) || t("act.other");
     const other = which === "undo" ? "redo" : "undo";
     tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: besides(turned), act: turning(other, turned.op) });
   } catch (error) {
@@ -81,6 +82,17 @@ async function turnBack(which, seen) {
     else if (error.code === "conflict") tell({ tone: "quiet", text: t("notice.builtUpon"), hint: wordsFor(error).text });
     else tell({ tone: "error", ...wordsFor(error) });
   }
+}
+
+/** Which setting of the story was taken back or brought back, where the page has a word for it. @param {"undo" | "redo"} which @param {Session} before */
+async function settingName(which, before) {
+  const now = await attempt(() => readSession(before.id));
+  if (!now) return "";
+  story.putSession(now);
+  const [made, other] = which === "undo" ? [before, now] : [now, before];
+  if (made.mode !== other.mode) return t(`act.${made.mode ?? "tree"}`);
+  if (made.title !== other.title) return t("act.title");
+  return made.model === other.model ? "" : t("act.model");
 }
 
 /** What was typed is in the field again when it is taken back, in the place of what followed it, and out of it when it is brought back. @param {"undo" | "redo"} which @param {(ChatNode | null)[]} before */

@@ -37,6 +37,9 @@ export function sentence(words) {
 /** Markdown as it is read aloud: without its marks. @param {string} markdown */
 export const plain = (markdown) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
 
+/** Whether a text has no character of an East Asian script. @param {string} text */
+export const isWestern = (text) => !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(text);
+
 /** One step of a JSON Pointer. @param {string} key */
 export function escapeStep(key) {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");

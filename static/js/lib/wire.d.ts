@@ -214,6 +214,12 @@ export interface RuleRun {
   error?: { message: string; file?: string | null; line?: number | null } | null;
 }
 
+/** A part of the log: what was done, oldest first. `next`: there is more. */
+export interface Log {
+  items: { op: number; kind: string }[];
+  next: number | null;
+}
+
 /** What one message of a line did. */
 export interface NodeDelta extends Delta {
   nodeId: Id;
@@ -473,6 +479,7 @@ export interface Spent {
   latencyMs: number;
   cost: number | null;
   withoutCost: number;
+  beyondCost: number;
 }
 
 /** Long work that somebody waits for. */

@@ -1,44 +1,68 @@
-// What a reader can take back although it is no step in the log: where they went since their last step.
+// What a reader can take back although it is no step in the log: where they went since their last step. The tab remembers it
+// of each story.
+import { recall, remember } from "../lib/storage.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
 
 /** HEAD was somewhere and went somewhere else, by this operation. @typedef {{from: Id, to: Id, op: number}} Move */
+/** Moves that can be taken back, and those that were; the next one stands last. @typedef {{undo: Move[], redo: Move[]}} Moves */
 
-/** Moves that can be taken back, and those that were; the next one stands last. @type {{undo: Move[], redo: Move[]}} */
-const moves = { undo: [], redo: [] };
+/** @type {Moves} */
+let moves = { undo: [], redo: [] };
 
 /** The newest step that the page has heard of. */
 let newest = 0;
 
-/** Another story begins, with a log of its own. */
+/** Whose moves they are. */
+let story = "";
+
+/** @param {Moves} next */
+function put(next) {
+  moves = next;
+  const isEmpty = next.undo.length + next.redo.length === 0;
+  if (story) remember(`trail.${story}`, isEmpty ? null : JSON.stringify(next), "sessionStorage");
+}
+
+/** The page turns away from the story, which has a log of its own; what the tab remembers of it stays. */
 export function forget() {
+  story = "";
   newest = 0;
-  moves.undo = moves.redo = [];
+  put({ undo: [], redo: [] });
+}
+
+/** Takes up what the tab remembers of a story. @param {Id} sid @returns {number | null} since which operation the log has to be looked at for steps; null: nothing is remembered */
+export function takeUp(sid) {
+  story = sid;
+  moves = JSON.parse(recall(`trail.${sid}`, "sessionStorage") ?? "null") ?? moves;
+  const ops = [...moves.undo, ...moves.redo].map(({ op }) => op);
+  return ops.length > 0 ? Math.min(...ops) : null;
 }
 
 /** The reader moved HEAD. A step may have been heard of before the answer to the move. @param {Move} move */
 export function went(move) {
   if (move.from === move.to || move.op < newest) return;
-  moves.undo.push(move);
-  moves.redo = [];
+  put({ undo: [...moves.undo, move], redo: [] });
 }
 
 /** Somebody did a step: from then on the moves before it are history like the rest. @param {number} op */
 export function stepped(op) {
   newest = Math.max(newest, op);
-  for (const which of /** @type {const} */ (["undo", "redo"])) moves[which] = moves[which].filter((move) => move.op > op);
+  const since = (/** @type {Move[]} */ some) => some.filter((move) => move.op > op);
+  put({ undo: since(moves.undo), redo: since(moves.redo) });
 }
 
 /** The move that is next to be taken back or made again, where HEAD still stands at its end. @param {"undo" | "redo"} which @param {Id | null} head */
 export function nextMove(which, head) {
   const move = moves[which].at(-1);
   if (move && (which === "undo" ? move.to : move.from) === head) return move;
-  moves[which] = [];
+  put({ ...moves, [which]: [] });
   return null;
 }
 
 /** The next move was taken back, or made again, by an operation. @param {"undo" | "redo"} which @param {number} op */
 export function retraced(which, op) {
-  const move = moves[which].pop();
-  if (move) moves[which === "undo" ? "redo" : "undo"].push({ ...move, op });
+  const move = moves[which].at(-1);
+  if (!move) return;
+  const again = which === "undo" ? "redo" : "undo";
+  put({ .../** @type {Moves} */ ({ [which]: moves[which].slice(0, -1), [again]: [...moves[again], { ...move, op }] }) });
 }

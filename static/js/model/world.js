@@ -48,6 +48,9 @@ export function labelOf(path) {
   return null;
 }
 
+/** The name of a path, also of one that the world on screen has not or hides. @param {string} path */
+export const placeName = (path) => labelOf(path) ?? steps(path).map(humanise).join(" · ");
+
 /** A value in the schema's words for the reader's language, where it has some. @param {Row | undefined} row @param {Json | undefined} value */
 export function nameOf(row, value) {
   const own = row && valueName(row.schema, value, locale.value);

@@ -123,6 +123,9 @@ export const changeSession = (sid, changes) => call("PATCH", `/api/sessions/${si
 /** @param {Wire.Id} sid */
 export const deleteSession = (sid) => call("DELETE", `/api/sessions/${sid}`);
 
+/** A part of the log. @param {Wire.Id} sid @param {{since: number, limit: number}} range @returns {Promise<Wire.Log>} */
+export const operations = (sid, range) => call("GET", `${chat(sid)}/ops${query(range)}`);
+
 // The tree
 
 /**

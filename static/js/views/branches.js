@@ -1,31 +1,36 @@
 // The branches of a story, with their names; two of them side by side. Loaded when first opened.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
-import { compare, goTo, readBranches, readDiff } from "../actions/branches.js";
+import { compare, goTo, readBranches, readDiff, readPartings } from "../actions/branches.js";
 import { attempt, wordsFor } from "../actions/failure.js";
 import { askMerge } from "../actions/merge.js";
-import { ago, moment, t } from "../lib/i18n.js";
+import { t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
 import { brief, plain } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
 import { mayRearrange } from "../model/page.js";
 import { head, session } from "../model/story.js";
-import { labelOf, nameOf as nameOfValue, rows } from "../model/world.js";
+import { nameOf as nameOfValue, placeName, rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
+import { namesOf } from "../tree/branches.js";
 import { Labels } from "./label.js";
+import { Ago, Parting, PartingAt } from "./parting.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { Text } from "./run.js";
 
-/** @import { Branch, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
+/** @import { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
 
 export function Branches() {
   const list = useSignal(/** @type {Branch[] | null} */ (null));
   const next = useSignal(/** @type {string | null} */ (null));
   const chosen = useSignal(/** @type {Id[]} */ ([]));
+  const partings = useSignal(/** @type {Map<Id, ChatNode>} */ (new Map()));
   const read = async () => {
     const page = await attempt(() => readBranches(next.peek() ?? undefined));
     if (!page) return;
     list.value = [...(list.peek() ?? []), ...page.items];
     next.value = page.next;
+    const more = await readPartings(page.items.filter(({ leafId, partingId }) => leafId !== partingId).map(({ partingId }) => partingId));
+    partings.value = new Map([...partings.peek(), ...more]);
   };
   useEffect(() => void read(), [session.value?.id]);
   const turn = (/** @type {Id} */ id) => {
@@ -34,20 +39,20 @@ export function Branches() {
   };
   const [one, two] = chosen.value;
   const others = chosen.value.filter((id) => id !== head.value);
+  const names = namesOf(list.value ?? []);
   return h(Modal, { title: t("command.branches"), class: "wide" }, html`<div class="stash"><p class="aside">${t("branches.text")}</p>
-    ${list.value === null ? h(Waiting, { rows: 3 }) : html`<ul>${list.value.map((branch) => h(Row, { key: branch.leafId, branch, isChosen: chosen.value.includes(branch.leafId), turn: () => turn(branch.leafId) }))}</ul>`}
+    ${list.value === null ? h(Waiting, { rows: 3 }) : html`<ul>${list.value.map((branch) => h(Row, { key: branch.leafId, branch, name: names.get(branch.leafId) ?? "", parting: partings.value.get(branch.partingId) ?? null, isChosen: chosen.value.includes(branch.leafId), turn: () => turn(branch.leafId) }))}</ul>`}
     ${next.value && html`<button type="button" onClick=${read}>${t("stash.more")}</button>`}
     <div class="actions foot-actions"><span class="aside">${t(two ? "branches.ready" : "branches.choose")}</span>
       ${mayRearrange.value && html`<button type="button" disabled=${others.length !== 1 || !others[0]} onClick=${() => others[0] && askMerge(others[0])}>${icon("merge")}<span>${t("command.merge")}</span></button>`}
       <button type="button" class="primary" disabled=${!one || !two} onClick=${() => one && two && compare(one, two)}>${icon("compare")}<span>${t("command.compare")}</span></button></div></div>`);
 }
 
-/** @param {{branch: Branch, isChosen: boolean, turn: () => void}} props */
-function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, isChosen, turn }) {
-  const text = excerpt(plain(preview)) || t("stash.nameless");
-  const name = labelsOf(leafId)[0]?.name ?? text;
+/** @param {{branch: Branch, name: string, parting: ChatNode | null, isChosen: boolean, turn: () => void}} props */
+function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, name, parting, isChosen, turn }) {
+  const title = labelsOf(leafId).length > 0 ? excerpt(plain(preview)) || t("stash.nameless") : name;
   return html`<li class="fragment branch"><article aria-label=${name}><label class="check"><input type="checkbox" checked=${isChosen} aria-label=${t("branches.pick", { name })} onChange=${turn} /></label>
-    <div><h3>${text}</h3><p class="aside">${h(Labels, { nid: leafId })}${isTrunk && html`<span class="chip">${icon("here")}${t("branches.current")}</span> `}${status !== "complete" && html`<span class="chip">${icon(status === "error" ? "warning" : "edit")}${t(`branches.${status}`)}</span> `}${t("library.turns", { n: turns })} · <time datetime=${timestamp} title=${moment(timestamp)}>${ago(timestamp, Date.now())}</time></p></div>
+    <div><h3>${title}</h3><p class="aside">${h(Labels, { nid: leafId })}${isTrunk && html`<span class="chip">${icon("here")}${t("branches.current")}</span> `}${status !== "complete" && html`<span class="chip">${icon(status === "error" ? "warning" : "edit")}${t(`branches.${status}`)}</span> `}${h(Parting, { node: parting })}<span>${t("library.turns", { n: turns })} · ${h(Ago, { timestamp })}</span></p></div>
     ${!isTrunk && status === "complete" && html`<button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>`}</article></li>`;
 }
 
@@ -65,23 +70,27 @@ export function Compare({ from, to }) {
 
 /** @param {{diff: Diff}} props */
 const Sides = ({ diff }) =>
-  html`<div class="sides">${h(Side, { side: diff.from, n: 1, isOther: diff.to.leafId === head.value })}${h(Side, { side: diff.to, n: 2, isOther: diff.from.leafId === head.value })}</div>
+  html`<p class="aside">${h(PartingAt, { nid: diff.ancestorId })}</p><div class="sides">${h(Side, { side: diff.from, n: 1, isOther: diff.to.leafId === head.value })}${h(Side, { side: diff.to, n: 2, isOther: diff.from.leafId === head.value })}</div>
     <section><h3>${t("compare.world")}</h3>${diff.world.length === 0 ? html`<p class="aside">${t("compare.same")}</p>` : h(Worlds, { world: diff.world })}</section>`;
 
 /** @param {{side: DiffSide, n: number, isOther: boolean}} props `isOther`: it is compared with the line that the story is on */
 function Side({ side: { leafId, count, items }, n, isOther }) {
   const shown = items.filter(({ kind }) => kind !== "change");
   return html`<section aria-label=${t("compare.line", { n })}><h3>${t("compare.line", { n })} ${leafId === head.value && html`<span class="chip">${icon("here")}${t("branches.current")}</span>`}${h(Labels, { nid: leafId })}</h3>
+    ${shown.length > 0 && html`<p class="aside">${t("stash.count", { n: shown.length })} · ${h(Ago, { timestamp: shown.at(-1)?.timestamp ?? "" })}</p>`}
     ${count > items.length && html`<p class="aside">${t("compare.older", { n: count - items.length })}</p>`}
     ${shown.length === 0 ? html`<p class="aside">${t("compare.nothing")}</p>` : html`<ol class="contents">${shown.map((node) => h(Text, { key: node.id, node }))}</ol>`}
     ${leafId !== head.value && html`<div class="actions"><button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>
       ${isOther && count > 0 && mayRearrange.value && html`<button type="button" onClick=${() => askMerge(leafId)}>${icon("merge")}<span>${t("command.merge")}</span></button>`}</div>`}</section>`;
 }
 
+/** What became of a value from the first line to the second. @param {Difference} row */
+const kindOf = ({ from, to }) => (from === undefined ? "added" : to === undefined ? "removed" : "changed");
+
 /** @param {{world: Difference[]}} props */
 function Worlds({ world }) {
-  const value = (/** @type {string} */ path, /** @type {Json | undefined} */ it) => (it === undefined ? t("change.gone") : rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : brief(it));
+  const value = (/** @type {string} */ path, /** @type {Json | undefined} */ it) => (it === undefined ? html`<span class="aside">${t("compare.notThere")}</span>` : rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : brief(it));
   const why = (/** @type {Difference} */ { operations: { from, to } }) => [...new Set([...from, ...to].map((one) => one.why).filter(Boolean))].slice(0, 3).join("; ");
-  return html`<div class="table" tabindex="0"><table><thead><tr><th>${t("compare.value")}</th><th>${t("compare.line", { n: 1 })}</th><th>${t("compare.line", { n: 2 })}</th><th>${t("why.reason")}</th></tr></thead>
-    <tbody>${world.map((row) => html`<tr key=${row.path}><th>${labelOf(row.path) ?? row.path}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;
+  return html`<div class="table" tabindex="0"><table><thead><tr><th>${t("compare.value")}</th><th>${t("compare.line", { n: 1 })}</th><th>${t("compare.line", { n: 2 })}</th><th>${t("compare.direction")}</th><th>${t("why.reason")}</th></tr></thead>
+    <tbody>${world.map((row) => html`<tr key=${row.path}><th title=${row.path}>${placeName(row.path)}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${t(`compare.${kindOf(row)}`)}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;
 }

@@ -14,14 +14,17 @@ import { excerpt } from "../lib/excerpt.js";
 import { plain } from "../lib/text.js";
 import { chosen, moving } from "../model/arrangement.js";
 import { age } from "../model/deltas.js";
+import { fold } from "../model/folds.js";
 import { hint, hintFits, hintSeen, route } from "../model/page.js";
 import { editing, focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target, trashed } from "../model/story.js";
-import { beforeTurn, isLinear, shown, tail, writing } from "../tree/line.js";
+import { foldAround, folded } from "../tree/folds.js";
+import { beforeTurn, isLinear, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
 
 /** @import { Id, TrashItem } from "../lib/wire.d.ts" */
+/** @import { Fold } from "../tree/folds.js" */
 
 /** At most this many messages are in the page; the window moves by STEP when its end comes near. */
 const MOST = 80;
@@ -69,7 +72,7 @@ function windowOf(ids, first) {
 }
 
 function Line() {
-  const ids = shown.value;
+  const { entries: ids, folds } = folded.value;
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const [first, setFirst] = useState(/** @type {Id | null} */ (null));
@@ -84,7 +87,7 @@ function Line() {
     const box = scroller.current;
     if (!box) return;
     const hold = held.current;
-    const element = hold && box.querySelector(`[data-node="${CSS.escape(hold.id)}"]`);
+    const element = hold && box.querySelector(`[data-node="${CSS.escape(hold.id)}"], [data-fold="${CSS.escape(hold.id)}"]`);
     if (!hold || !element) box.scrollTop = box.scrollHeight;
     else box.scrollTop += element.getBoundingClientRect().top - hold.top;
   };
@@ -123,6 +126,11 @@ function Line() {
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
+    // What is folded may leave too little to scroll to what is above.
+    const box = scroller.current;
+    if (box && box.scrollHeight <= box.clientHeight && older.peek() !== null) void loadOlder();
+  }, [ids]);
+  useEffect(() => {
     // A page above arrived while its edge is in view: show it.
     if (held.current && start > 0 && (scroller.current?.scrollTop ?? NEAR) < NEAR) look();
   }, [ids.length]);
@@ -130,7 +138,7 @@ function Line() {
   const wanted = target.value;
   useLayoutEffect(() => {
     const at = wanted === null ? -1 : ids.indexOf(wanted);
-    if (at < 0) return;
+    if (at < 0) return unfold(wanted);
     if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MOST / 2)] ?? null);
     const article = articleOf(scroller.current, wanted);
     if (!article) return;
@@ -146,11 +154,16 @@ function Line() {
   const focus = focusNext.value;
   useLayoutEffect(() => {
     const article = articleOf(scroller.current, focus);
-    if (!article) return;
+    if (!article) return unfold(focus);
     focusOn(null);
     article.focus({ preventScroll: true });
   }, [focus, ids]);
 
+  const turnFold = (/** @type {Fold} */ { summary, isOpen }) => {
+    // What the reader opens stays where it is.
+    held.current = scroller.current && firstVisible(scroller.current);
+    fold(summary, !isOpen);
+  };
   const toEnd = () => {
     held.current = null;
     setFirst(null);
@@ -160,7 +173,10 @@ function Line() {
   return html`<div class="scroller" ref=${scroller} onScroll=${look} onKeyDown=${walk}>
     <div class="column" ref=${list}>
       ${beginning ? html`<header class="opening"><h1>${session.value?.title}</h1></header>` : html`<p class="aside top">${loadingOlder.value && t("loading")}</p>`}
-      <ol class="line" aria-label=${t("story.line")}>${ids.slice(start, end).map((id, i) => h(Message, { key: id, id, last: start + i === last }))}</ol>
+      <ol class="line" aria-label=${t("story.line")}>${ids.slice(start, end).map((id, i) => {
+        const run = folds.get(id);
+        return run ? h(FoldLine, { key: id, fold: run, turn: () => turnFold(run) }) : h(Message, { key: id, id, last: start + i === last });
+      })}</ol>
       ${ids.length === 0 && h(Blank, { symbol: "chat", title: t("story.empty"), hint: t("story.emptyHint") })}
       ${end === ids.length && h(Onward, {})}
     </div></div>
@@ -168,28 +184,41 @@ function Line() {
     ${h(HintLine, {})}`;
 }
 
+/** What a summary stands for, as one line. @param {{fold: Fold, turn: () => void}} props */
+const FoldLine = ({ fold: { key, isOpen, count }, turn }) =>
+  html`<li class="fold"><button type="button" data-fold=${key} aria-expanded=${isOpen} onClick=${turn}>${icon(isOpen ? "down" : "right")}<span>${t("summary.fold", { n: count })}</span></button></li>`;
+
+/** Opens what a message is folded away in. @param {Id | null} id */
+function unfold(id) {
+  const around = id === null ? null : foldAround(id);
+  if (around) fold(around.summary, true);
+}
+
 /** @param {HTMLElement | null} box @param {Id | null} id */
 function articleOf(box, id) {
   return id === null ? null : /** @type {HTMLElement | null} */ (box?.querySelector(`[data-node="${CSS.escape(id)}"]`));
 }
 
-/** The first message whose lower edge is in view. @param {HTMLElement} box */
+/** The messages and folds of the line. @param {Element} box @returns {HTMLElement[]} */
+const entriesIn = (box) => [.../** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll("[data-node], [data-fold]"))];
+
+/** The first message or fold whose lower edge is in view. @param {HTMLElement} box */
 function firstVisible(box) {
   const edge = box.getBoundingClientRect().top;
-  for (const element of box.querySelectorAll("[data-node]")) {
+  for (const element of entriesIn(box)) {
     const { top, bottom } = element.getBoundingClientRect();
-    if (bottom > edge + 1) return { id: /** @type {HTMLElement} */ (element).dataset["node"] ?? "", top };
+    if (bottom > edge + 1) return { id: element.dataset["node"] ?? element.dataset["fold"] ?? "", top };
   }
   return null;
 }
 
-/** Arrow keys walk from message to message. @param {KeyboardEvent} event */
+/** Arrow keys walk from message to message, and to what is folded between them. @param {KeyboardEvent} event */
 function walk(event) {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  const from = event.target instanceof HTMLElement && event.target.matches("[data-node]") ? event.target : null;
+  const from = event.target instanceof HTMLElement && event.target.matches("[data-node], [data-fold]") ? event.target : null;
   if (!step || !from || event.altKey) return;
-  const all = [.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll("[data-node]")];
-  const to = /** @type {HTMLElement | undefined} */ (all[all.indexOf(from) + step]);
+  const all = entriesIn(/** @type {HTMLElement} */ (event.currentTarget));
+  const to = all[all.indexOf(from) + step];
   if (!to) return;
   event.preventDefault();
   to.focus();

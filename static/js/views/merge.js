@@ -12,6 +12,8 @@ import { head } from "../model/story.js";
 import { labelOf, nameOf, rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { Field } from "./edit-value.js";
+import { Labels } from "./label.js";
+import { Ago, PartingAt } from "./parting.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { RunChooser, runOf } from "./run.js";
 import { takeFocus } from "./sure.js";
@@ -25,15 +27,15 @@ export function Merge({ from }) {
   useEffect(() => void readDiff(head.peek() ?? from, from).then((diff) => (answer.value = diff), (error) => (answer.value = error)), [from]);
   const known = answer.value;
   return h(Modal, { title: t("command.merge"), class: "wide" }, html`<p class="aside">${t("merge.text")}</p>${
-    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : known.to.count === 0 ? h(Blank, { symbol: "merge", title: t("compare.nothing") }) : h(Parts, { side: known.to })
+    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : known.to.count === 0 ? h(Blank, { symbol: "merge", title: t("compare.nothing") }) : h(Parts, { side: known.to, ancestorId: known.ancestorId })
   }`);
 }
 
 /** @typedef {{path: string, theirs: Json | undefined, ours: Json | undefined, conflict: Conflict}} Open */
 /** A side, or a value of the reader's own; an Error names what was expected of it. @typedef {"ours" | "theirs" | {value: Json | Error}} Held */
 
-/** @param {{side: DiffSide}} props what the other line has since the two parted */
-function Parts({ side: { leafId, count, items } }) {
+/** @param {{side: DiffSide, ancestorId: Id}} props what the other line has since the two parted */
+function Parts({ side: { leafId, count, items }, ancestorId }) {
   const nodes = items.filter(({ kind, status }) => kind !== "change" && status === "complete");
   const run = useSignal({ first: nodes[0]?.id ?? "", last: nodes.at(-1)?.id ?? "" });
   const alone = useSignal(nodes.length === 0);
@@ -65,7 +67,7 @@ function Parts({ side: { leafId, count, items } }) {
   };
   const what = (/** @type {boolean} */ is, /** @type {"messages" | "alone"} */ word) =>
     html`<label class="check"><input type="radio" name="what" checked=${alone.value === is} disabled=${!is && nodes.length === 0} onChange=${() => (anew(), (alone.value = is))} /><span>${t(`merge.${word}`)}<small>${t(`merge.${word}Hint`)}</small></span></label>`;
-  return html`<form novalidate onSubmit=${save}><fieldset><legend>${t("merge.what")}</legend>${what(false, "messages")}${what(true, "alone")}</fieldset>
+  return html`<form novalidate onSubmit=${save}><p class="aside">${h(Labels, { nid: leafId })}${h(PartingAt, { nid: ancestorId })}${nodes.length > 0 && html`<span>${t("stash.count", { n: nodes.length })} · ${h(Ago, { timestamp: nodes.at(-1)?.timestamp ?? "" })}</span>`}</p><fieldset><legend>${t("merge.what")}</legend>${what(false, "messages")}${what(true, "alone")}</fieldset>
     ${!alone.value && html`${h(RunChooser, { nodes, ...run.value, put: (first, last) => (anew(), (run.value = { first, last })) })}
       ${count > items.length && html`<p class="aside">${t("compare.older", { n: count - items.length })}</p>`}`}
     ${open.value.length > 0 && html`<section class="conflicts" ref=${takeFocus} tabindex="-1" aria-labelledby="conflicts"><h3 id="conflicts">${icon("warning")}${t("merge.conflicts", { n: open.value.length })}</h3>

@@ -3,11 +3,10 @@ import { h, html, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect
 import { canArrange } from "../actions/arrange.js";
 import { pick } from "../actions/choose.js";
 import { run } from "../actions/commands.js";
-import { begun, edit, giveUp, typedAnew } from "../actions/edit.js";
 import { readVersions, toSibling } from "../actions/travel.js";
 import { clock, moment, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed } from "../lib/markdown.js";
-import { sentence } from "../lib/text.js";
+import { isWestern, sentence } from "../lib/text.js";
 import { chosen } from "../model/arrangement.js";
 import { characterById } from "../model/library.js";
 import { editing, familyOf, nodeOf, unread } from "../model/story.js";
@@ -15,6 +14,7 @@ import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { nameOf } from "../tree/speaker.js";
 import { TurnChanges } from "./changes.js";
+import { EditForm } from "./edit-form.js";
 import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
 import { Avatar, CommandButton, ProblemLine, icon } from "./parts.js";
@@ -99,7 +99,7 @@ export const ReadOnly = ({ node }) => h(Prose, node.role === "user" ? { text: no
 function Prose({ text, isOwn }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn]);
-  return html`<div class="prose" ref=${ref}></div>`;
+  return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>`;
 }
 
 /** @param {ChatNode} node */
@@ -180,40 +180,4 @@ function swiped(node, from, event) {
   const [dx, dy] = [touch.clientX - from.x, touch.clientY - from.y];
   if (event.type === "touchstart") Object.assign(from, { x: touch.clientX, y: touch.clientY });
   else if (!isLinear.peek() && Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy)) void toSibling(node, dx > 0 ? "previous" : "next");
-}
-
-// Editing
-
-/** @param {{node: ChatNode, last: boolean}} props */
-function EditForm({ node, last }) {
-  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  // On a single line, what follows stays.
-  const carry = useSignal(isLinear.peek() && !last);
-  const busy = useSignal(false);
-  const start = useRef(begun(node)).current;
-  useLayoutEffect(() => {
-    field.current?.focus();
-    field.current?.setSelectionRange(start.length, start.length);
-  }, []);
-  const save = async () => {
-    const text = field.current?.value ?? "";
-    if (busy.peek() || !text.trim()) return;
-    busy.value = true;
-    await edit(node, text, carry.peek());
-    busy.value = false;
-  };
-  const leave = () => giveUp(node);
-  const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === "Escape") {
-      event.preventDefault();
-      leave();
-    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void save();
-  };
-  const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
-  return html`<form class="edit" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void save())}>
-    <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} onInput=${(/** @type {Event} */ event) => typedAnew(node, /** @type {HTMLTextAreaElement} */ (event.target).value)} defaultValue=${start}></textarea>
-    ${!last && !isLinear.value && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
-      <span>${t("edit.carry")}<small>${t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small></span></label>`}
-    <div class="actions"><button type="button" onClick=${leave}>${t("cancel")}</button>
-      <button class="primary" disabled=${busy.value}>${t(saves)}</button></div></form>`;
 }

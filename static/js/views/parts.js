@@ -87,13 +87,13 @@ function putBeside(menu, opener) {
 
 /** @param {KeyboardEvent} event */
 function walkMenu(event) {
-  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  if (!step) return;
-  event.preventDefault();
-  event.stopPropagation();
   const all = [.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll("button")];
   const at = all.findIndex((button) => button === document.activeElement);
-  all[(at + step + all.length) % all.length]?.focus();
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  all.at(to % all.length)?.focus();
 }
 
 /** A modal dialog; Escape, the cross and a click beside it close it. @param {{title: string, class?: string, children?: ComponentChildren}} props */

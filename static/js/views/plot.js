@@ -5,11 +5,10 @@ import { readBranches } from "../actions/branches.js";
 import { attempt } from "../actions/failure.js";
 import { drawable, readSeries } from "../actions/plot.js";
 import { scaleOf, stepsOf, turningPoints, valueOn } from "../lib/chart.js";
-import { excerpt } from "../lib/excerpt.js";
 import { t } from "../lib/i18n.js";
-import { brief, plain } from "../lib/text.js";
-import { labelsOf } from "../model/arrangement.js";
+import { brief } from "../lib/text.js";
 import { head } from "../model/story.js";
+import { namesOf } from "../tree/branches.js";
 import { Modal, Waiting } from "./parts.js";
 
 /** @import { Point } from "../lib/chart.js" */
@@ -17,6 +16,8 @@ import { Modal, Waiting } from "./parts.js";
 /** @import { Id } from "../lib/wire.d.ts" */
 /** @typedef {{leafId: Id, name: string, n: number, points: Point[]}} Drawn `n`: counted from 1 */
 
+/** So many characters of its newest words name a line. */
+const BEGINNING = 60;
 /** As many lines as there are signs to tell them apart. */
 const MOST = 6;
 const NARROW = matchMedia("(max-width: 40rem)");
@@ -47,8 +48,8 @@ async function readLines(path) {
   const { items } = await readBranches();
   const others = items.filter(({ leafId, status }) => leafId !== here && status === "complete").slice(0, MOST - 1);
   const own = items.find(({ leafId }) => leafId === here);
-  const nameOf = (/** @type {Id} */ id, /** @type {string} */ preview) => labelsOf(id)[0]?.name ?? (excerpt(plain(preview), 60) || t("stash.nameless"));
-  const named = [{ leafId: here, name: own ? nameOf(here, own.preview) : t("plot.here") }, ...others.map(({ leafId, preview }) => ({ leafId, name: nameOf(leafId, preview) }))];
+  const names = namesOf(own ? [own, ...others] : others, BEGINNING);
+  const named = [here, ...others.map(({ leafId }) => leafId)].map((leafId) => ({ leafId, name: names.get(leafId) ?? t("plot.here") }));
   const series = await readSeries(path, named.map(({ leafId }) => leafId));
   const number = (/** @type {unknown} */ value) => (typeof value === "number" ? value : null);
   return named.map((one, i) => ({ ...one, n: i + 1, points: (series[i] ?? []).map(({ turn, value }) => ({ turn, value: number(value) })) }));

@@ -1,6 +1,7 @@
 // A run of messages that follow each other: its first and its last are chosen, the rest is between them.
 import { h, html } from "../../vendor/preact.js";
-import { t } from "../lib/i18n.js";
+import { excerpt } from "../lib/excerpt.js";
+import { clock, t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
 import { nameOf } from "../tree/speaker.js";
 import { ReadOnly } from "./message.js";
@@ -11,8 +12,8 @@ import { icon } from "./parts.js";
 /** So many characters of a message stand in a list of them. */
 const BEGINNING = 60;
 
-/** @param {ChatNode} node */
-const titleOf = (node) => `${nameOf(node)}: ${plain(node.display ?? node.content).slice(0, BEGINNING)}`;
+/** Messages that say the same differ by their number and their time. @param {ChatNode} node @param {number} i */
+const titleOf = (node, i) => `${i + 1}. ${nameOf(node)}, ${clock(node.timestamp)}: ${excerpt(plain(node.display ?? node.content), BEGINNING)}`;
 
 /** The messages from the first to the last of a run. @param {ChatNode[]} nodes @param {Id} first @param {Id} last */
 export function runOf(nodes, first, last) {
@@ -25,7 +26,7 @@ export function RunChooser({ nodes, first, last, put }) {
   const at = (/** @type {Id} */ id) => nodes.findIndex((node) => node.id === id);
   const run = runOf(nodes, first, last);
   const choice = (/** @type {"first" | "last"} */ which, /** @type {Id} */ now) =>
-    html`<label>${t(`run.${which}`)}<select value=${now} onChange=${(/** @type {Event} */ event) => turn(which, /** @type {HTMLSelectElement} */ (event.target).value)}>${nodes.map((node) => html`<option key=${node.id} value=${node.id} selected=${node.id === now}>${titleOf(node)}</option>`)}</select></label>`;
+    html`<label>${t(`run.${which}`)}<select value=${now} onChange=${(/** @type {Event} */ event) => turn(which, /** @type {HTMLSelectElement} */ (event.target).value)}>${nodes.map((node, i) => html`<option key=${node.id} value=${node.id} selected=${node.id === now}>${titleOf(node, i)}</option>`)}</select></label>`;
   const turn = (/** @type {"first" | "last"} */ which, /** @type {Id} */ id) =>
     which === "first" ? put(id, at(last) < at(id) ? id : last) : put(at(id) < at(first) ? id : first, id);
   return html`<div class="run">${choice("first", first)}${choice("last", last)}</div>

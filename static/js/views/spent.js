@@ -20,16 +20,17 @@ export function Spent() {
 }
 
 /** @param {{sums: Sums}} props */
-function Table({ sums: { replies, tokenCount, latencyMs, cost, withoutCost } }) {
+function Table({ sums: { replies, tokenCount, latencyMs, cost, withoutCost, beyondCost } }) {
   const number = new Intl.NumberFormat(locale.value);
   const money = new Intl.NumberFormat(locale.value, { maximumSignificantDigits: 12 });
-  const unpriced = cost === null ? t("spent.noPrice") : withoutCost > 0 ? t("spent.without", { n: withoutCost }) : "";
+  const unpriced = withoutCost === replies ? t("spent.noPrice") : withoutCost > 0 ? t("spent.without", { n: withoutCost }) : "";
+  const beyond = beyondCost > 0 ? t("spent.beyond", { n: beyondCost }) : "";
   const rows = [
     [t("spent.replies"), number.format(replies)],
     [t("spent.prompt"), number.format(tokenCount.prompt)],
     [t("spent.completion"), number.format(tokenCount.completion)],
     [t("spent.time"), t("spent.seconds", { n: number.format(Math.round(latencyMs / 1000)) })],
-    [t("spent.cost"), [cost === null ? "" : money.format(cost), unpriced].filter(Boolean).join(", ")],
+    [t("spent.cost"), [cost === null ? "" : money.format(cost), unpriced, beyond].filter(Boolean).join(", ")],
   ];
   return html`<div class="why-view"><dl>${rows.map(([what, sum]) => html`<div key=${what}><dt>${what}</dt><dd>${sum}</dd></div>`)}</dl><p class="aside">${t("spent.text")}</p></div>`;
 }

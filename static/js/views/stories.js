@@ -2,10 +2,12 @@
 import { h, html } from "../../vendor/preact.js";
 import { readMoreSessions } from "../actions/library.js";
 import { carryTo } from "../actions/move.js";
-import { ago, moment, t } from "../lib/i18n.js";
+import { excerpt } from "../lib/excerpt.js";
+import { t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
 import { loading, moreSessions, sessions } from "../model/library.js";
 import { session } from "../model/story.js";
+import { Ago } from "./parting.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 
 /** @import { Session } from "../lib/wire.d.ts" */
@@ -18,6 +20,8 @@ export function Stories() {
 }
 
 /** @param {{session: Session}} props */
-const Row = ({ session: { id, title, preview = "", updatedAt } }) =>
-  html`<li class="fragment branch"><article aria-label=${title}><span class="aside">${icon("book")}</span><div><h3>${title}</h3><p class="aside">${preview && html`<span>${plain(preview).slice(0, 80)}</span> · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p></div>
+function Row({ session: { id, title, preview = "", counts, updatedAt } }) {
+  const length = [counts && t("library.turns", { n: counts.turns }), counts && counts.branches > 1 && t("library.branches", { n: counts.branches })].filter(Boolean).join(" · ");
+  return html`<li class="fragment branch"><article aria-label=${title}><span class="aside">${icon("book")}</span><div><h3>${title}</h3><p class="aside">${preview && html`<span>${excerpt(plain(preview), 80)}</span>`}<span>${length && `${length} · `}${h(Ago, { timestamp: updatedAt })}</span></p></div>
     <button type="button" onClick=${() => carryTo(id)}>${icon("right")}<span>${t("stories.choose")}</span></button></article></li>`;
+}

@@ -6,7 +6,7 @@ import { clock, t, wordFor } from "../lib/i18n.js";
 import { changesOf } from "../lib/schema.js";
 import { brief, sentence } from "../lib/text.js";
 import { nodeOf, session } from "../model/story.js";
-import { labelOf } from "../model/world.js";
+import { placeName } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { askedFor, handsAfter } from "../tree/line.js";
 import { RollChip, differenceOf, isByHand, toneOf } from "./changes.js";
@@ -55,7 +55,7 @@ function Changes({ delta }) {
   const rows = [...changesOf([delta]).values()];
   const { operations = [], rolls = [], problems = [] } = delta;
   return html`${rows.length + operations.length + rolls.length === 0 && html`<p class="aside">${t("why.noChanges")}</p>`}
-    ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span>${labelOf(row.path) ?? row.path}</span><b>${differenceOf(row)}</b>
+    ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span title=${row.path}>${placeName(row.path)}</span><b>${differenceOf(row)}</b>
       <small>${brief(row.before)} → ${brief(row.after)}</small></li>`)}</ul>`}
     ${rolls.length > 0 && html`<ul class="changes">${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}</ul>`}
     ${operations.length > 0 && h(Operations, { operations })}

@@ -144,7 +144,7 @@ fn the_document_has_what_goes_beside() {
         let is_users = entry.access == Access::User;
         let expected: BTreeSet<&str> = [
             ("If-None-Match", entry.statuses.contains(&304)),
-            ("Idempotency-Key", is_users && entry.method == "POST"),
+            ("Idempotency-Key", is_users && (entry.method == "POST" || entry.method == "PUT")),
             ("X-CSRF-Token", is_users && entry.method != "GET"),
         ]
         .into_iter()

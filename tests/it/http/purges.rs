@@ -117,6 +117,41 @@ async fn what_cannot_be_purged_is_named() {
     play.is_well();
 }
 
+/// Domain 2.15, 2.16: what an undo took back is in nobody's sight and still text: it goes by its id, with what was taken back
+/// below it and nothing else, and no redo brings it back.
+#[tokio::test]
+async fn what_was_taken_back_goes_too() {
+    let play = Play::start().await;
+    let first = play.say("One.").await;
+    let second = play.say("Two, the secret.").await;
+    play.post("undo", json!({})).await;
+    let roll = play.another(&first.reply).await;
+    play.post("undo", json!({})).await;
+    let before = (play.get("tree").await["nodes"].clone(), play.session().await["counts"].clone());
+    let asked = json!({"operations": [{"op": "purge", "nodeId": second.user}]});
+    let details = play.refused("PUT", "tree/edit", asked, "invalid").await["details"].clone();
+    let told =
+        json!({"field": "confirm", "nodes": 2, "branches": 0, "fragments": 0, "keptFragments": 0, "operation": 0});
+    assert_eq!(details, told);
+    let made = play.purge("nodeId", &second.user).await;
+    assert_eq!(made["worldChanges"], json!([]));
+    let mut conn = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let mut texts = |what: &str| count(&mut conn, &format!("SELECT count(*) AS n FROM {what}"));
+    assert_eq!(texts("texts WHERE content LIKE '%secret%'"), 0);
+    let hidden = "nodes WHERE is_hidden";
+    assert_eq!(texts(hidden), 1, "the other reply that was taken back stays");
+    play.purge("nodeId", &roll).await;
+    assert_eq!(texts(hidden), 0);
+    assert_eq!((play.get("tree").await["nodes"].clone(), play.session().await["counts"].clone()), before);
+    assert_eq!(play.head().await, first.reply);
+    for gone in [&second.user, &second.reply, &roll] {
+        let again = json!({"operations": [{"op": "purge", "nodeId": gone, "confirm": true}]});
+        assert_eq!(play.refused("PUT", "tree/edit", again, "not_found").await["details"]["field"], "nodeId");
+    }
+    play.refused("POST", "redo", json!({}), "nothing_to_undo").await;
+    play.is_well();
+}
+
 /// Domain 2.16, S4-58: a fragment goes as it lies; what was cut out of it before stays in the stash, and its way back leads to
 /// the message above.
 #[tokio::test]
@@ -214,7 +249,8 @@ async fn what_is_cut_out_of_a_piece_keeps_its_traces() {
     }
 }
 
-/// Domain 2.10, 6.5: why a copy exists names messages of the story that it came from; that story's file need not come along.
+/// Domain 2.10, 6.5: why a copy exists names messages of the story that it came from; that story's file need not come along, and
+/// where it did not they are elsewhere and not destroyed, however often the file goes round. What was destroyed is.
 #[tokio::test]
 async fn a_story_with_copies_of_another_is_told_as_a_file() {
     let (play, said) = bitten().await;
@@ -223,9 +259,27 @@ async fn a_story_with_copies_of_another_is_told_as_a_file() {
     let copy =
         json!([{"op": "graft", "nodeId": said[2].user, "targetId": head, "fromSessionId": play.sid, "mode": "copy"}]);
     play.app.put(&format!("/api/chat/{other}/tree/edit"), &json!({"operations": copy})).await;
-    let file = exported(&play.app, &other).await;
-    let job = sent(&play.app, &file.body).await;
-    assert_eq!((&job["state"], &job["error"]), (&json!("done"), &Value::Null), "{job}");
+    // One of the messages that the copy's trace names goes, and the others stay where they are.
+    let begin = play.nodes().await[&said[0].user]["parentId"].clone();
+    play.edit(json!([{"op": "graft", "nodeId": said[1].user, "targetId": begin}])).await;
+    play.purge("nodeId", &said[0].user).await;
+    let mut sid = other;
+    for _ in 0..2 {
+        let file = exported(&play.app, &sid).await;
+        let job = sent(&play.app, &file.body).await;
+        assert_eq!((&job["state"], &job["error"]), (&json!("done"), &Value::Null), "{job}");
+        sid = job["result"]["sessionId"].as_str().unwrap().to_owned();
+        let nodes = play.app.get(&format!("/api/chat/{sid}/tree")).await["nodes"].clone();
+        let is_reply = |node: &Value| node["role"] == "assistant" && node["kind"] == "message";
+        let (reply, _) = nodes.as_object().unwrap().iter().find(|(_, node)| is_reply(node)).unwrap();
+        let trace = play.app.get(&format!("/api/chat/{sid}/node/{reply}/trace")).await;
+        let history = trace["history"].as_array().unwrap();
+        let (elsewhere, gone) = (json!({"elsewhere": true}), json!({"purged": true, "hash": null}));
+        let own = history.last().unwrap();
+        assert!(own.is_string(), "{history:?}");
+        assert_eq!(history[..5], [elsewhere.clone(), gone.clone(), gone, elsewhere.clone(), elsewhere], "{history:?}");
+        assert_eq!(trace["isExact"], false);
+    }
 }
 
 /// Every file of a folder, whatever stands in it, that has these bytes.
@@ -253,6 +307,43 @@ pub async fn until_gone(folder: &Path, word: &str) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     panic!("\"{word}\" still stands in {:?}", files_with(folder, word));
+}
+
+/// S4-39, domain 2.16: a purge whose answer was lost is asked for again with the same key, and answered as it was at first; also
+/// where the server died before it could answer. What is kept for that holds no value that may have gone with it.
+#[tokio::test]
+async fn a_purge_that_is_asked_for_again_is_answered_again() {
+    let (play, said) = bitten().await;
+    let ask = async |play: &Play, node: &str, key: &str| {
+        let body = json!({"operations": [{"op": "purge", "nodeId": node, "confirm": true}]});
+        play.app.ask("PUT", &play.chat("tree/edit")).header("Idempotency-Key", key).json(&body).send().await
+    };
+    let first = ask(&play, &said[2].user, "k1").await.expect(200);
+    assert_eq!(first["worldChanges"][0]["before"], 25);
+    let again = ask(&play, &said[2].user, "k1").await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
+    let told = again.json();
+    assert_eq!((&told["op"], &told["worldChanges"], &told["isCutShort"]), (&first["op"], &json!([]), &json!(true)));
+    ask(&play, &said[2].user, "k2").await.refused("not_found");
+
+    let mut behind = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let lose = "CREATE TRIGGER lose BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'lost'); END";
+    diesel::sql_query(lose).execute(&mut behind).unwrap();
+    let first = ask(&play, &said[1].user, "k3").await.expect(200);
+    let turned = async |play: &Play| {
+        play.app.ask("POST", &play.chat("undo")).header("Idempotency-Key", "k4").json(&json!({})).send().await
+    };
+    let more = play.say("More.").await;
+    let undone = turned(&play).await.expect(200);
+    let play = play.restart().await;
+    diesel::sql_query("DROP TRIGGER lose").execute(&mut behind).unwrap();
+    let op = play.session().await["op"].clone();
+    let again = ask(&play, &said[1].user, "k3").await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
+    assert_eq!((&again.json()["op"], &again.json()["worldChanges"]), (&first["op"], &json!([])));
+    assert_eq!(turned(&play).await.expect(200), undone);
+    assert_eq!(play.session().await["op"], op, "nothing was done twice");
+    assert_eq!(play.post("redo", json!({})).await["leafId"], json!(more.reply));
 }
 
 /// Domain 2.16: a word that stood in a message, in its edit, in a reply that came in pieces, in the prompt of what stays, in

@@ -41,7 +41,25 @@ async fn sums_are_those_of_the_nodes() {
     play.post("undo", json!({})).await;
     let later = play.get("spent").await;
     assert_ne!(later["op"], sums["op"]);
-    for field in ["replies", "tokenCount", "latencyMs", "cost", "withoutCost"] {
+    for field in ["replies", "tokenCount", "latencyMs", "cost", "withoutCost", "beyondCost"] {
         assert_eq!(later[field], sums[field], "{field}");
+    }
+}
+
+/// S4-54: a price that is too big to be added, as only a broken model server says it, is not added and not silently left out: it
+/// is counted apart from replies without a price, whichever of them came first.
+#[tokio::test]
+async fn prices_too_big_to_be_added_are_counted_apart() {
+    let play = Play::start().await;
+    for (cost, sum, beyond) in
+        [("1e200", None, 1), ("0.5", Some("0.5"), 1), ("1e300", Some("0.5"), 2), ("0.25", Some("0.75"), 2)]
+    {
+        let cost: serde_json::Number = cost.parse().unwrap();
+        let usage = json!({"prompt_tokens": 12, "completion_tokens": 5, "cost": cost});
+        play.app.mock().script(Reply::ok(["Yes."]).usage_inside(usage));
+        play.say("Well?").await;
+        let sums = play.get("spent").await;
+        assert_eq!(sums["cost"].as_number().map(ToString::to_string).as_deref(), sum, "{sums}");
+        assert_eq!((&sums["beyondCost"], &sums["withoutCost"]), (&json!(beyond), &json!(0)));
     }
 }

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::http::purges::until_gone;
 use crate::support::mock_model::{MockModel, Reply};
+use crate::support::own_kilobytes;
 use crate::support::test_store::examine;
 
 /// Who writes at the same time, each in a session of its own.
@@ -37,6 +38,7 @@ impl Program {
         for (name, value) in [
             ("SERVER__LISTEN", "127.0.0.1:0"),
             ("SERVER__WORKERS", "2"),
+            ("LIMITS__WS_PER_USER", "200"),
             ("GENERATION__MODEL", "mock/mock"),
             ("PROVIDERS__0__ID", "mock"),
             ("PROVIDERS__0__BASE_URL", model),
@@ -49,6 +51,11 @@ impl Program {
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
         Self { at: at.parse().unwrap(), child }
+    }
+
+    /// The memory of its own that it has, in kilobytes.
+    pub fn own_kilobytes(&self) -> u64 {
+        own_kilobytes(self.child.id())
     }
 }
 
@@ -384,9 +391,9 @@ async fn what_a_kill_left_in_files_goes_after_the_start() {
                 json!({"parentId": session["activeLeafId"], "content": format!("It is {word}."), "generate": false});
             let (status, said) = call("POST", &format!("{chat}/message"), body);
             assert!(status < 300, "{said}");
-            while call("GET", &format!("/api/search?q={word}"), Value::Null).1["items"] == json!([]) {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
+            let is_found = || call("GET", &format!("/api/search?q={word}"), Value::Null).1["items"] != json!([]);
+            let looks = (0..1_500).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
+            assert!(is_found() || looks.into_iter().any(|()| is_found()), "\"{word}\" is not found");
             (session["id"].as_str().unwrap().to_owned(), said["node"]["id"].clone())
         });
         delete(program.at, &format!("/api/sessions/{}", destroyed.0));

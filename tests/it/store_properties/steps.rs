@@ -60,6 +60,7 @@ pub enum Step {
     },
     Purge(Index),
     PurgeStashed(Index),
+    PurgeTakenBack(Index),
     /// A fragment goes back to where it was, or somewhere else.
     Return {
         fragment: Index,
@@ -157,6 +158,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => (any::<Index>(), any::<Index>()).prop_map(|(node, target)| Step::Graft { node, target }),
         1 => any::<Index>().prop_map(Step::Purge),
         1 => any::<Index>().prop_map(Step::PurgeStashed),
+        1 => any::<Index>().prop_map(Step::PurgeTakenBack),
         2 => (any::<Index>(), any::<Option<Index>>()).prop_map(|(fragment, target)| Step::Return { fragment, target }),
         2 => (any::<Index>(), any::<Index>()).prop_map(|(node, target)| Step::Copy { node, target }),
         1 => (any::<Index>(), any::<Index>()).prop_map(|(fragment, target)| Step::CopyStashed { fragment, target }),

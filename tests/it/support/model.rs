@@ -109,6 +109,15 @@ impl Model {
         !self.mirror.nodes()[&id].is_hidden
     }
 
+    /// Nodes that an undo took back.
+    pub fn taken_back(&self) -> Vec<NodeId> {
+        let is_taken_back = |id: &NodeId| {
+            let place = &self.mirror.nodes()[id];
+            place.is_hidden && place.fragment.is_none()
+        };
+        self.order.iter().copied().filter(is_taken_back).collect()
+    }
+
     pub fn running(&self) -> Vec<NodeId> {
         self.order.iter().copied().filter(|id| self.facts[id].status == Status::Generating).collect()
     }

@@ -41,6 +41,8 @@ export default {
   "summarise.draft": "Let the model write it",
   "summarise.take": "Put it in their place",
 
+  "summary.fold": "One message, summarised|{n} messages, summarised",
+
   "merge.text": "What happened there since the two timelines parted comes to the end of the one you are on. Both stay as they are.",
   "merge.what": "What comes along",
   "merge.messages": "Messages, and what they did",
@@ -78,6 +80,12 @@ export default {
   "import.reading": "being read",
   "import.failed": "did not come in",
   "import.broken": "The file is broken in line {line}.",
+  "import.line": "It was seen in line {line}.",
+  "import.flaw.other_format": "This is no file of a story.",
+  "import.flaw.other_version": "Another version of Clotho wrote this file.",
+  "import.flaw.breaks_off": "The end of the file is missing. Take the story along anew.",
+  "import.flaw.changed": "The file was changed after it was written. Take the story along anew.",
+  "import.flaw.too_large": "The file is larger than this server takes in.",
   "import.nothing": "Nothing of it was kept.",
 
   "arranged.world": "One value of the world is another now:|{n} values of the world are others now:",

@@ -42,6 +42,8 @@ export default {
   "summarise.draft": "让模型来写",
   "summarise.take": "用它代替",
 
+  "summary.fold": "{n} 条消息，已写成摘要",
+
   "merge.text": "两条时间线分开之后，那边发生的事会接到你这条线的末端。两条线都保持原样。",
   "merge.what": "带过来什么",
   "merge.messages": "消息，以及它们的影响",
@@ -79,6 +81,12 @@ export default {
   "import.reading": "正在读",
   "import.failed": "没有读进来",
   "import.broken": "文件第 {line} 行有问题。",
+  "import.line": "在第 {line} 行发现的。",
+  "import.flaw.other_format": "这不是故事文件。",
+  "import.flaw.other_version": "这个文件是另一个版本的 Clotho 写的。",
+  "import.flaw.breaks_off": "文件不完整，末尾缺了一段。请重新导出故事。",
+  "import.flaw.changed": "文件写好之后被改动过。请重新导出故事。",
+  "import.flaw.too_large": "文件太大，这台服务器不接收。",
   "import.nothing": "什么都没有留下。",
 
   "arranged.world": "世界里有 {n} 个数值变了：",

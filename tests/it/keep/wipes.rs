@@ -1,0 +1,143 @@
+//! Wiping: a mark stands from the commit that destroys until no file has the bytes, and only where one stands is anything
+//! done. The bytes themselves are looked for in `http/purges.rs`, `http/trash.rs` and `kills.rs`.
+
+use std::process::Command;
+
+use clotho::clock::Time;
+use clotho::ids::TrashId;
+use clotho::store::{StoreError, TRASH_KEPT_MS};
+use clotho::tree::{Delta, Piece, TreeEdit};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::server::{TestServer, id};
+use crate::support::test_store::{TestStore, count};
+
+const MARKS: &str = "SELECT count(*) AS n FROM remains";
+
+fn sql(app: &TestServer) -> SqliteConnection {
+    let file = app.inside().home().join("data/clotho.db");
+    let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+    conn
+}
+
+/// Destroys a message with what hangs below it.
+async fn purge(app: &TestServer, session: &Value, node: &str) {
+    let edit = json!({"operations": [{"op": "purge", "nodeId": node, "confirm": true}]});
+    app.put(&format!("/api/chat/{}/tree/edit", id(session)), &edit).await;
+}
+
+/// Waits until something holds.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..1_500 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("{what} never came to be");
+}
+
+/// Domain 2.16, 2.17: whatever destroys leaves a mark in its own commit, and what does not leaves none.
+#[test]
+fn what_is_destroyed_is_marked() {
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Welcome."]);
+    let (owner, session, at) = (store.owner, begun.session, store.now());
+    let said = store.append(session, begun.greetings[0], store.said("Hi."));
+    let purge = |is_confirmed| TreeEdit::Purge { piece: Piece::Node(said), is_confirmed };
+    let (actor, asked) = (store.actor(), purge(false));
+    store.write(move |tx| tx.arrange(&actor, session, std::slice::from_ref(&asked))).unwrap_err();
+    assert_eq!(store.count(MARKS), 0);
+    store.arrange(session, purge(true));
+    assert_eq!(store.count(MARKS), 1);
+
+    // The marks that were seen go, and those that came meanwhile stay.
+    let seen = store.read(|reader| reader.remains()).unwrap();
+    store.write(move |tx| tx.trash_session(owner, session, at)).unwrap();
+    assert_eq!(store.count(MARKS), 1, "the trash keeps what it has");
+    store.write(move |tx| tx.give_up(owner, TrashId::new(session.uuid()))).unwrap();
+    store.write(move |tx| tx.forget_remains(seen)).unwrap();
+    assert_eq!(store.count(MARKS), 1);
+    let forget = || {
+        let seen = store.read(|reader| reader.remains()).unwrap();
+        store.write(move |tx| tx.forget_remains(seen)).unwrap();
+    };
+    store.block_on(store.store().clear_given_up()).unwrap();
+    forget();
+    assert_eq!(store.read(|reader| Ok::<_, StoreError>(reader.remains()?.is_some())), false);
+
+    let late = Time(at.0 + TRASH_KEPT_MS + 1);
+    store.block_on(store.store().sweep(late)).unwrap();
+    assert_eq!(store.count(MARKS), 0, "nothing was too old");
+    let other = store.begin(Delta::default(), None, &["Welcome."]).session;
+    store.write(move |tx| tx.trash_session(owner, other, at)).unwrap();
+    store.write(move |tx| tx.give_up_older(late)).unwrap();
+    assert_eq!(store.count(MARKS), 1);
+}
+
+/// Domain 2.16: nothing is looked through where nothing was destroyed, at a start neither; once something was, all of it is, and
+/// the mark goes.
+#[tokio::test]
+async fn nothing_is_wiped_where_nothing_was_destroyed() {
+    let app = TestServer::start().await;
+    let (session, line) = app.line(3).await;
+    // Nothing names it: looking through everything would find that and take it away.
+    app.inside().store.write(|tx| tx.put_blob(b"idle")).await.unwrap();
+    let idle = |app: &TestServer| count(&mut sql(app), "SELECT count(*) AS n FROM blobs WHERE bytes = x'69646c65'");
+    app.inside().wiping.wipe(&app.inside().store).await.unwrap();
+    let app = app.restart().await;
+    app.inside().wiping.wipe(&app.inside().store).await.unwrap();
+    assert_eq!((idle(&app), count(&mut sql(&app), MARKS)), (1, 0));
+    purge(&app, &session, &line[2]).await;
+    until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
+    assert_eq!(idle(&app), 0);
+}
+
+/// Domain 2.16: where something is in the way of the wiping it goes on trying, and whoever looks after the server is told, until
+/// it is done.
+#[tokio::test]
+async fn what_cannot_be_wiped_is_told_and_tried_again() {
+    let app = TestServer::start().await;
+    let (session, line) = app.line(3).await;
+    let told =
+        async || app.ask("GET", "/readyz").send().await.expect(200)["parts"]["wiping"].as_str().unwrap().to_owned();
+    assert_eq!(told().await, "ok");
+    // Somebody reads on and on in the log of the database: it cannot be emptied.
+    let mut reading = sql(&app);
+    reading.batch_execute("BEGIN; SELECT count(*) FROM nodes").unwrap();
+    assert!(count(&mut reading, "SELECT count(*) AS n FROM nodes") > 0);
+    purge(&app, &session, &line[2]).await;
+    until("a word about it", async || told().await.contains("still lies in files")).await;
+    assert!(app.inside().wiping.failed() >= 3);
+    assert!(count(&mut sql(&app), MARKS) > 0);
+    reading.batch_execute("ROLLBACK").unwrap();
+    until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
+    until("peace", async || told().await == "ok").await;
+}
+
+/// Domain 2.16: what a server has not wiped before it ended is no fault, and the doctor says that it is there.
+#[tokio::test]
+async fn the_doctor_tells_of_what_is_not_wiped() {
+    let app = TestServer::start().await;
+    app.line(1).await;
+    let home = app.inside().home();
+    let setup = app.stop().await;
+    let doctor = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+        command.env("CLOTHO_STORAGE__DATA_DIR", home.join("data")).current_dir(&home).env_remove("CLOTHO_CONFIG");
+        let run = command.args(["doctor", "--json"]).output().unwrap();
+        assert!(run.status.success(), "{run:?}");
+        serde_json::from_slice::<Value>(&run.stdout).unwrap()["remarks"].to_string()
+    };
+    assert!(!doctor().contains("destroyed"));
+    let file = home.join("data/clotho.db");
+    let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    conn.batch_execute("INSERT INTO remains (n) VALUES (1)").unwrap();
+    assert!(doctor().contains("what was destroyed may still lie in files"));
+    drop(conn);
+    let app = TestServer::with(setup).await;
+    until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
+}
