@@ -9,6 +9,7 @@ mod plugin;
 mod serve;
 mod sillytavern;
 mod transfer;
+mod work;
 mod write;
 
 use std::path::PathBuf;

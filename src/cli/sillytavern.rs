@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::transfer::Progress;
 use crate::transfer::sillytavern::{self, Arrived, Wish};
 
-use super::transfer::{alone, bar};
+use super::work::{alone, bar};
 use super::{Outcome, write};
 
 /// What is taken in, and for whom.

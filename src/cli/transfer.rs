@@ -2,22 +2,22 @@
 //! importing needs the data directory for itself. What other programs keep is taken in by `sillytavern.rs`.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, IsTerminal};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::app;
 use crate::archive::Limits;
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
 use crate::ids::SessionId;
-use crate::store::{Snapshot, Store, StoreError};
+use crate::store::Snapshot;
 use crate::transfer;
 
+use super::work::{alone, bar};
 use super::{Outcome, sillytavern, write};
 
 /// What is exported, and where to.
@@ -107,15 +107,6 @@ pub fn import(wanted: &Import, config: &Config) -> Outcome {
     }
 }
 
-/// Opens the store, which nobody else may use.
-pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
-    let (store, _published) = Store::open(&app::store_settings(config)).map_err(|error| match error {
-        StoreError::Locked => anyhow::anyhow!("a server uses the data directory: {instead}"),
-        other => app::explain(config, &other).into(),
-    })?;
-    Ok(store)
-}
-
 /// Takes one session in, for the owner of this server.
 fn import_session(file: &Path, config: &Config) -> Outcome {
     let mut open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
@@ -146,12 +137,4 @@ fn import_session(file: &Path, config: &Config) -> Outcome {
     })?;
     write::line(&session.to_string());
     Ok(ExitCode::SUCCESS)
-}
-
-/// A bar on the terminal; nothing where nobody looks.
-pub fn bar(length: u64, template: &str) -> ProgressBar {
-    let target =
-        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(length), target).with_style(style)
 }

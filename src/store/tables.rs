@@ -86,7 +86,10 @@ diesel::table! {
     }
 }
 diesel::table! {
-    jobs (n) { n -> BigInt, id -> Binary, owner_n -> BigInt, session -> Nullable<Binary>, began -> BigInt, }
+    jobs (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, session -> Nullable<Binary>, began -> BigInt,
+        report -> Nullable<Text>,
+    }
 }
 diesel::table! {
     sources (n) {

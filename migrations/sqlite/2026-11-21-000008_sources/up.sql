@@ -16,3 +16,6 @@ CREATE TABLE sources (
 );
 CREATE UNIQUE INDEX sources_by_name ON sources (owner_n, name);
 CREATE INDEX sources_by_thing ON sources (became);
+
+-- What an import of such files has brought, for whoever asks after a restart.
+ALTER TABLE jobs ADD COLUMN report TEXT;

@@ -19,7 +19,9 @@ use crate::store::error::{StoreError, WriteError};
 use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::remains;
-use crate::store::tables::{characters, edits, fragments, labels, nodes, operations, personas, sessions, users};
+use crate::store::tables::{
+    characters, edits, fragments, labels, nodes, operations, personas, sessions, sources, users,
+};
 use crate::store::tx::{Entry, Tx};
 
 /// How long what was deleted can be brought back, in milliseconds: 30 days.
@@ -296,6 +298,9 @@ impl Tx<'_> {
                 return Ok(destroy::operations(conn, &some)?);
             }
             diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
+            let own: Option<Vec<u8>> =
+                sessions::table.find(session_n).select(sessions::id).get_result(conn).optional()?;
+            diesel::delete(sources::table.filter(sources::became.eq(own.unwrap_or_default()))).execute(conn)?;
             Ok(diesel::delete(sessions::table.find(session_n)).execute(conn)?)
         })
     }

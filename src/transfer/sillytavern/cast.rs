@@ -12,7 +12,8 @@ use crate::tree::card;
 
 use super::super::Item;
 use super::super::import::ImportError;
-use super::root::{Place, Root};
+use super::house::Place;
+use super::root::Root;
 use super::{Work, unreadable};
 
 /// Everybody who may play in a chat.

@@ -1,7 +1,6 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
-//! Everything is read twice and in place, one line at a time. `root.rs` finds what there is, without following links out of
-//! it; `cast.rs` brings characters and personas in; `scan.rs` is the first reading of a chat, which only finds out which
+//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `cast.rs` brings characters and personas in; `scan.rs` is the first reading of a chat, which only finds out which
 //! files are one story (`interop/grove.rs`); `plant.rs` is the second, which writes that story, `sprout.rs` makes a node of a
 //! message and `worlds.rs` its operations on the world.
 //!
@@ -14,6 +13,7 @@
 //! To take in another thing of such a folder: where it lies in `root.rs`, its reading in `interop/`, a file here that writes it.
 
 mod cast;
+mod house;
 mod plant;
 mod root;
 mod scan;

@@ -1,9 +1,8 @@
-//! What lies in a folder. Links are named and not followed: they may lead anywhere.
+//! What of a folder of data is imported: cards, chats, groups and the settings that name personas.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -11,39 +10,7 @@ use crate::interop::{Fate, Finding};
 
 use super::super::Item;
 use super::super::import::ImportError;
-
-/// So many entries of one folder are looked at: nobody has more chats of one card.
-const MOST_ENTRIES: usize = 200_000;
-/// The largest file that is read as a whole: the definition of a group, settings.
-pub const LARGEST_FILE: u64 = 64 << 20;
-
-/// A file, and how it is named in the report: from the folder that is imported, with `/`.
-#[derive(Debug, Clone)]
-pub struct Place {
-    pub path: PathBuf,
-    pub name: String,
-    pub bytes: u64,
-}
-
-impl Place {
-    /// The name without folder and ending: what other files call it.
-    pub fn stem(&self) -> &str {
-        let file = self.name.rsplit('/').next().unwrap_or_default();
-        file.rsplit_once('.').map_or(file, |(stem, _)| stem)
-    }
-
-    fn ending(&self) -> String {
-        self.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default()
-    }
-
-    /// All of a small file.
-    pub fn read(&self) -> io::Result<Vec<u8>> {
-        if self.bytes > LARGEST_FILE {
-            return Err(io::Error::other(format!("it has more than {LARGEST_FILE} bytes")));
-        }
-        fs::read(&self.path)
-    }
-}
+use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
 
 /// The chats of one card, or of one group.
 #[derive(Debug, Clone, Default)]
@@ -67,66 +34,79 @@ pub struct Root {
     pub settings: Option<Place>,
     /// What is not even looked at, and why.
     pub left_out: Vec<Item>,
+    /// Where the data lies below what was named.
+    home: String,
 }
 
 impl Root {
-    /// Looks at a folder of data, at one that has a single such folder inside, or at a single chat.
+    /// Looks at a folder of data or at an archive of one, also at one that has a single such folder inside, or at a single
+    /// chat.
     ///
     /// # Errors
     /// There is nothing that is known.
     pub fn find(path: &Path) -> Result<Self, ImportError> {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let kind = fs::metadata(path)?;
-        if kind.is_file() {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let chat = Place { path: path.to_owned(), name, bytes: kind.len() };
-            if chat.ending() != "jsonl" {
-                return Err(unknown(
-                    "a chat ends in .jsonl, and a folder of data has the folders characters and chats",
-                ));
-            }
-            let folder = Folder { key: "chats".into(), cards: Vec::new(), chats: vec![chat] };
-            return Ok(Self { folders: vec![folder], ..Self::default() });
+        if kind.is_dir() {
+            return Self::of(&House::Folder(path.to_owned()));
         }
-        let homes = homes(path)?;
-        match homes.as_slice() {
-            [] => Err(unknown(
-                "no folder characters or chats lies in it: name the one that has them, such as data/default-user",
-            )),
-            [home] => Self::of(home),
-            several => {
-                let names: Vec<String> = several.iter().map(|home| home.display().to_string()).collect();
-                Err(unknown(&format!("it holds several people's data; name one of them: {}", names.join(", "))))
+        let chat = Place::on_disk(path.to_owned(), name, kind.len());
+        match chat.ending().as_str() {
+            "zip" => Self::packed(File::open(path)?),
+            "jsonl" => {
+                let folder = Folder { key: "chats".into(), cards: Vec::new(), chats: vec![chat] };
+                Ok(Self { folders: vec![folder], ..Self::default() })
             }
+            _ => Err(unknown("a folder, a .zip of one, or a chat that ends in .jsonl is expected")),
         }
     }
 
-    fn of(home: &Path) -> Result<Self, ImportError> {
-        let mut root = Self::default();
+    /// Looks at an archive.
+    ///
+    /// # Errors
+    /// There is nothing that is known in it, or it is none.
+    pub fn packed(file: File) -> Result<Self, ImportError> {
+        let house =
+            House::archive(file).map_err(|error| unknown(&format!("it is no archive that can be read: {error}")))?;
+        Self::of(&house)
+    }
+
+    fn of(house: &House) -> Result<Self, ImportError> {
+        let homes = house.homes()?;
+        let home = match homes.as_slice() {
+            [] => {
+                return Err(unknown(
+                    "no folder characters or chats lies in it: name the one that has them, such as data/default-user",
+                ));
+            }
+            [home] => home.clone(),
+            several => {
+                let names = several.join(", ");
+                return Err(unknown(&format!("it holds several people's data; name one of them: {names}")));
+            }
+        };
+        let mut root = Self { home, ..Self::default() };
         let endings = ["png", "json", "charx", "yaml", "yml"];
-        root.cards = root.files(home, "characters", |ending| endings.contains(&ending))?;
-        for chats in root.folders_in(home, "chats")? {
-            let card = chats.rsplit('/').next().unwrap_or_default().to_owned();
-            let files = root.files(home, &chats, |ending| ending == "jsonl")?;
-            root.folders.push(Folder { key: chats, cards: vec![card], chats: files });
+        root.cards = root.files(house, "characters", |ending| endings.contains(&ending));
+        for found in root.list(house, "chats") {
+            if let Kind::Folder = found.kind {
+                let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
+                let key = format!("chats/{card}");
+                let chats = root.files(house, &key, |ending| ending == "jsonl");
+                root.folders.push(Folder { key, cards: vec![card], chats });
+            }
         }
-        root.groups(home)?;
-        let settings = home.join("settings.json");
-        if let Ok(kind) = fs::symlink_metadata(&settings).map(|kind| (kind.is_file(), kind.len()))
-            && kind.0
-        {
-            root.settings = Some(Place { path: settings, name: "settings.json".into(), bytes: kind.1 });
-        }
+        root.groups(house);
+        root.settings =
+            root.files(house, "", |ending| ending == "json").into_iter().find(|file| file.stem() == "settings");
         Ok(root)
     }
 
     /// The chats of groups: a file of its own says which chats a group has, and who plays in it.
-    fn groups(&mut self, home: &Path) -> Result<(), ImportError> {
-        let mut chats: BTreeMap<String, Place> = self
-            .files(home, "group chats", |ending| ending == "jsonl")?
-            .into_iter()
-            .map(|chat| (chat.stem().to_owned(), chat))
-            .collect();
-        for group in self.files(home, "groups", |ending| ending == "json")? {
+    fn groups(&mut self, house: &House) {
+        let chats = self.files(house, "group chats", |ending| ending == "jsonl");
+        let mut chats: BTreeMap<String, Place> = chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
+        for group in self.files(house, "groups", |ending| ending == "json") {
             let read = group.read().map_err(|error| error.to_string());
             let value: Result<Value, String> =
                 read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
@@ -147,58 +127,37 @@ impl Root {
             let chats = chats.into_values().collect();
             self.folders.push(Folder { key: "group chats".into(), cards: Vec::new(), chats });
         }
-        Ok(())
     }
 
     /// The files of a folder with some endings, by name.
-    fn files(&mut self, home: &Path, folder: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<Place>, ImportError> {
-        let mut found = Vec::new();
-        for (name, entry) in self.entries(home, folder)? {
-            let Ok(kind) = entry.metadata().map(|kind| (kind.is_file(), kind.len())) else { continue };
-            let place = Place { path: entry.path(), name, bytes: kind.1 };
-            if kind.0 && wanted(&place.ending()) {
-                found.push(place);
-            }
-        }
-        Ok(found)
+    fn files(&mut self, house: &House, folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<Place> {
+        let file = |found: Found| match found.kind {
+            Kind::File(place) => Some(place),
+            _ => None,
+        };
+        self.list(house, folder).into_iter().filter_map(file).filter(|place| wanted(&place.ending())).collect()
     }
 
-    fn folders_in(&mut self, home: &Path, folder: &str) -> Result<Vec<String>, ImportError> {
-        let entries = self.entries(home, folder)?;
-        Ok(entries
-            .into_iter()
-            .filter(|(_, entry)| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .map(|(name, _)| name)
-            .collect())
-    }
-
-    /// What lies in a folder, by name; links are left out, and a folder that is not there is empty.
-    fn entries(&mut self, home: &Path, folder: &str) -> Result<Vec<(String, fs::DirEntry)>, ImportError> {
-        let path = home.join(folder);
-        match fs::symlink_metadata(&path) {
-            Ok(kind) if kind.is_dir() => {}
-            Ok(_) => {
-                self.leave_out(folder, "no_folder", "it is a link or a file, and a folder is expected");
-                return Ok(Vec::new());
+    /// What lies in a folder, by name; what is not read is named.
+    fn list(&mut self, house: &House, folder: &str) -> Vec<Found> {
+        let path =
+            [self.home.as_str(), folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        let (found, is_more) = match house.list(&path) {
+            Ok(found) => found,
+            Err(error) => {
+                self.leave_out(folder, "unreadable", &error.to_string());
+                return Vec::new();
             }
-            Err(_) => return Ok(Vec::new()),
+        };
+        if is_more {
+            self.leave_out(folder, "too_many_files", &format!("only {MOST_ENTRIES} of its files are read"));
         }
-        let mut found = Vec::new();
-        for (count, entry) in fs::read_dir(&path)?.enumerate() {
-            if count >= MOST_ENTRIES {
-                self.leave_out(folder, "too_many_files", &format!("only its first {MOST_ENTRIES} files are read"));
-                break;
-            }
-            let entry = entry?;
-            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
-            if entry.file_type()?.is_symlink() {
-                self.leave_out(&name, "link", "it is a link, which is not followed: put the file itself there");
-            } else {
-                found.push((name, entry));
+        for found in found.iter().filter(|_| !folder.is_empty()) {
+            if let Kind::Unread(why) = found.kind {
+                self.leave_out(&found.name, "unread", why);
             }
         }
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(found)
+        found
     }
 
     fn leave_out(&mut self, name: &str, code: &'static str, why: &str) {
@@ -210,30 +169,6 @@ impl Root {
     pub fn chat_bytes(&self) -> u64 {
         self.folders.iter().flat_map(|folder| &folder.chats).map(|chat| chat.bytes).sum()
     }
-}
-
-/// A file's name without its ending.
-pub fn stem(file: &str) -> &str {
-    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
-}
-
-/// Where the data of a person lies: here, or one or two folders down (`data/default-user`).
-fn homes(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let is_home = |path: &Path| path.join("characters").is_dir() || path.join("chats").is_dir();
-    if is_home(path) {
-        return Ok(vec![path.to_owned()]);
-    }
-    let data = path.join("data");
-    let top = if data.is_dir() { data } else { path.to_owned() };
-    let mut homes = Vec::new();
-    for entry in fs::read_dir(&top)?.take(MOST_ENTRIES) {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() && is_home(&entry.path()) {
-            homes.push(entry.path());
-        }
-    }
-    homes.sort();
-    Ok(homes)
 }
 
 fn unknown(why: &str) -> ImportError {

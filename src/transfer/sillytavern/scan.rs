@@ -1,6 +1,5 @@
 //! The first reading of a chat: what has to be known to find its story, and nothing else, however long it is.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 
 use jiff::tz::TimeZone;
@@ -12,7 +11,7 @@ use crate::interop::{Fate, Finding};
 use crate::tree::bounds::MOST_CHARACTERS;
 
 use super::Way;
-use super::root::Place;
+use super::house::Place;
 
 /// So many bad lines of a file are named one by one; the rest are counted.
 const NAMED_LINES: usize = 20;
@@ -171,7 +170,7 @@ impl Bad {
 
 /// A file that is hashed and counted as it is read.
 pub struct Watched {
-    file: File,
+    file: Box<dyn Read>,
     hasher: blake3::Hasher,
     way: Way,
 }
@@ -179,7 +178,7 @@ pub struct Watched {
 impl Watched {
     /// Begins to read.
     pub fn open(place: &Place, way: &Way) -> io::Result<Self> {
-        Ok(Self { file: File::open(&place.path)?, hasher: blake3::Hasher::new(), way: way.clone() })
+        Ok(Self { file: place.open()?, hasher: blake3::Hasher::new(), way: way.clone() })
     }
 
     /// The hash of what was read.
