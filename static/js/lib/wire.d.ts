@@ -44,6 +44,8 @@ export interface NodeMetadata {
   summarizedFrom?: Id[];
   /** The end of the line that a merge brought something over from. */
   mergedFrom?: Id;
+  /** The version that it was made of by an edit. */
+  editedFrom?: Id | null;
   /** What it is a copy of. */
   provenance?: { sessionId: Id; nodeId: Id };
 }
@@ -112,6 +114,51 @@ export interface Character {
   tags?: string[];
   avatar?: string | null;
   metadata?: { clotho?: { plugins?: PluginChoice[]; model?: string | null } };
+}
+
+/** All that a character says. */
+export interface FullCharacter extends Character {
+  description: string;
+  personality: string;
+  scenario: string;
+  firstMessage: string;
+  alternateGreetings: string[];
+  exampleMessages: string;
+  systemPrompt: string;
+  postHistoryInstructions: string;
+  creatorNotes: string;
+  tags: string[];
+}
+
+export type CharacterChanges = Partial<Omit<FullCharacter, "id" | "metadata">>;
+
+export interface ImportedCharacter extends FullCharacter {
+  report: Report;
+}
+
+/** What an import made of what it was given. */
+export interface Report {
+  items: ReportItem[];
+}
+
+export interface ReportItem {
+  kind: string;
+  name: string;
+  file: string | null;
+  id: Id | null;
+  fate: Fate;
+  findings: Finding[];
+}
+
+export type Fate = "works" | "translated" | "kept" | "skipped";
+
+export interface Finding {
+  fate: Fate;
+  /** A stable word for it. */
+  code: string;
+  line: number | null;
+  count: number;
+  message: string;
 }
 
 export interface NewCharacter {
@@ -489,7 +536,7 @@ export interface Job {
   done: number;
   total: number;
   result?: { sessionId: Id } | null;
-  error?: { code: string; message: string; hint?: string | null; details?: { line?: number } } | null;
+  error?: { code: string; message: string; hint?: string | null; details?: { line?: number; flaw?: string } } | null;
 }
 
 /** A text that is drafted and is no node. */
