@@ -28,7 +28,7 @@ diesel::table! {
 }
 diesel::table! {
     nodes (n) {
-        n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>, ordinal -> Integer,
+        n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>,
         role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
         is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
         remembered_n -> Nullable<BigInt>, rating -> Nullable<SmallInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
