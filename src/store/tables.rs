@@ -71,7 +71,7 @@ diesel::table! {
     edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
 }
 diesel::table! {
-    traces (node_n) { node_n -> BigInt, body -> Binary, }
+    traces (node_n) { node_n -> BigInt, body -> Binary, base_n -> Nullable<BigInt>, }
 }
 diesel::table! {
     operations (n) {

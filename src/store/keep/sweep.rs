@@ -65,6 +65,7 @@ impl Store {
         swept.rows = self.clear_given_up().await?;
         swept.keyframes = self.sweep_keyframes().await?;
         (swept.blobs, swept.bytes) = self.sweep_blobs().await?;
+        self.sweep_all(|tx| tx.look_into_traces()).await?;
         Ok(swept)
     }
 
