@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::http::purges::until_gone;
 use crate::support::mock_model::{MockModel, Reply};
+use crate::support::own_kilobytes;
 use crate::support::test_store::examine;
 
 /// Who writes at the same time, each in a session of its own.
@@ -37,6 +38,7 @@ impl Program {
         for (name, value) in [
             ("SERVER__LISTEN", "127.0.0.1:0"),
             ("SERVER__WORKERS", "2"),
+            ("LIMITS__WS_PER_USER", "200"),
             ("GENERATION__MODEL", "mock/mock"),
             ("PROVIDERS__0__ID", "mock"),
             ("PROVIDERS__0__BASE_URL", model),
@@ -49,6 +51,11 @@ impl Program {
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
         Self { at: at.parse().unwrap(), child }
+    }
+
+    /// The memory of its own that it has, in kilobytes.
+    pub fn own_kilobytes(&self) -> u64 {
+        own_kilobytes(self.child.id())
     }
 }
 

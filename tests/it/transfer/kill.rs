@@ -14,7 +14,7 @@ async fn get(program: &Program, target: &str) -> Value {
 }
 
 /// Hands a file in and waits until the job is over, or until more than half of its work is done: then it is written.
-async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) -> bool) -> Value {
+pub async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) -> bool) -> Value {
     let ask = Ask::new(program.at, "POST", "/api/sessions/import").bytes(file, "application/zstd");
     let job = ask.send().await.expect(202)["jobId"].as_str().unwrap().to_owned();
     for _ in 0..60_000 {

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use super::import_file;
 use crate::support::file::long_line;
+use crate::support::own_kilobytes;
 use crate::support::test_store::TestStore;
 
 /// So many bytes each text has.
@@ -76,11 +77,9 @@ fn import_in_a_process(folder: &Path, file: &Path) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.env("CLOTHO_STORAGE__DATA_DIR", folder.join("data")).env_remove("CLOTHO_CONFIG").current_dir(folder);
     let mut child = command.arg("import").arg(file).stdout(Stdio::null()).spawn().unwrap();
-    let (status, mut most) = (format!("/proc/{}/status", child.id()), 0);
+    let mut most = 0;
     loop {
-        let now = std::fs::read_to_string(&status).unwrap_or_default();
-        let own = now.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
-        most = most.max(own.unwrap_or(0));
+        most = most.max(own_kilobytes(child.id()));
         if let Some(ended) = child.try_wait().unwrap() {
             assert!(ended.success());
             return most;

@@ -6,7 +6,7 @@ mod beside;
 mod cases;
 mod command;
 mod equal;
-mod kill;
+pub mod kill;
 mod memory;
 
 use std::fs::File;
