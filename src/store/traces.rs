@@ -12,12 +12,9 @@ use serde_json::{Map, Value, json};
 
 use super::blobs;
 use super::conn::Conn;
-use super::error::{StoreError, WriteError};
+use super::error::StoreError;
 use super::pack;
-use super::prepared::prepared;
-use super::read::padded;
 use super::tables::{nodes, purged, texts, traces};
-use super::tx::Tx;
 
 /// Traces that are looked into at once.
 const PAGE: i64 = 200;
@@ -92,8 +89,8 @@ pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Res
     let rows: Vec<i64> = going.iter().copied().collect();
     let mut staying = Vec::new();
     for some in rows.chunks(PIECE) {
-        let standing = traces::table.filter(traces::base_n.eq_any(padded(some))).select(traces::node_n);
-        staying.extend(prepared(standing).load::<i64>(conn)?);
+        let standing = traces::table.filter(traces::base_n.eq_any(some)).select(traces::node_n);
+        staying.extend(standing.load::<i64>(conn)?);
     }
     staying.extend(unread_on(conn, session_n, going)?);
     let mut alone = Vec::new();
@@ -117,7 +114,7 @@ fn unread_on(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<Ve
         let page = unread(conn, after)?;
         let Some(last) = page.last() else { return Ok(found) };
         after = *last;
-        let own = nodes::table.filter(nodes::n.eq_any(padded(&page))).filter(nodes::session_n.eq(session_n));
+        let own = nodes::table.filter(nodes::n.eq_any(&page)).filter(nodes::session_n.eq(session_n));
         for n in own.select(nodes::n).load::<i64>(conn)? {
             found.extend(kept_history(conn, n)?.base.filter(|base| going.contains(base)).map(|_| n));
         }
@@ -131,24 +128,16 @@ fn unread(conn: &mut Conn, after: i64) -> Result<Vec<i64>, StoreError> {
     Ok(some.load(conn)?)
 }
 
-impl Tx<'_> {
-    /// Looks into some of the traces of which nobody knows what they stand on; answers with how many those were. One that
-    /// cannot be read stands on none: whoever reads it is told that it is damaged.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn look_into_traces(&mut self) -> Result<usize, WriteError> {
-        Ok(self.run(|conn| {
-            let some = unread(conn, 0)?;
-            for n in &some {
-                let base = kept_history(conn, *n).ok().and_then(|kept| kept.base);
-                diesel::update(traces::table.find(*n))
-                    .set(traces::base_n.eq(Some(base.unwrap_or(NONE))))
-                    .execute(conn)?;
-            }
-            Ok(some.len())
-        })?)
+/// Looks into some of the traces of which nobody knows what they stand on; answers with how many those were. One that cannot be
+/// read stands on none: whoever reads it is told that it is damaged.
+pub fn look_into(conn: &mut Conn) -> Result<usize, StoreError> {
+    let some = unread(conn, 0)?;
+    for n in &some {
+        let base = kept_history(conn, *n).ok().and_then(|kept| kept.base);
+        let known = traces::base_n.eq(Some(base.unwrap_or(NONE)));
+        diesel::update(traces::table.find(*n)).set(known).execute(conn)?;
     }
+    Ok(some.len())
 }
 
 /// Keeps the hashes of the texts of nodes that are about to go: the traces of others go on naming them.
