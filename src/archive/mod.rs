@@ -13,7 +13,7 @@ mod writer;
 pub use lines::{
     BlobKind, BlobLine, DeltaLine, End, Header, History, Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine,
 };
-pub use reader::{Fault, Limits, Lines};
+pub use reader::{Fault, Flaw, Limits, Lines};
 pub use writer::Writer;
 
 /// What a header says the file is.

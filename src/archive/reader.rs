@@ -36,6 +36,36 @@ pub struct Fault {
     pub line: u64,
     /// One sentence without a final period.
     pub message: String,
+    /// The same as a word, where it is about the file as a whole.
+    pub flaw: Option<Flaw>,
+}
+
+/// What is wrong with a file as a whole: for programs that tell it in another language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// It is empty, or no file of this format.
+    OtherFormat,
+    /// Another version of the program wrote it.
+    OtherVersion,
+    /// Its end is missing.
+    BreaksOff,
+    /// It is not as it was written.
+    Changed,
+    /// It, or one of its lines, is larger than what is taken in.
+    TooLarge,
+}
+
+impl Flaw {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::OtherFormat => "other_format",
+            Self::OtherVersion => "other_version",
+            Self::BreaksOff => "breaks_off",
+            Self::Changed => "changed",
+            Self::TooLarge => "too_large",
+        }
+    }
 }
 
 /// The lines of a file.
@@ -67,7 +97,7 @@ impl<R: Read> Lines<R> {
             decoder.window_log_max(WINDOW_LOG)?;
             Ok(decoder)
         });
-        let decoder = unpacking.map_err(|error| Fault { line: 1, message: error.to_string() })?;
+        let decoder = unpacking.map_err(|error| Fault { line: 1, message: error.to_string(), flaw: None })?;
         let mut lines = Self {
             input: BufReader::new(decoder),
             limits,
@@ -84,15 +114,15 @@ impl<R: Read> Lines<R> {
 
     fn header(&mut self) -> Result<(), Fault> {
         if !self.fill()? {
-            return Err(self.fault("the file is empty"));
+            return Err(self.flawed(Flaw::OtherFormat, "the file is empty"));
         }
         let claim: Option<Claim> = serde_json::from_slice(&self.buffer).ok();
         let Some(claim) = claim.filter(|claim| claim.format == FORMAT) else {
-            return Err(self.fault(format!("this is no header of a \"{FORMAT}\" file")));
+            return Err(self.flawed(Flaw::OtherFormat, format!("this is no header of a \"{FORMAT}\" file")));
         };
         if claim.version != u64::from(VERSION) {
             let message = format!("the file has version {}, and this program reads version {VERSION}", claim.version);
-            return Err(self.fault(message));
+            return Err(self.flawed(Flaw::OtherVersion, message));
         }
         serde_json::from_slice::<Header>(&self.buffer).map_err(|error| self.unreadable(&error))?;
         self.hasher.update(&self.buffer);
@@ -109,7 +139,7 @@ impl<R: Read> Lines<R> {
             return Ok(None);
         }
         if !self.fill()? {
-            return Err(self.fault("the file ends without its last line"));
+            return Err(self.flawed(Flaw::BreaksOff, "the file ends without its last line"));
         }
         let line: Line = serde_json::from_slice(&self.buffer).map_err(|error| self.unreadable(&error))?;
         match &line {
@@ -130,10 +160,11 @@ impl<R: Read> Lines<R> {
         let blake3 = self.hasher.finalize().to_hex().to_string();
         let (nodes, operations) = self.counts;
         if *end != (End { lines: self.number - 1, nodes, operations, blake3 }) {
-            return Err(self.fault("the counts or the hash do not fit what came before: the file was changed"));
+            let message = "the counts or the hash do not fit what came before: the file was changed";
+            return Err(self.flawed(Flaw::Changed, message));
         }
         if self.fill()? {
-            return Err(self.fault("something follows the last line"));
+            return Err(self.flawed(Flaw::Changed, "something follows the last line"));
         }
         // There was no line to read: the end is still the last one.
         self.number -= 1;
@@ -152,7 +183,11 @@ impl<R: Read> Lines<R> {
 
     /// What is wrong with the line that was read last.
     pub fn fault(&self, message: impl Into<String>) -> Fault {
-        Fault { line: self.number, message: message.into() }
+        Fault { line: self.number, message: message.into(), flaw: None }
+    }
+
+    fn flawed(&self, flaw: Flaw, message: impl Into<String>) -> Fault {
+        Fault { flaw: Some(flaw), ..self.fault(message) }
     }
 
     /// Reads a line into the buffer; `false` if there is none.
@@ -161,7 +196,7 @@ impl<R: Read> Lines<R> {
         self.number += 1;
         let left = self.limits.total.saturating_sub(self.bytes).min(self.limits.line);
         let read = (&mut self.input).take(left + 1).read_until(b'\n', &mut self.buffer);
-        let read = read.map_err(|error| self.fault(broken(&error)))?;
+        let read = read.map_err(|error| self.broken(&error))?;
         let read = u64::try_from(read).unwrap_or(u64::MAX);
         self.bytes += read;
         if read > left {
@@ -172,10 +207,10 @@ impl<R: Read> Lines<R> {
             } else {
                 format!("the file has more than {total} bytes, unpacked")
             };
-            return Err(self.fault(message));
+            return Err(self.flawed(Flaw::TooLarge, message));
         }
         if read > 0 && self.buffer.last() != Some(&b'\n') {
-            return Err(self.fault("the line breaks off"));
+            return Err(self.flawed(Flaw::BreaksOff, "the line breaks off"));
         }
         Ok(read > 0)
     }
@@ -185,11 +220,13 @@ impl<R: Read> Lines<R> {
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
         self.fault(format!("not a line of this format: {}", words.replace('`', "\"")))
     }
-}
 
-fn broken(error: &io::Error) -> String {
-    match error.kind() {
-        ErrorKind::UnexpectedEof => "the file breaks off".to_owned(),
-        _ => format!("the file cannot be unpacked: {error}"),
+    fn broken(&self, error: &io::Error) -> Fault {
+        match error.kind() {
+            ErrorKind::UnexpectedEof => self.flawed(Flaw::BreaksOff, "the file breaks off"),
+            // What cannot even begin to be unpacked was never a file of this format.
+            _ if self.bytes == 0 => self.flawed(Flaw::OtherFormat, format!("the file cannot be unpacked: {error}")),
+            _ => self.flawed(Flaw::Changed, format!("the file cannot be unpacked: {error}")),
+        }
     }
 }

@@ -86,6 +86,11 @@ impl QueryError {
 }
 
 impl Query {
+    /// Everything: what is found is narrowed by something else than words.
+    pub fn everything() -> Self {
+        Self { clauses: Vec::new() }
+    }
+
     /// Reads what a person typed.
     ///
     /// # Errors

@@ -3,15 +3,13 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, open, openGrown, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 
 const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
 
 describe("the menu of a message", () => {
   test("S4-55: stars by mouse, by touch and by keys, and taken back", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[1]), "4 stars");
     await messageOf(page, ids[1]).getByRole("img", { name: "4 of 5 stars" }).waitFor();
     assert.equal((await nodeOf(path, ids[1])).metadata.rating, 4);
@@ -67,9 +65,7 @@ describe("the menu of a message", () => {
 
   test("S4-21: a message left out is translucent and carries a struck eye, and everybody can still read it", async () => {
     for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-      const { path, ids } = await grown();
-      const { page, close } = await reader(browser, { colorScheme });
-      await page.goto(clotho.base + path);
+      const { path, ids, page, close } = await openGrown({ colorScheme });
       await use(messageOf(page, ids[1]), "Leave out of what the model reads");
       const off = page.locator(`.message.disabled:has([data-node="${ids[1]}"])`);
       await off.locator(".left-out svg").waitFor();
@@ -84,9 +80,7 @@ describe("the menu of a message", () => {
   });
 
   test("S4-20 S4-01: several messages are ticked, a whole range with Shift, and left out in one step", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[0]), "Choose it, and others");
     await page.getByText("One message is chosen.").waitFor();
     await messageOf(page, ids[2]).getByRole("checkbox").click({ modifiers: ["Shift"] });
@@ -116,8 +110,7 @@ describe("the menu of a message", () => {
   test("S4-04: a line is taken along as a file with what the model reads", async () => {
     const { path, ids } = await grown();
     await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     const coming = page.waitForEvent("download");
     await chooseFromPage(page, "Take this line along as a file");
     const file = await coming;
@@ -156,8 +149,7 @@ describe("one line only", () => {
     const { path, ids } = await grown();
     await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "No masts." });
     await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await page.locator(".message.disabled").waitFor();
     await last(page).getByText("2/2").waitFor();
     await chooseFromPage(page, "Show one line only");
@@ -199,8 +191,7 @@ describe("one line only", () => {
 describe("undo", () => {
   test("S4-17: a reply that failed is deleted like any other, and what it answered stays", async () => {
     const path = await newStory({ model: "locked/m" });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await say(page, "Where to?");
     await last(page).getByText("The model server refused.").waitFor();
     await choose(page, last(page), "Delete, with what follows");
@@ -211,9 +202,7 @@ describe("undo", () => {
   });
 
   test("S4-17 S4-48: what is deleted goes with what follows it, and undo and redo bring it back and take it again, by notice, by keys and by button", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
     await until(async () => (await texts(page)).at(-1) === "Snow.", "it is gone, with what followed");
     assert.equal((await session(path)).activeLeafId, ids[1]);
@@ -240,8 +229,7 @@ describe("undo", () => {
 
   test("undo of one's own message gives the words back to the field; in the field Ctrl+Z belongs to what is typed", async () => {
     const path = await newStory();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     model.say(["Far away."]);
     await say(page, "Where is the sea?");
     await until(async () => (await texts(page)).at(-1) === "Far away.", "the reply came");
@@ -274,9 +262,7 @@ describe("undo", () => {
 
 describe("the stash", () => {
   test("S4-18 S4-19 S4-58: what was deleted is listed, read, named, put back where it was and below another message", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
     await until(async () => (await texts(page)).length === 3, "it is gone");
     await chooseFromPage(page, "Stash");
@@ -325,8 +311,7 @@ describe("the stash", () => {
   test("S4-19: a message is moved below another, Escape leaves it where it is, and no place is offered where it cannot go", async () => {
     const { path, ids } = await grown();
     const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
     await page.getByText("Choose the message to put it below:").waitFor();
     await page.keyboard.press("Escape");
@@ -350,9 +335,7 @@ describe("the stash", () => {
 
 describe("names", () => {
   test("S4-09: a place gets a name that stays, or one that moves on, and loses it again", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[1]), "Name this place");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
     assert.ok(await page.getByRole("radio", { name: /A bookmark/ }).isChecked(), "in the middle of a line it is a bookmark");
@@ -385,9 +368,7 @@ describe("names", () => {
 describe("the trash", () => {
   test("S0-20: a story that is put into the trash in another window says so, and is brought back where it is read", async () => {
     const path = await newStory({ title: "Under the ice" });
-    const { page, close } = await reader(browser, { expected: /Failed to load resource|WebSocket/ });
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { page, close } = await open(path, { expected: /Failed to load resource|WebSocket/ });
     await clotho.api("DELETE", path.replace("/s/", "/api/sessions/"));
     await page.getByText("“Under the ice” lies in the trash.").waitFor();
     await page.getByText("It was deleted, here or in another window").waitFor();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { HP, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
+import { HP, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, open, openGrown, own, say, session, texts, tool, use } from "./support/stage.mjs";
 
 describe("branches", () => {
   /** A story with a second line from its first reply. */
@@ -16,8 +16,7 @@ describe("branches", () => {
   test("S4-09: every line is listed by its name or its newest words, gets a name there, is renamed, and is gone to", async () => {
     const { path, ids, other } = await forked();
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "label", nodeId: ids[3], name: "The sea", following: true }] });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await chooseFromPage(page, "Branches");
     const dialog = page.getByRole("dialog", { name: "Branches" });
     await dialog.getByRole("article", { name: "To the hills." }).getByText("here").waitFor();
@@ -41,9 +40,7 @@ describe("branches", () => {
 
   test("S4-09: newest words that are too long end with a sign that they go on, and short ones without", async () => {
     const long = `The ferry ${"sways and ".repeat(30)}lands.`;
-    const { path } = await grown(long);
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, page, close } = await openGrown({}, long);
     await chooseFromPage(page, "Branches");
     const name = await page.getByRole("dialog", { name: "Branches" }).locator(".branch h3").innerText();
     assert.match(name, /^The ferry sways and .* (sways|and)…$/);
@@ -67,8 +64,7 @@ describe("branches", () => {
       const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: below, content: "I wait." });
       await clotho.api("POST", `${chat(path)}/message`, { parentId: node.id, role: "assistant", content: "Masts in the dusk." });
     }
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await chooseFromPage(page, "Branches");
     const dialog = page.getByRole("dialog", { name: "Branches" });
     const row = (name) => dialog.getByRole("article", { name, exact: true });
@@ -94,8 +90,7 @@ describe("branches", () => {
 
   test("S4-06: two lines are chosen and stand side by side since they parted", async () => {
     const { path, ids } = await forked();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await chooseFromPage(page, "Branches");
     const pick = (name) => page.getByRole("checkbox", { name: `Compare “${name}”` });
     await pick("To the hills.").check();
@@ -158,10 +153,7 @@ describe("branches", () => {
 
 describe("the words of Git", () => {
   test("S4-60: the palette finds checkout, branch, cherry-pick and the others, and a page explains them all", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openGrown();
     const found = async (word, from) => {
       await messageOf(page, from).locator("article").focus();
       await page.keyboard.press("Control+Shift+p");
@@ -198,8 +190,7 @@ describe("the words of Git", () => {
 describe("other ways to a reply", () => {
   test("domain 5.8: a reply is written on from where it ended, and the first one stays", async () => {
     const path = await newStory();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     model.say(["The sea is"]);
     await say(page, "Where is the sea?");
     await until(async () => (await texts(page)).at(-1) === "The sea is", "the reply came");
@@ -215,8 +206,7 @@ describe("other ways to a reply", () => {
 
   test("S2-16 domain 5.8: another model writes one reply, and the story keeps its own", async () => {
     const path = await newStory();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     model.say(["North."]);
     await say(page, "Where to?");
     await until(async () => (await texts(page)).at(-1) === "North.", "the reply came");
@@ -235,9 +225,7 @@ describe("other ways to a reply", () => {
 
   test("domain 5.8: a model drafts the next message into the field, word by word; stopping keeps what came, and nothing is sent", async () => {
     const path = await newStory();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { page, close } = await open(path);
     const held = model.hold(["I walk ", "to the ", "sea."]);
     await page.getByRole("button", { name: "Write my next line for me" }).click();
     held.next();
@@ -268,9 +256,7 @@ describe("other ways to a reply", () => {
   });
 
   test("domain 5.2: a reply that is finished while the reader is elsewhere moves nothing, and waits to be seen", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     const held = model.hold(["A ship."]);
     await say(page, "What comes?");
     await until(async () => model.requests.length === 1, "it is being written");

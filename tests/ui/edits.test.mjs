@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, line, messageOf, model, newStory, say, session, texts, tool } from "./support/stage.mjs";
+import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, line, messageOf, model, newStory, open, openGrown, say, session, texts, tool } from "./support/stage.mjs";
 
 const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
@@ -12,9 +12,7 @@ const write = async (path, parentId, content, role = "user") => (await clotho.ap
 
 describe("copies", () => {
   test("domain 2.10: a message with what follows it is copied elsewhere in the story; the original stays, and the copy says what it is", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[2]), "Copy it elsewhere, with what follows");
     await page.getByText("Choose the message to put the copy below:").waitFor();
     await check(page, "a place for a copy");
@@ -39,8 +37,7 @@ describe("copies", () => {
     await set(path, ids[3], "/lamp", "lit");
     await edit(path, { op: "prune", nodeId: ids[2] });
     const other = await newStory({ title: "Over the ice" });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await chooseFromPage(page, "Stash");
     await page.getByRole("dialog", { name: "Stash" }).getByRole("button", { name: "Put a copy below a message…" }).click();
     await page.getByText("Choose the message to put the copy below:").waitFor();
@@ -89,9 +86,7 @@ describe("copies between rules", () => {
 
 describe("summaries", () => {
   test("S4-23 S4-30: a model drafts the summary of a run, the reader mends and takes it; it leads to the originals, and one undo takes it back", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[1]), "Summarise up to here");
     const dialog = page.getByRole("dialog", { name: "Summarise" });
     await dialog.getByRole("combobox", { name: "From" }).selectOption(ids[0]);
@@ -135,8 +130,7 @@ describe("what a summary stands for", () => {
   test("S4-23 domain 2.12: it is one line that opens, by keys and for screen readers; what is looked for in it is found; another summary folds the first", async () => {
     const { path, ids } = await grown();
     const { nodeIds: [summary] } = await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     const fold = (n) => page.getByRole("button", { name: `${n} messages, summarised` });
     const shown = (...wanted) => until(async () => (await texts(page)).slice(1).join("|") === wanted.join("|"), `the line is ${wanted.join("|")}`);
     await fold(2).waitFor();
@@ -176,8 +170,7 @@ describe("what a summary stands for", () => {
     const ids = [];
     for (let i = 0; i < 70; i += 1) ids.push((parent = await write(path, parent, `Step ${i + 1}.`, i % 2 === 0 ? "user" : "assistant")));
     await edit(path, { op: "summarise", nodeIds: ids.slice(2), content: "Many steps." });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await page.getByRole("button", { name: "68 messages, summarised" }).waitFor();
     await until(async () => (await texts(page)).join("|") === "The map is not finished.|Step 1.|Step 2.|Many steps.", "the story is read from its beginning");
     await close();
@@ -186,9 +179,7 @@ describe("what a summary stands for", () => {
 
 describe("many messages at once", () => {
   test("S4-20 S4-23: chosen by keys and by touch, all in between too; summarised, copied, muted", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown({ permissions: ["clipboard-read", "clipboard-write"] });
     await messageOf(page, ids[0]).locator("article").focus();
     await page.keyboard.press("s");
     await messageOf(page, ids[3]).locator("article").focus();
@@ -254,8 +245,7 @@ describe("the original of a copy", () => {
     await edit(path, { op: "purge", nodeId: ids[1], confirm: true });
     const top = (await nodeOf(path, ids[0])).childrenIds[0];
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: top });
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path, { expected: REFUSED });
     await messageOf(page, top).getByRole("button", { name: "Show the original" }).click();
     await page.getByText("The original was thrown away for good.").waitFor();
     assert.equal(new URL(page.url()).pathname, path);
@@ -278,8 +268,7 @@ describe("merges", () => {
 
   test("S4-59 C9: what happened on another timeline is brought over, a conflict is settled by the reader, and the way back is shown", async () => {
     const { path, ids, theirs } = await parted();
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path, { expected: REFUSED });
     await chooseFromPage(page, "Branches");
     await page.getByRole("checkbox", { name: "Compare “Masts in the dusk.”" }).check();
     await page.getByRole("dialog", { name: "Branches" }).getByRole("button", { name: "Bring it over" }).click();
@@ -390,8 +379,7 @@ describe("values over timelines", () => {
   test("domain 3.1: a timeline that begins with many words is named by whole ones, and a sign says that they go on", async () => {
     const { path, ids } = await grown("Masts in the dusk, and beyond them the breakwater where nobody had lit a lamp for years.");
     await set(path, ids[3], "/rope", 5);
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     const aligned = await page.locator(".menu:popover-open button").evaluateAll((all) => all.map((one) => getComputedStyle(one).textAlign));
     assert.ok(aligned.length > 0 && aligned.every((one) => one === "start"), "labels that wrap begin where the others do");
@@ -413,8 +401,7 @@ describe("values over timelines", () => {
     const head = (await session(path)).activeLeafId;
     assert.notEqual(left, head);
     for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-      const { page, close } = await reader(browser, { colorScheme });
-      await page.goto(clotho.base + path);
+      const { page, close } = await open(path, { colorScheme });
       await page.getByRole("complementary").getByRole("button", { name: "How values went" }).click();
       const dialog = page.getByRole("dialog", { name: "How values went" });
       await dialog.getByRole("img", { name: /Rope/ }).waitFor();
@@ -438,8 +425,7 @@ describe("one line only", () => {
     await set(path, ids[3], "/rope", 5);
     await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await until(async () => (await texts(page)).includes("They went north."), "the summary is read");
     await messageOf(page, ids[2]).locator("article").focus();
     await page.keyboard.press("m");

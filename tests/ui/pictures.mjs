@@ -14,6 +14,7 @@ const LARGEST = 250_000;
 const SEEN = 24;
 const NOISE = 120;
 const WIDE = { width: 1280, height: 900 };
+const TALL = { width: 1280, height: 1120 };
 const PHONE = { width: 390, height: 844 };
 /** The dice of the leap on every picture: it fails, and costs five hit points. */
 const DICE = "9 1,3";
@@ -31,7 +32,7 @@ try {
   await picture("menu", english, { viewport: PHONE, hasTouch: true, isMobile: true }, openMenu);
   await picture("stash", english, { viewport: WIDE }, openStash);
   await picture("branches", english, { viewport: WIDE, colorScheme: "dark" }, openBranches);
-  await picture("compare", english, { viewport: WIDE }, openCompare);
+  await picture("compare", english, { viewport: TALL }, openCompare);
   await clear(english, look);
   await rollAgain(english);
   await picture("adventure", english, { viewport: WIDE });
@@ -142,6 +143,7 @@ async function openStash(page) {
 /** @param {import("playwright-core").Page} page */
 async function openBranches(page) {
   await choose(page, "Branches");
+  await page.locator(".parting").first().waitFor();
   for (const name of ["Over the gap", "A good look first"]) await page.getByRole("checkbox", { name: `Compare “${name}”` }).check();
 }
 
@@ -150,6 +152,7 @@ async function openCompare(page) {
   await openBranches(page);
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await page.locator(".compare table").waitFor();
+  await page.locator(".compare .parting").waitFor();
 }
 
 /** @param {string} chat @param {string} id */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { browser, chat, check, chooseFromPage, clotho, line, messageOf, model, newStory, own, say, session, texts, tool, use } from "./support/stage.mjs";
+import { browser, chat, check, chooseFromPage, clotho, line, messageOf, model, newStory, open, own, say, session, texts, tool, use } from "./support/stage.mjs";
 
 /** A story of so many messages below its greeting. @returns {Promise<{path: string, ids: string[]}>} the greeting first */
 async function long(messages) {
@@ -19,8 +19,7 @@ async function long(messages) {
 describe("from anywhere", () => {
   test("S4-02: of forty messages the third is chosen, and the story goes on right below it; the other thirty-seven stay", async () => {
     const { path, ids } = await long(40);
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await until(async () => (await texts(page)).at(-1) === "Message 40.", "the end of the story is shown");
     const third = messageOf(page, ids[3]);
     for (let tries = 0; (await third.count()) === 0 && tries < 20; tries += 1) await page.locator(".message").first().scrollIntoViewIfNeeded();
@@ -42,8 +41,7 @@ describe("from anywhere", () => {
 describe("what it took", () => {
   test("S4-54: the sums on the page are those of the story's replies", async () => {
     const path = await newStory();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     for (const text of ["A bridge.", "A tower."]) {
       model.say([text]);
       await say(page, "What is there?");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, clotho, composer, focused, grown, messageOf, replyIsThere, session, texts, use } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, clotho, composer, focused, grown, last, messageOf, openGrown, replyIsThere, session, texts, use } from "./support/stage.mjs";
 
 const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
@@ -16,10 +16,7 @@ async function begin(page, id, text) {
 
 describe("an edit that was not saved", () => {
   test("S4-17: its words are kept when the reader goes back above it, and are there again when the message is edited again", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openGrown();
     await begin(page, ids[2], "To the harbour, by night.");
     await messageOf(page, ids[0]).locator("article").focus();
     await page.keyboard.press("b");
@@ -48,9 +45,7 @@ describe("an edit that was not saved", () => {
   });
 
   test("S4-17: who gives it up gets the message's own words the next time", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await begin(page, ids[2], "Nowhere.");
     await page.keyboard.press("Escape");
     await until(async () => (await focused(page)) === ids[2], "the keyboard is at the message");
@@ -61,10 +56,7 @@ describe("an edit that was not saved", () => {
 
   test("S4-17 domain 2.16: when another window deletes or destroys the message, its words go into the field, below what stands there", async () => {
     for (const gone of /** @type {const} */ (["prune", "purge"])) {
-      const { path, ids } = await grown();
-      const { page, close } = await reader(browser, { expected: REFUSED });
-      await page.goto(clotho.base + path);
-      await replyIsThere(page);
+      const { path, ids, page, close } = await openGrown({ expected: REFUSED });
       await composer(page).fill("And then?");
       await begin(page, ids[2], "To the harbour, by night.");
       await edit(path, { op: gone, nodeId: ids[2], ...(gone === "purge" && { confirm: true }) });
@@ -130,6 +122,7 @@ describe("an edit that was not saved", () => {
     await page.getByRole("button", { name: "Take these words" }).click();
     await page.getByRole("button", { name: "Save as a new version" }).click();
     await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "they are saved");
+    await last(page).locator("article").focus();
     await page.keyboard.press("Alt+ArrowLeft");
     await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the old version");
     await use(messageOf(page, ids[3]), "Edit");

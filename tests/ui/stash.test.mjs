@@ -1,16 +1,15 @@
 // The page against the real server: what lies in the stash, where it came from, where it can go.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { browser, chat, check, choose, chooseFromPage, clotho, composer, grown, messageOf, replyIsThere, session, texts } from "./support/stage.mjs";
+import { test, until } from "./support/browser.mjs";
+import { chat, check, choose, chooseFromPage, clotho, composer, grown, messageOf, open, openGrown, session, texts } from "./support/stage.mjs";
 
 describe("what comes out of the stash", () => {
   test("S4-19: who puts it back or puts it elsewhere is led there, also when the story has gone on another way", async () => {
     const { path, ids } = await grown();
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: ids[2] }] });
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await chooseFromPage(page, "Stash");
     await page.getByRole("button", { name: "Put back where it was" }).click();
     await page.getByText("It is back where it was.").waitFor();
@@ -31,9 +30,7 @@ describe("what comes out of the stash", () => {
     const prune = (nodeId) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
     await prune(ids[3]);
     await prune(ids[2]);
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { page, close } = await open(path);
     await chooseFromPage(page, "Stash");
     const dialog = page.getByRole("dialog", { name: "Stash" });
     const masts = dialog.getByRole("article", { name: "Masts in the dusk." });
@@ -49,15 +46,47 @@ describe("what comes out of the stash", () => {
   });
 });
 
+describe("what lies in the stash", () => {
+  test("S4-18: the first of several lines has a sign that others follow, a text of one line has none", async () => {
+    const { path, ids } = await grown("Masts in the dusk.\n\nA bell.");
+    const prune = (nodeId) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
+    await prune(ids[3]);
+    await prune(ids[2]);
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Stash");
+    await page.locator(".fragment h3").first().waitFor();
+    assert.deepEqual(await page.locator(".fragment h3").allInnerTexts(), ["To the harbour.", "Masts in the dusk. …"]);
+    await close();
+  });
+});
+
 describe("searching", () => {
+  test("S4-55: without words, what narrows the search lists all that fits, the newest first", async () => {
+    const { path, ids } = await grown("Indigo masts.");
+    for (const [id, rating] of [[ids[1], 5], [ids[3], 4]]) await clotho.api("PUT", `${chat(path)}/node/${id}/state`, { rating });
+    await until(async () => (await clotho.api("GET", "/api/search?q=indigo")).items.length === 1, "the index has it");
+    const { page, close } = await open(path);
+    await composer(page).waitFor();
+    await page.keyboard.press("Control+k");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Finds messages on every timeline of every story.").waitFor();
+    await dialog.getByRole("button", { name: "Only this story" }).click();
+    await until(async () => (await page.getByRole("option").count()) === 5, "all of this story");
+    await dialog.getByRole("button", { name: "4 stars or more" }).click();
+    await until(async () => (await page.getByRole("option").count()) === 2, "two have stars");
+    assert.deepEqual(await page.getByRole("option").locator(":scope > span").allInnerTexts(), ["Indigo masts.", "Snow."]);
+    await check(page, "a search without words");
+    await close();
+  });
+
+
   test("S1-14 S4-55: a search is narrowed to stars, to a place in the tree and to one story", async () => {
     const { path, ids } = await grown("Cinnabar masts.");
     await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { rating: 4 });
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "Cinnabar hills." });
     const other = await grown("Cinnabar elsewhere.");
     await until(async () => (await clotho.api("GET", "/api/search?q=cinnabar")).items.length === 3, "the index has them");
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     await composer(page).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search all stories" }).fill("cinnabar");
@@ -88,9 +117,7 @@ describe("throwing away for good", () => {
   const search = async (word) => (await clotho.api("GET", `/api/search?q=${word}`)).items.length;
 
   test("S4-18 domain 2.16: from the stash, told what would go and what is out of reach, asked twice, and beyond undo", async () => {
-    const { path, ids } = await grown("Vermilion masts.");
-    const { page, close } = await reader(browser, { expected: /Failed to load resource/ });
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown({ expected: /Failed to load resource/ }, "Vermilion masts.");
     await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
     await until(async () => (await texts(page)).length === 3, "it is gone");
     await chooseFromPage(page, "Stash");
@@ -123,8 +150,7 @@ describe("throwing away for good", () => {
   test("S4-17 domain 2.16: from the menu of a message, refused when the story has gone on since the question", async () => {
     const { path, ids } = await grown();
     await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "No masts." });
-    const { page, close } = await reader(browser, { expected: /Failed to load resource/ });
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path, { expected: /Failed to load resource/ });
     const question = page.getByRole("dialog", { name: "Throw away for good" });
     const mean = async () => {
       await question.getByText("3 messages will be gone").waitFor();

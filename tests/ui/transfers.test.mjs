@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, chooseFromPage, clotho, grown, line, session, texts } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, chooseFromPage, clotho, grown, line, open, session, texts } from "./support/stage.mjs";
 
 const IMPORT = "Bring in a story from a file";
 
@@ -27,8 +27,7 @@ describe("whole stories as files", () => {
     const { path, ids } = await grown();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     const { name, bytes } = await takeAlong(page);
     assert.equal(name, "Over the ice.clotho");
     await page.goto(clotho.base);
@@ -50,14 +49,14 @@ describe("whole stories as files", () => {
   test("a file that breaks off is refused with its line, in both languages and without a trace; one that is dropped comes in", async () => {
     const { path } = await grown();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Down the river" });
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path, { expected: REFUSED });
     const { bytes } = await takeAlong(page);
     const before = (await clotho.api("GET", "/api/sessions?limit=500")).items.length;
     await page.goto(clotho.base);
     await bringIn(page, "broken.clotho", bytes.subarray(0, Math.floor(bytes.length / 2)));
     const failed = page.getByRole("alert").filter({ hasText: "broken.clotho" });
-    await failed.getByText(/The file is broken in line \d+\./).waitFor();
+    await failed.getByText("The end of the file is missing.").waitFor();
+    await failed.getByText(/It was seen in line \d+\./).waitFor();
     await failed.getByText("Nothing of it was kept.").waitFor();
     await check(page, "a broken file");
     await failed.getByRole("button", { name: "Close" }).click();
@@ -80,6 +79,7 @@ describe("whole stories as files", () => {
     const asked = chinese.page.waitForEvent("filechooser");
     await chinese.page.getByRole("button", { name: "从文件读入故事" }).tap();
     await (await asked).setFiles({ name: "noise.clotho", mimeType: "application/octet-stream", buffer: Buffer.from("This is no story.") });
+    await chinese.page.getByRole("alert").getByText("这不是故事文件。").waitFor();
     await chinese.page.getByRole("alert").getByText("什么都没有留下。").waitFor();
     await chinese.close();
   });

@@ -2,16 +2,13 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { browser, chat, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, replyIsThere, say, session, texts, tool } from "./support/stage.mjs";
+import { browser, chat, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, open, openGrown, replyIsThere, say, session, texts } from "./support/stage.mjs";
 
 const headOf = async (path) => (await session(path)).activeLeafId;
 
 describe("undo after moving", () => {
   test("S4-17 domain 2.15: right after going back it leads to where one was, redo goes back again, and no step is taken back by either", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openGrown();
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
     await until(async () => (await headOf(path)) === ids[1], "the story went back");
@@ -36,9 +33,7 @@ describe("undo after moving", () => {
   test("S4-17: several moves are taken back one by one, also those from version to version", async () => {
     const { path, ids } = await grown();
     const other = await clotho.api("POST", `${chat(path)}/node/${ids[1]}/edit`, { content: "Ice.", generate: false });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { page, close } = await open(path);
     const begin = await headOf(path);
     assert.equal(begin, other.node.id);
     await last(page).locator("article").focus();
@@ -58,10 +53,7 @@ describe("undo after moving", () => {
   });
 
   test("S4-17: keys that are quicker than the page lead the same way back", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openGrown();
     let open = () => {};
     const held = new Promise((resolve) => (open = resolve));
     await page.route("**/projection*", (route) => held.then(() => route.continue()));
@@ -81,10 +73,7 @@ describe("undo after moving", () => {
   });
 
   test("S4-17: the way back outlasts a reload and a look at another story, until somebody does a step", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openGrown();
     const goBack = async (id) => {
       await messageOf(page, id).locator("article").focus();
       await page.keyboard.press("b");
@@ -115,10 +104,7 @@ describe("undo after moving", () => {
   });
 
   test("S4-17: who moved and then did something takes that back, not the way there", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openGrown();
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
     await until(async () => (await headOf(path)) === ids[1], "the story went back");
@@ -138,9 +124,7 @@ const replyless = (page, text) => until(async () => (await texts(page)).at(-1) =
 
 describe("the keyboard after a deletion", () => {
   test("S4-17: it is at the message above, so that Ctrl+Z brings back what was deleted", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
     await until(async () => (await texts(page)).length === 3, "it is gone");
     await until(async () => (await focused(page)) === ids[1], "the keyboard is at the message above");
@@ -155,10 +139,7 @@ describe("the keyboard after a deletion", () => {
 
 describe("the keyboard after many messages were marked", () => {
   test("S4-20 S4-17: it is at one of them, and Ctrl+Z takes the marks back, there and in the empty field", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openGrown();
     const leaveOut = async () => {
       await choose(page, messageOf(page, ids[0]), "Choose it, and others");
       await messageOf(page, ids[1]).getByRole("checkbox").click();
@@ -192,8 +173,7 @@ describe("the keyboard after many messages were marked", () => {
 describe("words that undo gives back", () => {
   test("S4-17: of several messages that are taken back the field has the one that comes next, and redo leaves the next one's", async () => {
     const path = await newStory();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
+    const { page, close } = await open(path);
     for (const [i, [asked, answer]] of [["First?", "One."], ["Second?", "Two."], ["Third?", "Three."]].entries()) {
       model.say([answer]);
       await say(page, asked);
@@ -222,9 +202,7 @@ describe("words that undo gives back", () => {
 
 describe("what the page says", () => {
   test("S4-17: a newer word takes the place of the older one for good", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown({ permissions: ["clipboard-read", "clipboard-write"] });
     await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
     await page.getByText("It lies in the stash now").waitFor();
     await messageOf(page, ids[1]).locator("article").focus();
@@ -237,9 +215,7 @@ describe("what the page says", () => {
   });
 
   test("S4-44 domain 2.15: what a notice offers is its own step, and nothing else once the story has gone on", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser, { expected: /Failed to load resource/ });
-    await page.goto(clotho.base + path);
+    const { path, ids, page, close } = await openGrown({ expected: /Failed to load resource/ });
     await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
     await page.getByText("It lies in the stash now").waitFor();
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
@@ -264,10 +240,7 @@ describe("what the page says", () => {
   });
 
   test("S4-17 S4-50: settings of the story are called by their names", async () => {
-    const { path } = await grown();
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { path, page, close } = await openGrown();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
     await page.locator(".topbar .title").getByText("Over the ice").waitFor();
     await chooseFromPage(page, "Show one line only");
@@ -289,9 +262,7 @@ describe("what the page says", () => {
   test("S4-17: a copy that is taken back is not called a move", async () => {
     const { path, ids } = await grown();
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" }] });
-    const { page, close } = await reader(browser);
-    await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    const { page, close } = await open(path);
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
     await page.getByText("Taken back: a copied or moved piece.").waitFor();
     await close();

@@ -137,10 +137,14 @@ fn count(things: usize) -> u64 {
 }
 
 fn request(caller: Caller, query: &SearchQuery) -> Result<search::Request, ApiError> {
-    let parsed = search::Query::parse(&query.q).map_err(|error| {
-        let refusal = ApiError::invalid("q", error.to_string());
-        error.at().into_iter().fold(refusal, |refusal, at| refusal.detail("at", at))
-    })?;
+    let parsed = if query.q.trim().is_empty() && query.is_narrowed() {
+        search::Query::everything()
+    } else {
+        search::Query::parse(&query.q).map_err(|error| {
+            let refusal = ApiError::invalid("q", error.to_string());
+            error.at().into_iter().fold(refusal, |refusal, at| refusal.detail("at", at))
+        })?
+    };
     let mut request = search::Request::new(caller.0, parsed);
     request.session = query.session.map(|id| id.0);
     request.character = query.character.map(|id| id.0);

@@ -207,7 +207,7 @@ pub struct FragmentShape {
     pub can_return: bool,
     /// How many nodes lie in it.
     pub count: i64,
-    /// The first line of its first text.
+    /// The first line of its first text, with `…` behind it where other lines follow.
     pub first_line: String,
     /// When it was taken out.
     pub created_at: String,
@@ -453,7 +453,9 @@ impl EditsMade {
 
 impl From<Fragment> for FragmentShape {
     fn from(fragment: Fragment) -> Self {
-        let first_line = fragment.beginning.lines().map(str::trim).find(|line| !line.is_empty());
+        let mut lines = fragment.beginning.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first_line = lines.next().unwrap_or_default();
+        let goes_on = if lines.next().is_some() { " …" } else { "" };
         Self {
             id: Id(fragment.id),
             name: fragment.name,
@@ -461,7 +463,7 @@ impl From<Fragment> for FragmentShape {
             origin_id: fragment.origin.map(Id),
             can_return: fragment.is_origin_there,
             count: fragment.count,
-            first_line: first_line.unwrap_or_default().to_owned(),
+            first_line: format!("{first_line}{goes_on}"),
             created_at: fragment.since.to_string(),
         }
     }

@@ -62,9 +62,12 @@ impl From<transfer::Job> for Job {
 impl From<ImportError> for ApiError {
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Fault(fault) => Self::invalid("file", fault.to_string())
-                .hint("nothing was kept; export the session again, and send the file as it is")
-                .detail("line", fault.line),
+            ImportError::Fault(fault) => {
+                let refusal = Self::invalid("file", fault.to_string())
+                    .hint("nothing was kept; export the session again, and send the file as it is")
+                    .detail("line", fault.line);
+                fault.flaw.into_iter().fold(refusal, |refusal, flaw| refusal.detail("flaw", flaw.word()))
+            }
             ImportError::Refused(refusal) => refusal.into(),
             ImportError::Store(error) => error.into(),
             ImportError::Read(cause) => Self::internal(cause),

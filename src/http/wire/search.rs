@@ -12,7 +12,9 @@ use super::words::Role;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words, `"phrases"`, `-not`, `role:user`, `name:Rin`.
+    /// Words, `"phrases"`, `-not`, `role:user`, `name:Rin`. Where something else narrows the search there need be none: then
+    /// all that fits is found, the newest first.
+    #[param(required = false)]
     pub q: String,
     /// Only in this session.
     #[param(value_type = Option<String>)]
@@ -39,6 +41,15 @@ pub struct SearchQuery {
     /// How many, 1 to 500; 50 unless said.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
+}
+
+impl SearchQuery {
+    /// Whether something narrows it besides words.
+    pub fn is_narrowed(&self) -> bool {
+        let by_fact = self.session.is_some() || self.character.is_some() || self.role.is_some();
+        let by_place = self.place.is_some_and(|place| place != Place::All) || self.label.is_some();
+        by_fact || by_place || self.rating.is_some() || self.after.is_some() || self.before.is_some()
+    }
 }
 
 /// Where in a tree.

@@ -19,7 +19,10 @@ export function place(fragmentId, name, isCopy) {
 }
 
 /** @param {ChatNode} node @param {boolean} isCopy */
-const takeUp = ({ id, content }, isCopy) => carry({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
+export const takeUp = ({ id, content }, isCopy) => carry({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
+
+/** Nothing is moved after all. */
+export const leaveThere = () => carry(null);
 
 /** Opens another story, where the place for the copy is chosen. @param {Id} to */
 export function carryTo(to) {
@@ -96,5 +99,27 @@ register({
   scope: "page",
   keys: ["Escape"],
   enabled: () => moving.value !== null && dialog.value === null,
-  run: () => carry(null),
+  run: leaveThere,
+});
+
+/** The message that is being moved within the story. */
+const movedHere = () => {
+  const what = moving.value;
+  return what && !what.isCopy && what.from === story.session.value?.id && "nodeId" in what.piece ? what.piece.nodeId : null;
+};
+
+register({
+  id: "moving.stash",
+  label: "command.toStash",
+  icon: "stash",
+  scope: "page",
+  rearranges: true,
+  enabled: () => movedHere() !== null,
+  run: async () => {
+    const nodeId = movedHere();
+    const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
+    if (!made) return;
+    carry(null);
+    say(made, "notice.pruned");
+  },
 });

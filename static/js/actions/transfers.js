@@ -1,5 +1,5 @@
 // Whole stories as files: taken along, brought in.
-import { t } from "../lib/i18n.js";
+import { t, wordFor } from "../lib/i18n.js";
 import { download } from "../lib/download.js";
 import { sentence } from "../lib/text.js";
 import { sessions } from "../model/library.js";
@@ -65,8 +65,10 @@ const LOOK_EVERY = 300;
 
 /** A file that is broken says where. @param {ApiError} error */
 function faultOf(error) {
-  const { line } = error.details;
-  return typeof line === "number" ? { text: t("import.broken", { line }), hint: sentence(error.message.replace(/^line \d+: /, "")) } : wordsFor(error);
+  const { line, flaw } = error.details;
+  if (typeof line !== "number") return wordsFor(error);
+  const own = wordFor(`import.flaw.${flaw}`);
+  return { text: own || t("import.broken", { line }), hint: own ? t("import.line", { line }) : sentence(error.message.replace(/^line \d+: /, "")) };
 }
 
 /** It is kept until it was used: the browser forgets one that nothing leads to. */

@@ -44,6 +44,8 @@ export interface NodeMetadata {
   summarizedFrom?: Id[];
   /** The end of the line that a merge brought something over from. */
   mergedFrom?: Id;
+  /** The version that it was made of by an edit. */
+  editedFrom?: Id | null;
   /** What it is a copy of. */
   provenance?: { sessionId: Id; nodeId: Id };
 }
@@ -489,7 +491,7 @@ export interface Job {
   done: number;
   total: number;
   result?: { sessionId: Id } | null;
-  error?: { code: string; message: string; hint?: string | null; details?: { line?: number } } | null;
+  error?: { code: string; message: string; hint?: string | null; details?: { line?: number; flaw?: string } } | null;
 }
 
 /** A text that is drafted and is no node. */

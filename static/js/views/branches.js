@@ -52,7 +52,7 @@ export function Branches() {
 function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, name, parting, isChosen, turn }) {
   const title = labelsOf(leafId).length > 0 ? excerpt(plain(preview)) || t("stash.nameless") : name;
   return html`<li class="fragment branch"><article aria-label=${name}><label class="check"><input type="checkbox" checked=${isChosen} aria-label=${t("branches.pick", { name })} onChange=${turn} /></label>
-    <div><h3>${title}</h3><p class="aside">${h(Labels, { nid: leafId })}${isTrunk && html`<span class="chip">${icon("here")}${t("branches.current")}</span> `}${status !== "complete" && html`<span class="chip">${icon(status === "error" ? "warning" : "edit")}${t(`branches.${status}`)}</span> `}${h(Parting, { node: parting })}<span>${t("library.turns", { n: turns })} · ${h(Ago, { timestamp })}</span></p></div>
+    <div><h3>${title}</h3><p class="aside">${h(Labels, { nid: leafId })}${isTrunk && html`<span class="chip">${icon("here")}${t("branches.current")}</span> `}${status !== "complete" && html`<span class="chip">${icon(status === "error" ? "warning" : "edit")}${t(`branches.${status}`)}</span> `}<span>${t("library.turns", { n: turns })} · ${h(Ago, { timestamp })}</span>${h(Parting, { node: parting })}</p></div>
     ${!isTrunk && status === "complete" && html`<button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>`}</article></li>`;
 }
 
@@ -89,7 +89,11 @@ const kindOf = ({ from, to }) => (from === undefined ? "added" : to === undefine
 
 /** @param {{world: Difference[]}} props */
 function Worlds({ world }) {
-  const value = (/** @type {string} */ path, /** @type {Json | undefined} */ it) => (it === undefined ? html`<span class="aside">${t("compare.notThere")}</span>` : rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : brief(it));
+  const value = (/** @type {string} */ path, /** @type {Json | undefined} */ it) => {
+    if (it === undefined) return html`<span class="aside">${t("compare.notThere")}</span>`;
+    if (typeof it === "boolean") return t(it ? "yes" : "no");
+    return rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : brief(it);
+  };
   const why = (/** @type {Difference} */ { operations: { from, to } }) => [...new Set([...from, ...to].map((one) => one.why).filter(Boolean))].slice(0, 3).join("; ");
   return html`<div class="table" tabindex="0"><table><thead><tr><th>${t("compare.value")}</th><th>${t("compare.line", { n: 1 })}</th><th>${t("compare.line", { n: 2 })}</th><th>${t("compare.direction")}</th><th>${t("why.reason")}</th></tr></thead>
     <tbody>${world.map((row) => html`<tr key=${row.path}><th title=${row.path}>${placeName(row.path)}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${t(`compare.${kindOf(row)}`)}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;

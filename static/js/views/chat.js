@@ -20,6 +20,7 @@ import { editing, focusField, focusNext, focusOn, loading, loadingOlder, nodeOf,
 import { foldAround, folded } from "../tree/folds.js";
 import { beforeTurn, isLinear, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
+import { dropOn } from "./drag.js";
 import { Message } from "./message.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
 
@@ -243,7 +244,7 @@ function PeekBar() {
 /** A place for what is being moved is chosen in the story itself. */
 function MovingBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon(moving.value?.isCopy ? "copyTo" : "move")}<p>${t(moving.value?.isCopy ? "moving.copy" : "moving.text")} <q>${excerpt(plain(moving.value?.name ?? ""), 80)}</q></p>
-    ${h(CommandButton, { id: "moving.elsewhere", wide: true })}${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
+    ${h(CommandButton, { id: "moving.elsewhere", wide: true })}<span ...${dropOn("moving.stash")}>${h(CommandButton, { id: "moving.stash", wide: true })}</span>${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
 }
 
 const CHOSEN = ["chosen.between", "chosen.leaveOut", "chosen.putBack", "chosen.mute", "chosen.unmute", "chosen.summarise", "chosen.copy", "chosen.none"];

@@ -14,6 +14,7 @@ import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { nameOf } from "../tree/speaker.js";
 import { TurnChanges } from "./changes.js";
+import { dropOn, handleOf } from "./drag.js";
 import { EditForm } from "./edit-form.js";
 import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
@@ -33,10 +34,10 @@ export function Message({ id, last }) {
   const isLeftOut = node.isEnabled === false && !isLinear.value;
   return html`<li class=${`message ${node.role} ${node.kind} ${node.status} ${isLeftOut ? "disabled" : ""} ${last ? "last" : ""}`}>
     <article data-node=${id} tabindex=${last ? 0 : -1} aria-label=${t("message.by", { name, time: clock(node.timestamp) })}
-      aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched}>
-      ${h(Avatar, { name, symbol: SYMBOLS[node.kind] ?? "", src: characterById(node.characterId ?? "")?.avatar })}
+      aria-busy=${node.status === "generating"} onTouchStart=${touched} onTouchEnd=${touched} ...${dropOn("message.placeHere", node)}>
+      <span class="handle" ...${handleOf(node)}>${h(Avatar, { name, symbol: SYMBOLS[node.kind] ?? "", src: characterById(node.characterId ?? "")?.avatar })}</span>
       <header><span class="who">${name}</span><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
-        ${h(Stars, { node })}${!isLinear.value && h(Labels, { nid: id })}
+        ${node.metadata?.editedFrom && !isLinear.value && html`<span class="edited">${icon("edit")}${t("message.edited")}</span>`}${h(Stars, { node })}${!isLinear.value && h(Labels, { nid: id })}
         ${isLeftOut && html`<span class="left-out">${icon("eyeOff")}${t("message.leftOut")}</span>`}
         ${node.effects === "muted" && !isLinear.value && html`<span class="left-out">${icon("worldOff")}${t("message.muted")}</span>`}</header>
       ${editing.value === id ? h(EditForm, { node, last }) : h(Body, { node })}

@@ -36,7 +36,7 @@ export function Search({ text }) {
   const forCommands = wanted.startsWith(">");
   useEffect(() => {
     chosen.value = 0;
-    if (!wanted || forCommands) return void (answer.value = { state: "idle" });
+    if ((!wanted && Object.keys(filter.value).length === 0) || forCommands) return void (answer.value = { state: "idle" });
     const abort = new AbortController();
     const timer = setTimeout(() => void look({ q: wanted, ...filter.peek() }, abort.signal).then((next) => next && (answer.value = next)), PAUSE);
     answer.value = answer.peek().state === "done" ? answer.peek() : { state: "busy" };

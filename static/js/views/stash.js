@@ -9,6 +9,7 @@ import { plain } from "../lib/text.js";
 import { fragments } from "../model/arrangement.js";
 import { mayRearrange } from "../model/page.js";
 import { nameOf } from "../tree/speaker.js";
+import { handleOfFragment } from "./drag.js";
 import { ReadOnly } from "./message.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { Purge } from "./purge.js";
@@ -34,7 +35,7 @@ function Row({ fragment, isOpened }) {
   const button = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ open = null) =>
     html`<button type="button" aria-expanded=${open} onClick=${act}>${icon(symbol)}<span>${t(label)}</span></button>`;
   return html`<li class="fragment"><article aria-label=${name}>
-    <h3>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${excerpt(plain(fragment.firstLine))}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
+    <h3 ...${mayRearrange.value ? handleOfFragment(fragment.id, name) : {}}>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${excerpt(plain(fragment.firstLine))}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
     ${!fragment.canReturn && html`<p class="aside no-return">${icon("warning")}<span>${t(fragment.originId ? "stash.originOut" : "stash.originGone")}</span></p>`}
     <div class="actions">${mayRearrange.value && html`${fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}${button("stash.putBelow", "move", () => place(fragment.id, name, false))}${button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}`}
       ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}

@@ -159,7 +159,7 @@ async fn the_stash_is_searched_too() {
     assert_eq!(ids_of(&app.get("/api/search?q=deep&where=stash").await), [below]);
 }
 
-/// S4-55: stars are searched by.
+/// S4-55: stars are searched by; where something narrows a search it needs no words, and the newest come first.
 #[tokio::test]
 async fn stars_are_searched_by() {
     let play = Play::start().await;
@@ -182,6 +182,19 @@ async fn stars_are_searched_by() {
         .collect();
     assert_eq!(found.len(), 2);
     assert!(found.contains(&(&nodes[2], 4)) && found.contains(&(&nodes[3], 5)), "{found:?}");
+    for (narrowed, count) in
+        [("rating=2", 3), ("q=%20&rating=5", 1), (&format!("session={}&where=trunk&role=user", play.sid), 1)]
+    {
+        let found = play.app.get(&format!("/api/search?{narrowed}")).await;
+        let times: Vec<&str> =
+            found["items"].as_array().unwrap().iter().map(|hit| hit["timestamp"].as_str().unwrap()).collect();
+        assert_eq!((times.len(), found["total"]["value"].as_u64()), (count, Some(count as u64)), "{narrowed}: {found}");
+        assert!(times.is_sorted_by(|newer, older| newer >= older), "{times:?}");
+    }
+    for nothing in ["", "q=", "q=&where=all"] {
+        let error = play.app.ask("GET", &format!("/api/search?{nothing}")).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], "q", "{nothing}");
+    }
     for bad in ["0", "6", "many"] {
         let error = play.app.ask("GET", &format!("/api/search?q=star&rating={bad}")).send().await.refused("invalid");
         assert_eq!(error["details"]["field"], "rating");

@@ -204,8 +204,10 @@ async fn a_file_that_is_none_leaves_nothing() {
     assert_eq!(job["error"]["code"], "invalid");
     assert_eq!(job["error"]["details"], json!({"field": "file", "line": node + 2}), "{job}");
     assert_eq!(job["error"]["message"], format!("line {}: \"narrator\" is no role", node + 2));
-    let job = sent(&other, &packed("no file")).await;
-    assert_eq!(job["error"]["details"]["line"], 1);
+    let job = sent(&other, &packed("no file\n")).await;
+    assert_eq!(job["error"]["details"], json!({"field": "file", "line": 1, "flaw": "other_format"}));
+    let halved = &file[..file.len() / 2];
+    assert_eq!(sent(&other, halved).await["error"]["details"]["flaw"], "breaks_off");
     assert_eq!(other.get("/api/sessions").await["items"], json!([]));
     assert_eq!(other.get("/api/trash").await["items"], json!([]));
     let stranger = other.inside().another_user("Stranger").await;

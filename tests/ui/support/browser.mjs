@@ -13,8 +13,8 @@ export const launch = () =>
 const ONE_TEST = 120_000;
 const WHOLE_RUN = 15 * 60_000;
 
-/** A test with a limit: one that hangs fails, and the others still run. @param {string} name @param {() => Promise<void>} body */
-export const test = (name, body) => plainTest(name, { timeout: ONE_TEST }, body);
+/** A test with a limit: one that hangs fails, and the others still run. @param {string} name @param {() => Promise<void>} body @param {number} [limit] milliseconds */
+export const test = (name, body, limit = ONE_TEST) => plainTest(name, { timeout: limit }, body);
 
 /** The last resort: ends this process, and with it its servers and its browser, when the whole run hangs. */
 export function limitRun() {

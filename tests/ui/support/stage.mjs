@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, afterEach, before } from "node:test";
-import { closePages, launch, limitRun, until } from "./browser.mjs";
+import { closePages, launch, limitRun, reader, until } from "./browser.mjs";
 import { startClotho, startModel } from "./server.mjs";
 
 export const REFUSED = /Failed to load resource/;
@@ -122,6 +122,20 @@ export async function grown(end = "Masts in the dusk.") {
     ids.push((parentId = node.id));
   }
   return { path, ids };
+}
+
+/** A reader who has a story open. @param {string} path @param {Parameters<typeof reader>[1]} [options] */
+export async function open(path, options) {
+  const opened = await reader(browser, options);
+  await opened.page.goto(clotho.base + path);
+  await last(opened.page).waitFor();
+  return opened;
+}
+
+/** A reader who has a grown story open. @param {Parameters<typeof reader>[1]} [options] @param {string} [end] the last reply */
+export async function openGrown(options, end) {
+  const story = await grown(end);
+  return { ...story, ...(await open(story.path, options)) };
 }
 
 // For everybody

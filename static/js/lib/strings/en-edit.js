@@ -7,6 +7,7 @@ export default {
   "command.placeHere": "Put it below this",
   "command.elsewhere": "In another story…",
   "command.moveCancel": "Leave it where it is",
+  "command.toStash": "Into the stash",
   "command.summarise": "Summarise up to here",
   "command.merge": "Bring it over",
   "command.plot": "How values went",

@@ -58,6 +58,7 @@ export default {
   "message.cut": "Stopped before its end.",
   "message.leftOut": "The model does not read this.",
   "message.muted": "What it did to the world does not count.",
+  "message.edited": "Edited",
   "message.adjusted": "A value was kept within its rules|{n} values were kept within their rules",
   "message.broken": "A rule did not work here; the text stays|{n} rules did not work here; the text stays",
 
@@ -125,8 +126,8 @@ export default {
   "branches.go": "Go there",
   "branches.pick": "Compare “{name}”",
   "branches.alike": "{name} ({n})",
-  "branches.parted": "parted after “{text}”",
-  "branches.fromStart": "on its own from the beginning",
+  "branches.parted": "Parted after “{text}”",
+  "branches.fromStart": "On its own from the beginning",
   "branches.choose": "Choose one to bring over, or two to compare.",
   "branches.ready": "These two, since they parted.",
   "compare.line": "Line {n}",

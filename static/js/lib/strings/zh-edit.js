@@ -8,6 +8,7 @@ export default {
   "command.placeHere": "放到这条下面",
   "command.elsewhere": "放到另一个故事…",
   "command.moveCancel": "留在原处",
+  "command.toStash": "放进暂存区",
   "command.summarise": "把到这里为止的内容写成摘要",
   "command.merge": "并过来",
   "command.plot": "数值的走势",

@@ -138,6 +138,7 @@ export default {
   "message.cut": "未写完就停下了。",
   "message.leftOut": "模型读不到这条消息。",
   "message.muted": "它对世界的影响不计在内。",
+  "message.edited": "改写过",
   "message.adjusted": "有 {n} 个数值被规则修正",
   "message.broken": "有 {n} 条规则没有生效，文字不受影响",
 

@@ -1,0 +1,170 @@
+// The page against the real server: two tabs do what comes to their minds, and both show in the end what the server says.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { test, until } from "./support/browser.mjs";
+import { REFUSED, chat, chooseFromPage, clotho, composer, grown, last, open, session } from "./support/stage.mjs";
+
+const STEPS = 60;
+const SEED = 20_261;
+/** Many acts, on a machine that may have other things to do. */
+const LIMIT = 8 * 60_000;
+
+/** The same numbers each time: 0 to n, n excluded. @param {number} seed */
+function chance(seed) {
+  let state = seed;
+  return (n) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * n);
+  };
+}
+
+/** Counts what a tab has asked the server and not been answered yet. @param {import("playwright-core").Page} page */
+function requestsOf(page) {
+  const open = new Set();
+  const ours = (request) => request.url().includes("/api/") && !request.url().includes("/ws");
+  page.on("request", (request) => ours(request) && open.add(request));
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => open.delete(request));
+  return () => open.size;
+}
+
+const idsOf = (page) => page.locator(".message article").evaluateAll((all) => all.map((one) => one.getAttribute("data-node")));
+
+/** The keyboard goes to a message, if that is still there, and presses a key. */
+async function press(page, id, key) {
+  const isThere = await page.evaluate((at) => {
+    const article = document.querySelector(`[data-node="${at}"]`);
+    if (article instanceof HTMLElement) article.focus();
+    return article !== null;
+  }, id);
+  if (isThere) await page.keyboard.press(key);
+}
+
+/** What a reader can do, by its name. @type {Record<string, (page: import("playwright-core").Page, pick: (n: number) => number, step: number) => Promise<void>>} */
+const ACTS = {
+  async say(page, pick, step) {
+    await composer(page).fill(`Step ${step}.`);
+    await composer(page).press("Enter");
+  },
+  reroll: async (page) => press(page, (await idsOf(page)).at(-1), "r"),
+  cut: async (page, pick) => press(page, beyondFirst(await idsOf(page), pick), "Delete"),
+  leaveOut: async (page, pick) => press(page, oneOf(await idsOf(page), pick), "x"),
+  goBack: async (page, pick) => press(page, oneOf(await idsOf(page), pick), "b"),
+  otherVersion: async (page, pick) => press(page, oneOf(await idsOf(page), pick), pick(2) ? "Alt+ArrowLeft" : "Alt+ArrowRight"),
+  rate: async (page, pick) => press(page, oneOf(await idsOf(page), pick), String(1 + pick(5))),
+  undo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+z"),
+  redo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+y"),
+  async putBack(page, pick) {
+    await chooseFromPage(page, "Stash");
+    await page.getByRole("dialog").waitFor();
+    const buttons = await page.getByRole("button", { name: "Put back where it was" }).all();
+    await buttons[pick(Math.max(1, buttons.length))]?.click();
+  },
+  async name(page, pick, step) {
+    await press(page, oneOf(await idsOf(page), pick), "n");
+    const field = page.getByRole("textbox", { name: "Name", exact: true });
+    if (await field.count()) await field.fill(`Place ${step}`);
+    if (await field.count()) await field.press("Enter");
+  },
+  async edit(page, pick, step) {
+    await press(page, beyondFirst(await idsOf(page), pick), "e");
+    const field = page.getByRole("textbox", { name: "Edit", exact: true });
+    if (await field.count()) await field.fill(`Said anew ${step}.`);
+    if (await field.count()) await field.press("Control+Enter");
+  },
+  async change(page, pick) {
+    const button = page.getByRole("button", { name: "Change Rope" });
+    if ((await button.count()) === 0) return;
+    await button.click();
+    await page.getByRole("spinbutton", { name: "Rope" }).fill(String(pick(90)));
+    await page.getByRole("button", { name: "Set", exact: true }).click();
+  },
+};
+
+const oneOf = (ids, pick) => ids[pick(ids.length)];
+const beyondFirst = (ids, pick) => ids[1 + pick(Math.max(1, ids.length - 1))];
+
+/** A story is told most of all, or little would be left of it. */
+const WISHES = [...Object.keys(ACTS), "say", "say", "say", "reroll", "undo", "putBack"];
+
+/** The line as a tab shows it: which messages, and how they are marked. */
+const shownBy = (page) =>
+  page.locator(".message").evaluateAll((all) =>
+    all.map((one) => {
+      const stars = /\d/.exec(one.querySelector(".given-stars")?.getAttribute("aria-label") ?? "");
+      return `${one.querySelector("[data-node]")?.getAttribute("data-node")} ${one.classList.contains("disabled")} ${stars?.[0] ?? 0}`;
+    }));
+
+/** The same, as the server tells it. */
+async function toldOf(path) {
+  const { items } = await clotho.api("GET", `${chat(path)}/projection?all=true&limit=500`);
+  return items.filter(({ kind }) => kind !== "root" && kind !== "change").map(({ id, isEnabled, metadata }) => `${id} ${!isEnabled} ${metadata?.rating ?? 0}`);
+}
+
+const ropeShown = async (page) => ((await page.locator('[data-path="/rope"] .value').count()) ? page.locator('[data-path="/rope"] .value').innerText() : "");
+
+async function ropeOf(path) {
+  const { activeLeafId } = await session(path);
+  const { world } = await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`);
+  return String(world.vars.rope ?? "");
+}
+
+async function stashShown(page) {
+  await page.keyboard.press("Escape");
+  await chooseFromPage(page, "Stash");
+  const dialog = page.getByRole("dialog", { name: "Stash" });
+  await dialog.locator(".fragment, .blank").first().waitFor();
+  const names = await dialog.locator(".fragment article").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  return names;
+}
+
+/** Leaves what is open, if it has not closed by itself meanwhile. @param {import("playwright-core").Page} page */
+async function leaveAll(page) {
+  const cancel = page.locator("form.edit, form.edit-value").getByRole("button", { name: "Cancel" });
+  await until(async () => {
+    if (await page.getByRole("dialog").count()) await page.keyboard.press("Escape");
+    else if (await cancel.count()) await cancel.first().evaluate((button) => button.click(), null, { timeout: 1_000 }).catch(() => null);
+    else return true;
+    return false;
+  }, "nothing is open", 60_000);
+}
+
+describe("two tabs of one story", () => {
+  test("S0-56: after sixty acts by chance, in one tab and the other, both show the line, its marks, the values and the stash that the server tells of", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, { operations: [{ op: "set", path: "/rope", value: 3 }] });
+    const { page, close } = await open(path, { expected: REFUSED });
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await other.goto(clotho.base + path);
+    await last(other).waitFor();
+    const tabs = [page, other].map((tab) => ({ tab, waits: requestsOf(tab) }));
+    const pick = chance(SEED);
+    const done = [];
+    const isTold = async (tab) => {
+      const isSame = async () => (await shownBy(tab)).join() === (await toldOf(path)).join();
+      await until(isSame, "the line is the server's", 60_000).catch(async () => assert.deepEqual(await shownBy(tab), await toldOf(path), done.join(", ")));
+    };
+    for (let step = 0; step < STEPS; step += 1) {
+      // Only this tab is waited for: the other one hears of it while it already does something else.
+      const { tab, waits } = tabs[pick(2)];
+      const act = WISHES[pick(WISHES.length)];
+      done.push(act);
+      await ACTS[act](tab, pick, step);
+      await until(async () => waits() === 0, `the tab has its answers to step ${step}: ${act}`, 60_000);
+      await leaveAll(tab);
+      // Now and then both are looked at, so that nothing that was missed is made up for by what comes next.
+      if (pick(2)) for (const { tab } of tabs) await isTold(tab);
+    }
+    assert.ok((await session(path)).op > STEPS / 2, `most acts did something: ${done.join(", ")}`);
+    for (const { tab } of tabs) {
+      await isTold(tab);
+      await until(async () => (await ropeShown(tab)) === (await ropeOf(path)), "the value is the server's", 60_000);
+      const { items } = await clotho.api("GET", `${chat(path)}/stash`);
+      const names = items.map(({ name, firstLine }) => name || firstLine || "A part without words");
+      await until(async () => (await stashShown(tab)).join("|") === names.join("|"), "the stash is the server's", 60_000);
+    }
+    await close();
+  }, LIMIT);
+});
