@@ -27,6 +27,9 @@ use crate::wipe::Wiping;
 /// How long dropping the program waits for what still runs.
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
+/// So many cards and pictures are taken apart at the same time: each takes some hundred megabytes at worst.
+const DRAWING: usize = 2;
+
 /// So many sessions are exported at the same time.
 const EXPORTS: usize = 2;
 
@@ -60,6 +63,8 @@ pub struct App {
     pub desk: Desk,
     /// Places for those who export.
     pub exports: Semaphore,
+    /// Places for those who bring cards and pictures.
+    pub drawing: Semaphore,
     /// The one owner in mode `local`.
     pub owner: UserId,
     /// The token that writes with a cookie carry.
@@ -161,6 +166,7 @@ impl App {
             ids,
             desk,
             exports: Semaphore::new(EXPORTS),
+            drawing: Semaphore::new(DRAWING),
             owner,
             csrf,
             runtime: Some(runtime),

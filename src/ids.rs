@@ -84,6 +84,8 @@ ids! {
     CharacterId;
     /// A persona: who the user plays.
     PersonaId;
+    /// A lorebook: what is known of a world, by keys.
+    LorebookId;
     /// A text that a model drafts and that is no node.
     DraftId;
     /// A session: one story with its tree.

@@ -144,6 +144,15 @@ impl Reply<File> {
 }
 
 impl FileHead {
+    /// The file of something with a name that people gave it.
+    pub fn called(name: &str, ending: &str, kind: &'static str) -> Self {
+        /// So many characters of it are enough to know it by.
+        const MOST: usize = 80;
+        let is_fit = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+        let name: String = name.chars().filter(is_fit).take(MOST).collect();
+        Self { kind, name: format!("{}.{ending}", name.trim().replace(' ', "-")) }
+    }
+
     /// For `Content-Disposition`: the name, and one in plain letters for who reads no other (RFC 6266).
     fn disposition(&self) -> String {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

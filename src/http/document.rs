@@ -75,6 +75,13 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
         let body = RequestBodyBuilder::new().content(kind, file()).required(Some(Required::True));
         operation = operation.request_body(Some(body.build()));
     }
+    if sketch.takes_form {
+        let body = RequestBodyBuilder::new()
+            .content("multipart/form-data", form())
+            .content("application/octet-stream", file())
+            .required(Some(Required::True));
+        operation = operation.request_body(Some(body.build()));
+    }
     if let Some([sends, takes]) = sketch.frames {
         let frames = serde_json::json!({"sends": sends, "takes": takes});
         operation = operation.extensions(Some(ExtensionsBuilder::new().add("x-websocket", frames).build()));
@@ -97,9 +104,18 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
 
 /// The bytes of a file.
 fn file() -> Content {
-    let bytes =
-        ObjectBuilder::new().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
-    Content::new(Some(RefOr::T(Schema::Object(bytes.build()))))
+    Content::new(Some(RefOr::T(Schema::Object(bytes()))))
+}
+
+/// A form with the one field `file`.
+fn form() -> Content {
+    let fields = ObjectBuilder::new().property("file", bytes()).required("file");
+    Content::new(Some(RefOr::T(Schema::Object(fields.build()))))
+}
+
+fn bytes() -> utoipa::openapi::Object {
+    let bytes = ObjectBuilder::new().schema_type(Type::String);
+    bytes.format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary))).build()
 }
 
 /// The headers that a request may carry.

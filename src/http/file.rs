@@ -15,7 +15,9 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, Responder};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
+use super::answer::has;
 use super::error::{ApiError, Code};
+use crate::interop::picture::{self, Kind};
 
 /// What the file of a session is.
 pub const KIND: &str = "application/zstd";
@@ -142,6 +144,38 @@ impl Responder for Download {
         // It is packed already.
         answer.insert_header((header::CONTENT_ENCODING, "identity"));
         answer.content_type(KIND).body(SizedStream::new(self.length, Box::pin(pieces)))
+    }
+}
+
+/// A picture that a browser shows. What it is, its bytes say.
+pub struct Picture {
+    bytes: Vec<u8>,
+    kind: Kind,
+    /// Whether the address names this very content.
+    is_named: bool,
+}
+
+impl Picture {
+    /// A picture of bytes, if they are one.
+    pub fn of(bytes: Vec<u8>, is_named: bool) -> Option<Self> {
+        picture::kind(&bytes).map(|kind| Self { bytes, kind, is_named })
+    }
+}
+
+impl Responder for Picture {
+    type Body = actix_web::body::BoxBody;
+
+    fn respond_to(self, request: &HttpRequest) -> HttpResponse {
+        let tag = format!("\"{}\"", blake3::hash(&self.bytes).to_hex());
+        let is_known = has(request.headers(), &tag);
+        let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+        let keep = if self.is_named { "private, max-age=31536000, immutable" } else { "private, no-cache" };
+        answer.insert_header((header::CACHE_CONTROL, keep));
+        answer.insert_header((header::ETAG, tag));
+        // It is packed already; and should a browser ever open it by itself, nothing in it may run.
+        answer.insert_header((header::CONTENT_ENCODING, "identity"));
+        answer.insert_header((header::CONTENT_DISPOSITION, "inline"));
+        if is_known { answer.finish() } else { answer.content_type(self.kind.media_type()).body(self.bytes) }
     }
 }
 

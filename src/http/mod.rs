@@ -15,6 +15,7 @@ pub mod caller;
 pub mod document;
 pub mod error;
 pub mod file;
+pub mod form;
 pub mod query;
 mod repeat;
 pub mod routes;
@@ -33,8 +34,8 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    arrange, auth, branches, characters, docs, drafts, health, line, messages, models, nodes, page, personas, plugins,
-    search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
+    arrange, auth, branches, cards, characters, docs, drafts, health, line, lorebooks, messages, models, nodes, page,
+    personas, pictures, plugins, search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -48,7 +49,8 @@ const DELETE: Method = Method::DELETE;
 pub fn table() -> Vec<Entry> {
     [
         group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
-        group("Characters and personas", cards()),
+        group("Characters and personas", people()),
+        group("Lorebooks", books()),
         // Before the sessions: a path that is a word comes before the one that takes any.
         group("Out and in", transfers()),
         group("Sessions", stories()),
@@ -64,10 +66,22 @@ pub fn table() -> Vec<Entry> {
     .collect()
 }
 
-fn cards() -> Vec<Entry> {
+fn people() -> Vec<Entry> {
     vec![
         route(GET, "/api/characters", User, "The caller's characters", characters::list),
         route(POST, "/api/characters", User, "Keeps a new character", characters::create).answers(&[201]),
+        route(POST, "/api/characters/import", User, "Makes a character of a card of another program", cards::import)
+            .answers(&[201]),
+        route(GET, "/api/characters/{cid}/export", User, "A character as a card of other programs", cards::export),
+        route(GET, "/api/characters/{cid}/avatar", User, "The picture of a character", pictures::of_character)
+            .answers(TAGGED),
+        route(
+            PUT,
+            "/api/characters/{cid}/avatar",
+            User,
+            "Gives a character another picture",
+            pictures::change_characters,
+        ),
         route(GET, "/api/characters/{cid}", User, "One character", characters::read),
         route(PATCH, "/api/characters/{cid}", User, "Changes fields of a character", characters::change),
         route(DELETE, "/api/characters/{cid}", User, "Moves a character to the trash", characters::delete)
@@ -75,8 +89,25 @@ fn cards() -> Vec<Entry> {
         route(GET, "/api/personas", User, "The caller's personas", personas::list),
         route(POST, "/api/personas", User, "Keeps a new persona", personas::create).answers(&[201]),
         route(GET, "/api/personas/{pid}", User, "One persona", personas::read),
+        route(GET, "/api/personas/{pid}/avatar", User, "The picture of a persona", pictures::of_persona)
+            .answers(TAGGED),
+        route(PUT, "/api/personas/{pid}/avatar", User, "Gives a persona another picture", pictures::change_personas),
         route(PATCH, "/api/personas/{pid}", User, "Changes fields of a persona", personas::change),
         route(DELETE, "/api/personas/{pid}", User, "Moves a persona to the trash", personas::delete).answers(&[204]),
+    ]
+}
+
+fn books() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/lorebooks", User, "The caller's lorebooks", lorebooks::list),
+        route(POST, "/api/lorebooks", User, "Keeps a new lorebook", lorebooks::create).answers(&[201]),
+        route(POST, "/api/lorebooks/import", User, "Keeps a lorebook of another program", lorebooks::import)
+            .answers(&[201]),
+        route(GET, "/api/lorebooks/{lid}", User, "One lorebook with its entries", lorebooks::read),
+        route(PATCH, "/api/lorebooks/{lid}", User, "Changes fields of a lorebook", lorebooks::change),
+        route(DELETE, "/api/lorebooks/{lid}", User, "Moves a lorebook to the trash", lorebooks::delete).answers(&[204]),
+        route(GET, "/api/lorebooks/{lid}/entries", User, "The entries of a lorebook", lorebooks::entries),
+        route(GET, "/api/lorebooks/{lid}/export", User, "A lorebook as other programs read it", lorebooks::export),
     ]
 }
 
@@ -107,7 +138,7 @@ fn transfers() -> Vec<Entry> {
     ]
 }
 
-/// Answers of one moment of a session, with a tag.
+/// Answers with a tag: of one moment of a session, or of a file that stays as it is.
 const TAGGED: &[u16] = &[200, 304];
 
 fn reading() -> Vec<Entry> {

@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
-use crate::ids::{CharacterId, DraftId, FragmentId, JobId, NodeId, PersonaId, SessionId, TrashId};
+use crate::ids::{CharacterId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, SessionId, TrashId};
 
 /// A query of the shape `T`.
 pub struct Query<T>(pub T);
@@ -201,6 +201,8 @@ path_ids! {
     Cid(CharacterId) = "cid" "the character";
     /// The persona of a path.
     Pid(PersonaId) = "pid" "the persona";
+    /// The lorebook of a path.
+    Lid(LorebookId) = "lid" "the lorebook";
     /// The job of a path.
     Jid(JobId) = "jid" "the job";
     /// The fragment of a path.

@@ -11,8 +11,9 @@ use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
-use super::file::{Download, KIND, Upload};
-use super::query::{Cid, Did, Fid, Jid, Nid, Pid, PluginName, Query, Sid, Tid};
+use super::file::{Download, KIND, Picture, Upload};
+use super::form::Form;
+use super::query::{Cid, Did, Fid, Jid, Lid, Nid, Pid, PluginName, Query, Sid, Tid};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -24,6 +25,8 @@ pub struct Sketch {
     pub parameters: Vec<Parameter>,
     /// The kind of file that it takes as its body.
     pub takes_file: Option<&'static str>,
+    /// Whether it takes a file, as its body or as the field `file` of a form.
+    pub takes_form: bool,
     /// The kind of file that it answers with.
     pub gives_file: Option<&'static str>,
     /// The body it takes, and whether there must be one.
@@ -98,7 +101,7 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Cid, Did, Fid, Jid, Nid, Pid, Sid, Tid);
+path_inputs!(Cid, Did, Fid, Jid, Lid, Nid, Pid, Sid, Tid);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {
@@ -109,6 +112,18 @@ impl Input for PluginName {
 impl Input for Upload {
     fn describe(sketch: &mut Sketch) {
         sketch.takes_file = Some(KIND);
+    }
+}
+
+impl Input for Form {
+    fn describe(sketch: &mut Sketch) {
+        sketch.takes_form = true;
+    }
+}
+
+impl Output for Result<Picture, ApiError> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.gives_file = Some("image/*");
     }
 }
 

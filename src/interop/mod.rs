@@ -1,13 +1,19 @@
 //! Files of other programs, as they are: bytes in, plain values out, and back. Nothing here knows the store, the disk, the
 //! clock or a client; whoever writes what was read into the store does so in `transfer/`.
 //!
-//! `text.rs` makes text of bytes, `finding.rs` says of each thing in a file whether it works here.
+//! `text.rs` makes text of bytes, `finding.rs` says of each thing in a file whether it works here, `png.rs` knows the chunks of
+//! a picture and `picture.rs` what a picture is. `card/` reads and writes cards of characters,
+//! `book/` lorebooks.
 //!
 //! To add a format: a folder or file with its name, whose reader takes bytes (or a `BufRead`, where a file may be large) and
 //! answers with a value of its own and with findings; what it does not know it keeps as it is. Its recorded cases go into
 //! `tests/fixtures/golden/`.
 
+pub mod book;
+pub mod card;
 pub mod finding;
+pub mod picture;
+pub mod png;
 pub mod text;
 
 pub use finding::{Fate, Finding};

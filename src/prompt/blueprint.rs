@@ -18,7 +18,7 @@ pub fn blueprint(cast: &Cast, status: &str) -> Vec<Block> {
     };
     let own_main = !cast.system.trim().is_empty();
     let (main, source) = if own_main { (cast.system.as_str(), "card") } else { (DEFAULT_MAIN, "default") };
-    put(Slot::Main, Role::System, main, source);
+    put(Slot::Main, Role::System, &with_original(main, DEFAULT_MAIN), source);
     put(Slot::Description, Role::System, &cast.description, "card");
     put(Slot::Personality, Role::System, &cast.personality, "card");
     put(Slot::Scenario, Role::System, &cast.scenario, "card");
@@ -27,8 +27,24 @@ pub fn blueprint(cast: &Cast, status: &str) -> Vec<Block> {
         put(Slot::Example, role, &text, "card");
     }
     put(Slot::Status, Role::System, status, "world");
-    put(Slot::PostHistory, Role::System, &cast.post_history, "card");
+    // There is no last word but the card's.
+    put(Slot::PostHistory, Role::System, &with_original(&cast.post_history, ""), "card");
     blocks
+}
+
+/// A card that replaces a text may say where in its own words the replaced ones stand.
+fn with_original(own: &str, replaced: &str) -> String {
+    const MACRO: &str = "{{original}}";
+    let lower = own.to_ascii_lowercase();
+    let mut out = String::with_capacity(own.len());
+    let mut done = 0;
+    for (at, _) in lower.match_indices(MACRO) {
+        out.push_str(own.get(done..at).unwrap_or_default());
+        out.push_str(replaced);
+        done = at + MACRO.len();
+    }
+    out.push_str(own.get(done..).unwrap_or_default());
+    out
 }
 
 /// Example turns from a card: blocks begin with `<START>`, turns with `{{user}}:` or `{{char}}:`.
@@ -71,6 +87,20 @@ mod tests {
                 (Role::User, "I rest.".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn a_card_can_say_where_the_replaced_words_stand() {
+        let cast = Cast {
+            character: "Rin".into(),
+            system: "First. {{Original}} 最后。".into(),
+            post_history: "{{original}} Short.".into(),
+            ..Cast::default()
+        };
+        let blocks = blueprint(&cast, "");
+        assert!(blocks[0].text.starts_with("First. Write Rin's next reply"), "{}", blocks[0].text);
+        assert!(blocks[0].text.ends_with("最后。"));
+        assert_eq!(blocks[1].text, "Short.");
     }
 
     /// S0-37: every text of the cards has its slot, empty ones have none, macros are filled.

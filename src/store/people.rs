@@ -1,17 +1,17 @@
-//! Users, characters and personas, and the answers kept for repeated requests.
+//! Users, characters, personas and lorebooks, and the answers kept for repeated requests.
 
 use diesel::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, PersonaId, UserId};
+use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
 use crate::oplog::{Act, Effect};
 use crate::tree::edit::Refusal;
 
 use super::blobs;
 use super::error::{StoreError, WriteError};
 use super::read::Reader;
-use super::tables::{answers, characters, personas, sessions, users};
+use super::tables::{answers, characters, lorebooks, personas, sessions, users};
 use super::tx::{Entry, Tx};
 
 /// A user of this server.
@@ -25,7 +25,7 @@ pub struct User {
     pub role: String,
 }
 
-/// A character or persona: a card, which is a JSON object (`docs/api.md`).
+/// A character, persona or lorebook: a JSON object (`docs/api.md`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Card<Id> {
     /// Its id.
@@ -42,6 +42,8 @@ pub struct Card<Id> {
 pub type CharacterCard = Card<CharacterId>;
 /// A card of a persona.
 pub type PersonaCard = Card<PersonaId>;
+/// A lorebook: its JSON is its card.
+pub type Lorebook = Card<LorebookId>;
 
 /// The first answer to a request that carried an Idempotency-Key.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +65,7 @@ impl Answer {
 }
 
 macro_rules! cards {
-    ($table:ident, $id:ty, $card:ty, $what:literal, $list:ident, $get:ident, $put:ident, $update:ident, $trash:ident) => {
+    ($table:ident.$column:ident, $id:ty, $card:ty, $what:literal, $list:ident, $get:ident, $put:ident, $update:ident, $trash:ident) => {
         impl Reader<'_> {
             #[doc = concat!("The caller's ", $what, "s, oldest first, after `skip` of them.")]
             ///
@@ -77,7 +79,7 @@ macro_rules! cards {
                     .order($table::n)
                     .offset(skip)
                     .limit(limit)
-                    .select(($table::n, $table::id, $table::card, $table::created, $table::updated))
+                    .select(($table::n, $table::id, $table::$column, $table::created, $table::updated))
                     .load(self.conn)?;
                 rows.into_iter().map(|row| card(stringify!($table), row, <$id>::from_slice)).collect()
             }
@@ -92,7 +94,7 @@ macro_rules! cards {
                     .filter(users::id.eq(caller.as_bytes().to_vec()))
                     .filter($table::id.eq(id.as_bytes().to_vec()))
                     .filter($table::trashed.is_null())
-                    .select(($table::n, $table::id, $table::card, $table::created, $table::updated))
+                    .select(($table::n, $table::id, $table::$column, $table::created, $table::updated))
                     .get_result(self.conn)
                     .optional()?;
                 row.map(|row| card(stringify!($table), row, <$id>::from_slice)).transpose()
@@ -112,7 +114,7 @@ macro_rules! cards {
                         $table::n.eq(n.unwrap_or(0) + 1),
                         $table::id.eq(new.id.as_bytes().to_vec()),
                         $table::owner_n.eq(owner_n),
-                        $table::card.eq(Value::Object(new.card.clone()).to_string()),
+                        $table::$column.eq(Value::Object(new.card.clone()).to_string()),
                         $table::created.eq(new.created.0),
                         $table::updated.eq(new.updated.0),
                     );
@@ -134,7 +136,7 @@ macro_rules! cards {
                         .filter($table::id.eq(new.id.as_bytes().to_vec()))
                         .filter($table::owner_n.eq(owner_n))
                         .filter($table::trashed.is_null());
-                    let set = ($table::card.eq(text), $table::updated.eq(new.updated.0));
+                    let set = ($table::$column.eq(text), $table::updated.eq(new.updated.0));
                     Ok(diesel::update(own).set(set).execute(conn)?)
                 })?;
                 one(changed, concat!("the ", $what))
@@ -160,7 +162,7 @@ macro_rules! cards {
 }
 
 cards!(
-    characters,
+    characters.card,
     CharacterId,
     CharacterCard,
     "character",
@@ -170,7 +172,18 @@ cards!(
     update_character,
     trash_character
 );
-cards!(personas, PersonaId, PersonaCard, "persona", personas, persona, put_persona, update_persona, trash_persona);
+cards!(personas.card, PersonaId, PersonaCard, "persona", personas, persona, put_persona, update_persona, trash_persona);
+cards!(
+    lorebooks.book,
+    LorebookId,
+    Lorebook,
+    "lorebook",
+    lorebooks,
+    lorebook,
+    put_lorebook,
+    update_lorebook,
+    trash_lorebook
+);
 
 fn card<Id>(
     table: &'static str,

@@ -19,6 +19,15 @@ diesel::table! {
     }
 }
 diesel::table! {
+    card_files (n) { n -> BigInt, card -> Binary, name -> Text, kind -> Text, blob_n -> BigInt, }
+}
+diesel::table! {
+    lorebooks (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, book -> Text, created -> BigInt, updated -> BigInt,
+        trashed -> Nullable<BigInt>,
+    }
+}
+diesel::table! {
     sessions (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, title -> Text, cards -> Text, persona -> Nullable<Text>,
         root_n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, mode -> Text, model -> Nullable<Text>,
@@ -89,6 +98,6 @@ diesel::table! {
     jobs (n) { n -> BigInt, id -> Binary, owner_n -> BigInt, session -> Nullable<Binary>, began -> BigInt, }
 }
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, characters, deltas, edits, fragments, jobs, keyframes, labels, nodes, operations, personas, segments,
-    sessions, texts, traces, users,
+    answers, blobs, card_files, characters, deltas, edits, fragments, jobs, keyframes, labels, lorebooks, nodes,
+    operations, personas, segments, sessions, texts, traces, users,
 );

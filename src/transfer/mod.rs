@@ -4,11 +4,14 @@
 //! only looks (`check.rs`, each line by itself in `fits.rs`) and finds whatever is wrong before anything is written; the second time it writes, in small
 //! pieces between the writes of others, into a session that nobody sees until it is whole. `names.rs` gives new ids where
 //! the old ones are taken; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far they are.
-//! `report.rs` says of every card and file of another program what became of it.
+//! `cards.rs` brings cards of other programs in and out, `books.rs` lorebooks,
+//! `pictures.rs` pictures; `report.rs` says of every card and file of another program what became of it.
 //!
 //! To add something to a file: its line in `archive/`, its reading in `store/export.rs`, what must hold of it in `check.rs` or `fits.rs`,
 //! its writing in `store/import.rs`, and its paragraph in `docs/export.md`.
 
+mod books;
+mod cards;
 mod check;
 mod desk;
 mod export;
@@ -16,11 +19,15 @@ mod fits;
 mod import;
 mod jobs;
 mod names;
+mod pictures;
 mod report;
 
+pub use books::{BookNotKept, arriving_book, new_book};
+pub use cards::{Arriving, NotKept, arriving, lorebook_of, sheet};
 pub use check::{Beside, Checked, check};
 pub use desk::{Desk, Errand};
 pub use export::export;
 pub use import::{Arrival, ImportError, Progress, discard, import};
 pub use jobs::{Busy, Job, Jobs, State};
+pub use pictures::{picture_address, pictures};
 pub use report::{Item, Report};

@@ -41,6 +41,22 @@ pub struct Unfit {
     pub most: Option<usize>,
 }
 
+/// Leaves out what is more than a card may have of tags and greetings; answers with what that was.
+pub fn trim(card: &mut Map<String, Value>) -> Vec<String> {
+    let mut out = Vec::new();
+    for (key, most, bytes) in [("alternateGreetings", GREETINGS, LONGEST_TEXT), ("tags", TAGS, LONGEST_TAG)] {
+        let Some(list) = card.get_mut(key).and_then(Value::as_array_mut) else { continue };
+        let before = list.len();
+        list.retain(|one| one.as_str().is_none_or(|text| text.len() <= bytes));
+        list.truncate(most);
+        let gone = before - list.len();
+        if gone > 0 {
+            out.push(format!("{gone} of {before} {key}: a card has at most {most}, of {bytes} bytes each"));
+        }
+    }
+    out
+}
+
 /// Whether a card can be kept.
 ///
 /// # Errors

@@ -15,6 +15,7 @@
 //! in `mirror.rs`, and the store's arm in `store/effects.rs`.
 
 pub mod arrange;
+pub mod book;
 pub mod bounds;
 pub mod card;
 pub mod clash;

@@ -10,6 +10,7 @@
 
 mod cli;
 mod http;
+mod interop;
 mod keep;
 mod plugins;
 mod provider;

@@ -1,8 +1,9 @@
 //! Personas: who the user plays.
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::Program;
+use super::pictures::forget_unseen;
 use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
@@ -62,7 +63,11 @@ pub async fn change(app: Program, caller: Caller, id: Pid, body: Body<PersonaFie
     body.0.apply(&mut card.card)?;
     card.updated = app.clock.now();
     let kept = card.clone();
-    app.store.write(move |tx| tx.update_persona(caller.0, &kept)).await?;
+    let write = move |tx: &mut Tx<'_>| {
+        tx.update_persona(caller.0, &kept)?;
+        forget_unseen(tx, "personas", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
+    };
+    app.store.write(write).await?;
     Reply::ok(&Persona::from(card))
 }
 
@@ -76,7 +81,11 @@ pub async fn delete(app: Program, caller: Caller, id: Pid) -> Answer<Nothing> {
     Ok(Reply::done())
 }
 
-async fn load(app: &Program, caller: Caller, id: Pid) -> Result<PersonaCard, ApiError> {
+/// One of the caller's.
+///
+/// # Errors
+/// It is not there.
+pub async fn load(app: &Program, caller: Caller, id: Pid) -> Result<PersonaCard, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id.0)?)).await?;
     found.ok_or_else(|| ApiError::not_found(Pid::WHAT))
 }

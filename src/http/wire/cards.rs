@@ -3,10 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::given;
-use super::ids::{CharacterRef, Id, PersonaRef};
+use super::ids::{CharacterRef, Id, LorebookRef, PersonaRef};
+use super::report::Report;
 use crate::http::error::{ApiError, Code};
 use crate::store::{CharacterCard, PersonaCard};
 use crate::tree::card::{self, Unfit};
@@ -73,6 +74,80 @@ pub struct Persona {
     pub updated_at: String,
 }
 
+/// A character that came as a card of another program.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedCharacter {
+    /// The character.
+    #[serde(flatten)]
+    pub character: Character,
+    /// What came over, and what of it works here.
+    pub report: Report,
+}
+
+/// In which form a card goes out.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct ExportQuery {
+    /// The form.
+    #[param(inline)]
+    pub format: CardFormat,
+}
+
+/// A form of cards.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CardFormat {
+    /// The picture with the card inside, for readers of all versions.
+    #[default]
+    Png,
+    /// JSON of version 3.
+    Json,
+    /// A packed folder with the card and its files.
+    Charx,
+}
+
+impl CardFormat {
+    /// How the name of a file ends.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Json => "json",
+            Self::Charx => "charx",
+        }
+    }
+
+    /// What such a file is.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Json => "application/json",
+            Self::Charx => "application/zip",
+        }
+    }
+}
+
+/// Which copy of a picture.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct AvatarQuery {
+    /// The small copy, for lists; without it the picture itself.
+    #[param(inline)]
+    pub size: Option<Size>,
+    /// Names the content, as the character's `avatar` does: such an answer may be kept for good.
+    pub v: Option<String>,
+}
+
+/// A copy of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    /// At most 256 pixels on a side.
+    Small,
+}
+
 /// Fields of a character: all of a new one, or those that change.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -103,6 +178,10 @@ pub struct CharacterFields {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     pub avatar: Option<Option<String>>,
+    /// The lorebook that belongs to it, one of the caller's, or null.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<LorebookRef>)]
+    pub lorebook_id: Option<Option<LorebookRef>>,
     /// Everything else that its card says. In a change, keys are merged and a null takes a key away.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
@@ -144,6 +223,7 @@ impl CharacterFields {
         fill.put("creatorNotes", self.creator_notes);
         fill.put("tags", self.tags);
         fill.put("avatar", self.avatar);
+        fill.put("lorebookId", self.lorebook_id.map(|id| id.map(|id| id.0.to_string())));
         fill.metadata(self.metadata);
         Ok(card::fits(card)?)
     }

@@ -10,7 +10,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::ids::{CharacterId, DraftId, JobId, MalformedId, NodeId, PersonaId, SessionId, TrashId, UserId};
+use crate::ids::{CharacterId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, SessionId, TrashId, UserId};
 
 /// An id on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub type SessionRef = Id<SessionId>;
 pub type CharacterRef = Id<CharacterId>;
 /// The id of a persona.
 pub type PersonaRef = Id<PersonaId>;
+/// The id of a lorebook.
+pub type LorebookRef = Id<LorebookId>;
 /// The id of something in the trash.
 pub type TrashRef = Id<TrashId>;
 /// The id of a job.

@@ -15,7 +15,7 @@ pub struct TrashItem {
     pub id: TrashRef,
     /// What it is.
     pub kind: TrashKind,
-    /// The title of a session, the name of a character or persona.
+    /// The title of a session, the name of a character, persona or lorebook.
     pub name: String,
     /// How many messages a session has on all its branches; null for the others.
     pub nodes: Option<i64>,
@@ -35,6 +35,8 @@ pub enum TrashKind {
     Character,
     /// A persona.
     Persona,
+    /// A lorebook.
+    Lorebook,
 }
 
 impl TrashItem {
@@ -58,6 +60,7 @@ impl From<Discarded> for TrashKind {
             Discarded::Session => Self::Session,
             Discarded::Character => Self::Character,
             Discarded::Persona => Self::Persona,
+            Discarded::Lorebook => Self::Lorebook,
         }
     }
 }
@@ -69,6 +72,7 @@ impl TrashKind {
             Self::Session => "session",
             Self::Character => "character",
             Self::Persona => "persona",
+            Self::Lorebook => "lorebook",
         }
     }
 }

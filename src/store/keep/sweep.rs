@@ -217,7 +217,7 @@ impl Reader<'_> {
         Ok(kept.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
     }
 
-    /// Blobs that sessions, the log and rules name. Where one of them cannot be read nobody knows what it names, and so
+    /// Blobs that sessions, the log, rules and files of cards name. Where one of them cannot be read nobody knows what it names, and so
     /// nothing may go.
     fn named_by_few(&mut self) -> Result<Named, StoreError> {
         let bad = |table, column, row| move |_| StoreError::Inconsistent { table, column, row };
@@ -256,6 +256,7 @@ impl Reader<'_> {
             named.extend(short(&hash));
             name_all(&serde_json::from_slice(&bytes).map_err(bad("blobs", "bytes", n))?, &mut named);
         }
+        named.extend(self.hashes_of_card_files()?.iter().filter_map(|hash| short(hash)));
         Ok(named)
     }
 

@@ -16,10 +16,13 @@ use crate::tree::edit::Refusal;
 use crate::store::conn::Conn;
 use crate::store::destroy;
 use crate::store::error::{StoreError, WriteError};
+use crate::store::files;
 use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::remains;
-use crate::store::tables::{characters, edits, fragments, labels, nodes, operations, personas, sessions, users};
+use crate::store::tables::{
+    characters, edits, fragments, labels, lorebooks, nodes, operations, personas, sessions, users,
+};
 use crate::store::tx::{Entry, Tx};
 
 /// How long what was deleted can be brought back, in milliseconds: 30 days.
@@ -39,6 +42,8 @@ pub enum Discarded {
     Character,
     /// A persona.
     Persona,
+    /// A lorebook.
+    Lorebook,
 }
 
 /// Something in the trash.
@@ -56,7 +61,7 @@ pub struct Trashed {
     pub nodes: i64,
 }
 
-/// A row of any of the three tables.
+/// A row of any of the four tables.
 #[derive(QueryableByName)]
 struct Row {
     #[diesel(sql_type = Integer)]
@@ -79,7 +84,8 @@ impl Row {
         let (kind, table) = match self.kind {
             1 => (Discarded::Session, "sessions"),
             2 => (Discarded::Character, "characters"),
-            _ => (Discarded::Persona, "personas"),
+            3 => (Discarded::Persona, "personas"),
+            _ => (Discarded::Lorebook, "lorebooks"),
         };
         let name = match kind {
             Discarded::Session => self.about,
@@ -127,7 +133,8 @@ impl Reader<'_> {
                  (SELECT COUNT(*) FROM nodes k WHERE k.session_n = s.n AND k.parent_n IS NOT NULL) AS nodes \
                  FROM sessions s WHERE s.trashed > 0 UNION ALL \
                SELECT 2, c.n, c.id, c.card, c.owner_n, c.trashed, 0 FROM characters c WHERE c.trashed > 0 UNION ALL \
-               SELECT 3, p.n, p.id, p.card, p.owner_n, p.trashed, 0 FROM personas p WHERE p.trashed > 0) t \
+               SELECT 3, p.n, p.id, p.card, p.owner_n, p.trashed, 0 FROM personas p WHERE p.trashed > 0 UNION ALL \
+               SELECT 4, l.n, l.id, l.book, l.owner_n, l.trashed, 0 FROM lorebooks l WHERE l.trashed > 0) t \
              JOIN users u ON u.n = t.owner_n WHERE u.id = $1 \
              ORDER BY t.trashed DESC, t.kind, t.n DESC LIMIT $2 OFFSET $3",
         );
@@ -149,7 +156,9 @@ impl Reader<'_> {
                SELECT 2, c.n, c.id, c.card, c.owner_n, c.trashed, 0 FROM characters c \
                  WHERE c.id = $1 AND c.trashed > 0 UNION ALL \
                SELECT 3, p.n, p.id, p.card, p.owner_n, p.trashed, 0 FROM personas p \
-                 WHERE p.id = $1 AND p.trashed > 0) t \
+                 WHERE p.id = $1 AND p.trashed > 0 UNION ALL \
+               SELECT 4, l.n, l.id, l.book, l.owner_n, l.trashed, 0 FROM lorebooks l \
+                 WHERE l.id = $1 AND l.trashed > 0) t \
              JOIN users u ON u.n = t.owner_n WHERE u.id = $2",
         );
         let query = query.bind::<Binary, _>(id.as_bytes().to_vec());
@@ -171,6 +180,9 @@ impl Tx<'_> {
             }),
             (Discarded::Persona, n) => tx.set_one(|conn| {
                 diesel::update(personas::table.find(n)).set(personas::trashed.eq(None::<i64>)).execute(conn)
+            }),
+            (Discarded::Lorebook, n) => tx.set_one(|conn| {
+                diesel::update(lorebooks::table.find(n)).set(lorebooks::trashed.eq(None::<i64>)).execute(conn)
             }),
         })
     }
@@ -204,8 +216,15 @@ impl Tx<'_> {
                         diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(GIVEN_UP))).execute(conn)
                     })
                 }
-                (Discarded::Character, n) => tx.set_one(|conn| diesel::delete(characters::table.find(n)).execute(conn)),
-                (Discarded::Persona, n) => tx.set_one(|conn| diesel::delete(personas::table.find(n)).execute(conn)),
+                (Discarded::Character, n) => tx.set_one(|conn| {
+                    let gone = diesel::delete(characters::table.find(n)).execute(conn)?;
+                    files::forget_of_gone(conn).map(|_| gone)
+                }),
+                (Discarded::Persona, n) => tx.set_one(|conn| {
+                    let gone = diesel::delete(personas::table.find(n)).execute(conn)?;
+                    files::forget_of_gone(conn).map(|_| gone)
+                }),
+                (Discarded::Lorebook, n) => tx.set_one(|conn| diesel::delete(lorebooks::table.find(n)).execute(conn)),
             }
         })
     }
@@ -221,7 +240,9 @@ impl Tx<'_> {
             let given_up = diesel::update(old).set(sessions::trashed.eq(Some(out))).execute(conn)?;
             let people = diesel::delete(characters::table.filter(characters::trashed.lt(before))).execute(conn)?;
             let personas = diesel::delete(personas::table.filter(personas::trashed.lt(before))).execute(conn)?;
-            let all = given_up + people + personas;
+            let books = diesel::delete(lorebooks::table.filter(lorebooks::trashed.lt(before))).execute(conn)?;
+            files::forget_of_gone(conn)?;
+            let all = given_up + people + personas + books;
             if all > 0 {
                 remains::mark(conn)?;
             }
@@ -250,8 +271,11 @@ impl Tx<'_> {
         if let Some(n) = look!(characters) {
             return Ok((Discarded::Character, n));
         }
-        let n = look!(personas).ok_or(Refusal::NotFound("what you look for in the trash"))?;
-        Ok((Discarded::Persona, n))
+        if let Some(n) = look!(personas) {
+            return Ok((Discarded::Persona, n));
+        }
+        let n = look!(lorebooks).ok_or(Refusal::NotFound("what you look for in the trash"))?;
+        Ok((Discarded::Lorebook, n))
     }
 
     fn set_one(&mut self, work: impl FnOnce(&mut Conn) -> QueryResult<usize>) -> Result<(), WriteError> {

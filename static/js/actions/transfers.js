@@ -8,6 +8,7 @@ import * as story from "../model/story.js";
 import { dropIncoming, putIncoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
+import { bringCards, isCard } from "./cards.js";
 import { register } from "./commands.js";
 import { wordsFor } from "./failure.js";
 import { readLibrary } from "./library.js";
@@ -22,8 +23,11 @@ export const takeAlong = (sid) => download(api.storyFile(sid));
 
 let counted = 0;
 
-/** Brings the stories of some files in, one after the other. @param {File[]} files */
+/** Brings what some files hold in, one after the other: stories, and characters. @param {File[]} files */
 export async function bringIn(files) {
+  const cards = files.filter(isCard);
+  if (cards.length) void bringCards(cards);
+  files = files.filter((file) => !isCard(file));
   const all = files.map((file) => ({ file, n: ++counted }));
   const put = (/** @type {{file: File, n: number}} */ { file, n }, /** @type {Partial<Incoming>} */ changes) => putIncoming({ n, name: file.name, phase: "waiting", share: 0, fault: null, ...changes });
   all.forEach((one) => put(one, {}));

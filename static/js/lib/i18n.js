@@ -2,9 +2,10 @@
 import { signal } from "../../vendor/preact.js";
 import en from "./strings/en.js";
 
+/** @import cards from "./strings/en-cards.js" */
 /** @import edit from "./strings/en-edit.js" */
 /** @import story from "./strings/en-story.js" */
-/** @typedef {keyof typeof en | keyof typeof story | keyof typeof edit} Key */
+/** @typedef {keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards} Key */
 /** @typedef {"en" | "zh"} Locale */
 
 export const LOCALES = /** @type {const} */ ({ en: "English", zh: "中文" });

@@ -116,6 +116,51 @@ export interface Character {
   metadata?: { clotho?: { plugins?: PluginChoice[]; model?: string | null } };
 }
 
+/** All that a character says. */
+export interface FullCharacter extends Character {
+  description: string;
+  personality: string;
+  scenario: string;
+  firstMessage: string;
+  alternateGreetings: string[];
+  exampleMessages: string;
+  systemPrompt: string;
+  postHistoryInstructions: string;
+  creatorNotes: string;
+  tags: string[];
+}
+
+export type CharacterChanges = Partial<Omit<FullCharacter, "id" | "metadata">>;
+
+export interface ImportedCharacter extends FullCharacter {
+  report: Report;
+}
+
+/** What an import made of what it was given. */
+export interface Report {
+  items: ReportItem[];
+}
+
+export interface ReportItem {
+  kind: string;
+  name: string;
+  file: string | null;
+  id: Id | null;
+  fate: Fate;
+  findings: Finding[];
+}
+
+export type Fate = "works" | "translated" | "kept" | "skipped";
+
+export interface Finding {
+  fate: Fate;
+  /** A stable word for it. */
+  code: string;
+  line: number | null;
+  count: number;
+  message: string;
+}
+
 export interface NewCharacter {
   name: string;
   description: string;

@@ -3,7 +3,7 @@ import { signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.js";
 
 /** @import { Key } from "../lib/i18n.js" */
-/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { Id, Report } from "../lib/wire.d.ts" */
 
 /** @typedef {{page: "library"} | {page: "story", sid: Id, nid: Id | null}} Route */
 /** @typedef {"chat" | "world"} Pane */
@@ -62,7 +62,7 @@ export const dialog = signal(null);
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}
  *   | {kind: "label", nid: Id} | {kind: "stash", fragmentId?: Id | null} | {kind: "trash"} | {kind: "spent"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
  *   | {kind: "git"} | {kind: "purge", nid: Id} | {kind: "otherModel", nid: Id} | {kind: "stories"} | {kind: "summarise", first: Id | null, last: Id}
- *   | {kind: "merge", from: Id} | {kind: "plot"}} Dialog
+ *   | {kind: "merge", from: Id} | {kind: "plot"} | {kind: "report", report: Report, characterId: Id | null} | {kind: "editCharacter", characterId: Id}} Dialog
  */
 
 /**

@@ -61,9 +61,15 @@ export function OpenDialog({ open }) {
       return h(PurgeMessage, { key: open.nid, nid: open.nid });
     case "trash":
       return h(Trash, {});
+    case "report":
+      return h(Report, { report: open.report, characterId: open.characterId });
+    case "editCharacter":
+      return h(EditCharacter, { key: open.characterId, characterId: open.characterId });
   }
 }
 
+const Report = later(() => import("./report.js").then((module) => module.Report));
+const EditCharacter = later(() => import("./character.js").then((module) => module.EditCharacter));
 const Why = later(() => import("./why.js").then((module) => module.Why));
 const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);
 const branches = () => import("./branches.js");

@@ -1,6 +1,6 @@
 // The first page: what to do at the start, stories to go on with, characters, models.
 import { h, html } from "../../vendor/preact.js";
-import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions, removeCharacter } from "../actions/library.js";
+import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.js";
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
@@ -13,6 +13,7 @@ import { Avatar, Blank, CommandButton, Menu, Waiting, icon, later } from "./part
 /** @import { Character, Session } from "../lib/wire.d.ts" */
 
 const Transfers = later(() => import("./transfers.js").then((module) => module.Transfers), 0);
+const CharacterTools = later(() => import("./cards.js").then((module) => module.CharacterTools), 0);
 const takeAlong = (/** @type {Session} */ { id }) => import("../actions/transfers.js").then((module) => module.takeAlong(id));
 
 export function Library() {
@@ -35,7 +36,7 @@ function Contents() {
     <section aria-labelledby="begin"><h2 id="begin">${t(first ? "library.or" : "library.new")}</h2><ul class="cards">
       ${!first && adventure && html`<li>${h(CharacterCard, { character: adventure })}</li>`}
       ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}
-        ${h(Menu, { label: t("library.manage", { name: character.name }) }, html`<button type="button" onClick=${() => removeCharacter(character)}>${icon("trash")}${t("library.deleteCharacter")}</button>`)}</li>`)}
+        ${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}</li>`)}
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
       ${first && html`<li><button type="button" class="card new" onClick=${() => document.getElementById("models")?.scrollIntoView()}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul></section>

@@ -14,6 +14,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{nid}", &stranger.greeting.to_string())
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
+        .replace("{lid}", &stranger.lorebook.to_string())
         .replace("{jid}", &stranger.job.to_string())
         .replace("{fid}", NOTHING)
         // What must be said to be answered at all.
@@ -50,8 +51,9 @@ impl Stranger {
     /// The same text with ids of nothing in the place of the stranger's.
     fn to_nothing(&self, text: &str) -> String {
         let session = [self.session.to_string(), self.greeting.to_string()];
-        let people = [self.character.to_string(), self.persona.to_string(), self.job.to_string()];
-        session.iter().chain(&people).fold(text.to_owned(), |text, id| text.replace(id, NOTHING))
+        let things = [self.lorebook.to_string(), self.job.to_string()];
+        let people = [self.character.to_string(), self.persona.to_string()];
+        session.iter().chain(&people).chain(&things).fold(text.to_owned(), |text, id| text.replace(id, NOTHING))
     }
 }
 
@@ -131,6 +133,10 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
+    let bound = json!({"lorebookId": stranger.lorebook.to_string()});
+    refused("PATCH", format!("/api/characters/{}", character.as_str().unwrap()), bound).await;
+    let bound = json!({"name": "Rin", "lorebookId": stranger.lorebook.to_string()});
+    refused("POST", "/api/characters".into(), bound).await;
     for edit in [
         json!({"op": "prune", "nodeId": foreign}),
         json!({"op": "graft", "nodeId": own, "targetId": foreign}),

@@ -29,7 +29,8 @@ impl House {
         let fragment = fragment.as_str().unwrap().to_owned();
         let job = app.inside().desk.expect(app.inside().owner).unwrap().to_string();
         let session = [("sid", sid), ("nid", line[1].clone()), ("fid", fragment)];
-        let ids = session.into_iter().chain([("cid", character), ("pid", persona), ("jid", job)]);
+        let book = id(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
+        let ids = session.into_iter().chain([("cid", character), ("pid", persona), ("jid", job), ("lid", book)]);
         Self { app, ids: ids.collect() }
     }
 
@@ -48,9 +49,10 @@ impl House {
 }
 
 /// The routes that take JSON: all that write, but for those that only name what they are about, or take a file
-/// (`transfers.rs`).
+/// (`transfers.rs`, `cards.rs`).
 fn with_bodies() -> Vec<Entry> {
-    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || path.ends_with("/import");
+    let takes_file = |path: &str| path.ends_with("/import") || path.ends_with("/avatar");
+    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || takes_file(path);
     let takes = |entry: &Entry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
     clotho::http::table().into_iter().filter(takes).collect()
 }

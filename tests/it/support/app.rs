@@ -17,8 +17,8 @@ use std::sync::Arc;
 use clotho::app::App;
 use clotho::clock::{Clock, Ids, TestClock, Time};
 use clotho::config::Config;
-use clotho::ids::{CharacterId, PersonaId, UserId};
-use clotho::store::{CharacterCard, PersonaCard, User};
+use clotho::ids::{CharacterId, LorebookId, PersonaId, UserId};
+use clotho::store::{CharacterCard, Lorebook, PersonaCard, User};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -196,6 +196,15 @@ impl TestApp {
         let id = PersonaId::new(self.ids.next(now));
         let card = PersonaCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
         self.store.write(move |tx| tx.put_persona(owner, &card)).await.unwrap();
+        id
+    }
+
+    /// Keeps a lorebook of a user.
+    pub async fn lorebook_of(&self, owner: UserId, book: Value) -> LorebookId {
+        let now = self.clock.now();
+        let id = LorebookId::new(self.ids.next(now));
+        let book = Lorebook { id, card: book.as_object().unwrap().clone(), created: now, updated: now };
+        self.store.write(move |tx| tx.put_lorebook(owner, &book)).await.unwrap();
         id
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use clotho::app::App;
-use clotho::ids::{CharacterId, JobId, NodeId, PersonaId, SessionId, UserId};
+use clotho::ids::{CharacterId, JobId, LorebookId, NodeId, PersonaId, SessionId, UserId};
 use clotho::turn::NewSession;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -33,6 +33,8 @@ pub struct Stranger {
     pub character: CharacterId,
     /// A persona.
     pub persona: PersonaId,
+    /// A lorebook.
+    pub lorebook: LorebookId,
     /// A session.
     pub session: SessionId,
     /// Its greeting, which is HEAD.
@@ -147,12 +149,13 @@ impl TestServer {
         let card = json!({"name": "Somebody else's", "firstMessage": "A stranger's secret."});
         let character = app.character_of(user, card).await;
         let persona = app.persona_of(user, json!({"name": "Somebody else's"})).await;
+        let lorebook = app.lorebook_of(user, json!({"name": "Somebody else's", "entries": {}})).await;
         let title = Some("A stranger's story".to_owned());
         let new = NewSession { character_ids: vec![character], title, ..NewSession::default() };
         let session = app.turns.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
         let job = app.desk.expect(user).unwrap();
-        Stranger { user, character, persona, session, greeting: held.session.head, job }
+        Stranger { user, character, persona, lorebook, session, greeting: held.session.head, job }
     }
 }
 

@@ -1,0 +1,2 @@
+DROP TABLE lorebooks;
+DROP TABLE card_files;

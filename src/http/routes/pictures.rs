@@ -1,0 +1,126 @@
+//! The pictures of characters and personas.
+
+use actix_web::web;
+use uuid::Uuid;
+
+use super::Program;
+use super::{characters, personas};
+use crate::http::answer::{Answer, Reply};
+use crate::http::caller::Caller;
+use crate::http::error::{ApiError, Code};
+use crate::http::file::Picture;
+use crate::http::form::Form;
+use crate::http::query::{Cid, Pid, Query};
+use crate::http::wire::cards::{AvatarQuery, Character, Persona, Size};
+use crate::interop::picture::{self, PictureError};
+use crate::store::{CardFile, Tx, WriteError};
+use crate::transfer;
+
+/// The picture of a character, whole or small.
+///
+/// # Errors
+/// It has none.
+pub async fn of_character(
+    app: Program,
+    caller: Caller,
+    cid: Cid,
+    query: Query<AvatarQuery>,
+) -> Result<Picture, ApiError> {
+    characters::load(&app, caller, cid).await?;
+    shown(&app, caller, cid.0.uuid(), query.0).await
+}
+
+/// The picture of a persona, whole or small.
+///
+/// # Errors
+/// It has none.
+pub async fn of_persona(
+    app: Program,
+    caller: Caller,
+    pid: Pid,
+    query: Query<AvatarQuery>,
+) -> Result<Picture, ApiError> {
+    personas::load(&app, caller, pid).await?;
+    shown(&app, caller, pid.0.uuid(), query.0).await
+}
+
+async fn shown(app: &Program, caller: Caller, id: Uuid, query: AvatarQuery) -> Result<Picture, ApiError> {
+    let name = if query.size == Some(Size::Small) { CardFile::SMALL } else { CardFile::PICTURE };
+    let file = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.card_file(caller.0, id, name)?)).await?;
+    let picture = file.and_then(|file| Picture::of(file.bytes, query.v.is_some()));
+    picture.ok_or_else(|| ApiError::not_found("the picture"))
+}
+
+/// Gives a character another picture.
+///
+/// # Errors
+/// It is not there, or what was sent is no picture.
+pub async fn change_characters(app: Program, caller: Caller, cid: Cid, form: Form) -> Answer<Character> {
+    characters::load(&app, caller, cid).await?;
+    let pictures = sent(&app, form).await?;
+    let mut character = characters::load(&app, caller, cid).await?;
+    let [whole, _] = &pictures;
+    let address = transfer::picture_address("characters", cid.0, &whole.bytes);
+    character.card.insert("avatar".to_owned(), address.into());
+    character.updated = app.clock.now();
+    let kept = character.clone();
+    let write = move |tx: &mut Tx<'_>| {
+        tx.update_character(caller.0, &kept)?;
+        pictures.iter().try_for_each(|file| tx.put_card_file(cid.0.uuid(), file))
+    };
+    app.store.write(write).await?;
+    Reply::ok(&Character::from(character))
+}
+
+/// Gives a persona another picture.
+///
+/// # Errors
+/// It is not there, or what was sent is no picture.
+pub async fn change_personas(app: Program, caller: Caller, pid: Pid, form: Form) -> Answer<Persona> {
+    personas::load(&app, caller, pid).await?;
+    let pictures = sent(&app, form).await?;
+    let mut persona = personas::load(&app, caller, pid).await?;
+    let [whole, _] = &pictures;
+    persona.card.insert("avatar".to_owned(), transfer::picture_address("personas", pid.0, &whole.bytes).into());
+    persona.updated = app.clock.now();
+    let kept = persona.clone();
+    let write = move |tx: &mut Tx<'_>| {
+        tx.update_persona(caller.0, &kept)?;
+        pictures.iter().try_for_each(|file| tx.put_card_file(pid.0.uuid(), file))
+    };
+    app.store.write(write).await?;
+    Reply::ok(&Persona::from(persona))
+}
+
+/// What was sent, with a small copy; a few at a time: each takes memory as it is drawn.
+async fn sent(app: &Program, form: Form) -> Result<[CardFile; 2], ApiError> {
+    let sent = form.file(picture::LARGEST).await?;
+    let _place = app.drawing.acquire().await.map_err(ApiError::internal)?;
+    Ok(web::block(move || transfer::pictures(sent.bytes)).await.map_err(ApiError::internal)??)
+}
+
+/// Forgets the pictures of a card whose `avatar` leads to none of them any more.
+///
+/// # Errors
+/// The database fails.
+pub fn forget_unseen(tx: &mut Tx<'_>, list: &str, id: Uuid, avatar: Option<&str>) -> Result<(), WriteError> {
+    let own = format!("/api/{list}/{id}/avatar");
+    if avatar.is_some_and(|address| address.starts_with(&own)) {
+        return Ok(());
+    }
+    [CardFile::PICTURE, CardFile::SMALL].iter().try_for_each(|name| tx.forget_card_file(id, name))
+}
+
+impl From<PictureError> for ApiError {
+    fn from(error: PictureError) -> Self {
+        let message = error.to_string();
+        match error {
+            PictureError::Unknown => Self::new(Code::UnsupportedMedia, message)
+                .hint("send a PNG, JPEG, WebP or GIF; an SVG can carry scripts and is never taken"),
+            PictureError::TooLong | PictureError::TooLarge(..) => {
+                Self::new(Code::TooLarge, message).hint("make the picture smaller and send it again")
+            }
+            PictureError::Broken(_) => Self::invalid("file", message).hint("the file is damaged: save it anew"),
+        }
+    }
+}

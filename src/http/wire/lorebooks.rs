@@ -1,0 +1,136 @@
+//! Lorebooks: entries in the form of world info, whose fields keep the names that they have there.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::ids::{Id, LorebookRef};
+use super::report::Report;
+use crate::http::error::ApiError;
+use crate::interop::book;
+use crate::store;
+use crate::tree::book::fits;
+
+/// A lorebook.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Lorebook {
+    /// Its id.
+    pub id: LorebookRef,
+    /// Its name.
+    pub name: String,
+    /// How many entries it has.
+    pub entry_count: usize,
+    /// Its entries; in a list of books they are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<Vec<LoreEntry>>,
+    /// Everything else that it says; in a list of books it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+    /// When it came.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// An entry of a lorebook, with the names of world info: `uid`, `key`, `keysecondary`, `comment`, `content`, `constant`,
+/// `selective`, `selectiveLogic`, `order`, `position`, `depth`, `role`, `disable`, `probability`, `group` … What is unknown is
+/// kept.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LoreEntry(pub Map<String, Value>);
+
+impl utoipa::PartialSchema for LoreEntry {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::schema::ObjectBuilder::new()
+            .description(Some("An entry in the form of world info; unknown fields are kept"))
+            .additional_properties(Some(utoipa::openapi::schema::AdditionalProperties::FreeForm(true)))
+            .into()
+    }
+}
+
+impl ToSchema for LoreEntry {}
+
+/// Fields of a lorebook: all of a new one, or those that change.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LorebookFields {
+    /// Its name; a new one must have one.
+    pub name: Option<String>,
+    /// Its entries, all of them. One without `uid` is new.
+    pub entries: Option<Vec<LoreEntry>>,
+}
+
+/// A lorebook that came from another program.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedLorebook {
+    /// The lorebook.
+    #[serde(flatten)]
+    pub lorebook: Lorebook,
+    /// What came over, and what of it works here.
+    pub report: Report,
+}
+
+/// In which form a book goes out.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct BookExportQuery {
+    /// The form.
+    #[param(inline)]
+    pub format: BookFormat,
+}
+
+/// A form of lorebooks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BookFormat {
+    /// World info by itself.
+    #[default]
+    World,
+    /// As it stands in a card.
+    Card,
+}
+
+impl Lorebook {
+    /// A book with its entries.
+    pub fn whole(book: &store::Lorebook) -> Self {
+        let entries = book::entries(&book.card).into_iter().cloned().map(LoreEntry).collect();
+        let rest = book.card.iter().filter(|(key, _)| !matches!(key.as_str(), "name" | "entries"));
+        let metadata = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self { entries: Some(entries), metadata: Some(metadata), ..Self::brief(book) }
+    }
+
+    /// A book in a list.
+    pub fn brief(book: &store::Lorebook) -> Self {
+        Self {
+            id: Id(book.id),
+            name: book.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            entry_count: book::entries(&book.card).len(),
+            entries: None,
+            metadata: None,
+            created_at: book.created.to_string(),
+            updated_at: book.updated.to_string(),
+        }
+    }
+}
+
+impl LorebookFields {
+    /// Puts the fields into a book.
+    ///
+    /// # Errors
+    /// A field does not fit.
+    pub fn apply(self, book: &mut Map<String, Value>) -> Result<(), ApiError> {
+        if let Some(name) = self.name {
+            book.insert("name".to_owned(), name.trim().into());
+        }
+        if let Some(entries) = self.entries {
+            let whole = entries.into_iter().enumerate().map(|(index, entry)| book::whole(&entry.0, index));
+            book.insert("entries".to_owned(), book::by_number(whole.collect()).into());
+        }
+        book.entry("entries").or_insert_with(|| Map::new().into());
+        Ok(fits(book)?)
+    }
+}

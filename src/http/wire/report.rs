@@ -1,0 +1,76 @@
+//! What an import made of what it was given.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::interop;
+use crate::transfer;
+
+/// What an import made of everything that it was given.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// One item for each card and file.
+    pub items: Vec<ReportItem>,
+}
+
+/// What became of one card or file.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportItem {
+    /// What it is: `character`, `session`, `lorebook`, `persona`, `preset`, `regex`, `file`.
+    pub kind: &'static str,
+    /// Its own name.
+    pub name: String,
+    /// The file that it came in.
+    pub file: Option<String>,
+    /// The id of what is there now; null where nothing came of it.
+    pub id: Option<String>,
+    /// `works`, `translated`, `kept` or `skipped`: what became of it as a whole.
+    pub fate: &'static str,
+    /// What became of its parts, where there is something to say.
+    pub findings: Vec<ReportFinding>,
+}
+
+/// One thing of a file and what became of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportFinding {
+    /// `works`, `translated`, `kept` (it goes out again and does nothing here) or `skipped`.
+    pub fate: &'static str,
+    /// A stable word for it.
+    pub code: &'static str,
+    /// The line of the file, from 1.
+    pub line: Option<u64>,
+    /// How many of them there are.
+    pub count: usize,
+    /// What it is and what it means.
+    pub message: String,
+}
+
+impl From<transfer::Report> for Report {
+    fn from(report: transfer::Report) -> Self {
+        Self { items: report.items.into_iter().map(ReportItem::from).collect() }
+    }
+}
+
+impl From<transfer::Item> for ReportItem {
+    fn from(item: transfer::Item) -> Self {
+        let transfer::Item { kind, name, file, id, fate, findings } = item;
+        Self {
+            kind,
+            name,
+            file,
+            id,
+            fate: fate.word(),
+            findings: findings.into_iter().map(ReportFinding::from).collect(),
+        }
+    }
+}
+
+impl From<interop::Finding> for ReportFinding {
+    fn from(finding: interop::Finding) -> Self {
+        let interop::Finding { fate, code, line, count, message } = finding;
+        Self { fate: fate.word(), code, line, count, message }
+    }
+}

@@ -1,0 +1,190 @@
+//! Lorebooks as other programs write them: world info of its own, the book inside a card, and those of NovelAI, Agnai and
+//! RisuAI. A book is kept in the first of these forms; what came from a card keeps the card's book beside it
+//! (`originalData`), so that what nobody changed goes out as it came.
+//!
+//! `fields.rs` is the one list of what an entry says and how it is spelled in either form; `others.rs` has the other
+//! programs. To add a field: its line in that list. To add a program: its sign in [`read`] and its function there.
+
+mod fields;
+mod others;
+
+use serde_json::{Map, Value, json};
+
+use super::png;
+use super::text;
+
+/// The most bytes of a book's file.
+pub const LARGEST_FILE: usize = 16 << 20;
+/// The chunk of a picture in which NovelAI keeps a book.
+const IN_PICTURE: &str = "naidata";
+
+/// Why a file is no lorebook.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BookError {
+    /// It is larger than any book.
+    #[error("the file has more than {LARGEST_FILE} bytes")]
+    TooLong,
+    /// It is no text.
+    #[error("this is no lorebook: {0}")]
+    NoText(#[from] text::NoText),
+    /// It is no JSON.
+    #[error("the lorebook is not JSON: {0}")]
+    NotJson(String),
+    /// It is JSON of something else.
+    #[error("this is no lorebook: it has no entries")]
+    NoEntries,
+    /// A picture without a book, or a damaged one.
+    #[error("the picture has no lorebook in it")]
+    NoBookInPicture,
+    /// The picture is damaged.
+    #[error(transparent)]
+    Png(#[from] png::PngError),
+}
+
+impl BookError {
+    /// What one can do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::TooLong => "take the book apart where it comes from",
+            Self::Png(_) => "the file was damaged on its way: get it again from where it comes from",
+            _ => {
+                "send world info as JSON, a card's book, or a lorebook of NovelAI, Agnai or RisuAI; whole cards have their own import"
+            }
+        }
+    }
+}
+
+/// Reads a book of any kind, into the form of world info. What it is called is its own `name`, if it has one.
+///
+/// # Errors
+/// It is no book.
+pub fn read(file: &[u8]) -> Result<Map<String, Value>, BookError> {
+    if file.len() > LARGEST_FILE {
+        return Err(BookError::TooLong);
+    }
+    if !file.starts_with(png::SIGNATURE) {
+        return from_text(file);
+    }
+    let (chunks, _) = png::read(file)?;
+    let chunk = chunks.iter().find(|chunk| chunk.is_text() && chunk.keyword() == IN_PICTURE);
+    let chunk = chunk.ok_or(BookError::NoBookInPicture)?;
+    from_text(&png::decode(IN_PICTURE, &chunk.text()?)?)
+}
+
+fn from_text(bytes: &[u8]) -> Result<Map<String, Value>, BookError> {
+    let text = text::decode(bytes)?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| BookError::NotJson(error.to_string()))?;
+    let Value::Object(book) = value else { return Err(BookError::NoEntries) };
+    if book.contains_key("lorebookVersion") {
+        return Ok(others::novel(&book));
+    }
+    if book.get("kind").is_some_and(|kind| kind == "memory") {
+        return Ok(others::agnai(&book));
+    }
+    if book.get("type").is_some_and(|kind| kind == "risu") {
+        return Ok(others::risu(&book));
+    }
+    match book.get("entries") {
+        Some(Value::Array(entries)) if entries.iter().any(|entry| entry.get("keys").is_some()) => {
+            Ok(from_card(&book.into()))
+        }
+        Some(Value::Array(_) | Value::Object(_)) => Ok(book),
+        _ => Err(BookError::NoEntries),
+    }
+}
+
+/// The entries of a book, in the order in which they stand.
+pub fn entries(book: &Map<String, Value>) -> Vec<&Map<String, Value>> {
+    match book.get("entries") {
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_object).collect(),
+        Some(Value::Object(map)) => map.values().filter_map(Value::as_object).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A new entry, or one that lacks something, with all that an entry says.
+pub fn whole(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
+    let mut whole = fields::blank(index);
+    whole.extend(entry.clone());
+    whole
+}
+
+/// What an entry is known by: mostly a number, in newer cards also a word.
+fn known_by(uid: &Value) -> Option<String> {
+    match uid {
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(word) if !word.is_empty() => Some(word.clone()),
+        _ => None,
+    }
+}
+
+/// Entries in the form of a book: by their numbers. Those without one, and those whose number is taken, get a free one.
+pub fn by_number(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
+    let number = |entry: &Map<String, Value>| entry.get("uid").and_then(Value::as_u64);
+    let mut free = entries.iter().filter_map(number).max().map_or(0, |most| most.saturating_add(1));
+    let mut book = Map::new();
+    for mut entry in entries {
+        let own = entry.get("uid").and_then(known_by).filter(|uid| !book.contains_key(uid));
+        let uid = own.unwrap_or_else(|| {
+            entry.insert("uid".to_owned(), free.into());
+            free = free.saturating_add(1);
+            (free - 1).to_string()
+        });
+        book.insert(uid, entry.into());
+    }
+    book
+}
+
+/// A card's book as world info.
+pub fn from_card(card_book: &Value) -> Map<String, Value> {
+    let mut original = card_book.as_object().cloned().unwrap_or_default();
+    let list = match original.get("entries") {
+        Some(Value::Array(list)) => list.clone(),
+        Some(Value::Object(map)) => map.values().cloned().collect(),
+        _ => Vec::new(),
+    };
+    let list: Vec<Map<String, Value>> = list.into_iter().filter_map(|entry| entry.as_object().cloned()).collect();
+    let read = by_number(list.iter().enumerate().map(|(index, entry)| fields::from_card(entry, index)).collect());
+    // The card's own entries are told apart by the same numbers from now on.
+    let numbered = list.into_iter().zip(read.values()).map(|(mut entry, own)| {
+        entry.insert("id".to_owned(), own.get("uid").cloned().unwrap_or_default());
+        Value::Object(entry)
+    });
+    original.insert("entries".to_owned(), numbered.collect());
+    let mut book = Map::new();
+    original.get("name").filter(|name| name.is_string()).map(|name| book.insert("name".to_owned(), name.clone()));
+    book.insert("entries".to_owned(), read.into());
+    book.insert("originalData".to_owned(), original.into());
+    book
+}
+
+/// World info as a card's book. Entries that came from a card and were not changed go out as they came.
+pub fn to_card(book: &Map<String, Value>) -> Value {
+    let original = book.get("originalData").and_then(Value::as_object);
+    let mut card_book = original.cloned().unwrap_or_default();
+    let known = |uid: Option<&Value>| {
+        let all = original.and_then(|original| original.get("entries")).and_then(Value::as_array);
+        all?.iter().filter_map(Value::as_object).find(|entry| entry.get("id") == uid)
+    };
+    let own = entries(book);
+    let written = own.iter().enumerate().map(|(index, entry)| fields::to_card(entry, known(entry.get("uid")), index));
+    let written: Vec<Value> = written.map(Value::Object).collect();
+    card_book.insert("entries".to_owned(), written.into());
+    if let Some(name) = book.get("name") {
+        card_book.insert("name".to_owned(), name.clone());
+    }
+    let kept = ["entries", "name", "originalData", "extensions"];
+    let rest: Map<String, Value> = book
+        .iter()
+        .filter(|(key, _)| !kept.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let extensions = card_book.entry("extensions").or_insert_with(|| json!({}));
+    if let Some(extensions) = extensions.as_object_mut() {
+        extensions.extend(book.get("extensions").and_then(Value::as_object).cloned().unwrap_or_default());
+        if !rest.is_empty() {
+            extensions.insert(fields::OWN.to_owned(), rest.into());
+        }
+    }
+    card_book.into()
+}

@@ -1,0 +1,293 @@
+//! Which field of a card is which of ours, in both directions. What is in neither list is kept as it is: fields of the card
+//! under their own names in `metadata`, what stood beside the card in `metadata.card`.
+
+use serde_json::{Map, Value, json};
+
+use super::{CardError, Read, Sheet, runs};
+use crate::interop::finding::{Fate, Finding};
+
+/// The most characters of a name.
+const LONGEST_NAME: usize = 200;
+
+/// Texts: their name, ours.
+const TEXTS: [(&str, &str); 8] = [
+    ("description", "description"),
+    ("personality", "personality"),
+    ("scenario", "scenario"),
+    ("first_mes", "firstMessage"),
+    ("mes_example", "exampleMessages"),
+    ("creator_notes", "creatorNotes"),
+    ("system_prompt", "systemPrompt"),
+    ("post_history_instructions", "postHistoryInstructions"),
+];
+
+/// Lists of texts: their name, ours.
+const LISTS: [(&str, &str); 2] = [("alternate_greetings", "alternateGreetings"), ("tags", "tags")];
+
+/// What the oldest writers called the fields of version 1.
+const OLDER: [(&str, &str); 5] = [
+    ("char_name", "name"),
+    ("char_persona", "description"),
+    ("world_scenario", "scenario"),
+    ("char_greeting", "first_mes"),
+    ("example_dialogue", "mes_example"),
+];
+
+/// What writers put beside `data` a second time, or as notes to themselves: made anew when a card goes out.
+const COPIES: [&str; 14] = [
+    "name",
+    "description",
+    "personality",
+    "scenario",
+    "first_mes",
+    "mes_example",
+    "tags",
+    "talkativeness",
+    "creatorcomment",
+    "creator",
+    "avatar",
+    "chat",
+    "fav",
+    "json_data",
+];
+
+/// Names in `metadata` that are ours: a card that uses them keeps them below `metadata.card`.
+const OURS: [&str; 2] = ["card", "clotho"];
+
+/// Reads the JSON of a card of any version.
+pub fn read(card: Value) -> Result<Read, CardError> {
+    let Value::Object(card) = card else { return Err(CardError::NoName) };
+    let mut read = Read::default();
+    let (mut data, mut beside) = halves(card, &mut read.findings);
+    let name = data.remove("name").or_else(|| beside.get("name").cloned());
+    let name = name.as_ref().and_then(Value::as_str).map(|name| name.replace('\0', "")).unwrap_or_default();
+    let short: String = name.trim().chars().take(LONGEST_NAME).collect();
+    if short.is_empty() {
+        return Err(CardError::NoName);
+    }
+    if short.len() < name.trim().len() {
+        let words = format!("the name had more than {LONGEST_NAME} characters and was cut");
+        read.findings.push(Finding::new(Fate::Translated, "name_cut", words));
+    }
+    read.card.insert("name".to_owned(), short.into());
+    for (theirs, ours) in TEXTS {
+        if let Some(text) = take(&mut data, theirs, as_text, &mut read.findings) {
+            read.card.insert(ours.to_owned(), text.into());
+        }
+    }
+    for (theirs, ours) in LISTS {
+        if let Some(list) = take(&mut data, theirs, as_texts, &mut read.findings) {
+            read.card.insert(ours.to_owned(), list.into());
+        }
+    }
+    read.book = data.shift_remove("character_book").filter(Value::is_object);
+    forget_fav(&mut data);
+    for copy in COPIES {
+        beside.shift_remove(copy);
+    }
+    let mut apart = Map::new();
+    for name in OURS {
+        data.shift_remove(name).map(|value| apart.insert(name.to_owned(), value));
+    }
+    if !apart.is_empty() {
+        beside.insert("data".to_owned(), apart.into());
+    }
+    let mut metadata = data;
+    metadata.insert("card".to_owned(), beside.into());
+    read.findings.extend(runs::look(&read.card, &metadata, read.book.as_ref()));
+    read.card.insert("metadata".to_owned(), metadata.into());
+    Ok(read)
+}
+
+/// The fields of the card, and what stands beside them.
+fn halves(mut card: Map<String, Value>, findings: &mut Vec<Finding>) -> (Map<String, Value>, Map<String, Value>) {
+    if let Some(Value::Object(data)) = card.get("data") {
+        let data = data.clone();
+        card.shift_remove("data");
+        let differ = TEXTS.iter().map(|(theirs, _)| *theirs).chain(["name"]).filter(|theirs| {
+            let (inside, outside) = (data.get(*theirs), card.get(*theirs));
+            outside.is_some_and(|text| text.as_str() != Some("") && inside != Some(text))
+        });
+        let differ: Vec<&str> = differ.collect();
+        if !differ.is_empty() {
+            let words =
+                format!("the card says {} twice, and not the same: what stands in \"data\" counts", differ.join(", "));
+            findings.push(Finding::new(Fate::Skipped, "said_twice", words).of(differ.len()));
+        }
+        return (data, card);
+    }
+    for (older, theirs) in OLDER {
+        if !card.contains_key(theirs) {
+            card.shift_remove(older).map(|value| card.insert(theirs.to_owned(), value));
+        }
+    }
+    let mut beside = Map::new();
+    for name in ["spec", "spec_version", "create_date"] {
+        card.shift_remove(name).map(|value| beside.insert(name.to_owned(), value));
+    }
+    if let Some(words) =
+        card.shift_remove("creatorcomment").filter(|words| words.as_str().is_some_and(|w| !w.is_empty()))
+    {
+        let other = card.insert("creator_notes".to_owned(), words);
+        other.map(|other| beside.insert("creator_notes".to_owned(), other));
+    }
+    let talks = card.shift_remove("talkativeness");
+    let own = ["avatar", "chat", "fav", "json_data"];
+    own.iter().for_each(|name| _ = card.shift_remove(*name));
+    if let (Some(talks), Some(extensions)) =
+        (talks, card.entry("extensions").or_insert_with(|| json!({})).as_object_mut())
+    {
+        extensions.entry("talkativeness").or_insert(talks);
+    }
+    (card, beside)
+}
+
+/// Which card someone likes best, and which chat was open, is theirs and does not travel.
+fn forget_fav(data: &mut Map<String, Value>) {
+    if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
+        extensions.shift_remove("fav");
+    }
+}
+
+/// A field in our form. One of another shape stays where it was, and is told of.
+fn take<T>(
+    data: &mut Map<String, Value>,
+    name: &str,
+    read: impl FnOnce(&Value) -> Option<T>,
+    findings: &mut Vec<Finding>,
+) -> Option<T> {
+    let value = data.get(name)?;
+    if value.is_null() {
+        data.shift_remove(name);
+        return None;
+    }
+    let found = read(value);
+    if found.is_some() {
+        data.shift_remove(name);
+    } else {
+        let words = format!("\"{name}\" is of a shape that no card has");
+        findings.push(Finding::new(Fate::Kept, "odd_field", words));
+    }
+    found
+}
+
+fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.replace('\0', "")),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Old cards write tags as one text.
+fn as_texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) => {
+            Some(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
+        }
+        Value::Array(list) => list.iter().filter(|one| !one.is_null()).map(as_text).collect(),
+        _ => None,
+    }
+}
+
+/// Writes a card as version 3. What version 1 knew stands at the top once more, for its readers.
+pub fn write(sheet: &Sheet<'_>) -> Value {
+    let own = |name: &str| sheet.card.get(name).filter(|value| !value.is_null()).cloned();
+    let mut metadata = own("metadata").and_then(|value| value.as_object().cloned()).unwrap_or_default();
+    let wish = metadata.shift_remove("clotho");
+    let mut beside = metadata.shift_remove("card").and_then(|value| value.as_object().cloned()).unwrap_or_default();
+    let mut data = Map::new();
+    data.insert("name".to_owned(), own("name").unwrap_or_default());
+    for (theirs, ours) in TEXTS {
+        data.insert(theirs.to_owned(), own(ours).unwrap_or_else(|| "".into()));
+    }
+    for (theirs, ours) in LISTS {
+        data.insert(theirs.to_owned(), own(ours).unwrap_or_else(|| json!([])));
+    }
+    data.insert("creator".to_owned(), "".into());
+    data.insert("character_version".to_owned(), "".into());
+    data.insert("extensions".to_owned(), json!({}));
+    data.extend(sheet.book.clone().map(|book| ("character_book".to_owned(), book)));
+    let is_known = |name: &str| name == "name" || TEXTS.iter().chain(&LISTS).any(|(theirs, _)| *theirs == name);
+    data.extend(metadata.into_iter().filter(|(name, _)| !is_known(name)));
+    data.extend(beside.shift_remove("data").and_then(|apart| apart.as_object().cloned()).unwrap_or_default());
+    if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
+        extensions.insert("fav".to_owned(), false.into());
+        extensions.extend(wish.map(|wish| ("clotho".to_owned(), wish)));
+    }
+    beside.insert("spec".to_owned(), "chara_card_v3".into());
+    beside.insert("spec_version".to_owned(), "3.0".into());
+    let copies = ["name", "description", "personality", "scenario", "first_mes", "mes_example", "tags", "creator"];
+    beside.extend(copies.iter().filter_map(|name| Some(((*name).to_owned(), data.get(*name)?.clone()))));
+    let notes = data.get("creator_notes").cloned().unwrap_or_default();
+    beside.insert("creatorcomment".to_owned(), notes);
+    beside.insert("avatar".to_owned(), "none".into());
+    beside.insert("fav".to_owned(), false.into());
+    beside.entry("create_date").or_insert_with(|| sheet.created.clone().into());
+    let talks = data.get("extensions").and_then(|extensions| extensions.get("talkativeness")).cloned();
+    beside.extend(talks.map(|talks| ("talkativeness".to_owned(), talks)));
+    beside.insert("data".to_owned(), data.into());
+    beside.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(value: Value) -> Map<String, Value> {
+        read(value).unwrap().card
+    }
+
+    #[test]
+    fn every_version_is_read() {
+        let expected = json!({"name": "Rin", "description": "a keeper", "firstMessage": "Hello."});
+        for card_of in [
+            json!({"name": "Rin", "description": "a keeper", "first_mes": "Hello."}),
+            json!({"char_name": "Rin", "char_persona": "a keeper", "char_greeting": "Hello."}),
+            json!({"spec": "chara_card_v2", "data": {"name": "Rin", "description": "a keeper", "first_mes": "Hello."}}),
+            json!({"spec": "chara_card_v3", "name": "Rin", "description": "a keeper", "first_mes": "Hello."}),
+            json!({"name": "Other", "data": {"name": " Rin\u{0} ", "description": "a keeper", "first_mes": "Hello."}}),
+        ] {
+            let mut read = card(card_of.clone());
+            read.remove("metadata");
+            assert_eq!(Value::Object(read), expected, "{card_of}");
+        }
+        for bad in [json!({}), json!([]), json!({"name": 5}), json!({"name": "  "}), json!({"data": {"name": null}})] {
+            assert_eq!(read(bad).unwrap_err(), CardError::NoName);
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_stays_and_goes_out_again() {
+        let data = json!({
+            "name": "Rin", "odd": [1, {"two": null}], "clotho": {"model": "x"}, "card": 5,
+            "extensions": {"fav": true, "third": {"a": 1.50}}, "description": {"not": "a text"},
+        });
+        let read =
+            read(json!({"spec": "chara_card_v2", "spec_version": "2.0", "beside": 42, "fav": true, "data": data}))
+                .unwrap();
+        let metadata = &read.card["metadata"];
+        assert_eq!(metadata["odd"], json!([1, {"two": null}]));
+        assert_eq!(metadata["clotho"], Value::Null);
+        assert_eq!(metadata["card"]["beside"], 42);
+        let out = write(&Sheet { card: read.card.clone(), ..Sheet::default() });
+        assert_eq!(out["beside"], 42);
+        assert_eq!(out["data"]["odd"], json!([1, {"two": null}]));
+        assert_eq!((&out["data"]["clotho"], &out["data"]["card"]), (&json!({"model": "x"}), &json!(5)));
+        assert_eq!(out["data"]["extensions"], json!({"third": {"a": 1.50}, "fav": false}));
+        assert_eq!(read.findings.iter().filter(|finding| finding.code == "odd_field").count(), 1);
+    }
+
+    #[test]
+    fn shapes_that_old_writers_used() {
+        let read = card(json!({
+            "name": "Rin", "tags": "a, b,, c", "creatorcomment": "notes", "talkativeness": 0.9, "personality": 5,
+            "alternate_greetings": ["x", null, 3],
+        }));
+        assert_eq!(read["tags"], json!(["a", "b", "c"]));
+        assert_eq!(read["creatorNotes"], "notes");
+        assert_eq!(read["personality"], "5");
+        assert_eq!(read["alternateGreetings"], json!(["x", "3"]));
+        assert_eq!(read["metadata"]["extensions"]["talkativeness"], json!(0.9));
+    }
+}

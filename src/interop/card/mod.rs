@@ -1,0 +1,195 @@
+//! Cards of characters as other programs write them: a picture with the card inside (PNG), plain JSON in any of its three
+//! versions, a packed folder (CHARX), or YAML. [`read`] says by the bytes which of them a file is; [`json()`], [`png()`] and
+//! [`charx()`] write a card in a form that those programs read.
+//!
+//! `fields.rs` is the one place that knows which field of theirs is which of ours; `charx.rs` knows CHARX,
+//! `yaml.rs` YAML; `runs.rs` says what a card has that does nothing here. To add a field: its line in `fields.rs`. To add a
+//! form: a file with its name, and its sign in [`read`].
+
+mod charx;
+mod fields;
+mod runs;
+mod yaml;
+
+use serde_json::{Map, Value};
+
+use super::finding::{Fate, Finding};
+use super::png::{self as chunks, Chunk, PngError};
+use super::{picture, text};
+pub use charx::Asset;
+
+/// The most bytes of the file of a card: pictures of some megabytes, and archives with many of them.
+pub const LARGEST_FILE: usize = 64 << 20;
+
+/// A card that came in, in our own words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Read {
+    /// The card as it is kept (`docs/api.md`): what nobody here knows is in its `metadata`.
+    pub card: Map<String, Value>,
+    /// The lorebook inside, as it stands in the card.
+    pub book: Option<Value>,
+    /// Its picture, without the texts inside.
+    pub picture: Option<Vec<u8>>,
+    /// Files that came with it.
+    pub assets: Vec<Asset>,
+    /// What is to say of it.
+    pub findings: Vec<Finding>,
+}
+
+/// A card that goes out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sheet<'a> {
+    /// The card as it is kept.
+    pub card: Map<String, Value>,
+    /// Its lorebook, in the form of cards.
+    pub book: Option<Value>,
+    /// Its picture, whatever kind of picture that is.
+    pub picture: Option<&'a [u8]>,
+    /// Files that came with it.
+    pub assets: Vec<Asset>,
+    /// When it was made, where the card itself does not say so.
+    pub created: String,
+}
+
+/// Why a file is no card.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CardError {
+    /// It is larger than any card.
+    #[error("{0} has more than {1} bytes")]
+    TooLong(&'static str, u64),
+    /// It has more of something than any card.
+    #[error("the file has more than {1} {0}")]
+    TooMany(&'static str, usize),
+    /// A picture, and nothing else.
+    #[error("the picture has no card in it")]
+    NoCardInPicture,
+    /// An archive of something else.
+    #[error("the archive has no card.json in it")]
+    NoCardInArchive,
+    /// JSON of something else.
+    #[error("this is no card of a character: it has no name")]
+    NoName,
+    /// Bytes of something else.
+    #[error("this is no card: neither a PNG nor JSON, CHARX or YAML ({0})")]
+    Unknown(String),
+    /// The picture is damaged.
+    #[error(transparent)]
+    Png(#[from] PngError),
+    /// The card is no JSON.
+    #[error("the card in {place} is not JSON: {cause}")]
+    NotJson {
+        /// Where it stands.
+        place: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// The archive cannot be read.
+    #[error("the archive cannot be read: {0}")]
+    BrokenArchive(String),
+    /// YAML that cannot be read.
+    #[error("the YAML cannot be read: {0}")]
+    NotYaml(String),
+}
+
+impl CardError {
+    /// What one can do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::TooLong(..) | Self::TooMany(..) => "make the card smaller where it comes from",
+            Self::NoCardInPicture => {
+                "export the card anew as PNG: many sites and messengers take the card out of a picture when they make it smaller"
+            }
+            Self::NoCardInArchive => "send a .charx file as it was exported: card.json stands at its top",
+            Self::NoName | Self::Unknown(_) | Self::NotYaml(_) => {
+                "send a character card: PNG, JSON (V1, V2, V3), CHARX or YAML; whole chats and lorebooks have their own import"
+            }
+            Self::Png(_) | Self::BrokenArchive(_) => {
+                "the file was damaged on its way: get it again from where it comes from"
+            }
+            Self::NotJson { .. } => "open the card where it comes from and export it anew",
+        }
+    }
+}
+
+/// Reads a card of any kind.
+///
+/// # Errors
+/// It is no card.
+pub fn read(file: &[u8]) -> Result<Read, CardError> {
+    if file.len() > LARGEST_FILE {
+        return Err(CardError::TooLong("the file", u64::try_from(LARGEST_FILE).unwrap_or(u64::MAX)));
+    }
+    if file.starts_with(chunks::SIGNATURE) {
+        return from_png(file);
+    }
+    if charx::is_archive(file) {
+        return charx::read(file);
+    }
+    let text = text::decode(file).map_err(|error| CardError::Unknown(error.to_string()))?;
+    if text.trim_start().starts_with(['{', '[']) {
+        return fields::read(parse("the file", &text)?);
+    }
+    fields::read(yaml::read(&text)?)
+}
+
+fn from_png(file: &[u8]) -> Result<Read, CardError> {
+    let (all, fault) = chunks::read(file)?;
+    let Some(chosen) = chosen(&all) else {
+        return Err(fault.map_or(CardError::NoCardInPicture, CardError::Png));
+    };
+    let keyword = chosen.keyword();
+    let bytes = chunks::decode(&keyword, &chosen.text()?)?;
+    let place = format!("the chunk \"{keyword}\"");
+    let text =
+        text::decode(&bytes).map_err(|error| CardError::NotJson { place: place.clone(), cause: error.to_string() })?;
+    let mut read = fields::read(parse(&place, &text)?)?;
+    if !chosen.is_sound {
+        let words = format!("the sum of {place} is wrong; the card in it reads well");
+        read.findings.push(Finding::new(Fate::Translated, "chunk_sum", words));
+    }
+    let plain = picture::bare(&all);
+    match picture::kind(&plain).filter(|_| fault.is_none()) {
+        Some(_) => read.picture = Some(plain),
+        None => {
+            let why = fault.map_or_else(|| "it is no picture that can be shown".to_owned(), |fault| fault.to_string());
+            read.findings.push(Finding::new(Fate::Skipped, "picture", format!("the picture of the card: {why}")));
+        }
+    }
+    Ok(read)
+}
+
+/// The card of the newer version wins, even one that is broken; of two the first; plain text before packed.
+fn chosen<'a, 'b>(all: &'b [Chunk<'a>]) -> Option<&'b Chunk<'a>> {
+    let of = |keyword: &str| {
+        let mut named: Vec<_> = all.iter().filter(|chunk| chunk.is_text() && chunk.keyword() == keyword).collect();
+        named.sort_by_key(|chunk| chunk.kind != b"tEXt");
+        named.first().copied()
+    };
+    of("ccv3").or_else(|| of("chara"))
+}
+
+fn parse(place: &str, text: &str) -> Result<Value, CardError> {
+    let place = place.to_owned();
+    serde_json::from_str(text).map_err(|error| CardError::NotJson { place, cause: error.to_string() })
+}
+
+/// The card as JSON of version 3, which readers of the older ones understand as well.
+pub fn json(sheet: &Sheet<'_>) -> Value {
+    fields::write(sheet)
+}
+
+/// The card inside its picture, for readers of both versions.
+pub fn png(sheet: &Sheet<'_>) -> Vec<u8> {
+    let drawn = picture::as_png(sheet.picture);
+    let text = json(sheet).to_string();
+    let texts = [chunks::card_chunk("chara", &text), chunks::card_chunk("ccv3", &text)].concat();
+    picture::with_texts(&drawn, &texts)
+}
+
+/// The card as a packed folder, with its files.
+///
+/// # Errors
+/// It is too large to be packed.
+pub fn charx(sheet: &Sheet<'_>) -> Result<Vec<u8>, CardError> {
+    charx::write(sheet)
+}

@@ -1,0 +1,154 @@
+//! What a card has that does nothing here. All of it is kept and goes out again; whoever imports the card is told.
+
+use serde_json::{Map, Value};
+
+use crate::interop::finding::{Fate, Finding};
+
+/// Macros that are filled in.
+const FILLED: [&str; 3] = ["user", "char", "original"];
+/// So many names of macros are told.
+const TOLD: usize = 12;
+
+/// Looks through a card for what does not run.
+pub fn look(card: &Map<String, Value>, metadata: &Map<String, Value>, book: Option<&Value>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut kept = |code, count: usize, message: String| {
+        if count > 0 {
+            found.push(Finding::new(Fate::Kept, code, message).of(count));
+        }
+    };
+    let extensions = metadata.get("extensions");
+    let count = |path: &str| {
+        let list = extensions.and_then(|extensions| extensions.pointer(path)).and_then(Value::as_array);
+        list.map_or(0, Vec::len)
+    };
+    let n = count("/regex_scripts");
+    kept("regex_scripts", n, format!("{n} regex scripts: no text is changed by them yet"));
+    let scripts = scripts(extensions);
+    let n = scripts.len();
+    kept("scripts", n, format!("{n} scripts in JavaScript: cards run no code here, a plugin can do what they did"));
+    let n = scripts.iter().filter(|script| calls_jquery(script)).count();
+    kept("scripts_jquery", n, format!("{n} of the scripts call jQuery: they change a page that is not here"));
+    let n = scripts.iter().filter(|script| script.contains("import(") || script.contains("import ")).count();
+    kept("scripts_load", n, format!("{n} of the scripts load code from elsewhere: nothing is loaded"));
+    let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
+    let n = usize::from(prompt.is_some_and(|prompt| !prompt.trim().is_empty()));
+    kept("depth_prompt", n, "a note for a depth of the chat: it is not sent yet".to_owned());
+    let list = |name: &str| metadata.get(name).and_then(Value::as_array).map_or(0, Vec::len);
+    let n = list("group_only_greetings");
+    kept("group_greetings", n, format!("{n} greetings for groups only"));
+    let n = list("assets");
+    kept("assets", n, format!("{n} named pictures and files: only the avatar is shown"));
+    let entries = entries(book);
+    in_texts(&texts(card, &entries), &mut kept);
+    found
+}
+
+/// What stands in the texts themselves.
+fn in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, String)) {
+    let all = |word: &str| texts.iter().map(|text| text.matches(word).count()).sum::<usize>();
+    let n = all("<%");
+    kept("ejs", n, format!("{n} EJS blocks: kept as text"));
+    let n = all("<script");
+    kept("html_scripts", n, format!("{n} scripts in texts: shown as nothing, run by nobody"));
+    let n =
+        all("<UpdateVariable>") + texts.iter().filter(|text| text.to_ascii_lowercase().contains("[initvar]")).count();
+    kept(
+        "mvu",
+        n,
+        format!("{n} places with variables in the way of MVU: the plugin's `mvu` functions read such replies"),
+    );
+    let names = macros(texts);
+    let n = names.len();
+    let some = names.iter().take(TOLD).map(|name| format!("{{{{{name}}}}}")).collect::<Vec<_>>().join(", ");
+    let more = if n > TOLD { ", …" } else { "" };
+    kept("macros", n, format!("{n} macros that are not filled in stay as text: {some}{more}"));
+}
+
+/// Code that ran in the page there, in both places where it was kept.
+fn scripts(extensions: Option<&Value>) -> Vec<&str> {
+    let mut found = Vec::new();
+    let places = ["/tavern_helper/scripts", "/TavernHelper_scripts"];
+    let lists = places.iter().filter_map(|path| extensions?.pointer(path)?.as_array());
+    for script in lists.flatten() {
+        let inner = script.get("value").unwrap_or(script);
+        found.push(inner.get("content").and_then(Value::as_str).unwrap_or_default());
+    }
+    found
+}
+
+fn calls_jquery(script: &str) -> bool {
+    script.contains("$(") || script.contains("$.") || script.contains("jQuery")
+}
+
+fn entries(book: Option<&Value>) -> Vec<&Value> {
+    match book.and_then(|book| book.get("entries")) {
+        Some(Value::Array(list)) => list.iter().collect(),
+        Some(Value::Object(map)) => map.values().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Every text that a model or a reader would see.
+fn texts<'a>(card: &'a Map<String, Value>, entries: &[&'a Value]) -> Vec<&'a str> {
+    let lore = entries.iter().flat_map(|entry| ["content", "comment"].map(|name| entry.get(name)));
+    let own = card.values().chain(lore.flatten());
+    own.flat_map(|value| match value {
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    })
+    .collect()
+}
+
+/// The names of macros that stay as they are, in the order in which they come.
+fn macros(texts: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in texts.iter().flat_map(|text| text.split("{{").skip(1)) {
+        let name: String =
+            part.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$')).collect();
+        let is_filled = FILLED.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if !name.is_empty() && name.len() <= 40 && !is_filled && !names.contains(&name) && names.len() < 1_000 {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_thing_that_does_not_run_is_counted() {
+        let card =
+            json!({"firstMessage": "<%= a %> {{random::1::2}} {{user}} <% b %>", "description": "{{getvar::x}}"});
+        let scripts = json!([
+            {"content": "$('#x').hide()"}, {"content": "import 'https://x.example/y.js'"}, {"value": {"content": "jQuery(1)"}}
+        ]);
+        let metadata = json!({
+            "extensions": {
+                "regex_scripts": [{}, {}], "tavern_helper": {"scripts": scripts}, "depth_prompt": {"prompt": "hm", "depth": 4},
+            },
+            "assets": [{}], "group_only_greetings": [],
+        });
+        let book = json!({"entries": [{"comment": "[InitVar]", "content": "a: 1"}]});
+        let found = look(card.as_object().unwrap(), metadata.as_object().unwrap(), Some(&book));
+        let told: Vec<(&str, usize)> = found.iter().map(|finding| (finding.code, finding.count)).collect();
+        let expected = [
+            ("regex_scripts", 2),
+            ("scripts", 3),
+            ("scripts_jquery", 2),
+            ("scripts_load", 1),
+            ("depth_prompt", 1),
+            ("assets", 1),
+            ("ejs", 2),
+            ("mvu", 1),
+            ("macros", 2),
+        ];
+        assert_eq!(told, expected);
+        assert!(found.iter().all(|finding| finding.fate == Fate::Kept && !finding.message.ends_with('.')));
+        assert!(found.last().unwrap().message.contains("{{random}}, {{getvar}}"));
+    }
+}

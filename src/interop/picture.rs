@@ -1,0 +1,201 @@
+//! Pictures: what they are by their bytes, how large they may be, small copies of them. What is not one of the four kinds that
+//! every browser draws as a picture and nothing else (an SVG can carry scripts) is none.
+
+use std::io::Cursor;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::imageops::FilterType;
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage};
+
+use super::png::{self, Chunk};
+
+/// The most bytes of a picture.
+pub const LARGEST: usize = 16 << 20;
+/// The longest side, in pixels.
+const LONGEST_SIDE: u32 = 8_192;
+/// The most pixels: decoded they take four bytes each.
+const MOST_PIXELS: u64 = 32 << 20;
+/// The longer side of a small copy, in pixels: twice what a list shows, for dense screens.
+const SMALL_SIDE: u32 = 256;
+/// How well a small copy is kept, of 100.
+const QUALITY: u8 = 82;
+
+/// What a picture is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// WebP.
+    WebP,
+    /// GIF.
+    Gif,
+}
+
+impl Kind {
+    /// Its media type.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::WebP => "image/webp",
+            Self::Gif => "image/gif",
+        }
+    }
+
+    const fn format(self) -> ImageFormat {
+        match self {
+            Self::Png => ImageFormat::Png,
+            Self::Jpeg => ImageFormat::Jpeg,
+            Self::WebP => ImageFormat::WebP,
+            Self::Gif => ImageFormat::Gif,
+        }
+    }
+}
+
+/// Why something cannot be shown as a picture.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PictureError {
+    /// It is something else.
+    #[error("this is no picture of a kind that is shown: PNG, JPEG, WebP or GIF")]
+    Unknown,
+    /// Too many bytes.
+    #[error("the picture has more than {LARGEST} bytes")]
+    TooLong,
+    /// Too many pixels.
+    #[error("the picture has {0} x {1} pixels; {LONGEST_SIDE} on a side and {MOST_PIXELS} in all are taken")]
+    TooLarge(u32, u32),
+    /// Damaged.
+    #[error("the picture cannot be read: {0}")]
+    Broken(String),
+}
+
+/// What bytes are, by how they begin.
+pub fn kind(bytes: &[u8]) -> Option<Kind> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Kind::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(Kind::Jpeg),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Kind::Gif),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
+        _ => None,
+    }
+}
+
+/// A small copy of a picture, which proves that it can be drawn. A JPEG, or a PNG where one can see through it.
+///
+/// # Errors
+/// It is no picture, too large or damaged.
+pub fn small(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
+    let image = decoded(bytes)?;
+    let image = match image.width().max(image.height()) {
+        side if side > SMALL_SIDE => image.resize(SMALL_SIDE, SMALL_SIDE, FilterType::Triangle),
+        _ => image,
+    };
+    let mut small = Vec::new();
+    let written = if image.color().has_alpha() {
+        image.to_rgba8().write_to(&mut Cursor::new(&mut small), ImageFormat::Png)
+    } else {
+        image.to_rgb8().write_with_encoder(JpegEncoder::new_with_quality(&mut small, QUALITY))
+    };
+    written.map(|()| small).map_err(|error| PictureError::Broken(error.to_string()))
+}
+
+fn decoded(bytes: &[u8]) -> Result<DynamicImage, PictureError> {
+    let kind = kind(bytes).ok_or(PictureError::Unknown)?;
+    if bytes.len() > LARGEST {
+        return Err(PictureError::TooLong);
+    }
+    let broken = |error: image::ImageError| PictureError::Broken(error.to_string());
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), kind.format());
+    reader.no_limits();
+    let mut decoder = reader.into_decoder().map_err(broken)?;
+    let (width, height) = decoder.dimensions();
+    if width.max(height) > LONGEST_SIDE || u64::from(width) * u64::from(height) > MOST_PIXELS {
+        return Err(PictureError::TooLarge(width, height));
+    }
+    let mut limits = Limits::no_limits();
+    // What is drawn, with eight bytes for a pixel, and as much again to draw it with.
+    limits.max_alloc = Some(MOST_PIXELS * 16);
+    decoder.set_limits(limits).map_err(broken)?;
+    DynamicImage::from_decoder(decoder).map_err(broken)
+}
+
+/// A PNG of a picture; a plain one where there is none, or none that can be drawn.
+pub fn as_png(picture: Option<&[u8]>) -> Vec<u8> {
+    match picture {
+        Some(picture) if kind(picture) == Some(Kind::Png) => picture.to_vec(),
+        other => {
+            let image = other.and_then(|picture| decoded(picture).ok()).unwrap_or_else(plain);
+            let mut png = Vec::new();
+            // Into memory, where nothing is too large for it.
+            let _ = image.write_to(&mut Cursor::new(&mut png), ImageFormat::Png);
+            png
+        }
+    }
+}
+
+/// A calm evening, for a card without a picture.
+fn plain() -> DynamicImage {
+    let shade = |_, y: u32| {
+        let fall = u8::try_from(y / 16).unwrap_or(u8::MAX);
+        image::Rgb([70_u8.saturating_sub(fall), 62_u8.saturating_sub(fall), 96_u8.saturating_sub(fall)])
+    };
+    RgbImage::from_fn(400, 600, shade).into()
+}
+
+/// A PNG without the texts of cards, and without what stands behind its end.
+pub fn bare(chunks: &[Chunk<'_>]) -> Vec<u8> {
+    let is_card = |chunk: &&Chunk<'_>| chunk.is_text() && matches!(chunk.keyword().as_str(), "chara" | "ccv3");
+    let kept = chunks.iter().filter(|chunk| !is_card(chunk)).map(|chunk| chunk.whole);
+    std::iter::once(png::SIGNATURE.as_slice()).chain(kept).collect::<Vec<_>>().concat()
+}
+
+/// A PNG with more chunks before its end.
+pub fn with_texts(png: &[u8], texts: &[u8]) -> Vec<u8> {
+    let (chunks, _) = png::read(png).unwrap_or_default();
+    let bare = bare(&chunks);
+    let end = png::chunk(b"IEND", b"");
+    let body = bare.strip_suffix(end.as_slice()).unwrap_or(&bare);
+    [body, texts, &end].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a stranger sends is known by its bytes, and what carries scripts is no picture.
+    #[test]
+    fn pictures_are_known_by_their_bytes() {
+        for (bytes, expected) in [
+            (&b"\x89PNG\r\n\x1a\n"[..], Some(Kind::Png)),
+            (b"\xff\xd8\xff\xe0", Some(Kind::Jpeg)),
+            (b"GIF89a", Some(Kind::Gif)),
+            (b"RIFF\0\0\0\0WEBP", Some(Kind::WebP)),
+            (b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>", None),
+            (b"<html>", None),
+            (b"", None),
+        ] {
+            assert_eq!(kind(bytes), expected);
+        }
+        assert_eq!(small(b"<svg/>"), Err(PictureError::Unknown));
+    }
+
+    #[test]
+    fn small_copies_are_small_and_whole() {
+        let drawn = as_png(None);
+        let copy = small(&drawn).unwrap();
+        let image = decoded(&copy).unwrap();
+        assert_eq!((kind(&copy), image.width(), image.height()), (Some(Kind::Jpeg), 171, 256));
+        assert!(matches!(small(&drawn[..200]), Err(PictureError::Broken(_))));
+    }
+
+    /// A few bytes can say that they are a picture of billions of pixels.
+    #[test]
+    fn what_says_it_is_huge_is_not_drawn() {
+        let head = [&100_000_u32.to_be_bytes()[..], &100_000_u32.to_be_bytes(), b"\x08\x02\0\0\0"].concat();
+        let chunks = [png::chunk(b"IHDR", &head), png::chunk(b"IDAT", b""), png::chunk(b"IEND", b"")].concat();
+        let huge = [png::SIGNATURE.as_slice(), &chunks].concat();
+        assert_eq!(small(&huge), Err(PictureError::TooLarge(100_000, 100_000)));
+    }
+}

@@ -1,0 +1,247 @@
+//! The chunks of a PNG: other programs keep their texts in them, beside the picture.
+
+use std::io::Read;
+
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use flate2::Crc;
+use flate2::read::ZlibDecoder;
+
+/// What every PNG begins with.
+pub const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
+/// The most bytes of a text once it is unpacked: a packed one may say a thousand times what it weighs.
+const LONGEST_TEXT: u64 = 32 << 20;
+/// Chunks of one file. A picture of a camera has thousands of small ones; a file that is nothing but chunks is no picture.
+const MOST_CHUNKS: usize = 100_000;
+
+/// Writers differ in padding; nobody reads what the last bits say.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// What is wrong with a PNG.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PngError {
+    /// A chunk that ends before it should, or is packed in a way that nobody knows.
+    #[error("the chunk \"{0}\" is broken")]
+    Broken(String),
+    /// A chunk whose length is not true.
+    #[error("a chunk says that it has {said} bytes, and {there} are there")]
+    LyingLength {
+        /// What it says.
+        said: u32,
+        /// What there is.
+        there: usize,
+    },
+    /// A text that is too long once it is unpacked.
+    #[error("the text in the chunk \"{0}\" has more than {LONGEST_TEXT} bytes")]
+    TooLong(String),
+    /// More chunks than any picture has.
+    #[error("the picture has more than {MOST_CHUNKS} chunks")]
+    TooMany,
+    /// A text that is not base64.
+    #[error("the chunk \"{keyword}\" is not base64: {cause}")]
+    NotBase64 {
+        /// Its name.
+        keyword: String,
+        /// What is wrong.
+        cause: String,
+    },
+}
+
+/// One chunk.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk<'a> {
+    /// Its four letters.
+    pub kind: &'a [u8],
+    /// What it holds.
+    pub data: &'a [u8],
+    /// All of it, as it stands in the file.
+    pub whole: &'a [u8],
+    /// Whether its sum is right.
+    pub is_sound: bool,
+}
+
+impl Chunk<'_> {
+    /// Whether a text stands in it.
+    pub fn is_text(&self) -> bool {
+        matches!(self.kind, b"tEXt" | b"zTXt" | b"iTXt")
+    }
+
+    /// The name of the text in it, in lower case.
+    pub fn keyword(&self) -> String {
+        let name = self.data.split(|byte| *byte == 0).next().unwrap_or_default();
+        name.iter().map(|byte| char::from(byte.to_ascii_lowercase())).collect()
+    }
+
+    /// The text in it, unpacked.
+    ///
+    /// # Errors
+    /// It is cut, or packed in a way that nobody knows, or too long.
+    pub fn text(&self) -> Result<Vec<u8>, PngError> {
+        let broken = || PngError::Broken(self.keyword());
+        let (_, rest) = halves(self.data).ok_or_else(broken)?;
+        match self.kind {
+            b"zTXt" => self.unpacked(rest.get(1..).ok_or_else(broken)?),
+            b"iTXt" => {
+                let (packed, rest) = rest.split_first().ok_or_else(broken)?;
+                // How it is packed, its language, and the name in that language.
+                let (_, rest) = rest.get(1..).and_then(halves).ok_or_else(broken)?;
+                let (_, text) = halves(rest).ok_or_else(broken)?;
+                if *packed == 0 { Ok(text.to_vec()) } else { self.unpacked(text) }
+            }
+            _ => Ok(rest.to_vec()),
+        }
+    }
+
+    fn unpacked(&self, packed: &[u8]) -> Result<Vec<u8>, PngError> {
+        let mut text = Vec::new();
+        let read = ZlibDecoder::new(packed).take(LONGEST_TEXT + 1).read_to_end(&mut text);
+        read.map_err(|_| PngError::Broken(self.keyword()))?;
+        let is_bounded = u64::try_from(text.len()).is_ok_and(|length| length <= LONGEST_TEXT);
+        if is_bounded { Ok(text) } else { Err(PngError::TooLong(self.keyword())) }
+    }
+}
+
+/// What stands before and behind the first zero.
+fn halves(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let zero = bytes.iter().position(|byte| *byte == 0)?;
+    Some((bytes.get(..zero)?, bytes.get(zero + 1..)?))
+}
+
+/// The chunks of a PNG, up to the last whole one, and what is wrong behind it.
+///
+/// # Errors
+/// There are more than any picture has.
+pub fn read(png: &[u8]) -> Result<(Vec<Chunk<'_>>, Option<PngError>), PngError> {
+    let (mut chunks, mut rest) = (Vec::new(), png.get(SIGNATURE.len()..).unwrap_or_default());
+    while !rest.is_empty() {
+        let Some((chunk, behind)) = first(rest) else {
+            return Ok((chunks, Some(lies(rest))));
+        };
+        chunks.push(chunk);
+        if chunk.kind == b"IEND" {
+            break;
+        }
+        if chunks.len() > MOST_CHUNKS {
+            return Err(PngError::TooMany);
+        }
+        rest = behind;
+    }
+    Ok((chunks, None))
+}
+
+fn first(bytes: &[u8]) -> Option<(Chunk<'_>, &[u8])> {
+    let length = usize::try_from(u32::from_be_bytes(*bytes.first_chunk()?)).ok()?;
+    let end = length.checked_add(12)?;
+    let whole = bytes.get(..end)?;
+    let (kind, data) = (whole.get(4..8)?, whole.get(8..end - 4)?);
+    let sum = u32::from_be_bytes(*whole.last_chunk()?);
+    Some((Chunk { kind, data, whole, is_sound: sum == crc(&[kind, data]) }, bytes.get(end..)?))
+}
+
+/// A chunk that says it has more than there is.
+fn lies(rest: &[u8]) -> PngError {
+    let said = rest.first_chunk().map_or(0, |length| u32::from_be_bytes(*length));
+    PngError::LyingLength { said, there: rest.len().saturating_sub(8) }
+}
+
+fn crc(parts: &[&[u8]]) -> u32 {
+    let mut crc = Crc::new();
+    parts.iter().for_each(|part| crc.update(part));
+    crc.sum()
+}
+
+/// A new chunk. Nothing that is written here is as long as a chunk can be.
+pub fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    [&length.to_be_bytes()[..], kind, data, &crc(&[kind, data]).to_be_bytes()].concat()
+}
+
+/// A chunk with a card in it.
+pub fn card_chunk(keyword: &str, json: &str) -> Vec<u8> {
+    let text = BASE64.encode(json);
+    chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text.as_bytes()].concat())
+}
+
+/// The bytes that a text in base64 stands for.
+///
+/// # Errors
+/// It is not base64.
+pub fn decode(keyword: &str, text: &[u8]) -> Result<Vec<u8>, PngError> {
+    let plain = |byte: &u8| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => *other,
+    };
+    let text: Vec<u8> = text.iter().filter(|byte| !byte.is_ascii_whitespace()).map(plain).collect();
+    BASE64.decode(text).map_err(|error| PngError::NotBase64 { keyword: keyword.to_owned(), cause: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
+        [SIGNATURE.as_slice(), &chunks.concat()].concat()
+    }
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        let mut packer = flate2::read::ZlibEncoder::new(text, flate2::Compression::best());
+        let mut packed = Vec::new();
+        packer.read_to_end(&mut packed).unwrap();
+        packed
+    }
+
+    #[test]
+    fn texts_are_read_in_all_three_forms() {
+        let check = |kind: &[u8; 4], data: &[u8], expected: Result<&str, &str>| {
+            let file = png(&[chunk(kind, data), chunk(b"IEND", b"")]);
+            let (chunks, fault) = read(&file).unwrap();
+            assert!(fault.is_none() && chunks.len() == 2 && chunks[0].is_sound);
+            let text = chunks[0].text().map(|text| String::from_utf8(text).unwrap()).map_err(|error| error.to_string());
+            assert_eq!(text, expected.map(str::to_owned).map_err(str::to_owned), "{kind:?}");
+        };
+        check(b"tEXt", b"Chara\0abc", Ok("abc"));
+        check(b"zTXt", &[b"chara\0\0", packed(b"abc").as_slice()].concat(), Ok("abc"));
+        check(b"iTXt", b"chara\0\0\0en\0\0abc", Ok("abc"));
+        check(b"iTXt", &[b"chara\0\x01\0\0\0", packed(b"abc").as_slice()].concat(), Ok("abc"));
+        check(b"tEXt", b"chara", Err("the chunk \"chara\" is broken"));
+        check(b"zTXt", b"chara\0\0abc", Err("the chunk \"chara\" is broken"));
+        check(b"iTXt", b"chara\0\0", Err("the chunk \"chara\" is broken"));
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_not_unpacked() {
+        let bomb = packed(&vec![b'a'; usize::try_from(LONGEST_TEXT).unwrap() + 1]);
+        assert!(bomb.len() < 64 << 10);
+        let file = png(&[chunk(b"zTXt", &[b"chara\0\0", bomb.as_slice()].concat())]);
+        let error = read(&file).unwrap().0[0].text().unwrap_err();
+        assert_eq!(error, PngError::TooLong("chara".into()));
+    }
+
+    #[test]
+    fn lengths_that_lie_end_the_reading() {
+        let good = chunk(b"tEXt", b"chara\0abc");
+        let check = |bad: &[u8], said: u32, there: usize| {
+            let file = png(&[good.clone(), bad.to_vec()]);
+            let (chunks, fault) = read(&file).unwrap();
+            assert_eq!((chunks.len(), fault), (1, Some(PngError::LyingLength { said, there })));
+        };
+        check(b"\xff\xff\xff\xfftEXtabc", u32::MAX, 3);
+        check(b"\0\0\0\x04tEXtabcd", 4, 4);
+        check(b"\0\0", 0, 0);
+    }
+
+    #[test]
+    fn sums_are_looked_at() {
+        let mut bad = chunk(b"tEXt", b"chara\0abc");
+        *bad.last_mut().unwrap() ^= 1;
+        let file = png(&[bad]);
+        assert!(!read(&file).unwrap().0[0].is_sound);
+    }
+}

@@ -1,0 +1,143 @@
+//! Files of characters and personas: their pictures, and what else came with a card. The bytes are blobs, kept once however
+//! many cards bring them.
+
+use diesel::prelude::*;
+use uuid::Uuid;
+
+use crate::ids::UserId;
+
+use super::blobs;
+use super::conn::Conn;
+use super::error::{StoreError, WriteError};
+use super::read::Reader;
+use super::tables::{blobs as blob_rows, card_files, characters, personas, users};
+use super::tx::Tx;
+
+/// A file of a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardFile {
+    /// Its name, unique for the card; never a path on the disk.
+    pub name: String,
+    /// Its media type.
+    pub kind: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The names of files that are not assets of a card.
+impl CardFile {
+    /// The picture.
+    pub const PICTURE: &'static str = "avatar";
+    /// A small copy of the picture.
+    pub const SMALL: &'static str = "avatar.small";
+}
+
+impl Reader<'_> {
+    /// A file of one of the caller's characters or personas that is not in the trash.
+    ///
+    /// # Errors
+    /// The database fails or the bytes are damaged.
+    pub fn card_file(&mut self, caller: UserId, card: Uuid, name: &str) -> Result<Option<CardFile>, StoreError> {
+        if !is_own(self.conn, caller, card)? {
+            return Ok(None);
+        }
+        let row: Option<(String, String, i64)> = card_files::table
+            .filter(card_files::card.eq(card.as_bytes().to_vec()))
+            .filter(card_files::name.eq(name))
+            .select((card_files::name, card_files::kind, card_files::blob_n))
+            .get_result(self.conn)
+            .optional()?;
+        row.map(|(name, kind, n)| Ok(CardFile { name, kind, bytes: blobs::get(self.conn, n)? })).transpose()
+    }
+
+    /// All files of one of the caller's cards, in the order in which they came.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn card_files(&mut self, caller: UserId, card: Uuid) -> Result<Vec<CardFile>, StoreError> {
+        if !is_own(self.conn, caller, card)? {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<(String, String, Vec<u8>)> = card_files::table
+            .inner_join(blob_rows::table.on(blob_rows::n.eq(card_files::blob_n)))
+            .filter(card_files::card.eq(card.as_bytes().to_vec()))
+            .order(card_files::n)
+            .select((card_files::name, card_files::kind, blob_rows::bytes))
+            .load(self.conn)?;
+        Ok(rows.into_iter().map(|(name, kind, bytes)| CardFile { name, kind, bytes }).collect())
+    }
+
+    /// The hashes of all bytes that some card's file is.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub(super) fn hashes_of_card_files(&mut self) -> Result<Vec<Vec<u8>>, StoreError> {
+        let named = card_files::table.inner_join(blob_rows::table.on(blob_rows::n.eq(card_files::blob_n)));
+        Ok(named.select(blob_rows::hash).distinct().load(self.conn)?)
+    }
+}
+
+/// Whether a character or persona is the caller's and not in the trash.
+fn is_own(conn: &mut Conn, caller: UserId, card: Uuid) -> Result<bool, StoreError> {
+    macro_rules! look {
+        ($table:ident) => {
+            $table::table
+                .inner_join(users::table.on(users::n.eq($table::owner_n)))
+                .filter(users::id.eq(caller.as_bytes().to_vec()))
+                .filter($table::id.eq(card.as_bytes().to_vec()))
+                .filter($table::trashed.is_null())
+                .select($table::n)
+                .get_result::<i64>(conn)
+                .optional()?
+        };
+    }
+    Ok(look!(characters).is_some() || look!(personas).is_some())
+}
+
+impl Tx<'_> {
+    /// Keeps a file of a card, in the place of one of that name. Whether the card is the caller's is for who calls.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn put_card_file(&mut self, card: Uuid, file: &CardFile) -> Result<(), WriteError> {
+        self.forget_card_file(card, &file.name)?;
+        self.run(|conn| {
+            let (blob_n, _) = blobs::put(conn, &file.bytes)?;
+            let n: Option<i64> = card_files::table.select(diesel::dsl::max(card_files::n)).get_result(conn)?;
+            let row = (
+                card_files::n.eq(n.unwrap_or(0) + 1),
+                card_files::card.eq(card.as_bytes().to_vec()),
+                card_files::name.eq(&file.name),
+                card_files::kind.eq(&file.kind),
+                card_files::blob_n.eq(blob_n),
+            );
+            diesel::insert_into(card_files::table).values(row).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Forgets a file of a card, if there is one of that name.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn forget_card_file(&mut self, card: Uuid, name: &str) -> Result<(), WriteError> {
+        self.run(|conn| {
+            let own = card_files::table.filter(card_files::card.eq(card.as_bytes().to_vec()));
+            diesel::delete(own.filter(card_files::name.eq(name))).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+/// Forgets the files of cards that are no more.
+///
+/// # Errors
+/// The database fails.
+pub(super) fn forget_of_gone(conn: &mut Conn) -> QueryResult<usize> {
+    let is_left = card_files::card
+        .eq_any(characters::table.select(characters::id))
+        .or(card_files::card.eq_any(personas::table.select(personas::id)));
+    diesel::delete(card_files::table.filter(diesel::dsl::not(is_left))).execute(conn)
+}

@@ -1,0 +1,58 @@
+//! Lorebooks of other programs in.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::clock::{Ids, Time};
+use crate::ids::LorebookId;
+use crate::interop::book::{self, BookError};
+use crate::interop::{Fate, Finding};
+use crate::store::Lorebook;
+use crate::tree::book::fits;
+use crate::tree::card::Unfit;
+
+use super::report::Item;
+
+/// The most characters of a name.
+const LONGEST_NAME: usize = 200;
+
+/// Why a book is not kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BookNotKept {
+    /// The file is no book.
+    #[error(transparent)]
+    NoBook(#[from] BookError),
+    /// It is more than a book may be.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+}
+
+/// Reads a lorebook of another program. One without a name is called like its file.
+///
+/// # Errors
+/// It is no book, or more than a book may be.
+pub fn arriving_book(file: &[u8], name: Option<&str>, ids: &Ids, now: Time) -> Result<(Lorebook, Item), BookNotKept> {
+    let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or_default();
+    let (book, mut item) = new_book(book::read(file)?, stem, ids, now)?;
+    item.file = name.map(str::to_owned);
+    Ok((book, item))
+}
+
+/// A book in the form of world info as one of this server.
+///
+/// # Errors
+/// It is more than a book may be.
+pub fn new_book(mut book: Map<String, Value>, called: &str, ids: &Ids, now: Time) -> Result<(Lorebook, Item), Unfit> {
+    let own = book.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+    let called = own.unwrap_or(if called.trim().is_empty() { "Lorebook" } else { called.trim() });
+    let called: String = called.chars().take(LONGEST_NAME).collect();
+    book.insert("name".to_owned(), called.clone().into());
+    fits(&book)?;
+    let id = LorebookId::new(ids.next(now));
+    let n = book::entries(&book).len();
+    let words = format!("{n} entries: none is activated yet");
+    let findings = if n == 0 { Vec::new() } else { vec![Finding::new(Fate::Kept, "lore", words).of(n)] };
+    let item = Item::new("lorebook", called, id).with(findings);
+    Ok((Lorebook { id, card: book, created: now, updated: now }, item))
+}

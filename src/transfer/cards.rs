@@ -1,0 +1,129 @@
+//! Cards of other programs in and out: what `interop` reads becomes a character with its files, and a character becomes what
+//! `interop` writes.
+
+use serde_json::{Map, Value};
+
+use crate::clock::{Ids, Time};
+use crate::ids::{CharacterId, LorebookId, UserId};
+use crate::interop::card::{self, CardError, Sheet};
+use crate::interop::{Fate, Finding, book, picture};
+use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
+use crate::tree::card::{Unfit, fits, trim};
+
+use super::books::new_book;
+use super::pictures::{picture_address, pictures};
+use super::report::Item;
+
+/// The field of a character that names its lorebook.
+const LOREBOOK: &str = "lorebookId";
+/// A card's own files stand below this name, so that none of them is taken for its picture.
+const BESIDE: &str = "card/";
+
+/// Why a card is not kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotKept {
+    /// The file is no card.
+    #[error(transparent)]
+    NoCard(#[from] CardError),
+    /// A field is more than a card may have.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+}
+
+/// A character on its way in.
+#[derive(Debug, Clone)]
+pub struct Arriving {
+    /// The character.
+    pub character: CharacterCard,
+    /// Its picture and what came with it.
+    pub files: Vec<CardFile>,
+    /// Its lorebook.
+    pub book: Option<Lorebook>,
+    /// What is to say of the two.
+    pub items: Vec<Item>,
+}
+
+/// Reads a card of another program, for a character of this id.
+///
+/// # Errors
+/// It is no card, or more than a card may be.
+pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now: Time) -> Result<Arriving, NotKept> {
+    let card::Read { card: mut fields, book, picture, assets, mut findings } = card::read(file)?;
+    let mut files = Vec::new();
+    if let Some(bytes) = picture {
+        let address = picture_address("characters", id, &bytes);
+        match pictures(bytes) {
+            Ok(both) => {
+                files.extend(both);
+                fields.insert("avatar".to_owned(), address.into());
+            }
+            Err(error) => {
+                let words = format!("the picture of the card: {error}");
+                findings.push(Finding::new(Fate::Skipped, "picture", words));
+            }
+        }
+    }
+    files.extend(assets.into_iter().map(|asset| CardFile {
+        name: format!("{BESIDE}{}", asset.path),
+        kind: picture::kind(&asset.bytes).map_or("application/octet-stream", picture::Kind::media_type).to_owned(),
+        bytes: asset.bytes,
+    }));
+    let title = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let book = book.map(|card_book| new_book(book::from_card(&card_book), &title, ids, now)).transpose()?;
+    if let Some((book, _)) = &book {
+        fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
+    }
+    findings.extend(trim(&mut fields).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
+    fits(&fields)?;
+    let mut items = vec![Item::new("character", title, id).with(findings)];
+    let book = book.map(|(book, item)| {
+        items.push(item);
+        book
+    });
+    items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
+    Ok(Arriving { character: CharacterCard { id, card: fields, created: now, updated: now }, files, book, items })
+}
+
+impl Arriving {
+    /// Keeps the character with its files and its lorebook.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+        tx.put_character(owner, &self.character)?;
+        self.keep_beside(tx, owner)
+    }
+
+    /// Puts the character in the place of the one with its id.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn replace(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+        tx.update_character(owner, &self.character)?;
+        self.keep_beside(tx, owner)
+    }
+
+    fn keep_beside(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+        self.book.iter().try_for_each(|book| tx.put_lorebook(owner, book))?;
+        self.files.iter().try_for_each(|file| tx.put_card_file(self.character.id.uuid(), file))
+    }
+}
+
+/// The lorebook that belongs to a character.
+pub fn lorebook_of(character: &CharacterCard) -> Option<LorebookId> {
+    character.card.get(LOREBOOK)?.as_str()?.parse().ok()
+}
+
+/// A character as a sheet that goes out. Which picture it shows and which lorebook is its own stand beside it, not in it.
+pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> Sheet<'a> {
+    let mut card: Map<String, Value> = character.card.clone();
+    card.shift_remove("avatar");
+    card.shift_remove(LOREBOOK);
+    let picture = files.iter().find(|file| file.name == CardFile::PICTURE).map(|file| file.bytes.as_slice());
+    let assets = files.iter().filter_map(|file| {
+        let path = file.name.strip_prefix(BESIDE)?.to_owned();
+        Some(card::Asset { path, bytes: file.bytes.clone() })
+    });
+    let book = book.map(|book| book::to_card(&book.card));
+    Sheet { card, book, picture, assets: assets.collect(), created: character.created.to_string() }
+}

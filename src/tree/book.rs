@@ -1,0 +1,66 @@
+//! What a lorebook may say, whoever brings it. A book is one JSON object in the form of world info; what no version of this
+//! program knows stays in it as it is.
+
+use serde_json::{Map, Value};
+
+use super::card::Unfit;
+
+/// The most bytes of a whole book.
+pub const LARGEST: usize = 16 << 20;
+/// The most entries.
+pub const ENTRIES: usize = 10_000;
+/// The most characters of its name.
+const LONGEST_NAME: usize = 200;
+
+/// Whether a book can be kept.
+///
+/// # Errors
+/// It has no name or a too long one, its entries are no objects, or it is too large.
+pub fn fits(book: &Map<String, Value>) -> Result<(), Unfit> {
+    let unfit = |field: &str, message: String, most| Unfit { field: Some(field.to_owned()), message, most };
+    let name = book.get("name").and_then(Value::as_str).unwrap_or_default();
+    if name.trim().is_empty() {
+        return Err(unfit("name", "a name is needed".to_owned(), None));
+    }
+    if name.chars().count() > LONGEST_NAME {
+        return Err(unfit("name", format!("a name has at most {LONGEST_NAME} characters"), None));
+    }
+    let entries: Vec<&Value> = match book.get("entries") {
+        Some(Value::Object(map)) => map.values().collect(),
+        Some(Value::Array(list)) => list.iter().collect(),
+        _ => return Err(unfit("entries", "a list of entries is expected".to_owned(), None)),
+    };
+    if entries.len() > ENTRIES {
+        return Err(unfit("entries", format!("a book has at most {ENTRIES} entries"), Some(ENTRIES)));
+    }
+    if let Some(bad) = entries.iter().position(|entry| !entry.is_object()) {
+        return Err(unfit(&format!("entries[{bad}]"), "an entry is an object".to_owned(), None));
+    }
+    let bytes = serde_json::to_vec(book).map_or(usize::MAX, |bytes| bytes.len());
+    let message = format!("a whole lorebook has at most {LARGEST} bytes");
+    if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_book_says_what_can_be_kept() {
+        let check = |book: Value, field: &str| {
+            let found = fits(book.as_object().unwrap());
+            let found =
+                found.map_or_else(|unfit| unfit.field.unwrap_or_else(|| "all of it".into()), |()| String::new());
+            assert_eq!(found, field);
+        };
+        check(json!({"name": "Atlas", "entries": {"0": {"key": ["a"]}}, "odd": 1}), "");
+        check(json!({"name": "Atlas", "entries": []}), "");
+        check(json!({"entries": []}), "name");
+        check(json!({"name": "x".repeat(201), "entries": []}), "name");
+        check(json!({"name": "Atlas"}), "entries");
+        check(json!({"name": "Atlas", "entries": [{}, 5]}), "entries[1]");
+        check(json!({"name": "Atlas", "entries": vec![json!({}); ENTRIES + 1]}), "entries");
+        check(json!({"name": "Atlas", "entries": [], "odd": "x".repeat(LARGEST)}), "all of it");
+    }
+}

@@ -1,0 +1,36 @@
+// English for characters as files, for changing them, and for what an import says.
+
+export default {
+  "command.importCard": "Bring in a character card",
+  "notice.cameIn": "{name} has come in.",
+  "notice.play": "Play",
+
+  "character.edit": "Change this character",
+  "character.take.png": "Take it along as a picture card (PNG)",
+  "character.take.json": "Take it along as JSON",
+  "character.take.charx": "Take it along as CHARX",
+  "character.personality": "How they are",
+  "character.scenario": "Where the story is set",
+  "character.exampleMessages": "Example turns",
+  "character.systemPrompt": "Instructions to the model",
+  "character.postHistoryInstructions": "The last word to the model",
+  "character.creatorNotes": "Notes for people",
+  "character.tags": "Tags",
+  "character.tagsHint": "With commas between them.",
+  "character.more": "For the model, and notes",
+  "character.picture": "Picture: PNG, JPEG, WebP or GIF",
+  "character.greetings": "Other ways to begin",
+  "character.greeting": "Beginning {n}",
+  "character.addGreeting": "Another beginning",
+  "character.dropGreeting": "Leave beginning {n} out",
+
+  "report.open": "What came along",
+  "report.title": "What came along",
+  "report.nothing": "Everything came over and works.",
+  "report.copy": "Copy the report",
+  "report.line": "Line {line}:",
+  "report.works": "works",
+  "report.translated": "translated",
+  "report.kept": "kept, does nothing here",
+  "report.skipped": "left out",
+};

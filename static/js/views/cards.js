@@ -1,0 +1,20 @@
+// What can be done with a character of the first page. Loaded apart from it.
+import { html } from "../../vendor/preact.js";
+import { takeCard } from "../actions/cards.js";
+import { removeCharacter } from "../actions/library.js";
+import { addEnglish, t } from "../lib/i18n.js";
+import words from "../lib/strings/en-cards.js";
+import { openDialog } from "../model/page.js";
+import { icon } from "./parts.js";
+
+/** @import { Character } from "../lib/wire.d.ts" */
+
+addEnglish(words);
+
+const FORMS = /** @type {const} */ (["png", "json", "charx"]);
+
+/** @param {{character: Character}} props */
+export const CharacterTools = ({ character }) =>
+  html`<button type="button" onClick=${() => openDialog({ kind: "editCharacter", characterId: character.id })}>${icon("edit")}${t("character.edit")}</button>
+    ${FORMS.map((form) => html`<button type="button" onClick=${() => takeCard(character.id, form)}>${icon("download")}${t(`character.take.${form}`)}</button>`)}
+    <button type="button" onClick=${() => removeCharacter(character)}>${icon("trash")}${t("library.deleteCharacter")}</button>`;

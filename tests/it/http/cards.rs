@@ -1,0 +1,144 @@
+//! Cards of other programs come in, are played, and go out again; characters have pictures.
+
+use super::*;
+use crate::interop::{bytes, cases};
+use crate::support::client::Heard;
+
+async fn sent(app: &TestServer, file: &[u8]) -> Heard {
+    app.ask("POST", "/api/characters/import").bytes(file, "application/octet-stream").send().await
+}
+
+async fn raw(app: &TestServer, path: &str) -> Heard {
+    let heard = app.ask("GET", path).send_raw().await;
+    assert_eq!(heard.status, 200, "{path}: {}", heard.text());
+    heard
+}
+
+/// A form with one file.
+fn form(file: &[u8], name: &str) -> Vec<u8> {
+    let head = format!(
+        "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: image/png\r\n\r\n"
+    );
+    [head.as_bytes(), file, b"\r\n--b--\r\n"].concat()
+}
+
+const FORM: &str = "multipart/form-data; boundary=b";
+
+/// S0-05: a card comes in, what it says is sent to the model, its picture is shown, and every field goes out again.
+#[tokio::test]
+async fn a_card_comes_in_is_played_and_goes_out() {
+    let app = TestServer::start().await;
+    let file = form(&bytes("cards/png-unicode-book.png"), "../灯.png");
+    let came = app.ask("POST", "/api/characters/import").bytes(&file, FORM).send().await.expect(201);
+    assert_eq!(came["name"], "灯塔守 🦦");
+    assert_eq!(came["metadata"]["creator"], "Zoë");
+    let item = &came["report"]["items"][0];
+    assert_eq!((&item["kind"], &item["file"], &item["id"]), (&json!("character"), &json!("灯.png"), &came["id"]));
+    assert_eq!(came["report"]["items"][1]["findings"][0]["code"], "lore");
+    let cid = id(&came);
+
+    let avatar = came["avatar"].as_str().unwrap();
+    let picture = raw(&app, avatar).await;
+    assert_eq!(picture.header("content-type"), Some("image/png"));
+    assert_eq!(picture.header("cache-control"), Some("private, max-age=31536000, immutable"));
+    assert_eq!(picture.header("x-content-type-options"), Some("nosniff"));
+    assert!(picture.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    assert!(!picture.text().contains("chara"), "the card is not in the picture that is shown");
+    let small = raw(&app, &format!("{avatar}&size=small")).await;
+    assert!(matches!(small.header("content-type"), Some("image/jpeg" | "image/png")));
+    let tag = picture.header("etag").unwrap();
+    let known = app.ask("GET", avatar).header("if-none-match", tag).send_raw().await;
+    assert_eq!((known.status, known.body.len()), (304, 0));
+
+    let session = app.post("/api/sessions", &json!({"characterIds": [cid]})).await;
+    let (sid, leaf) = (id(&session), session["activeLeafId"].clone());
+    app.mock().script(Reply::ok(["好。"]));
+    let message = json!({"parentId": leaf, "content": "你好", "generate": true});
+    app.post(&format!("/api/chat/{sid}/message"), &message).await;
+    app.mock().until_requests(1).await;
+    let asked = app.mock().requests();
+    assert!(asked[0].to_string().contains("雾里的灯"), "{}", asked[0]);
+
+    let out = raw(&app, &format!("/api/characters/{cid}/export?format=json")).await;
+    assert_eq!(out.header("content-type"), Some("application/json"));
+    assert!(out.header("content-disposition").unwrap().starts_with("attachment"));
+    assert_eq!(out.json()["data"]["character_book"]["entries"][0]["extensions"]["third_party"], json!({"a": 1}));
+    for format in ["png", "charx", "json"] {
+        let out = raw(&app, &format!("/api/characters/{cid}/export?format={format}")).await;
+        let again = sent(&app, &out.body).await.expect(201);
+        for field in ["name", "description", "firstMessage", "alternateGreetings", "tags", "creatorNotes"] {
+            assert_eq!(again[field], came[field], "{format}");
+        }
+        assert_eq!(again["metadata"]["extensions"], came["metadata"]["extensions"], "{format}");
+    }
+    app.ask("GET", &format!("/api/characters/{cid}/export?format=exe")).send().await.refused("invalid");
+}
+
+/// Every recorded card comes in, or is refused with what to do about it; the same request twice makes one character.
+#[tokio::test]
+async fn recorded_cards_come_in_or_are_refused() {
+    let app = TestServer::start().await;
+    for case in cases("cards") {
+        let heard = sent(&app, &bytes(&format!("cards/{case}"))).await;
+        let expected = crate::interop::recorded(&format!("cards/{}.expect.json", case.rsplit_once('.').unwrap().0));
+        if expected["import_ok"] == true {
+            heard.expect(201);
+        } else {
+            let error = heard.refused("invalid");
+            assert_eq!(error["details"]["field"], "file", "{case} {error}");
+        }
+    }
+    let before = app.get("/api/characters").await["items"].as_array().unwrap().len();
+    let file = bytes("cards/v2-full.json");
+    for _ in 0..2 {
+        let ask = app.ask("POST", "/api/characters/import").header("idempotency-key", "k1");
+        ask.bytes(&file, "application/json").send().await.expect(201);
+    }
+    assert_eq!(app.get("/api/characters").await["items"].as_array().unwrap().len(), before + 1);
+}
+
+/// What is no file, too many files, or a file in a wrapping that nobody reads is refused by name.
+#[tokio::test]
+async fn what_is_no_file_is_refused() {
+    let app = TestServer::start().await;
+    let ask = |body: &[u8], kind: &str| app.ask("POST", "/api/characters/import").bytes(body, kind);
+    ask(b"", "image/png").send().await.refused("invalid");
+    ask(b"--b--", FORM).send().await.refused("malformed");
+    ask(b"x", "multipart/form-data").send().await.refused("malformed");
+    ask(&form(b"<svg/>", "x.svg"), FORM).send().await.refused("invalid");
+    ask(b"x", "image/png").header("content-encoding", "gzip").send().await.refused("unsupported_media");
+    let huge = app.ask("POST", "/api/characters/import").header("content-type", "image/png").announced(1 << 30);
+    huge.send().await.refused("too_large");
+    let long = json!({"name": "x", "description": "y".repeat(600 << 10)}).to_string();
+    let error = ask(long.as_bytes(), "application/json").send().await.refused("too_large");
+    assert_eq!(error["details"]["field"], "description");
+    assert_eq!(app.get("/api/trash").await["items"], json!([]));
+}
+
+/// A picture can be changed and taken away; what is no picture of a kind that only shows is refused.
+#[tokio::test]
+async fn a_character_gets_another_picture() {
+    let app = TestServer::start().await;
+    let cid = id(&app.post("/api/characters", &json!({"name": "Rin"})).await);
+    let path = format!("/api/characters/{cid}/avatar");
+    app.ask("GET", &path).send().await.refused("not_found");
+    let put = |body: Vec<u8>, kind: &'static str| app.ask("PUT", &path).bytes(&body, kind).send();
+    let drawn = clotho::interop::picture::as_png(None);
+    let changed = put(drawn.clone(), "image/png").await.expect(200);
+    let avatar = changed["avatar"].as_str().unwrap().to_owned();
+    assert!(avatar.starts_with(&path), "{avatar}");
+    assert_eq!(raw(&app, &avatar).await.body, drawn);
+    assert_eq!(raw(&app, &path).await.header("cache-control"), Some("private, no-cache"));
+    let svg = b"<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/>".to_vec();
+    put(svg.clone(), "image/png").await.refused("unsupported_media");
+    put(form(&svg, "x.png"), FORM).await.refused("unsupported_media");
+    put(drawn[..100].to_vec(), "image/png").await.refused("invalid");
+    let other = put(form(&bytes("cards/png-chara-v1.png"), "a.png"), FORM).await.expect(200);
+    assert_ne!(other["avatar"], changed["avatar"]);
+    app.inside().store.sweep_blobs().await.unwrap();
+    assert!(!raw(&app, &path).await.body.is_empty(), "what is shown is not swept away");
+    app.ask("PATCH", &format!("/api/characters/{cid}")).json(&json!({"avatar": null})).send().await.expect(200);
+    app.ask("GET", &path).send().await.refused("not_found");
+    let (gone, _) = app.inside().store.sweep_blobs().await.unwrap();
+    assert!(gone >= 2, "{gone}");
+}

@@ -1,0 +1,120 @@
+//! Lorebooks: kept, changed, brought in, taken along, and bound to the character whose card they came in.
+
+use super::*;
+use crate::interop::{bytes, cases, recorded};
+
+async fn file(app: &TestServer, path: &str) -> Value {
+    let heard = app.ask("GET", path).send_raw().await;
+    assert_eq!(
+        (heard.status, heard.header("content-type")),
+        (200, Some("application/json")),
+        "{path}: {}",
+        heard.text()
+    );
+    heard.json()
+}
+
+/// A book is written entry by entry, read back whole or by pages, thrown away and brought back.
+#[tokio::test]
+async fn a_book_is_kept_and_changed() {
+    let app = TestServer::start().await;
+    let entries = json!([{"key": ["gate"], "content": "It squeaks."}, {"uid": 7, "key": ["moss"], "odd": {"a": null}}]);
+    let book = app.post("/api/lorebooks", &json!({"name": " Atlas ", "entries": entries})).await;
+    let path = format!("/api/lorebooks/{}", id(&book));
+    assert_eq!((&book["name"], &book["entryCount"]), (&json!("Atlas"), &json!(2)));
+    let told: Vec<(&Value, &Value)> =
+        book["entries"].as_array().unwrap().iter().map(|entry| (&entry["uid"], &entry["key"])).collect();
+    assert_eq!(told, [(&json!(8), &json!(["gate"])), (&json!(7), &json!(["moss"]))]);
+    assert_eq!(book["entries"][0]["probability"], 100, "what nobody said has its usual value");
+    assert_eq!(book["entries"][1]["odd"], json!({"a": null}));
+    let page = app.get(&format!("{path}/entries?limit=1")).await;
+    assert_eq!(page["items"].as_array().unwrap().len(), 1);
+    let next = app.get(&format!("{path}/entries?limit=1&cursor={}", page["next"].as_str().unwrap())).await;
+    assert_eq!((&next["items"][0]["uid"], &next["next"]), (&json!(7), &Value::Null));
+    let changed = app.ask("PATCH", &path).json(&json!({"entries": []})).send().await.expect(200);
+    assert_eq!((&changed["name"], &changed["entryCount"]), (&json!("Atlas"), &json!(0)));
+    let listed = app.get("/api/lorebooks").await;
+    assert!(listed["items"][0].get("entries").is_none(), "{listed}");
+    for (body, field) in
+        [(json!({"name": " "}), "name"), (json!({"entries": [5]}), "entries[0]"), (json!({"entires": []}), "entires")]
+    {
+        let error = app.ask("PATCH", &path).json(&body).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], field);
+    }
+    app.ask("DELETE", &path).send().await.expect(204);
+    app.ask("GET", &path).send().await.refused("not_found");
+    let trash = app.get("/api/trash").await;
+    assert_eq!((&trash["items"][0]["kind"], &trash["items"][0]["name"]), (&json!("lorebook"), &json!("Atlas")));
+    app.ask("POST", &format!("/api/trash/{}/restore", id(&book))).send().await.expect(204);
+    assert_eq!(app.get(&path).await["name"], "Atlas");
+    app.ask("DELETE", &path).send().await.expect(204);
+    app.ask("DELETE", &format!("/api/trash/{}?confirm=true", id(&book))).send().await.expect(204);
+    assert_eq!(app.get("/api/trash").await["items"], json!([]));
+}
+
+/// S4-61: recorded books come in and go out as they came, with everything that nobody here knows.
+#[tokio::test]
+async fn recorded_books_come_in_and_go_out() {
+    let app = TestServer::start().await;
+    for case in cases("books") {
+        let sent = app.ask("POST", "/api/lorebooks/import").bytes(&bytes(&format!("books/{case}")), "application/json");
+        let book = sent.send().await.expect(201);
+        assert_eq!(book["report"]["items"][0]["kind"], "lorebook");
+        let out = file(&app, &format!("/api/lorebooks/{}/export", id(&book))).await;
+        if case.starts_with("native") {
+            let mut expected = recorded(&format!("books/{case}"));
+            expected["name"] = book["name"].clone();
+            assert_eq!(out, expected, "{case}");
+        }
+        let in_card = file(&app, &format!("/api/lorebooks/{}/export?format=card", id(&book))).await;
+        assert_eq!(
+            in_card["entries"].as_array().unwrap().len(),
+            usize::try_from(book["entryCount"].as_u64().unwrap()).unwrap()
+        );
+    }
+    let form = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"Old mill.json\"\r\n\r\n{\"entries\": {}}\r\n--b--";
+    let named = app.ask("POST", "/api/lorebooks/import").bytes(form.as_bytes(), "multipart/form-data; boundary=b");
+    assert_eq!(named.send().await.expect(201)["name"], "Old mill");
+    let none = app.ask("POST", "/api/lorebooks/import").bytes(b"{}", "application/json").send().await;
+    assert_eq!(none.refused("invalid")["details"]["field"], "file");
+}
+
+/// The book inside of a card is a lorebook of its own that belongs to the character; what is changed in it goes out with the
+/// card, and what is not, as it came.
+#[tokio::test]
+async fn a_cards_book_belongs_to_its_character() {
+    let app = TestServer::start().await;
+    let card = bytes("cards/v2-full.json");
+    let came = app.ask("POST", "/api/characters/import").bytes(&card, "application/json").send().await.expect(201);
+    let (cid, lid) = (id(&came), came["lorebookId"].as_str().unwrap().to_owned());
+    let kinds: Vec<&Value> = came["report"]["items"].as_array().unwrap().iter().map(|item| &item["kind"]).collect();
+    assert_eq!(kinds, ["character", "lorebook"]);
+    let book = app.get(&format!("/api/lorebooks/{lid}")).await;
+    assert_eq!((&book["name"], &book["entryCount"]), (&json!("Pocket Atlas"), &json!(3)));
+    let export = format!("/api/characters/{cid}/export?format=json");
+    let original = serde_json::from_slice::<Value>(&card).unwrap()["data"]["character_book"].clone();
+    let out = file(&app, &export).await["data"]["character_book"].clone();
+    let mut missing = Vec::new();
+    crate::interop::lacks(&original, &out, "", &mut missing);
+    assert_eq!(missing, Vec::<String>::new());
+    let mut entries = book["entries"].clone();
+    let at = entries.as_array().unwrap().iter().position(|entry| entry["uid"] == 3).unwrap();
+    entries[at]["content"] = json!("The bridge is dry.");
+    app.ask("PATCH", &format!("/api/lorebooks/{lid}")).json(&json!({"entries": entries})).send().await.expect(200);
+    let out = file(&app, &export).await["data"]["character_book"]["entries"].clone();
+    let bridge = out.as_array().unwrap().iter().find(|entry| entry["id"] == 3).unwrap();
+    assert_eq!((&bridge["content"], &bridge["priority"]), (&json!("The bridge is dry."), &json!(5)));
+    // Another one can be bound, none, but nobody else's.
+    let stranger = app.stranger().await;
+    let bind = |to: Value| app.ask("PATCH", &format!("/api/characters/{cid}")).json(&json!({"lorebookId": to})).send();
+    let error = bind(json!(stranger.lorebook.to_string())).await.refused("not_found");
+    assert_eq!(error["details"]["field"], "lorebookId");
+    assert_eq!(bind(Value::Null).await.expect(200)["lorebookId"], Value::Null);
+    assert!(file(&app, &export).await["data"].get("character_book").is_none());
+    assert_eq!(bind(json!(lid)).await.expect(200)["lorebookId"], json!(lid));
+    app.ask("DELETE", &format!("/api/lorebooks/{lid}")).send().await.expect(204);
+    assert!(
+        file(&app, &export).await["data"].get("character_book").is_none(),
+        "in the trash it goes along with nobody"
+    );
+}

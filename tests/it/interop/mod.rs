@@ -1,0 +1,56 @@
+//! Files of other programs, read and written without a server: the recorded cases of `tests/fixtures/golden/`, and what is
+//! built here to be broken.
+
+mod books;
+mod cards;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// A recorded case.
+pub fn golden(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
+}
+
+/// The bytes of a recorded case.
+pub fn bytes(path: &str) -> Vec<u8> {
+    std::fs::read(golden(path)).unwrap()
+}
+
+/// What was recorded of a case.
+pub fn recorded(path: &str) -> Value {
+    serde_json::from_slice(&bytes(path)).unwrap()
+}
+
+/// The cases of a folder: their files, without what was recorded of them.
+pub fn cases(folder: &str) -> Vec<String> {
+    let files =
+        std::fs::read_dir(golden(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut cases: Vec<String> = files.filter(|file| !file.ends_with(".expect.json")).collect();
+    cases.sort();
+    cases
+}
+
+/// Where something lacks what was recorded, or says something else; more is welcome.
+pub fn lacks(recorded: &Value, got: &Value, at: &str, found: &mut Vec<String>) {
+    match (recorded, got) {
+        (Value::String(text), _) if text == "<varies>" => {}
+        (Value::Object(recorded), Value::Object(got)) => {
+            for (key, value) in recorded {
+                match got.get(key) {
+                    Some(own) => lacks(value, own, &format!("{at}/{key}"), found),
+                    None if value == "<varies>" => {}
+                    None => found.push(format!("{at}/{key}")),
+                }
+            }
+        }
+        (Value::Array(recorded), Value::Array(got)) if recorded.len() == got.len() => {
+            for (n, (value, own)) in recorded.iter().zip(got).enumerate() {
+                lacks(value, own, &format!("{at}/{n}"), found);
+            }
+        }
+        _ if recorded == got => {}
+        _ => found.push(at.to_owned()),
+    }
+}

@@ -1,0 +1,86 @@
+// The page against the real server: cards of other programs come in, are changed, and are taken along.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, check, clotho } from "./support/stage.mjs";
+
+const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/golden/cards/${name}`, import.meta.url));
+
+/** Chooses a file on the first page. @param {import("playwright-core").Page} page */
+async function bringIn(page, label, files) {
+  const asked = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: label }).click();
+  await (await asked).setFiles(files.map(({ name, buffer }) => ({ name, mimeType: "application/octet-stream", buffer })));
+}
+
+/** The characters of this name. @returns {Promise<any[]>} */
+const named = async (/** @type {string} */ name) => (await clotho.api("GET", "/api/characters?limit=500")).items.filter((one) => one.name === name);
+
+describe("cards of other programs", () => {
+  test("S0-05: a card comes in with its picture and its report, is changed, and goes out again", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await bringIn(page, "Bring in a character card", [{ name: "keeper.png", buffer: await golden("png-unicode-book.png") }]);
+    await page.getByText("灯塔守 🦦 has come in.").waitFor();
+    await page.getByRole("button", { name: "What came along" }).click();
+    const report = page.getByRole("dialog", { name: "What came along" });
+    await report.getByText("3 entries: none is activated yet").waitFor();
+    await report.getByText("keeper.png").waitFor();
+    await check(page, "the report of a card");
+    await report.getByRole("button", { name: "Close" }).click();
+
+    const [{ id, avatar }] = await named("灯塔守 🦦");
+    const shown = page.locator("button.card", { hasText: "灯塔守" }).locator("img");
+    await until(() => shown.evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0), "its picture is drawn");
+    assert.equal(await shown.getAttribute("src"), `${avatar}&size=small`);
+
+    await page.getByRole("button", { name: "Manage “灯塔守 🦦”" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Change this character" }).click();
+    const form = page.getByRole("dialog", { name: "Change this character" });
+    await form.getByRole("button", { name: "Another beginning" }).click();
+    await form.getByRole("textbox", { name: "Beginning 2" }).fill("Fog again.");
+    await form.getByRole("textbox", { name: "Tags" }).fill("sea, 灯塔");
+    await form.getByLabel("Picture: PNG, JPEG, WebP or GIF").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await golden("png-chara-v1.png") });
+    await check(page, "changing a character");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.waitFor({ state: "detached" });
+    const changed = await clotho.api("GET", `/api/characters/${id}`);
+    assert.deepEqual([changed.alternateGreetings, changed.tags], [["Fog again."], ["sea", "灯塔"]]);
+    assert.notEqual(changed.avatar, avatar);
+    assert.equal(changed.metadata.creator, "Zoë", "what the page does not show stays");
+
+    await page.getByRole("button", { name: "Manage “灯塔守 🦦”" }).click();
+    const coming = page.waitForEvent("download");
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Take it along as JSON" }).click();
+    const card = JSON.parse(await readFile(await (await coming).path(), "utf8"));
+    assert.deepEqual([card.spec, card.data.alternate_greetings, card.data.creator], ["chara_card_v3", ["Fog again."], "Zoë"]);
+    await close();
+  });
+
+  test("a card is dropped on the page, and what is none is refused with what to do, in both languages", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Bring in a character card" }).waitFor();
+    const base64 = (await golden("v2-private.json")).toString("base64");
+    await page.evaluate((base64) => {
+      const data = new DataTransfer();
+      data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], "private.json"));
+      dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+    }, base64);
+    await page.getByText("Private has come in.").waitFor();
+    assert.equal((await named("Private")).length, 1);
+    await bringIn(page, "Bring in a character card", [{ name: "empty.png", buffer: await golden("png-other-text.png") }]);
+    const failed = page.getByRole("alert").filter({ hasText: "empty.png" });
+    await failed.getByText("The picture has no card in it.").waitFor();
+    await failed.getByText("Export the card anew as PNG", { exact: false }).waitFor();
+    await check(page, "a picture without a card");
+    await close();
+    const chinese = await reader(browser, { expected: REFUSED, locale: "zh-CN" });
+    await chinese.page.goto(clotho.base);
+    await bringIn(chinese.page, "读入角色卡", [{ name: "full.json", buffer: await golden("v2-full.json") }]);
+    await chinese.page.getByRole("button", { name: "带来了什么" }).click();
+    await chinese.page.getByRole("dialog").getByText("1 个正则脚本：暂时不会改动任何文字").waitFor();
+    await chinese.close();
+  });
+});
