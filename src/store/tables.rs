@@ -37,7 +37,7 @@ diesel::table! {
 }
 diesel::table! {
     nodes (n) {
-        n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>, ordinal -> Integer,
+        n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>,
         role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
         is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
         remembered_n -> Nullable<BigInt>, rating -> Nullable<SmallInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
@@ -80,7 +80,7 @@ diesel::table! {
     edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
 }
 diesel::table! {
-    traces (node_n) { node_n -> BigInt, body -> Binary, }
+    traces (node_n) { node_n -> BigInt, body -> Binary, base_n -> Nullable<BigInt>, }
 }
 diesel::table! {
     operations (n) {
