@@ -83,6 +83,8 @@ acts! {
     Summarise = "summarise",
     /// What another branch did was brought over.
     Merge = "merge",
+    /// Messages came in that were written elsewhere.
+    Import = "import",
     /// Several of these at once.
     Arrange = "arrange",
     /// A step was taken back.

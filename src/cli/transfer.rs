@@ -1,24 +1,24 @@
 //! `clotho export` and `clotho import`: whole sessions as files. Exporting only reads, also beside a server that runs;
-//! importing needs the data directory for itself.
+//! importing needs the data directory for itself. What other programs keep is taken in by `sillytavern.rs`.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, IsTerminal};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use clap::{Args, Subcommand};
 
 use crate::app;
 use crate::archive::Limits;
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
 use crate::ids::SessionId;
-use crate::store::{Snapshot, Store, StoreError};
+use crate::store::Snapshot;
 use crate::transfer;
 
-use super::{Outcome, write};
+use super::work::{alone, bar};
+use super::{Outcome, sillytavern, write};
 
 /// What is exported, and where to.
 #[derive(Debug, Args)]
@@ -36,9 +36,21 @@ pub struct Export {
 
 /// What is imported.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Import {
+    /// What is not a file of ours.
+    #[command(subcommand)]
+    other: Option<Other>,
     /// The file of a session.
-    file: PathBuf,
+    #[arg(required = true)]
+    file: Option<PathBuf>,
+}
+
+/// What other programs keep.
+#[derive(Debug, Subcommand)]
+enum Other {
+    /// Characters, chats and personas of SillyTavern; what is there already is left alone.
+    Sillytavern(sillytavern::From),
 }
 
 /// Writes one session, or all.
@@ -85,21 +97,28 @@ fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), a
     Ok(())
 }
 
-/// Takes one session in, for the owner of this server.
+/// Takes in what is wanted.
 pub fn import(wanted: &Import, config: &Config) -> Outcome {
-    let file = &wanted.file;
+    match wanted {
+        Import { other: Some(Other::Sillytavern(from)), .. } => sillytavern::import(from, config),
+        Import { file: Some(file), .. } => import_session(file, config),
+        // The command line has been read so that one of both is there.
+        Import { .. } => bail!("the file of a session is expected"),
+    }
+}
+
+/// Takes one session in, for the owner of this server.
+fn import_session(file: &Path, config: &Config) -> Outcome {
     let mut open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let clock = SystemClock;
     let ids = Ids::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let (store, _published) = Store::open(&app::store_settings(config)).map_err(|error| match error {
-        StoreError::Locked => anyhow::anyhow!(
-            "a server uses the data directory: stop it first, or send the file to it with \
-             curl --data-binary @FILE -H 'Content-Type: application/zstd' http://{}/api/sessions/import",
-            config.server.listen
-        ),
-        other => app::explain(config, &other).into(),
-    })?;
+    let instead = format!(
+        "stop it first, or send the file to it with \
+         curl --data-binary @FILE -H 'Content-Type: application/zstd' http://{}/api/sessions/import",
+        config.server.listen
+    );
+    let store = alone(config, &instead)?;
     let limits = Limits::of(config.limits.import_bytes);
     let bar = bar(0, "{wide_bar} {bytes}/{total_bytes}");
     let told = |progress: transfer::Progress| {
@@ -118,12 +137,4 @@ pub fn import(wanted: &Import, config: &Config) -> Outcome {
     })?;
     write::line(&session.to_string());
     Ok(ExitCode::SUCCESS)
-}
-
-/// A bar on the terminal; nothing where nobody looks.
-fn bar(length: u64, template: &str) -> ProgressBar {
-    let target =
-        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(length), target).with_style(style)
 }

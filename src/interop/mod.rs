@@ -1,7 +1,8 @@
 //! Files of other programs, as they are: bytes in, plain values out, and back. Nothing here knows the store, the disk, the
 //! clock or a client; whoever writes what was read into the store does so in `transfer/`.
 //!
-//! `text.rs` makes text of bytes, `finding.rs` says of each thing in a file whether it works here, `png.rs` knows the chunks of
+//! `chat/` reads chats, one message a line; `grove.rs` says which of many files are one story, and where a message stands in
+//! it. `text.rs` makes text of bytes, `finding.rs` says of each thing in a file whether it works here, `png.rs` knows the chunks of
 //! a picture and `picture.rs` what a picture is. `card/` reads and writes cards of characters,
 //! `book/` lorebooks, `persona.rs` personas.
 //!
@@ -11,7 +12,9 @@
 
 pub mod book;
 pub mod card;
+pub mod chat;
 pub mod finding;
+pub mod grove;
 pub mod persona;
 pub mod picture;
 pub mod png;

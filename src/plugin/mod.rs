@@ -33,7 +33,7 @@ mod limits;
 mod loaded;
 mod manifest;
 mod modules;
-mod mvu;
+pub mod mvu;
 mod regexes;
 pub mod run;
 mod script;

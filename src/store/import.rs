@@ -199,7 +199,6 @@ impl Tx<'_> {
             id: Key::of(line.id.as_bytes()),
             session_n: incoming.n,
             parent_n: parent.map(|parent| parent.n),
-            ordinal: 0,
             role: role.code(),
             kind: kind.code(),
             status: status.code(),

@@ -315,7 +315,6 @@ mod tests {
             id: Key::of(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
             session_n: 1,
             parent_n: None,
-            ordinal: 0,
             role: 0,
             kind: 0,
             status: 1,

@@ -11,7 +11,7 @@
 //!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
-//!   `import.rs` takes one in.
+//!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files.
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
 //!   `numbers.rs` has the numbers that are never given again.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
@@ -35,6 +35,7 @@ mod effects;
 mod error;
 mod export;
 mod files;
+mod grow;
 mod held;
 mod import;
 mod jobs;
@@ -55,6 +56,7 @@ mod replies;
 mod rows;
 mod rules;
 mod shape;
+mod sources;
 mod spent;
 mod tables;
 mod traces;
@@ -79,6 +81,7 @@ pub use claims::Claim;
 pub use error::{StoreError, WriteError};
 pub use export::{ExportError, Snapshot};
 pub use files::CardFile;
+pub use grow::{Ends, Seedling};
 pub use held::{Counts, Held, Placed};
 pub use import::Incoming;
 pub use keep::{Discarded, Swept, TRASH_KEPT_MS, Trashed};
@@ -91,6 +94,7 @@ pub use remains::Remains;
 pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use shape::{Dressed, Sketch, Spot};
+pub use sources::{Source, Whereabouts};
 pub use spent::Spent;
 pub use traces::{Missing, Trace};
 pub use tx::{Draft, Published, Tx};

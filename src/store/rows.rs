@@ -22,8 +22,6 @@ pub struct NodeRow {
     pub id: Key,
     pub session_n: i64,
     pub parent_n: Option<i64>,
-    /// Read no more: children stand in the order of their numbers.
-    pub ordinal: i32,
     pub role: i16,
     pub kind: i16,
     pub status: i16,
@@ -56,7 +54,6 @@ insertable!(
     id,
     session_n,
     parent_n,
-    ordinal,
     role,
     kind,
     status,

@@ -37,7 +37,7 @@ diesel::table! {
 }
 diesel::table! {
     nodes (n) {
-        n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>, ordinal -> Integer,
+        n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>,
         role -> SmallInt, kind -> SmallInt, status -> SmallInt, is_enabled -> Bool, is_muted -> Bool,
         is_hidden -> Bool, author -> Nullable<Binary>, persona -> Nullable<Binary>, speaker -> Nullable<Binary>,
         remembered_n -> Nullable<BigInt>, rating -> Nullable<SmallInt>, depth -> Integer, turn -> Integer, since_keyframe -> Integer,
@@ -80,7 +80,7 @@ diesel::table! {
     edits (n) { n -> BigInt, session_n -> BigInt, edit -> BigInt, node_n -> BigInt, }
 }
 diesel::table! {
-    traces (node_n) { node_n -> BigInt, body -> Binary, }
+    traces (node_n) { node_n -> BigInt, body -> Binary, base_n -> Nullable<BigInt>, }
 }
 diesel::table! {
     operations (n) {
@@ -95,9 +95,18 @@ diesel::table! {
     }
 }
 diesel::table! {
-    jobs (n) { n -> BigInt, id -> Binary, owner_n -> BigInt, session -> Nullable<Binary>, began -> BigInt, }
+    jobs (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, session -> Nullable<Binary>, began -> BigInt,
+        report -> Nullable<Text>,
+    }
+}
+diesel::table! {
+    sources (n) {
+        n -> BigInt, owner_n -> BigInt, name -> Text, hash -> Nullable<Binary>, became -> Binary,
+        node -> Nullable<Binary>, header -> Nullable<Text>,
+    }
 }
 diesel::allow_tables_to_appear_in_same_query!(
     answers, blobs, card_files, characters, deltas, edits, fragments, jobs, keyframes, labels, lorebooks, nodes,
-    operations, personas, segments, sessions, texts, traces, users,
+    operations, personas, segments, sessions, sources, texts, traces, users,
 );

@@ -14,10 +14,16 @@ use super::blobs;
 use super::conn::Conn;
 use super::error::StoreError;
 use super::pack;
-use super::tables::{nodes, operations, purged, texts, traces};
+use super::tables::{nodes, purged, texts, traces};
 
-/// Traces that are looked at at once.
+/// Traces that are looked into at once.
 const PAGE: i64 = 200;
+
+/// So many rows are named in one statement.
+const PIECE: usize = 512;
+
+/// Stands in the column of those that stand on no other.
+const NONE: i64 = 0;
 
 /// How far up the path an earlier trace is looked for.
 const LOOK_BACK: usize = 8;
@@ -77,36 +83,22 @@ pub fn forget(conn: &mut Conn, node_n: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the log of a session says that something was hung elsewhere: only that stands on a trace which is not above it.
-pub fn may_stand_aside(conn: &mut Conn, session_n: i64) -> Result<bool, StoreError> {
-    let moves = operations::table
-        .filter(operations::session_n.eq(session_n))
-        .filter(operations::effects.like("%\"moved\"%"))
-        .select(operations::n);
-    Ok(moves.first::<i64>(conn).optional()?.is_some())
-}
-
-/// The traces of a session that stand on one that is about to go have their histories in full from then on. All of them are
-/// looked at: worth asking [`may_stand_aside`] first.
+/// The traces that stand on one that is about to go have their histories in full from then on. Most hang below it and go too;
+/// what stays was hung elsewhere.
 pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<(), StoreError> {
-    let (mut after, mut alone) = (0, Vec::new());
-    loop {
-        let own = traces::table
-            .inner_join(nodes::table.on(nodes::n.eq(traces::node_n)))
-            .filter(nodes::session_n.eq(session_n))
-            .filter(traces::node_n.gt(after));
-        let page = own.order(traces::node_n).limit(PAGE).select((traces::node_n, traces::body));
-        let page: Vec<(i64, Vec<u8>)> = page.load(conn)?;
-        let Some((last, _)) = page.last() else { break };
-        after = *last;
-        for (n, packed) in page.into_iter().filter(|(n, _)| !going.contains(n)) {
-            let body = json_of(n, &packed)?;
-            let kept = Kept::read(&body).ok_or(damaged(n))?;
-            if kept.base.is_some_and(|base| going.contains(&base)) {
-                let history = json!({"number": kept.number, "add": history_of(conn, n)?});
-                alone.push((n, with_history(n, body, history)?));
-            }
-        }
+    let rows: Vec<i64> = going.iter().copied().collect();
+    let mut staying = Vec::new();
+    for some in rows.chunks(PIECE) {
+        let standing = traces::table.filter(traces::base_n.eq_any(some)).select(traces::node_n);
+        staying.extend(standing.load::<i64>(conn)?);
+    }
+    staying.extend(unread_on(conn, session_n, going)?);
+    let mut alone = Vec::new();
+    for n in staying.into_iter().filter(|n| !going.contains(n)) {
+        let body = body(conn, n)?.ok_or(damaged(n))?;
+        let kept = Kept::read(&body).ok_or(damaged(n))?;
+        let history = json!({"number": kept.number, "add": history_of(conn, n)?});
+        alone.push((n, with_history(n, body, history)?));
     }
     for (n, body) in alone {
         forget(conn, n)?;
@@ -115,9 +107,42 @@ pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Res
     Ok(())
 }
 
+/// The traces of a session that nobody has looked into yet and that stand on one of some nodes.
+fn unread_on(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<Vec<i64>, StoreError> {
+    let (mut found, mut after) = (Vec::new(), 0);
+    loop {
+        let page = unread(conn, after)?;
+        let Some(last) = page.last() else { return Ok(found) };
+        after = *last;
+        let own = nodes::table.filter(nodes::n.eq_any(&page)).filter(nodes::session_n.eq(session_n));
+        for n in own.select(nodes::n).load::<i64>(conn)? {
+            found.extend(kept_history(conn, n)?.base.filter(|base| going.contains(base)).map(|_| n));
+        }
+    }
+}
+
+/// Some traces of which nobody knows what they stand on, after a row.
+fn unread(conn: &mut Conn, after: i64) -> Result<Vec<i64>, StoreError> {
+    let unread = traces::table.filter(traces::base_n.is_null()).filter(traces::node_n.gt(after));
+    let some = unread.order(traces::node_n).limit(PAGE).select(traces::node_n);
+    Ok(some.load(conn)?)
+}
+
+/// Looks into some of the traces of which nobody knows what they stand on; answers with how many those were. One that cannot be
+/// read stands on none: whoever reads it is told that it is damaged.
+pub fn look_into(conn: &mut Conn) -> Result<usize, StoreError> {
+    let some = unread(conn, 0)?;
+    for n in &some {
+        let base = kept_history(conn, *n).ok().and_then(|kept| kept.base);
+        let known = traces::base_n.eq(Some(base.unwrap_or(NONE)));
+        diesel::update(traces::table.find(*n)).set(known).execute(conn)?;
+    }
+    Ok(some.len())
+}
+
 /// Keeps the hashes of the texts of nodes that are about to go: the traces of others go on naming them.
 pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
-    for some in going.chunks(512) {
+    for some in going.chunks(PIECE) {
         let of_some = texts::table.filter(texts::n.eq_any(some)).select((texts::n, texts::content));
         for (n, content) in of_some.load::<(i64, String)>(conn)? {
             let row = (purged::n.eq(n), purged::hash.eq(blake3::hash(content.as_bytes()).as_bytes().to_vec()));
@@ -287,7 +312,9 @@ pub fn put_unpacked(conn: &mut Conn, node_n: i64, trace: &Unpacked) -> Result<()
 }
 
 fn keep(conn: &mut Conn, node_n: i64, body: &Value) -> Result<(), StoreError> {
-    let row = (traces::node_n.eq(node_n), traces::body.eq(pack::pack(body.to_string().as_bytes())));
+    let base = body.pointer("/history/base").and_then(Value::as_i64);
+    let packed = pack::pack(body.to_string().as_bytes());
+    let row = (traces::node_n.eq(node_n), traces::body.eq(packed), traces::base_n.eq(Some(base.unwrap_or(NONE))));
     diesel::insert_into(traces::table).values(row).execute(conn)?;
     Ok(())
 }

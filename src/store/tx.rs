@@ -299,7 +299,6 @@ impl<'a> Tx<'a> {
             id: Key::of(draft.id.as_bytes()),
             session_n,
             parent_n: parent.map(|parent| parent.n),
-            ordinal: 0,
             role: draft.role.code(),
             kind: draft.kind.code(),
             status: draft.status.code(),

@@ -321,11 +321,11 @@ impl Check {
 /// How much stands in the tree: nodes without the root, and those below which there is nothing.
 fn counts(mirror: &Mirror) -> Counts {
     let shown = || mirror.nodes().iter().filter(|(_, place)| !place.is_hidden);
-    let parents: HashSet<NodeId> = shown().filter_map(|(_, place)| place.parent).collect();
+    let stands = |node: NodeId| mirror.nodes().get(&node).is_some_and(|place| !place.is_hidden);
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     Counts {
         nodes: count(shown().filter(|(_, place)| place.parent.is_some()).count()),
-        leaves: count(shown().filter(|(id, _)| !parents.contains(*id)).count()),
+        leaves: count(shown().filter(|(id, _)| !mirror.children(**id).any(stands)).count()),
     }
 }
 

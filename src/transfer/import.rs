@@ -15,8 +15,8 @@ use super::check::{Beside, Checked, check};
 use super::names::Names;
 
 /// So many lines are written in one transaction, or as many as have these bytes.
-const PIECE: usize = 128;
-const PIECE_BYTES: u64 = 512 << 10;
+pub(super) const PIECE: usize = 128;
+pub(super) const PIECE_BYTES: usize = 512 << 10;
 
 /// How far an import is: bytes of the file, which is read twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +39,9 @@ pub enum ImportError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// It is nothing that this program knows.
+    #[error("nothing to import was found: {0}")]
+    Unknown(String),
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Read(String),
@@ -147,7 +150,7 @@ async fn write<R: Read>(
         // A blob is written together with the first line that names it.
         let is_end = !matches!(line, Line::Blob(_));
         piece.push(line);
-        if is_end && (piece.len() >= PIECE || lines.bytes() - written >= PIECE_BYTES) {
+        if is_end && (piece.len() >= PIECE || lines.bytes() - written >= PIECE_BYTES as u64) {
             keep(store, incoming, std::mem::take(&mut piece)).await?;
             written = lines.bytes();
             tell()?;

@@ -205,8 +205,8 @@ impl Mirror {
         if self.place(head)?.is_hidden { Err("HEAD does not stand in the tree".to_owned()) } else { Ok(()) }
     }
 
-    /// The nodes that have a parent.
-    fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
+    /// The nodes that have a parent, wherever they stand.
+    pub fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
         let least = NodeId::new(Uuid::nil());
         self.below.range((parent, least)..).take_while(move |(above, _)| *above == parent).map(|(_, node)| *node)
     }

@@ -14,6 +14,7 @@ mod interop;
 mod keep;
 mod plugins;
 mod provider;
+mod sillytavern;
 mod store_bounds;
 mod store_properties;
 mod store_schema;

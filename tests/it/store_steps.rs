@@ -4,13 +4,13 @@
 use clotho::archive::{Fault, Limits, Lines};
 use clotho::clock::Time;
 use clotho::ids::{FragmentId, NodeId};
-use clotho::store::{Snapshot, StateUpdate, StoreError};
+use clotho::store::{Snapshot, StateUpdate, StoreError, Trace, Tx};
 use clotho::transfer;
 use clotho::tree::{Delta, Piece, TreeEdit};
 
 use crate::store_bounds::{DEEP, line};
 use crate::support::steps::{rounds, watch};
-use crate::support::test_store::{Begun, TestStore};
+use crate::support::test_store::{Begun, TestStore, ending, message};
 
 /// So many messages each branch has.
 const BRANCH: usize = 20;
@@ -134,6 +134,120 @@ fn store_cuts_cost_what_they_cut() {
     };
     let (few, many) = (cost(300), cost(3_000));
     assert!(many.0 < 15 * few.0 && many.1 < 15 * few.1, "{few:?} rounds for 300 messages, {many:?} for 3 000");
+}
+
+/// A line of turns below a node, each reply with a trace of the last messages, so many of them, or without one for 0; answers
+/// with the messages and the replies.
+fn traced(store: &TestStore, begun: &Begun, top: NodeId, turns: usize, window: usize) -> Vec<[NodeId; 2]> {
+    let (session, mut parent, mut line) = (begun.session, top, Vec::new());
+    // What was sent at the top goes on below it.
+    let placed = store.placed(session, top);
+    let above = store.read(move |reader| reader.trace(&placed)).map(|trace| trace.history);
+    let mut history = above.unwrap_or_default();
+    history.push(store.placed(session, top).n);
+    while line.len() < turns {
+        let mut n = store.count("SELECT max(n) AS n FROM nodes");
+        let mut batch = Vec::new();
+        for _ in 0..250.min(turns - line.len()) {
+            let (said, reply) = (store.said("And?"), store.placeholder());
+            line.push([said.id, reply.id]);
+            history.push(n + 1);
+            let sent = history[history.len().saturating_sub(window)..].to_vec();
+            history.push(n + 2);
+            n += 2;
+            let trace = (window > 0).then(|| Trace { history: sent, ..Trace::default() });
+            let below = reply.id;
+            batch.push((message(session, parent, Some(said), vec![reply]), trace));
+            parent = below;
+        }
+        let (actor, at) = (store.actor(), store.now());
+        let write = move |tx: &mut Tx<'_>| {
+            for (message, trace) in &batch {
+                let written = tx.message(&actor, message)?;
+                let mut well = ending("So.", Delta::default(), Some(written.asked));
+                well.trace.clone_from(trace);
+                tx.complete(session, message.replies[0].id, written.op, at, &well)?;
+            }
+            Ok(())
+        };
+        store.write(write).unwrap();
+    }
+    line
+}
+
+/// S1-21, domain 2.16, 6.5: a purge costs what goes, also in a session where things were hung elsewhere: of the traces only those
+/// are unpacked that stand on what goes, and those are whole by themselves from then on.
+#[test]
+fn store_purges_cost_what_goes() {
+    watch();
+    let cost = |turns: usize, window: usize| {
+        let store = TestStore::new();
+        let begun = store.begin(Delta::default(), None, &["Hello."]);
+        let session = begun.session;
+        let line = traced(&store, &begun, begun.greetings[0], turns, window);
+        let goes = traced(&store, &begun, line[turns - 1][1], 1, window)[0];
+        let stays = traced(&store, &begun, goes[1], 3, window);
+        let moved = TreeEdit::Graft { piece: Piece::Node(stays[0][0]), target: Some(line[turns - 1][1]) };
+        store.arrange(session, moved);
+        let traces = || {
+            let placed = stays.iter().map(|turn| store.placed(session, turn[1]));
+            placed.map(|placed| store.read(move |reader| reader.trace(&placed))).collect::<Vec<_>>()
+        };
+        let before = traces();
+        let purge = TreeEdit::Purge { piece: Piece::Node(goes[0]), is_confirmed: true };
+        let rounds = rounds(store.writer(), || store.arrange(session, purge));
+        assert_eq!(traces(), before, "what stood on what went is whole");
+        store.is_well();
+        rounds
+    };
+    // What the traces cost is what it costs more than where there are none.
+    let [few, many] = [31, 255].map(|turns| (cost(turns, usize::MAX), cost(turns, 0)));
+    let [few_more, many_more] = [few, many].map(|(with, without)| with - without);
+    assert!(few_more > 0 && many_more <= 2 * few_more, "{few:?} rounds after 31 turns, {many:?} after 255");
+}
+
+/// How long a purge of a hundred turns takes in a session of 100 000 messages where something was moved: with what each trace
+/// stands on kept beside it, and without, where all of them have to be unpacked.
+#[test]
+#[ignore = "a measurement, which takes minutes: cargo nextest run --run-ignored only --no-capture measured"]
+fn store_purge_measured() {
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let session = begun.session;
+    let line = traced(&store, &begun, begun.greetings[0], 50_000, 100);
+    let end = line[49_999][1];
+    let [first, second] = [0, 1].map(|_| traced(&store, &begun, end, 101, 100));
+    let aside = traced(&store, &begun, end, 1, 100)[0][0];
+    store.arrange(session, TreeEdit::Graft { piece: Piece::Node(aside), target: Some(line[0][1]) });
+    for (top, what) in [(first[0][0], "kept"), (second[0][0], "not kept")] {
+        let begun = std::time::Instant::now();
+        store.arrange(session, TreeEdit::Purge { piece: Piece::Node(top), is_confirmed: true });
+        println!("{what}: {:?}", begun.elapsed());
+        store.execute("UPDATE traces SET base_n = NULL");
+    }
+}
+
+/// Domain 6.5: traces from before it was kept what they stand on are looked into once a day, and a purge minds them before that.
+#[test]
+fn store_looks_into_traces_from_before() {
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let session = begun.session;
+    let line = traced(&store, &begun, begun.greetings[0], 7, usize::MAX);
+    let kept = "SELECT sum(base_n * node_n) AS n FROM traces";
+    let (before, unread) = (store.count(kept), "SELECT count(*) AS n FROM traces WHERE base_n IS NULL");
+    store.execute("UPDATE traces SET base_n = NULL");
+    store.block_on(store.store().sweep(store.now())).unwrap();
+    assert_eq!((store.count(kept), store.count(unread)), (before, 0));
+
+    store.execute("UPDATE traces SET base_n = NULL");
+    store.arrange(session, TreeEdit::Graft { piece: Piece::Node(line[5][0]), target: Some(begun.greetings[0]) });
+    let placed = store.placed(session, line[6][1]);
+    let sent = store.read(move |reader| reader.trace(&placed)).unwrap().history;
+    store.arrange(session, TreeEdit::Purge { piece: Piece::Node(line[0][0]), is_confirmed: true });
+    let placed = store.placed(session, line[6][1]);
+    assert_eq!(store.read(move |reader| reader.trace(&placed)).unwrap().history, sent);
+    store.is_well();
 }
 
 /// Does something on a thread whose stack holds no frame for each of [`DEEP`] levels: twenty bytes for each.

@@ -70,6 +70,7 @@ impl From<ImportError> for ApiError {
             }
             ImportError::Refused(refusal) => refusal.into(),
             ImportError::Store(error) => error.into(),
+            ImportError::Unknown(_) => Self::invalid("file", error.to_string()),
             ImportError::Read(cause) => Self::internal(cause),
             ImportError::Stopped => {
                 Self::new(Code::Unavailable, error.to_string()).hint("nothing of it was kept: send the file again")

@@ -4,14 +4,18 @@
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
 //! [`Command`]s in the order of the text. One bad command drops only itself and is listed with the reason.
 //! `commands.rs` reads the calls, `patch.rs` the patches, `value.rs` the values as people and models write them.
+//! `replay.rs` carries the commands of a chat that comes from elsewhere out.
 
 mod commands;
 mod patch;
+mod replay;
 mod value;
 
 use std::fmt;
 
 use serde_json::{Map, Value};
+
+pub use replay::{Replayed, replay};
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -160,14 +160,10 @@ impl Tx<'_> {
         let (standing, leaves) = subtree.standing();
         let (session_n, gone) = (held.n, self.run(|_| subtree.ids())?);
         self.empty_answers(held.session.owner, &gone.into_iter().collect())?;
-        // What is hung elsewhere by this very operation is in no log yet.
-        let is_edited = held.session.edits > 0 || !self.edited.is_empty();
         self.run_knowing(|conn, memory| {
             // Whatever the writer remembers may name rows that go.
             memory.forget();
-            if is_edited || traces::may_stand_aside(conn, session_n)? {
-                traces::stand_alone(conn, session_n, &subtree.rows)?;
-            }
+            traces::stand_alone(conn, session_n, &subtree.rows)?;
             let going = subtree.numbers();
             traces::keep_hashes(conn, &going)?;
             Ok(destroy::nodes(conn, &going)?)

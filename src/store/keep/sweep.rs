@@ -16,6 +16,7 @@ use crate::store::error::{StoreError, WriteError};
 use crate::store::pack;
 use crate::store::read::Reader;
 use crate::store::tables::{answers, blobs as blob_rows, keyframes, nodes, operations, sessions, traces};
+use crate::store::traces::look_into;
 use crate::store::tx::Tx;
 use crate::store::{Store, TRASH_KEPT_MS};
 
@@ -65,6 +66,7 @@ impl Store {
         swept.rows = self.clear_given_up().await?;
         swept.keyframes = self.sweep_keyframes().await?;
         (swept.blobs, swept.bytes) = self.sweep_blobs().await?;
+        self.sweep_all(|tx| tx.look_into_traces()).await?;
         Ok(swept)
     }
 
@@ -324,6 +326,11 @@ impl Tx<'_> {
             gone += self.run(|conn| Ok(diesel::delete(own).execute(conn)?))?;
         }
         Ok(gone)
+    }
+
+    /// Looks into some of the traces of which nobody knows what they stand on.
+    fn look_into_traces(&mut self) -> Result<usize, WriteError> {
+        Ok(self.run(look_into)?)
     }
 
     /// Forgets blobs, but for those that somebody has put again since a sweep began.

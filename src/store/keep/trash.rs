@@ -21,7 +21,7 @@ use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::remains;
 use crate::store::tables::{
-    characters, edits, fragments, labels, lorebooks, nodes, operations, personas, sessions, users,
+    characters, edits, fragments, labels, lorebooks, nodes, operations, personas, sessions, sources, users,
 };
 use crate::store::tx::{Entry, Tx};
 
@@ -320,6 +320,9 @@ impl Tx<'_> {
                 return Ok(destroy::operations(conn, &some)?);
             }
             diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
+            let own: Option<Vec<u8>> =
+                sessions::table.find(session_n).select(sessions::id).get_result(conn).optional()?;
+            diesel::delete(sources::table.filter(sources::became.eq(own.unwrap_or_default()))).execute(conn)?;
             Ok(diesel::delete(sessions::table.find(session_n)).execute(conn)?)
         })
     }

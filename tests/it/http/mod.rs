@@ -33,7 +33,7 @@ mod lorebooks;
 mod off;
 mod owners;
 mod pieces;
-mod play;
+pub mod play;
 pub mod purges;
 mod refusals;
 mod sockets;

@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod client;
+pub mod data_root;
 pub mod file;
 pub mod logs;
 pub mod mock_model;

@@ -58,7 +58,7 @@ fn import_file(
 }
 
 /// How many rows there are of everything that a session has.
-fn rows(store: &TestStore) -> Vec<i64> {
+pub fn rows(store: &TestStore) -> Vec<i64> {
     let tables =
         ["sessions", "nodes", "texts", "deltas", "traces", "keyframes", "segments", "operations", "characters"];
     tables.iter().map(|table| store.count(&format!("SELECT count(*) AS n FROM {table}"))).collect()

@@ -14,7 +14,7 @@ use crate::store::{blobs, pack, rules};
 use crate::tree::Delta;
 
 use super::tree::id;
-use super::{Check, Notes, Patient};
+use super::{Check, Notes, Patient, Repair};
 
 /// Rows read at once.
 const PAGE: i64 = 200;
@@ -117,11 +117,12 @@ pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes)
     loop {
         let later =
             traces::table.inner_join(nodes::table.on(nodes::n.eq(traces::node_n))).filter(traces::node_n.gt(after));
-        let columns = (traces::node_n, nodes::id, traces::body);
-        let page: Vec<(i64, Vec<u8>, Vec<u8>)> = later.order(traces::node_n).limit(PAGE).select(columns).load(conn)?;
+        let columns = (traces::node_n, nodes::id, traces::body, traces::base_n);
+        let page: Vec<(i64, Vec<u8>, Vec<u8>, Option<i64>)> =
+            later.order(traces::node_n).limit(PAGE).select(columns).load(conn)?;
         let Some((last, ..)) = page.last() else { return Ok(()) };
         after = *last;
-        for (_, node, body) in page {
+        for (n, node, body, base_n) in page {
             let node = NodeId::from_slice(&node);
             let Some((blocks, base)) = named_by(&body) else {
                 notes.name(Check::Trace, node, "its trace cannot be read");
@@ -129,6 +130,10 @@ pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes)
             };
             if !blocks.iter().all(|hash| hashes.contains(hash)) {
                 notes.name(Check::Trace, node, "a part of the prompt that its trace names is not there");
+            }
+            if base_n.is_some_and(|base_n| base_n != base.unwrap_or(0)) {
+                let message = "its trace goes on from another one than is kept beside it";
+                notes.note(Check::Derived, node, message, Some(Repair::LookInto { trace: n }));
             }
             let Some(base) = base else { continue };
             let there = traces::table.find(base).select(traces::node_n).get_result::<i64>(conn).optional()?;

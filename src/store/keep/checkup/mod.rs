@@ -26,7 +26,7 @@ use crate::store::caches::Caches;
 use crate::store::conn::{self, Conn};
 use crate::store::error::{StoreError, WriteError};
 use crate::store::read::Reader;
-use crate::store::tables::{fragments, keyframes, labels, nodes, sessions};
+use crate::store::tables::{fragments, keyframes, labels, nodes, sessions, traces};
 use crate::store::tx::Tx;
 use crate::store::{Settings, Store, lock_database, lock_folder};
 
@@ -132,6 +132,7 @@ enum Repair {
     Derive { node_n: i64, derived: Derived },
     Count { session_n: i64, nodes: i64, leaves: i64 },
     Forget { keyframe: i64 },
+    LookInto { trace: i64 },
 }
 
 /// Where findings of one session go.
@@ -352,6 +353,9 @@ impl Tx<'_> {
                     .set((sessions::node_count.eq(nodes), sessions::leaf_count.eq(leaves)))
                     .execute(conn),
                 Repair::Forget { keyframe } => diesel::delete(keyframes::table.find(keyframe)).execute(conn),
+                Repair::LookInto { trace } => {
+                    diesel::update(traces::table.find(trace)).set(traces::base_n.eq(None::<i64>)).execute(conn)
+                }
             }?;
             Ok(())
         })?)

@@ -1,0 +1,2 @@
+DROP INDEX traces_by_base;
+ALTER TABLE traces DROP COLUMN base_n;

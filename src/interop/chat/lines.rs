@@ -1,0 +1,126 @@
+//! A stream cut into lines, of which none is ever held that is too long.
+
+use std::io::{self, BufRead};
+
+use super::Fault;
+
+/// The longest line, in bytes: a message with a hundred alternatives, each with the whole state of a large story, fits.
+pub const LONGEST_LINE: usize = 32 << 20;
+
+/// The mark that some editors put before a text.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The lines of a chat.
+pub struct Lines<R> {
+    input: R,
+    line: Vec<u8>,
+    number: u64,
+    longest: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads from the beginning of a file.
+    pub fn new(input: R) -> Self {
+        Self::within(input, LONGEST_LINE)
+    }
+
+    /// The same with lines of so many bytes at most.
+    pub fn within(input: R, longest: usize) -> Self {
+        Self { input, line: Vec::new(), number: 0, longest }
+    }
+
+    /// The next line that is not blank, with its number from 1; one that is too long is passed over and said to be so.
+    ///
+    /// # Errors
+    /// The stream cannot be read.
+    pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<&[u8], Fault>)>> {
+        loop {
+            self.line.clear();
+            let length = self.fill()?;
+            if length == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if length > self.longest {
+                let fault = Fault(format!("it is longer than {} bytes", self.longest));
+                return Ok(Some((self.number, Err(fault))));
+            }
+            let is_blank = self.text().trim_ascii().is_empty();
+            if !is_blank {
+                break;
+            }
+        }
+        Ok(Some((self.number, Ok(self.text().trim_ascii()))))
+    }
+
+    /// What the lines were read from.
+    pub fn into_input(self) -> R {
+        self.input
+    }
+
+    fn text(&self) -> &[u8] {
+        let line = self.line.as_slice();
+        if self.number == 1 { line.strip_prefix(MARK).unwrap_or(line) } else { line }
+    }
+
+    /// Reads up to a line feed and keeps what may be kept; answers with how long the line is.
+    fn fill(&mut self) -> io::Result<usize> {
+        let mut length = 0_usize;
+        loop {
+            let here = match self.input.fill_buf() {
+                Ok(here) => here,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let end = here.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(here.len(), |end| end + 1);
+            if length + used <= self.longest {
+                self.line.extend(here.iter().take(used));
+            }
+            length += used;
+            self.input.consume(used);
+            if end.is_some() || used == 0 {
+                return Ok(length);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
+        // A small buffer, so that lines are put together from pieces.
+        let mut lines = Lines::within(io::BufReader::with_capacity(3, text), longest);
+        let mut found = Vec::new();
+        while let Some((number, line)) = lines.next_line().unwrap() {
+            let line = line.map(|line| String::from_utf8_lossy(line).into_owned());
+            found.push((number, line.map_err(|fault| fault.to_string())));
+        }
+        found
+    }
+
+    #[test]
+    fn lines_have_their_numbers_whatever_ends_them() {
+        let text = b"\xEF\xBB\xBFfirst\r\n\r\n \nfourth\nlast";
+        let expected = [(1, Ok("first".to_owned())), (4, Ok("fourth".to_owned())), (5, Ok("last".to_owned()))];
+        assert_eq!(all(text, 100), expected);
+        assert_eq!(all(b"", 100), []);
+        assert_eq!(all(b"\n\n", 100), []);
+    }
+
+    /// Domain 5, hostile files: one endless line costs nothing but itself.
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let text = [b"a\n".as_slice(), &[b'x'; 50], b"\nb\n"].concat();
+        let expected =
+            [(1, Ok("a".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("b".to_owned()))];
+        assert_eq!(all(&text, 10), expected);
+        let mut lines = Lines::within(io::BufReader::new(io::repeat(b'x').take(1 << 20)), 10);
+        assert!(lines.next_line().unwrap().unwrap().1.is_err());
+        assert!(lines.line.capacity() < 64);
+    }
+
+    use std::io::Read as _;
+}

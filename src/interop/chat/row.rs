@@ -1,0 +1,283 @@
+//! A message: one line, with all the alternatives that were written for it.
+//!
+//! A line says most things twice: `mes` is the text of the alternative that is chosen, `extra` its facts, `swipes` and
+//! `swipe_info` have those of all. They disagree in old files. What the other program shows is what counts: `mes`, at the
+//! place that `swipe_id` names. A text that stands nowhere else is an alternative of its own, so nothing is lost.
+
+use serde_json::{Map, Value};
+
+use super::Fault;
+use super::header::Header;
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// The header of the file.
+    Header(Header),
+    /// A message.
+    Row(Box<Row>),
+}
+
+/// A message of a chat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// Who speaks.
+    pub name: String,
+    /// Whether a person wrote it.
+    pub is_user: bool,
+    /// Whether it is shown but not sent.
+    pub is_hidden: bool,
+    /// What was written for it, in order; at least one.
+    pub alternatives: Vec<Alternative>,
+    /// Which of them is chosen.
+    pub chosen: usize,
+    /// Everything else that the line says.
+    pub rest: Map<String, Value>,
+}
+
+/// One text of a message with what is known of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Alternative {
+    /// The text.
+    pub text: String,
+    /// When it was written, as the file says it.
+    pub date: Option<Value>,
+    /// The facts of its making.
+    pub extra: Map<String, Value>,
+    /// What else the file says of this one.
+    pub info: Map<String, Value>,
+    /// The variables after it, as MVU keeps them.
+    pub variables: Option<Map<String, Value>>,
+}
+
+impl Row {
+    /// The alternative that is chosen.
+    pub fn shown(&self) -> Option<&Alternative> {
+        self.alternatives.get(self.chosen)
+    }
+
+    /// The names of chats that branch off here or are bookmarked here.
+    pub fn links(&self) -> impl Iterator<Item = &str> {
+        let extra = self.shown().map(|shown| &shown.extra);
+        let branches = extra.and_then(|extra| extra.get("branches")).and_then(Value::as_array).into_iter().flatten();
+        branches.filter_map(Value::as_str).chain(self.bookmark())
+    }
+
+    /// The chat that was kept here under a name of its own.
+    pub fn bookmark(&self) -> Option<&str> {
+        self.shown()?.extra.get("bookmark_link")?.as_str().filter(|name| !name.is_empty())
+    }
+
+    /// The file of the card that speaks, in a chat of several.
+    pub fn speaker_file(&self) -> Option<&str> {
+        self.rest.get("original_avatar")?.as_str().filter(|name| !name.is_empty())
+    }
+
+    /// Whether it is neither a person's nor a character's: a narrator's line, a comment, a tool's answer.
+    pub fn is_narration(&self) -> bool {
+        let Some(extra) = self.shown().map(|shown| &shown.extra) else { return false };
+        let kind = extra.get("type").and_then(Value::as_str).unwrap_or_default();
+        matches!(kind, "narrator" | "comment") || extra.contains_key("tool_invocations")
+    }
+}
+
+/// Reads a line.
+///
+/// # Errors
+/// It is no JSON, or no message.
+pub fn read(line: &[u8]) -> Result<Line, Fault> {
+    let value: Value = match std::str::from_utf8(line) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => return Err(Fault("it is not UTF-8".into())),
+    }
+    .map_err(|error| Fault(format!("it is not JSON: {}", without_place(&error))))?;
+    let Value::Object(map) = value else { return Err(Fault("it is JSON, but no message".into())) };
+    if Header::is_one(&map) {
+        return Ok(Line::Header(Header(map)));
+    }
+    if !map.contains_key("mes") && !map.contains_key("swipes") {
+        return Err(Fault("it is JSON, but no message".into()));
+    }
+    Ok(Line::Row(Box::new(row(map))))
+}
+
+/// The cause of a failure; its line in the text that was read is always 1.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+fn row(mut map: Map<String, Value>) -> Row {
+    let name = text(map.shift_remove("name"));
+    let is_user = flag(map.shift_remove("is_user").as_ref());
+    let is_hidden = flag(map.shift_remove("is_system").as_ref());
+    let shown = text(map.shift_remove("mes"));
+    let own = Alternative {
+        text: shown,
+        date: map.shift_remove("send_date"),
+        extra: object(map.shift_remove("extra")),
+        info: Map::new(),
+        variables: None,
+    };
+    let place = map.shift_remove("swipe_id").and_then(|place| usize::try_from(place.as_u64()?).ok()).unwrap_or(0);
+    let swipes = list(map.shift_remove("swipes"));
+    let infos = list(map.shift_remove("swipe_info"));
+    let variables = variables(map.shift_remove("variables"), place, &mut map);
+    let (mut alternatives, chosen) = chosen(own, place, swipes, infos);
+    for (position, variables) in variables {
+        // Of a place that is not among the swipes only the message itself can be meant.
+        let position = if position == place { chosen } else { position };
+        if let Some(alternative) = alternatives.get_mut(position) {
+            alternative.variables = Some(variables);
+        }
+    }
+    Row { name, is_user, is_hidden, alternatives, chosen, rest: map }
+}
+
+/// All alternatives, and which is chosen.
+fn chosen(own: Alternative, place: usize, swipes: Vec<Value>, infos: Vec<Value>) -> (Vec<Alternative>, usize) {
+    let mut infos = infos.into_iter();
+    let mut all: Vec<Alternative> = swipes
+        .into_iter()
+        .map(|swipe| {
+            let mut info = object(infos.next());
+            Alternative {
+                text: text(Some(swipe)),
+                date: info.shift_remove("send_date"),
+                extra: object(info.shift_remove("extra")),
+                info,
+                variables: None,
+            }
+        })
+        .collect();
+    match all.get_mut(place) {
+        Some(there) if there.text == own.text => {
+            there.date = own.date.or(there.date.take());
+            there.extra = own.extra;
+            (all, place)
+        }
+        _ => {
+            let last = all.len();
+            all.push(own);
+            (all, last)
+        }
+    }
+}
+
+/// The variables of each alternative, by its place. Other forms are not understood, and stay where they were.
+fn variables(value: Option<Value>, place: usize, rest: &mut Map<String, Value>) -> Vec<(usize, Map<String, Value>)> {
+    match value {
+        Some(Value::Array(list)) => {
+            let known = list.into_iter().enumerate();
+            known.filter_map(|(place, value)| Some((place, own_object(value)?))).collect()
+        }
+        Some(Value::Object(map)) if map.contains_key("stat_data") => vec![(place, map)],
+        Some(Value::Object(map)) => {
+            let by_place = |(key, value): (String, Value)| Some((key.parse().ok()?, own_object(value)?));
+            map.into_iter().filter_map(by_place).collect()
+        }
+        Some(other) => {
+            rest.insert("variables".into(), other);
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
+}
+
+fn own_object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(map) => Some(map),
+        _ => None,
+    }
+}
+
+fn object(value: Option<Value>) -> Map<String, Value> {
+    value.and_then(own_object).unwrap_or_default()
+}
+
+fn list(value: Option<Value>) -> Vec<Value> {
+    match value {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    }
+}
+
+fn text(value: Option<Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text,
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn flag(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::Bool(flag)) => *flag,
+        Some(Value::String(word)) => word == "true",
+        Some(Value::Number(number)) => number.as_i64() != Some(0),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn row(line: &Value) -> Row {
+        match read(line.to_string().as_bytes()).unwrap() {
+            Line::Row(row) => *row,
+            Line::Header(header) => panic!("{header:?}"),
+        }
+    }
+
+    fn texts(row: &Row) -> Vec<&str> {
+        row.alternatives.iter().map(|one| one.text.as_str()).collect()
+    }
+
+    #[test]
+    fn the_chosen_one_is_the_one_that_is_shown() {
+        let check = |line: Value, expected: &[&str], chosen: usize| {
+            let row = row(&line);
+            assert_eq!((texts(&row), row.chosen), (expected.to_vec(), chosen), "{line}");
+        };
+        check(json!({"mes": "b", "swipe_id": 1, "swipes": ["a", "b", "c"]}), &["a", "b", "c"], 1);
+        // Two of one text: the place counts.
+        check(json!({"mes": "a", "swipe_id": 1, "swipes": ["a", "a"]}), &["a", "a"], 1);
+        // They disagree: nothing is lost, and what is shown is chosen.
+        check(json!({"mes": "x", "swipe_id": 1, "swipes": ["a", "b"]}), &["a", "b", "x"], 2);
+        check(json!({"mes": "x", "swipe_id": 5, "swipes": ["a"]}), &["a", "x"], 1);
+        check(json!({"mes": "x", "swipe_id": -1, "swipes": []}), &["x"], 0);
+        check(json!({"mes": "x"}), &["x"], 0);
+        check(json!({"mes": 5, "swipes": "none"}), &["5"], 0);
+    }
+
+    #[test]
+    fn each_alternative_has_its_own_facts() {
+        let row = row(&json!({
+            "name": "Rin", "is_user": false, "mes": "b", "swipe_id": 1, "swipes": ["a", "b"], "send_date": 7,
+            "extra": {"model": "two"}, "own": [1],
+            "swipe_info": [{"send_date": 5, "gen_started": 4, "extra": {"model": "one"}}, {"extra": {"model": "old"}}],
+            "variables": [null, {"stat_data": {"hp": 1}}],
+        }));
+        let [a, b] = &row.alternatives[..] else { panic!("{row:?}") };
+        assert_eq!((&a.extra["model"], &a.date, &a.info["gen_started"]), (&json!("one"), &Some(json!(5)), &json!(4)));
+        assert_eq!((&b.extra["model"], &b.date), (&json!("two"), &Some(json!(7))));
+        assert_eq!((&a.variables, b.variables.is_some()), (&None, true));
+        assert_eq!(Value::Object(row.rest), json!({"own": [1]}));
+    }
+
+    #[test]
+    fn what_is_no_message_says_why() {
+        let check = |line: &[u8], expected: &str| assert_eq!(read(line).unwrap_err().to_string(), expected);
+        check(b"[1]", "it is JSON, but no message");
+        check(b"null", "it is JSON, but no message");
+        check(b"{\"a\":1}", "it is JSON, but no message");
+        check(b"{\"mes\":\"cut", "it is not JSON: EOF while parsing a string");
+        check(b"{\"mes\":\"\xff\"}", "it is not UTF-8");
+        let deep = format!("{{\"mes\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        check(deep.as_bytes(), "it is not JSON: recursion limit exceeded");
+        assert!(matches!(read(b"{\"user_name\":\"x\"}"), Ok(Line::Header(_))));
+        assert!(matches!(read(b"{\"user_name\":\"x\",\"mes\":\"y\"}"), Ok(Line::Row(_))));
+    }
+}

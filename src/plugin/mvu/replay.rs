@@ -1,0 +1,161 @@
+//! What the commands of a text do to variables that a chat of another program keeps, as operations on the world: so a story
+//! goes on from the last state that is written down, through the messages whose state was thrown away.
+
+use serde_json::Value;
+
+use crate::world::{Change, Operation, Pointer, Rules, World, fold};
+
+use super::{Command, Op, parse};
+
+/// So many commands of one text are carried out.
+const MOST: usize = 1_000;
+
+/// What a text does.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    /// The operations, in the order of the text.
+    pub operations: Vec<Operation>,
+    /// How many commands were not understood, or could not be carried out.
+    pub skipped: usize,
+}
+
+/// Carries the commands of a text out on a world, below a place in it.
+pub fn replay(text: &str, root: &Pointer, world: &mut World) -> Replayed {
+    let parsed = parse(text, MOST);
+    let mut replayed = Replayed { operations: Vec::new(), skipped: parsed.skipped.len() };
+    for command in &parsed.commands {
+        let made = operations(command, root, world);
+        let problems = fold(world, &made, &Rules::default());
+        if made.is_empty() || !problems.is_empty() {
+            replayed.skipped += 1;
+        }
+        replayed.operations.extend(made);
+    }
+    replayed
+}
+
+fn operations(command: &Command, root: &Pointer, world: &World) -> Vec<Operation> {
+    let path = place(root, &command.path);
+    let change = |path: Pointer, change: Change| vec![Operation::new(path, change, command.reason.clone(), "server")];
+    match (command.op, &command.value) {
+        (Op::Set, Some(value)) => {
+            let path = if value.is_array() { path } else { value_of(path, world) };
+            change(path, Change::Set(value.clone()))
+        }
+        (Op::Add, Some(Value::Number(number))) => change(value_of(path, world), Change::Add(number.clone())),
+        (Op::Insert, Some(value)) => inserted(command, &path, value, world)
+            .into_iter()
+            .map(|(path, change)| Operation::new(path, change, command.reason.clone(), "server"))
+            .collect(),
+        (Op::Remove, what) => {
+            let path = what.as_ref().map_or(Some(path.clone()), |what| inside(&path, what, world));
+            let removal = path.and_then(|path| removed(&path, world));
+            removal.map(|(path, removal)| change(path, removal)).unwrap_or_default()
+        }
+        (Op::Move, _) => match &command.from {
+            Some(from) => change(path, Change::Move { from: place(root, from) }),
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn place(root: &Pointer, path: &str) -> Pointer {
+    let unescaped = |key: &str| key.replace("~1", "/").replace("~0", "~");
+    let below = path.split('/').filter(|key| !key.is_empty()).map(unescaped);
+    Pointer::from_keys(root.keys().iter().cloned().chain(below))
+}
+
+/// A value with its description, `[value, "what it is"]`, is changed in its first place.
+fn value_of(path: Pointer, world: &World) -> Pointer {
+    match world.get(&path) {
+        Some(Value::Array(pair)) if matches!(pair.as_slice(), [first, Value::String(_)] if !first.is_object()) => {
+            path.child("0")
+        }
+        _ => path,
+    }
+}
+
+/// Puts a value into what stands at a place: at the end of a list, under a key, or key by key.
+fn inserted(command: &Command, path: &Pointer, value: &Value, world: &World) -> Vec<(Pointer, Change)> {
+    match (world.get(path), &command.key, value) {
+        (Some(Value::Array(list)), Some(key), _) => {
+            let mut list = list.clone();
+            let at = key.parse().unwrap_or(list.len()).min(list.len());
+            list.insert(at, value.clone());
+            vec![(path.clone(), Change::Set(Value::Array(list)))]
+        }
+        (Some(Value::Array(_)), None, _) => vec![(path.clone(), Change::Append(value.clone()))],
+        (_, Some(key), _) => vec![(path.clone(), Change::Insert { key: key.clone(), value: value.clone() })],
+        (Some(Value::Object(_)), None, Value::Object(map)) => {
+            let each = map.iter().map(|(key, value)| (path.child(key.clone()), Change::Set(value.clone())));
+            each.collect()
+        }
+        (None, None, _) => vec![(path.clone(), Change::Set(value.clone()))],
+        _ => Vec::new(),
+    }
+}
+
+/// Where something lies in what stands at a place: in a list by its position or by what it is, in a map by its key or by
+/// its position.
+fn inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
+    let position = what.as_u64().and_then(|position| usize::try_from(position).ok());
+    match world.get(path)? {
+        Value::Array(list) => {
+            let at = position.or_else(|| list.iter().position(|value| value == what))?;
+            Some(path.child(at.to_string()))
+        }
+        Value::Object(map) => {
+            let key = what.as_str().or_else(|| map.keys().nth(position?).map(String::as_str))?;
+            Some(path.child(key))
+        }
+        _ => None,
+    }
+}
+
+/// Takes a value away. A list without it is put anew: nothing takes a position out of a list.
+fn removed(path: &Pointer, world: &World) -> Option<(Pointer, Change)> {
+    let (above, key) = path.split_last()?;
+    match world.get(&above) {
+        Some(Value::Array(list)) => {
+            let at = key.parse().ok().filter(|at| *at < list.len())?;
+            let mut list = list.clone();
+            list.remove(at);
+            Some((above, Change::Set(Value::Array(list))))
+        }
+        _ => Some((path.clone(), Change::Remove)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Domain 3: what a text does is the same whether it is played or replayed.
+    #[test]
+    fn commands_change_what_stands_there() {
+        let check = |text: &str, before: Value, after: Value, skipped: usize| {
+            let mut world =
+                World { vars: json!({ "stat_data": before }).as_object().unwrap().clone(), ..World::default() };
+            let first = world.clone();
+            let replayed = replay(text, &Pointer::from_keys(["stat_data"]), &mut world);
+            assert_eq!((&world.vars["stat_data"], replayed.skipped), (&after, skipped), "{text}");
+            let mut folded = first;
+            fold(&mut folded, &replayed.operations, &Rules::default());
+            assert_eq!(folded, world, "{text}");
+        };
+        check("_.set('hp', 10, 7);//hit", json!({"hp": 10}), json!({"hp": 7}), 0);
+        check("_.set('hp', 7);", json!({"hp": [10, "health"]}), json!({"hp": [7, "health"]}), 0);
+        check("_.add('hp', -3);_.add('mood', 1);", json!({"hp": 10, "mood": "x"}), json!({"hp": 7, "mood": "x"}), 1);
+        check("_.insert('bag', 'rope');", json!({"bag": ["coin"]}), json!({"bag": ["coin", "rope"]}), 0);
+        check("_.insert('bag', 0, 'rope');", json!({"bag": ["coin"]}), json!({"bag": ["rope", "coin"]}), 0);
+        check("_.insert('npc', 'Rin', {\"hp\": 1});", json!({"npc": {}}), json!({"npc": {"Rin": {"hp": 1}}}), 0);
+        check("_.insert('npc', {\"b\": 2});", json!({"npc": {"a": 1}}), json!({"npc": {"a": 1, "b": 2}}), 0);
+        check("_.remove('bag[0]');", json!({"bag": ["coin", "rope"]}), json!({"bag": ["rope"]}), 0);
+        check("_.remove('bag', 'coin');", json!({"bag": ["coin", "rope"]}), json!({"bag": ["rope"]}), 0);
+        let patch = "<JSONPatch>[{\"op\":\"replace\",\"path\":\"/hero/hp/0\",\"value\":9}]</JSONPatch>";
+        check(patch, json!({"hero": {"hp": [8, "health"]}}), json!({"hero": {"hp": [9, "health"]}}), 0);
+        check("She smiles.", json!({"hp": 1}), json!({"hp": 1}), 0);
+    }
+}

@@ -1,0 +1,149 @@
+//! A tree grows by many messages at once that were written elsewhere: a chat of another program, a piece at a time. Who
+//! brings them gives each the id that follows from what it says and where, so that what is there already is passed over: a
+//! piece may come twice, and after a crash the rest of it.
+
+use diesel::prelude::*;
+
+use crate::clock::Time;
+use crate::ids::{NodeId, SessionId};
+use crate::oplog::{Act, Effect, Mark};
+use crate::tree::arrange::{self, spelt};
+use crate::tree::{Kind, edit};
+
+use super::acts::{Actor, may_be_kept};
+use super::climb;
+use super::error::WriteError;
+use super::held::Held;
+use super::prepared::update;
+use super::tables::sessions;
+use super::tx::{Draft, Entry, Tx, row_id};
+
+/// A message that was written elsewhere.
+#[derive(Debug, Clone)]
+pub struct Seedling {
+    /// Where it goes.
+    pub parent: NodeId,
+    /// What it is.
+    pub draft: Draft,
+    /// Whether its text counts.
+    pub is_enabled: bool,
+    /// Whether its parent remembers it, if it remembers none.
+    pub is_chosen: bool,
+}
+
+/// How a tree stands when all of a story is in.
+#[derive(Debug, Clone, Default)]
+pub struct Ends {
+    /// Names: each with its node, and whether it follows. One that stood at the given node before moves along.
+    pub labels: Vec<(String, Mark, Option<NodeId>)>,
+    /// Where HEAD goes.
+    pub head: Option<NodeId>,
+    /// When the story was last played, where nobody has played it here.
+    pub played: Option<Time>,
+}
+
+impl Tx<'_> {
+    /// Writes messages whose parents are there, or come before them; what is there already is passed over. Answers with how
+    /// many messages came.
+    ///
+    /// # Errors
+    /// The session is not there or somebody else's, a parent is not there, or a text cannot be kept.
+    pub fn grow(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<usize, WriteError> {
+        self.whole(|tx| tx.grow_by(actor, session, seedlings))
+    }
+
+    fn grow_by(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<usize, WriteError> {
+        let mut held = self.session(actor.user, session)?;
+        for Seedling { draft, .. } in seedlings {
+            may_be_kept("content", &draft.content)?;
+            may_be_kept("reasoning", draft.reasoning.as_deref().unwrap_or_default())?;
+        }
+        let (mut effects, mut overlay, mut come) = (Vec::new(), Vec::new(), 0);
+        for seedling in seedlings {
+            if self.any_row(&held, seedling.draft.id)?.is_some() {
+                continue;
+            }
+            // A parent that was taken out of the tree takes along what hangs below it.
+            let Some(parent) = self.any_row(&held, seedling.parent)?.filter(|row| !row.is_hidden) else { continue };
+            self.insert(held.n, held.session.edits, Some(&parent), &seedling.draft)?;
+            let node = seedling.draft.id;
+            come += usize::from(seedling.draft.kind != Kind::Change);
+            effects.push(Effect::Added { node, parent: Some(seedling.parent) });
+            if !seedling.is_enabled {
+                overlay.push(Effect::Enabled { node, to: false });
+            }
+            let is_remembered =
+                |effect: &Effect| matches!(effect, Effect::Remembered { node, .. } if *node == seedling.parent);
+            if seedling.is_chosen && parent.remembered_n.is_none() && !overlay.iter().any(is_remembered) {
+                overlay.push(Effect::Remembered { node: seedling.parent, from: None, to: Some(node) });
+            }
+        }
+        if !effects.is_empty() {
+            effects.extend(overlay);
+            let entry = Entry { act: Act::Import, actor: Some(actor.user), at: actor.at, step: None, effects };
+            self.log(&mut held, entry)?;
+        }
+        Ok(come)
+    }
+
+    /// Puts names and HEAD where a story ends. HEAD moves where it stands on the line that leads there: whoever has gone
+    /// another way is left there.
+    ///
+    /// # Errors
+    /// The session is not there or somebody else's.
+    pub fn end_growth(&mut self, actor: &Actor, session: SessionId, ends: &Ends) -> Result<(), WriteError> {
+        self.whole(|tx| tx.end_growth_at(actor, session, ends))
+    }
+
+    fn end_growth_at(&mut self, actor: &Actor, session: SessionId, ends: &Ends) -> Result<(), WriteError> {
+        let mut held = self.session(actor.user, session)?;
+        let mut effects = Vec::new();
+        for (name, mark, before) in &ends.labels {
+            effects.extend(self.label_grown(&held, name, *mark, *before)?);
+        }
+        if let Some(head) = ends.head {
+            let to = self.any_row(&held, head)?.filter(|row| !row.is_hidden);
+            let from = self.row_n(held.head_n)?;
+            if let Some(to) = to
+                && self.run(|conn| climb::ancestor_at(conn, to.n, from.depth))? == Some(from.n)
+            {
+                let way = self.way(&held, &to)?;
+                effects.extend(edit::move_head(Some(held.session.head), row_id(&to)?, &way));
+            }
+        }
+        if !effects.is_empty() {
+            let entry = Entry { act: Act::Import, actor: Some(actor.user), at: actor.at, step: None, effects };
+            self.log(&mut held, entry)?;
+        }
+        if let Some(played) = ends.played {
+            held.session.updated = played;
+            let n = held.n;
+            self.set(|conn| update(sessions::table, sessions::updated.eq(played.0), sessions::n.eq(n)).execute(conn))?;
+            self.memory.session_went_on(&held, &[]);
+        }
+        Ok(())
+    }
+
+    /// A name of a line that came in. One that somebody has given to another node stays there.
+    fn label_grown(
+        &mut self,
+        held: &Held,
+        name: &str,
+        mark: Mark,
+        before: Option<NodeId>,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let Ok(name) = arrange::name("name", name) else { return Ok(Vec::new()) };
+        if self.any_row(held, mark.node)?.is_none_or(|row| row.is_hidden) {
+            return Ok(Vec::new());
+        }
+        let known = self.named_in(held)?.into_iter().find(|label| spelt(&label.name) == name);
+        let Some(known) = known else {
+            return Ok(vec![Effect::Labelled { name, from: None, to: Some(mark) }]);
+        };
+        let from = Mark { node: row_id(&self.row_n(known.node_n)?)?, following: known.following };
+        if Some(from.node) != before || from == mark {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Effect::Labelled { name: known.name, from: Some(from), to: Some(mark) }])
+    }
+}

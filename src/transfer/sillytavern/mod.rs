@@ -1,0 +1,182 @@
+//! A whole folder of SillyTavern: its characters become ours, and its chats trees.
+//!
+//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `cast.rs` brings characters and personas in; `scan.rs` is the first reading of a chat, which only finds out which
+//! files are one story (`interop/grove.rs`); `plant.rs` is the second, which writes that story, `sprout.rs` makes a node of a
+//! message and `worlds.rs` its operations on the world.
+//!
+//! **What makes a second run add nothing.** The id of a node follows from its session and from what was said up to and with
+//! it ([`crate::interop::grove::Address`]), so a message that is there is known by its id, whoever killed the program in
+//! the middle; nothing is compared. Which session a story has become is a row of the table `sources`, written with the session:
+//! under the place of the first message of the user, which a grown file still has, and under the name of each file. The
+//! hash of a file is kept once all of it is in, so that a file that has not changed is not read a second time.
+//!
+//! To take in another thing of such a folder: where it lies in `root.rs`, its reading in `interop/`, a file here that writes it.
+
+mod cast;
+mod house;
+mod plant;
+mod root;
+mod scan;
+mod sprout;
+mod worlds;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::clock::{Ids, Time};
+use crate::ids::UserId;
+use crate::interop::grove;
+use crate::store::Store;
+
+use super::import::{ImportError, Progress};
+use super::report::Report;
+use cast::Cast;
+use root::{Folder, Root};
+use scan::Scanned;
+
+/// How a folder is taken in.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// Whose it will be.
+    pub owner: UserId,
+    /// The moment.
+    pub at: Time,
+    /// The time zone of moments that name none.
+    pub zone: TimeZone,
+    /// Whether nothing is written, and only the report is wanted.
+    pub is_dry: bool,
+}
+
+/// What came in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Arrived {
+    /// How much there was.
+    pub totals: Totals,
+    /// What became of each file.
+    pub report: Report,
+}
+
+/// How much came in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    /// Characters that are new or have changed.
+    pub characters: u64,
+    /// Personas that are new.
+    pub personas: u64,
+    /// Sessions that are new.
+    pub sessions: u64,
+    /// Messages that are new, alternatives included.
+    pub messages: u64,
+    /// Chats that were read.
+    pub chats: u64,
+    /// Chats of which everything was here already.
+    pub unchanged: u64,
+    /// Files and lines that were left out.
+    pub skipped: u64,
+}
+
+/// Takes a folder in, or a single chat. What is there already is left alone, so the same call goes on after a crash.
+///
+/// # Errors
+/// There is nothing that is known, the store fails, or `told` answers `false`; what was written until then stays.
+pub async fn import(
+    store: &Store,
+    ids: &Ids,
+    path: &Path,
+    wish: Wish,
+    told: impl FnMut(Progress) -> bool,
+) -> Result<Arrived, ImportError> {
+    let root = Root::find(path)?;
+    let mut work = Work { store, ids, wish, arrived: Arrived::default(), way: Way::new(root.chat_bytes()), told };
+    work.take(&root).await?;
+    Ok(work.arrived)
+}
+
+/// An import on its way.
+struct Work<'a, F> {
+    store: &'a Store,
+    ids: &'a Ids,
+    wish: Wish,
+    arrived: Arrived,
+    way: Way,
+    told: F,
+}
+
+impl<F: FnMut(Progress) -> bool> Work<'_, F> {
+    async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
+        for left in &root.left_out {
+            self.report(left.clone());
+        }
+        let mut cast = Cast::default();
+        self.personas(root, &mut cast).await?;
+        self.characters(root, &mut cast).await?;
+        for folder in &root.folders {
+            self.folder(folder, &mut cast).await?;
+        }
+        Ok(())
+    }
+
+    /// The chats of one card, or of one group.
+    async fn folder(&mut self, folder: &Folder, cast: &mut Cast) -> Result<(), ImportError> {
+        let mut scanned = Vec::with_capacity(folder.chats.len());
+        for chat in &folder.chats {
+            self.go_on()?;
+            match Scanned::read(chat, &self.wish.zone, &self.way) {
+                Ok(found) => scanned.push(found),
+                Err(error) => self.report(unreadable(&chat.name, &error)),
+            }
+        }
+        let outlines: Vec<_> = scanned.iter().map(|file| file.outline.clone()).collect();
+        for tree in grove::trees(&outlines) {
+            let files: Vec<&Scanned> = tree.iter().filter_map(|n| scanned.get(*n)).collect();
+            self.plant(folder, &files, cast).await?;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, item: super::Item) {
+        use crate::interop::Fate::Skipped;
+        let lines = item.findings.iter().filter(|finding| finding.fate == Skipped).map(|finding| finding.count);
+        self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
+        self.arrived.report.items.push(item);
+    }
+
+    /// Tells how far it is; who listens may end it.
+    fn go_on(&mut self) -> Result<(), ImportError> {
+        if (self.told)(self.way.progress()) { Ok(()) } else { Err(ImportError::Stopped) }
+    }
+}
+
+fn unreadable(name: &str, error: &io::Error) -> super::Item {
+    use crate::interop::{Fate, Finding};
+    super::Item::skipped("file", name, Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {error}")))
+        .from_file(name)
+}
+
+/// How far an import is: bytes of chats, which are read twice.
+#[derive(Debug, Clone)]
+struct Way {
+    done: Arc<AtomicU64>,
+    total: u64,
+}
+
+impl Way {
+    fn new(bytes: u64) -> Self {
+        Self { done: Arc::default(), total: bytes.saturating_mul(2) }
+    }
+
+    fn passed(&self, bytes: usize) {
+        self.done.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn progress(&self) -> Progress {
+        Progress { done: self.done.load(Ordering::Relaxed).min(self.total), total: self.total }
+    }
+}

@@ -1,0 +1,176 @@
+//! What of a folder of data is imported: cards, chats, groups and the settings that name personas.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::interop::{Fate, Finding};
+
+use super::super::Item;
+use super::super::import::ImportError;
+use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
+
+/// The chats of one card, or of one group.
+#[derive(Debug, Clone, Default)]
+pub struct Folder {
+    /// By what they are known again: `chats/Rin`.
+    pub key: String,
+    /// The files of the cards that play, without ending.
+    pub cards: Vec<String>,
+    /// The chats, by name.
+    pub chats: Vec<Place>,
+}
+
+/// Everything that is imported.
+#[derive(Debug, Default)]
+pub struct Root {
+    /// Cards.
+    pub cards: Vec<Place>,
+    /// Chats.
+    pub folders: Vec<Folder>,
+    /// The settings, which name personas.
+    pub settings: Option<Place>,
+    /// What is not even looked at, and why.
+    pub left_out: Vec<Item>,
+    /// Where the data lies below what was named.
+    home: String,
+}
+
+impl Root {
+    /// Looks at a folder of data or at an archive of one, also at one that has a single such folder inside, or at a single
+    /// chat.
+    ///
+    /// # Errors
+    /// There is nothing that is known.
+    pub fn find(path: &Path) -> Result<Self, ImportError> {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let kind = fs::metadata(path)?;
+        if kind.is_dir() {
+            return Self::of(&House::Folder(path.to_owned()));
+        }
+        let chat = Place::on_disk(path.to_owned(), name, kind.len());
+        match chat.ending().as_str() {
+            "zip" => Self::packed(File::open(path)?),
+            "jsonl" => {
+                let folder = Folder { key: "chats".into(), cards: Vec::new(), chats: vec![chat] };
+                Ok(Self { folders: vec![folder], ..Self::default() })
+            }
+            _ => Err(unknown("a folder, a .zip of one, or a chat that ends in .jsonl is expected")),
+        }
+    }
+
+    /// Looks at an archive.
+    ///
+    /// # Errors
+    /// There is nothing that is known in it, or it is none.
+    pub fn packed(file: File) -> Result<Self, ImportError> {
+        let house =
+            House::archive(file).map_err(|error| unknown(&format!("it is no archive that can be read: {error}")))?;
+        Self::of(&house)
+    }
+
+    fn of(house: &House) -> Result<Self, ImportError> {
+        let homes = house.homes()?;
+        let home = match homes.as_slice() {
+            [] => {
+                return Err(unknown(
+                    "no folder characters or chats lies in it: name the one that has them, such as data/default-user",
+                ));
+            }
+            [home] => home.clone(),
+            several => {
+                let names = several.join(", ");
+                return Err(unknown(&format!("it holds several people's data; name one of them: {names}")));
+            }
+        };
+        let mut root = Self { home, ..Self::default() };
+        let endings = ["png", "json", "charx", "yaml", "yml"];
+        root.cards = root.files(house, "characters", |ending| endings.contains(&ending));
+        for found in root.list(house, "chats") {
+            if let Kind::Folder = found.kind {
+                let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
+                let key = format!("chats/{card}");
+                let chats = root.files(house, &key, |ending| ending == "jsonl");
+                root.folders.push(Folder { key, cards: vec![card], chats });
+            }
+        }
+        root.groups(house);
+        root.settings =
+            root.files(house, "", |ending| ending == "json").into_iter().find(|file| file.stem() == "settings");
+        Ok(root)
+    }
+
+    /// The chats of groups: a file of its own says which chats a group has, and who plays in it.
+    fn groups(&mut self, house: &House) {
+        let chats = self.files(house, "group chats", |ending| ending == "jsonl");
+        let mut chats: BTreeMap<String, Place> = chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
+        for group in self.files(house, "groups", |ending| ending == "json") {
+            let read = group.read().map_err(|error| error.to_string());
+            let value: Result<Value, String> =
+                read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+            match value {
+                Ok(value) => {
+                    let texts = |key: &str| {
+                        let list = value.get(key).and_then(Value::as_array).into_iter().flatten();
+                        list.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+                    };
+                    let own = texts("chats").iter().filter_map(|chat| chats.remove(chat)).collect();
+                    let cards = texts("members").iter().map(|file| stem(file).to_owned()).collect();
+                    self.folders.push(Folder { key: format!("group chats/{}", group.stem()), cards, chats: own });
+                }
+                Err(why) => self.leave_out(&group.name, "bad_group", &format!("it is no group: {why}")),
+            }
+        }
+        if !chats.is_empty() {
+            let chats = chats.into_values().collect();
+            self.folders.push(Folder { key: "group chats".into(), cards: Vec::new(), chats });
+        }
+    }
+
+    /// The files of a folder with some endings, by name.
+    fn files(&mut self, house: &House, folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<Place> {
+        let file = |found: Found| match found.kind {
+            Kind::File(place) => Some(place),
+            _ => None,
+        };
+        self.list(house, folder).into_iter().filter_map(file).filter(|place| wanted(&place.ending())).collect()
+    }
+
+    /// What lies in a folder, by name; what is not read is named.
+    fn list(&mut self, house: &House, folder: &str) -> Vec<Found> {
+        let path =
+            [self.home.as_str(), folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        let (found, is_more) = match house.list(&path) {
+            Ok(found) => found,
+            Err(error) => {
+                self.leave_out(folder, "unreadable", &error.to_string());
+                return Vec::new();
+            }
+        };
+        if is_more {
+            self.leave_out(folder, "too_many_files", &format!("only {MOST_ENTRIES} of its files are read"));
+        }
+        for found in found.iter().filter(|_| !folder.is_empty()) {
+            if let Kind::Unread(why) = found.kind {
+                self.leave_out(&found.name, "unread", why);
+            }
+        }
+        found
+    }
+
+    fn leave_out(&mut self, name: &str, code: &'static str, why: &str) {
+        let why = Finding::new(Fate::Skipped, code, why);
+        self.left_out.push(Item::skipped("file", name, why).from_file(name));
+    }
+
+    /// The bytes of all chats.
+    pub fn chat_bytes(&self) -> u64 {
+        self.folders.iter().flat_map(|folder| &folder.chats).map(|chat| chat.bytes).sum()
+    }
+}
+
+fn unknown(why: &str) -> ImportError {
+    ImportError::Unknown(why.to_owned())
+}

@@ -1,0 +1,197 @@
+//! The first reading of a chat: what has to be known to find its story, and nothing else, however long it is.
+
+use std::io::{self, BufReader, Read};
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::interop::chat::{self, Header, Line, Lines};
+use crate::interop::grove::{Address, Outline};
+use crate::interop::{Fate, Finding};
+use crate::tree::bounds::MOST_CHARACTERS;
+
+use super::Way;
+use super::house::Place;
+
+/// So many bad lines of a file are named one by one; the rest are counted.
+const NAMED_LINES: usize = 20;
+
+/// So many settings of a chat are named.
+const NAMED_KEYS: usize = 40;
+
+/// What is known of a chat.
+#[derive(Debug)]
+pub struct Scanned {
+    pub place: Place,
+    pub header: Header,
+    pub outline: Outline,
+    /// The hash of its bytes.
+    pub hash: blake3::Hash,
+    /// The newest moment in it, in milliseconds.
+    pub newest: Option<i64>,
+    /// The oldest.
+    pub oldest: Option<i64>,
+    /// Whether it has variables that belong to messages.
+    pub has_state: bool,
+    /// The files that are bookmarks of places in this one.
+    pub bookmarks: Vec<String>,
+    /// The files of the cards that speak, in a chat of several.
+    pub speakers: Vec<String>,
+    /// Who speaks first that is no user.
+    pub voice: Option<String>,
+    /// The name of the user.
+    pub user: Option<String>,
+    /// How many messages there are.
+    pub messages: u64,
+    pub findings: Vec<Finding>,
+}
+
+impl Scanned {
+    /// Reads a chat.
+    pub fn read(place: &Place, zone: &TimeZone, way: &Way) -> io::Result<Self> {
+        let mut found = Self {
+            place: place.clone(),
+            header: Header::default(),
+            outline: Outline { name: place.stem().to_owned(), ..Outline::default() },
+            hash: blake3::hash(b""),
+            newest: None,
+            oldest: None,
+            has_state: false,
+            bookmarks: Vec::new(),
+            speakers: Vec::new(),
+            voice: None,
+            user: None,
+            messages: 0,
+            findings: Vec::new(),
+        };
+        let mut bad = Bad::default();
+        let input = Watched::open(place, way)?;
+        let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
+        let mut at = Address::ROOT;
+        while let Some((number, line)) = lines.next_line()? {
+            match line.and_then(chat::read) {
+                Ok(Line::Header(header)) if number == 1 => {
+                    found.outline.parent = header.parent().map(str::to_owned);
+                    found.header = header;
+                }
+                Ok(Line::Header(_)) => {
+                    bad.add(number, "a header in the middle: the messages after it are read on".into())
+                }
+                Ok(Line::Row(row)) => {
+                    let addresses = found.outline.pass(at, &row);
+                    at = addresses.get(row.chosen).copied().unwrap_or(at);
+                    found.know(&row, zone);
+                }
+                Err(fault) => bad.add(number, fault.0),
+            }
+        }
+        found.hash = lines.into_input().into_inner().hash();
+        found.findings = bad.findings();
+        Ok(found)
+    }
+
+    fn know(&mut self, row: &chat::Row, zone: &TimeZone) {
+        self.messages += 1;
+        self.has_state |= row.alternatives.iter().any(|one| one.variables.is_some());
+        let date = row.shown().and_then(|shown| chat::date::read(shown.date.as_ref()?, zone));
+        self.newest = self.newest.max(date);
+        self.oldest = self.oldest.into_iter().chain(date).min();
+        let name = (!row.name.trim().is_empty() && !row.is_narration()).then(|| row.name.trim().to_owned());
+        if row.is_user {
+            self.user = self.user.take().or(name);
+        } else {
+            self.voice = self.voice.take().or(name);
+        }
+        if let Some(speaker) = row.speaker_file().filter(|file| !self.speakers.iter().any(|known| known == file))
+            && self.speakers.len() < MOST_CHARACTERS
+        {
+            self.speakers.push(speaker.to_owned());
+        }
+        if let Some(bookmark) = row.bookmark().filter(|name| !self.bookmarks.iter().any(|known| known == name)) {
+            self.bookmarks.push(bookmark.to_owned());
+        }
+    }
+}
+
+/// What the header of a chat may say that does something here, or nothing anywhere.
+const UNDERSTOOD: [&str; 8] = [
+    "integrity",
+    "main_chat",
+    "variables",
+    "tainted",
+    "persona",
+    "chat_id_hash",
+    "lastInContextMessageId",
+    "pick_reroll_seed",
+];
+
+impl Scanned {
+    /// What the header says that is kept and does nothing here.
+    pub fn kept(&self) -> Option<Finding> {
+        let metadata = self.header.0.get("chat_metadata")?.as_object()?;
+        let says = |value: &Value| match value {
+            Value::Null => false,
+            Value::String(text) => !text.is_empty(),
+            Value::Array(list) => !list.is_empty(),
+            Value::Object(map) => !map.is_empty(),
+            _ => true,
+        };
+        let keys = metadata.iter().filter(|(key, value)| !UNDERSTOOD.contains(&key.as_str()) && says(value));
+        let keys: Vec<&str> = keys.map(|(key, _)| key.as_str()).take(NAMED_KEYS).collect();
+        let message = format!("kept, but does nothing here: {}", keys.join(", "));
+        (!keys.is_empty()).then(|| Finding::new(Fate::Kept, "chat_settings", message).of(keys.len()))
+    }
+}
+
+/// Lines that are left out.
+#[derive(Default)]
+struct Bad {
+    named: Vec<Finding>,
+    more: usize,
+}
+
+impl Bad {
+    fn add(&mut self, line: u64, why: String) {
+        if self.named.len() < NAMED_LINES {
+            self.named.push(Finding::new(Fate::Skipped, "bad_line", why).at(line));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn findings(mut self) -> Vec<Finding> {
+        if self.more > 0 {
+            let more = format!("{} more lines could not be read", self.more);
+            self.named.push(Finding::new(Fate::Skipped, "bad_lines", more).of(self.more));
+        }
+        self.named
+    }
+}
+
+/// A file that is hashed and counted as it is read.
+pub struct Watched {
+    file: Box<dyn Read>,
+    hasher: blake3::Hasher,
+    way: Way,
+}
+
+impl Watched {
+    /// Begins to read.
+    pub fn open(place: &Place, way: &Way) -> io::Result<Self> {
+        Ok(Self { file: place.open()?, hasher: blake3::Hasher::new(), way: way.clone() })
+    }
+
+    /// The hash of what was read.
+    pub fn hash(&self) -> blake3::Hash {
+        self.hasher.finalize()
+    }
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.hasher.update(buffer.get(..count).unwrap_or_default());
+        self.way.passed(count);
+        Ok(count)
+    }
+}

@@ -1,0 +1,140 @@
+//! A message as a node. What has a place here goes there; everything else stays beside it in the metadata, under
+//! `sillytavern`, so that it can be written back.
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use crate::interop::chat::{Alternative, Row};
+use crate::interop::grove::Address;
+use crate::store::Draft;
+use crate::tree::bounds::LONGEST_SPEAKER;
+use crate::tree::{Delta, Kind, Role};
+
+use super::worlds::STATE;
+
+/// What all nodes of a file have in common.
+pub struct Soil<'a> {
+    pub session: SessionId,
+    pub owner: UserId,
+    pub persona: Option<PersonaId>,
+    /// The file, as the report names it.
+    pub file: &'a str,
+}
+
+/// One alternative of a message, and where it stands.
+pub struct Sprout<'a> {
+    pub row: &'a Row,
+    pub place: usize,
+    pub alternative: &'a Alternative,
+    pub address: Address,
+    pub line: u64,
+    /// The hash of the line.
+    pub hash: &'a str,
+    pub speaker: Option<CharacterId>,
+    pub is_first: bool,
+    pub created: Time,
+    /// The variables of the message before, but for the state that became operations.
+    pub before: Option<&'a Map<String, Value>>,
+}
+
+impl Soil<'_> {
+    /// The id that a place in the story has in its session: time-ordered as the session is, so that its rows lie together.
+    pub fn id(&self, address: &Address) -> NodeId {
+        NodeId::new(id(self.session, address))
+    }
+
+    /// The node of an alternative.
+    pub fn node(&self, sprout: &Sprout<'_>, delta: Delta) -> Draft {
+        let Sprout { row, alternative, .. } = *sprout;
+        let role = match (row.is_narration(), row.is_user) {
+            (true, _) => Role::System,
+            (false, true) => Role::User,
+            (false, false) => Role::Assistant,
+        };
+        let kind = if sprout.is_first && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
+        let seed = uuid::Uuid::from_bytes(*sprout.address.bytes()).as_u64_pair().1;
+        let mut draft = Draft::new(self.id(&sprout.address), role, kind, seed, sprout.created);
+        draft.author = (role == Role::User).then_some(self.owner);
+        draft.persona = self.persona.filter(|_| role == Role::User);
+        draft.character = sprout.speaker.filter(|_| role == Role::Assistant);
+        let name: String = row.name.trim().chars().filter(|c| *c != '\0').take(LONGEST_SPEAKER).collect();
+        draft.name = (!name.is_empty()).then_some(name);
+        draft.content = readable(&alternative.text);
+        draft.reasoning = reasoning(alternative).map(readable);
+        draft.metadata = self.metadata(sprout);
+        draft.delta = delta;
+        draft
+    }
+
+    fn metadata(&self, sprout: &Sprout<'_>) -> Map<String, Value> {
+        let Sprout { row, alternative, .. } = *sprout;
+        let mut metadata = Map::new();
+        if let Some(model) = alternative.extra.get("model").filter(|model| model.is_string()) {
+            metadata.insert("model".into(), model.clone());
+        }
+        let provenance = json!({"file": self.file, "line": sprout.line, "hash": sprout.hash});
+        metadata.insert("provenance".into(), provenance);
+        metadata.insert("sillytavern".into(), Value::Object(kept(sprout)));
+        if row.name.trim().chars().count() > LONGEST_SPEAKER {
+            metadata.insert("name".into(), row.name.clone().into());
+        }
+        metadata
+    }
+}
+
+/// What has no place of its own here.
+fn kept(sprout: &Sprout<'_>) -> Map<String, Value> {
+    let Sprout { row, alternative, .. } = *sprout;
+    let mut kept = Map::new();
+    let is_chosen = sprout.place == row.chosen;
+    if row.alternatives.len() > 1 {
+        kept.insert("swipe".into(), sprout.place.into());
+    }
+    let mut extra = alternative.extra.clone();
+    extra.shift_remove("model");
+    extra.shift_remove("reasoning");
+    let parts = [("extra", extra), ("swipe_info", alternative.info.clone())];
+    let rest = if is_chosen { row.rest.clone() } else { Map::new() };
+    for (name, part) in parts.into_iter().chain([("line", rest)]).filter(|(_, part)| !part.is_empty()) {
+        kept.insert(name.into(), Value::Object(part));
+    }
+    // The moment in its own words, where the node's would be written otherwise.
+    if let Some(date) = alternative.date.as_ref().filter(|date| **date != Value::from(sprout.created.to_string())) {
+        kept.insert("send_date".into(), date.clone());
+    }
+    let variables = beside_state(alternative);
+    if variables.as_ref() != sprout.before {
+        kept.insert("variables".into(), variables.map_or(Value::Null, Value::Object));
+    }
+    kept
+}
+
+/// The variables of a message but for the state, which has become operations.
+pub fn beside_state(alternative: &Alternative) -> Option<Map<String, Value>> {
+    let mut variables = alternative.variables.clone()?;
+    variables.shift_remove(STATE);
+    Some(variables)
+}
+
+fn reasoning(alternative: &Alternative) -> Option<&str> {
+    alternative.extra.get("reasoning")?.as_str().filter(|text| !text.is_empty())
+}
+
+/// No database keeps U+0000 in a text.
+fn readable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// Forty-eight bits of time from the session, and the rest from what is named in it.
+pub fn id(session: SessionId, address: &Address) -> uuid::Uuid {
+    const TIME: u128 = 0xffff_ffff_ffff << 80;
+    const VERSION: u128 = 0xf << 76;
+    const VARIANT: u128 = 0b11 << 62;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(session.as_bytes()).update(address.bytes());
+    let mut hash = [0; 16];
+    hasher.finalize_xof().fill(&mut hash);
+    let (time, hash) = (u128::from_be_bytes(*session.as_bytes()) & TIME, u128::from_be_bytes(hash));
+    uuid::Uuid::from_u128(time | (hash & !(TIME | VERSION | VARIANT)) | (7 << 76) | (0b10 << 62))
+}

@@ -1,0 +1,137 @@
+//! The same files again, and grown ones.
+
+use serde_json::json;
+
+use super::*;
+use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes};
+use crate::transfer::rows;
+
+fn story() -> Vec<Value> {
+    vec![header(json!({})), greeting(), said("Hm.", 1), swipes(&["x", "y"], 1, 2), said("So.", 3)]
+}
+
+/// S4-53: a second run adds nothing at all, whatever has been played here since.
+#[test]
+fn the_same_files_add_nothing() {
+    let (store, root) = (TestStore::new(), DataRoot::of_size(7, 2, 6, 12));
+    let first = taken(&store, root.path());
+    assert!(first.totals.messages > 100 && first.totals.sessions == 8, "{:?}", first.totals);
+    let held = sessions(&store).remove(0);
+    store.append(held.session.id, held.session.head, store.said("And on, here."));
+    let (before, told) = (rows(&store), face(&store));
+    let second = taken(&store, root.path());
+    assert_eq!((second.totals.messages, second.totals.sessions, second.totals.characters), (0, 0, 0));
+    assert_eq!(second.totals.unchanged, second.totals.chats);
+    assert_eq!((rows(&store), face(&store)), (before, told));
+    store.is_well();
+}
+
+/// S4-53: a chat that has grown adds what is new to the same tree, and HEAD goes along where it stands on that line.
+#[test]
+fn a_grown_chat_adds_what_is_new() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let mut rows = story();
+    root.chat("Ivo", "a", &rows);
+    taken(&store, root.path());
+    let before = only(&store);
+    rows.extend([reply("And then?", 4), said("Then nothing.", 5)]);
+    rows[3] = swipes(&["x", "y", "z"], 1, 2);
+    root.chat("Ivo", "a", &rows);
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.messages, arrived.totals.sessions, arrived.totals.unchanged), (3, 0, 0));
+    let held = only(&store);
+    assert_eq!(held.session.id, before.session.id);
+    assert_eq!(store.shown(held.session.id), ["Good evening.", "Hm.", "y", "So.", "And then?", "Then nothing."]);
+    assert_eq!(children(&store, &held, node(&store, &held, "Hm.").id), ["x", "y", "z"]);
+    // Whoever has gone on here is left where they are.
+    let here = store.append(held.session.id, held.session.head, store.said("And on, here."));
+    rows.push(reply("And on, there.", 6));
+    root.chat("Ivo", "a", &rows);
+    assert_eq!(taken(&store, root.path()).totals.messages, 1);
+    assert_eq!(store.head(held.session.id), here);
+    store.is_well();
+}
+
+/// A chat that had only a greeting is known by its name when it goes on; one that has another beginning under the same name
+/// is another story.
+#[test]
+fn a_chat_is_known_again_by_its_name_and_beginning() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.chat("Ivo", "a", &story()[..2]);
+    taken(&store, root.path());
+    root.chat("Ivo", "a", &story());
+    assert_eq!(taken(&store, root.path()).totals.sessions, 0);
+    assert_eq!(store.shown(only(&store).session.id).len(), 4);
+    root.chat("Ivo", "a", &[reply("Another evening.", 0), said("Who?", 1)]);
+    assert_eq!(taken(&store, root.path()).totals.sessions, 1);
+    assert_eq!(sessions(&store).len(), 2);
+}
+
+/// Domain 2.17: what lies in the trash is not brought in a second time; what was undone or pruned stays where it is.
+#[test]
+fn what_was_taken_away_stays_away() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let mut chat = story();
+    root.chat("Ivo", "a", &chat);
+    taken(&store, root.path());
+    let held = only(&store);
+    let (session, x) = (held.session.id, node(&store, &held, "y").id);
+    let prune = clotho::tree::TreeEdit::Prune {
+        node: x,
+        fragment: clotho::ids::FragmentId::new(store.ids.next(store.now())),
+        name: None,
+    };
+    store.arrange(session, prune);
+    chat.push(reply("On.", 9));
+    root.chat("Ivo", "a", &chat);
+    taken(&store, root.path());
+    assert_eq!(children(&store, &held, node(&store, &held, "Hm.").id), ["x"]);
+    store.is_well();
+    let (owner, at) = (store.owner, store.now());
+    store.write(move |tx| tx.trash_session(owner, session, at)).unwrap();
+    chat.push(said("More.", 10));
+    root.chat("Ivo", "a", &chat);
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.sessions, arrived.totals.messages), (0, 0));
+    assert!(arrived.report.to_string().contains("lies in the trash"), "{}", arrived.report);
+}
+
+/// Nothing is written by a dry run, and it tells the same.
+#[test]
+fn a_dry_run_writes_nothing() {
+    let (store, root) = (TestStore::new(), DataRoot::of_size(3, 2, 5, 10));
+    let before = rows(&store);
+    let dry = Wish { is_dry: true, ..wish(&store) };
+    let told = store.block_on(import(store.store(), &store.ids, root.path(), dry, |_| true)).unwrap();
+    assert_eq!(rows(&store), before);
+    assert_eq!(told.totals, taken(&store, root.path()).totals);
+}
+
+/// Domain 4: ended at any moment and begun again, the result is that of one undisturbed run.
+#[test]
+fn stopped_anywhere_it_goes_on() {
+    let root = DataRoot::of_size(11, 2, 5, 40);
+    let whole = TestStore::new();
+    taken(&whole, root.path());
+    let mut calls = 0;
+    taken_until(&TestStore::new(), root.path(), |_| {
+        calls += 1;
+        true
+    })
+    .unwrap();
+    let store = TestStore::new();
+    for stop in 1..calls {
+        let mut left = stop;
+        let stopped = taken_until(&store, root.path(), |_| {
+            left -= 1;
+            left > 0
+        });
+        assert!(stopped.is_ok() || matches!(stopped, Err(ImportError::Stopped)));
+    }
+    taken(&store, root.path());
+    assert_eq!(face(&store), face(&whole));
+    store.is_well();
+}

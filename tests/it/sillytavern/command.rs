@@ -1,0 +1,55 @@
+//! `clotho import sillytavern` as a host types it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::data_root::{DataRoot, greeting, header, said};
+use crate::support::test_store::TestStore;
+
+pub fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+    command.env("CLOTHO_STORAGE__DATA_DIR", data).env_remove("CLOTHO_CONFIG").current_dir(data.parent().unwrap());
+    let Output { status, stdout, stderr } = command.args(arguments).output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// S4-53: a folder comes in by hand, for the owner or for somebody named, with a report; a dry run only tells; a second run
+/// adds nothing; and whatever cannot be says what to do.
+#[test]
+fn a_folder_comes_in_by_hand() {
+    let (home, root) = (TempDir::new().unwrap(), DataRoot::new());
+    let data = home.path().join("data");
+    root.card("Ivo");
+    let broken = "{\"mes\": \"cut";
+    let rows = [header(json!({"note_prompt": "dark"})), greeting(), said("Hm.", 1)].map(|row| row.to_string());
+    root.file("chats/Ivo/Night.jsonl", &format!("{}\n{broken}", rows.join("\n")));
+    let path = root.path().to_str().unwrap();
+
+    let (code, told, _) = clotho(&data, &["import", "sillytavern", path, "--dry-run"]);
+    assert!(
+        code == Some(0) && told.contains("would come in: 1 characters, 0 personas, 1 sessions, 2 messages"),
+        "{told}"
+    );
+    let (code, told, _) = clotho(&data, &["import", "sillytavern", path, "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((code, &told["totals"]["sessions"], &told["totals"]["skipped"]), (Some(0), &json!(1), &json!(1)));
+    let findings = told["report"]["items"][1]["findings"].to_string();
+    assert!(
+        findings.contains("\"line\":4") && findings.contains("not JSON") && findings.contains("note_prompt"),
+        "{findings}"
+    );
+    let (code, told, _) = clotho(&data, &["import", "sillytavern", path]);
+    assert!(code == Some(0) && told.contains("0 sessions, 0 messages; 1 chats read, 1 of them known"), "{told}");
+
+    let (code, _, said) = clotho(&data, &["import", "sillytavern", path, "--user", "Nobody"]);
+    assert!(code == Some(1) && said.contains("there are: You"), "{said}");
+    let (code, _, said) = clotho(&data, &["import", "sillytavern", home.path().to_str().unwrap()]);
+    assert!(code == Some(1) && said.contains("no folder characters or chats"), "{said}");
+    assert_eq!(clotho(&data, &["import"]).0, Some(2));
+    let running = TestStore::new();
+    let (code, _, said) = clotho(&running.settings.data_dir, &["import", "sillytavern", path]);
+    assert!(code == Some(1) && said.contains("a server uses the data directory"), "{said}");
+}

@@ -1,0 +1,84 @@
+//! The recorded chats, line by line.
+
+use std::fs;
+
+use clotho::clock::Time;
+use clotho::interop::chat::{self, Line, Lines, Row, date};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::golden;
+
+/// Every line of a recorded chat that is one; and the numbers of those that are none.
+fn read(name: &str) -> (Vec<Line>, Vec<u64>) {
+    let bytes = fs::read(golden(name)).unwrap();
+    let (mut lines, mut found, mut bad) = (Lines::new(bytes.as_slice()), Vec::new(), Vec::new());
+    while let Some((number, line)) = lines.next_line().unwrap() {
+        match line.and_then(chat::read) {
+            Ok(line) => found.push(line),
+            Err(_) => bad.push(number),
+        }
+    }
+    (found, bad)
+}
+
+fn rows(name: &str) -> Vec<Row> {
+    let row = |line| match line {
+        Line::Row(row) => Some(*row),
+        Line::Header(_) => None,
+    };
+    read(name).0.into_iter().filter_map(row).collect()
+}
+
+/// Every date of the recorded list is read as it was there.
+#[test]
+fn dates_of_all_ages_are_read() {
+    let list: Value = serde_json::from_slice(&fs::read(golden("dates.json")).unwrap()).unwrap();
+    for case in list["dates"].as_array().unwrap() {
+        let found = date::read(&case["input"], &TimeZone::UTC).map(|ms| Time(ms).to_string());
+        assert_eq!(found.as_deref(), case["utc"].as_str(), "{case}");
+    }
+    assert!(list["dates"].as_array().unwrap().len() >= 11);
+}
+
+/// S4-53: what is read of each recorded chat is what the other program shows of it, message for message.
+#[test]
+fn chats_are_read_as_they_are_shown() {
+    let mut seen = 0;
+    for entry in fs::read_dir(golden("")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(stem) = name.strip_suffix(".jsonl") else { continue };
+        let expected: Value =
+            serde_json::from_slice(&fs::read(golden(&format!("{stem}.expect.json"))).unwrap()).unwrap();
+        let shown: Vec<&Value> =
+            expected["get"].as_array().unwrap().iter().filter(|row| row["mes"].is_string()).collect();
+        let rows = rows(&name);
+        assert_eq!(rows.len(), shown.len(), "{name}");
+        for (row, shown) in rows.iter().zip(shown) {
+            let own = row.shown().unwrap();
+            assert_eq!(own.text, shown["mes"], "{name}");
+            assert_eq!((row.name.as_str(), row.is_user), (shown["name"].as_str().unwrap(), shown["is_user"] == true));
+            assert_eq!(row.is_hidden, shown["is_system"] == true);
+            assert_eq!(Value::Object(own.extra.clone()), shown["extra"], "{name}");
+            let swipes = shown["swipes"].as_array().cloned().unwrap_or_default();
+            let texts: Vec<&str> = row.alternatives.iter().map(|one| one.text.as_str()).collect();
+            assert!(swipes.iter().all(|swipe| texts.contains(&swipe.as_str().unwrap())), "{name}: {texts:?}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 11, "{seen}");
+}
+
+/// Bad lines are named by their numbers, and the rest is read.
+#[test]
+fn bad_lines_are_named() {
+    assert_eq!(read("broken-lines.jsonl").1, [3, 5, 6, 7]);
+    assert_eq!(rows("broken-lines.jsonl").len(), 2);
+}
+
+/// A chat without a header is one, whose messages are all messages.
+#[test]
+fn a_chat_needs_no_header() {
+    let (lines, bad) = read("no-header.jsonl");
+    assert!(bad.is_empty() && lines.iter().all(|line| matches!(line, Line::Row(_))) && lines.len() == 2);
+}

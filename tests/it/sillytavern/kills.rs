@@ -1,0 +1,68 @@
+//! The import is killed again and again.
+
+use std::process::{Command, Stdio};
+
+use clotho::clock::SplitMix64;
+use clotho::store::Settings;
+use tempfile::TempDir;
+
+use super::command::clotho;
+use super::*;
+use crate::support::data_root::DataRoot;
+use crate::support::test_store::{count, examine};
+use diesel::prelude::*;
+
+/// How much is written: messages, as the file itself tells from outside.
+fn written(database: &Path) -> i64 {
+    let Ok(mut conn) = SqliteConnection::establish(database.to_str().unwrap()) else { return 0 };
+    let query = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'sources'";
+    drop(diesel::sql_query("PRAGMA busy_timeout = 5000").execute(&mut conn));
+    if count(&mut conn, query) == 0 { 0 } else { count(&mut conn, "SELECT count(*) AS n FROM nodes") }
+}
+
+/// Domain 4, C23: killed at moments drawn from a seed, counted in messages that are written, and run again, an import ends
+/// where one does that nobody has disturbed.
+#[test]
+fn killed_again_and_again_it_ends_where_it_must() {
+    let (home, root) = (TempDir::new().unwrap(), DataRoot::of_size(5, 2, 4, 100));
+    let data = home.path().join("data");
+    let path = root.path().to_str().unwrap();
+    let mut random = SplitMix64::new(13);
+    let (mut kills, mut so_far) = (0, 0);
+    loop {
+        let wanted = so_far + 1 + i64::try_from(random.below(200)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+        command.env("CLOTHO_STORAGE__DATA_DIR", &data).env_remove("CLOTHO_CONFIG").current_dir(home.path());
+        let silent = command.args(["import", "sillytavern", path]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = silent.spawn().unwrap();
+        let ended = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if data.join("clotho.db").exists() && written(&data.join("clotho.db")) >= wanted {
+                break None;
+            }
+        };
+        if let Some(status) = ended {
+            assert!(status.success());
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        so_far = written(&data.join("clotho.db"));
+        let found = examine(&data.join("clotho.db"), true);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+    assert!(kills >= 3, "{kills}");
+    let (code, told, _) = clotho(&data, &["import", "sillytavern", path]);
+    assert!(code == Some(0) && told.contains("0 sessions, 0 messages"), "{told}");
+
+    let undisturbed = TestStore::new();
+    taken(&undisturbed, root.path());
+    let mut store = TestStore::empty(|settings: &mut Settings| settings.data_dir.clone_from(&data));
+    let owner = store.read(|reader| reader.users()).remove(0).id;
+    store.owner = owner;
+    assert_eq!(face(&store), face(&undisturbed));
+    store.is_well();
+}

@@ -1,0 +1,155 @@
+//! Which files become which trees.
+
+use std::fs;
+
+use clotho::tree::{Kind, Role};
+use serde_json::json;
+
+use super::*;
+use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said, swipes};
+
+/// S4-53: thirty chats that begin with one greeting are thirty stories.
+#[test]
+fn chats_with_only_a_greeting_in_common_stay_apart() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    for n in 0..30 {
+        let rows = [header(json!({"note_prompt": format!("note {n}")})), greeting(), said(&format!("I am {n}."), 1)];
+        // Some were never answered to.
+        root.chat("Ivo", &format!("Night {n:02}"), if n % 10 == 9 { &rows[..2] } else { &rows });
+    }
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.sessions, arrived.totals.characters, arrived.totals.messages), (30, 1, 57));
+    let all = sessions(&store);
+    assert_eq!(all.len(), 30);
+    assert!(all.iter().all(|held| held.session.cards.len() == 1));
+    store.is_well();
+}
+
+/// S4-53: a chat, its branches and its bookmark are one tree: what they share is there once, each has its name, and each
+/// alternative its place.
+#[test]
+fn a_chat_and_its_branches_are_one_tree() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo Hale");
+    for name in ["Lamp main", "Lamp main - Branch #1", "Lamp main - Branch #2", "Lamp main - Checkpoint #1"] {
+        root.file(
+            &format!("chats/Ivo Hale/{name}.jsonl"),
+            &fs::read_to_string(golden(&format!("{name}.jsonl"))).unwrap(),
+        );
+    }
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.sessions, arrived.totals.chats), (1, 4));
+    let held = only(&store);
+    assert_eq!(held.session.title, "Lamp main");
+    assert_eq!(children(&store, &held, held.session.root), ["Tick.", "Tock."]);
+    let watch = node(&store, &held, "My watch stopped.");
+    assert_eq!(children(&store, &held, watch.id), ["Let me see the spring.", "Shake it gently.", "It is only tired."]);
+    let way = node(&store, &held, "Which way?");
+    assert_eq!(children(&store, &held, way.id), ["Left.", "Right."]);
+    assert_eq!(children(&store, &held, node(&store, &held, "Right.").id)[0], "Right then.");
+    assert_eq!(children(&store, &held, node(&store, &held, "Left.").id)[0], "Left then.");
+    let labels = face(&store)[0]["labels"].clone();
+    assert_eq!(labels[0], json!(["Lamp main - Branch #1", "A dark stair.", true]));
+    assert_eq!(labels[2], json!(["Lamp main - Checkpoint #1", "Which way?", false]));
+    let tick = node(&store, &held, "Tick.");
+    assert_eq!(
+        (tick.kind, tick.role, &tick.metadata["model"]),
+        (Kind::Greeting, Role::Assistant, &json!("test-model"))
+    );
+    assert_eq!(tick.created.to_string(), "2025-02-03T10:00:00.000Z");
+    assert_eq!(tick.metadata["provenance"]["line"], 2);
+    store.is_well();
+}
+
+/// Files that only name each other are one tree too, and one that names what is not there stays alone.
+#[test]
+fn links_join_what_texts_do_not() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.chat("Ivo", "one", &[header(json!({})), greeting(), said("I go.", 1)]);
+    root.chat("Ivo", "two", &[header(json!({"main_chat": "one"})), greeting()]);
+    root.chat("Ivo", "three", &[header(json!({"main_chat": "nowhere"})), greeting()]);
+    assert_eq!(taken(&store, root.path()).totals.sessions, 2);
+    let titles: Vec<String> = sessions(&store).into_iter().map(|held| held.session.title).collect();
+    assert_eq!(titles, ["one", "three"]);
+}
+
+/// S4-12: hidden messages are there and switched off; narration is nobody's; thoughts stay apart from the text.
+#[test]
+fn messages_keep_what_they_were() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let mut hidden = reply("A secret.", 3);
+    hidden["is_system"] = json!(true);
+    let mut narrated = reply("It rains.", 4);
+    narrated["extra"] = json!({"type": "narrator"});
+    let mut thought = reply("Yes.", 5);
+    thought["extra"] = json!({"reasoning": "He asks.", "own": {"key": [1]}});
+    thought["unknown"] = json!("kept");
+    root.chat("Ivo", "a", &[greeting(), said("Hm.", 1), swipes(&["x", "y"], 1, 2), hidden, narrated, thought]);
+    taken(&store, root.path());
+    let held = only(&store);
+    assert!(!node(&store, &held, "A secret.").is_enabled);
+    assert_eq!(node(&store, &held, "It rains.").role, Role::System);
+    let yes = node(&store, &held, "Yes.");
+    assert_eq!(yes.reasoning.as_deref(), Some("He asks."));
+    assert_eq!(yes.metadata["sillytavern"]["extra"]["own"], json!({"key": [1]}));
+    assert_eq!(yes.metadata["sillytavern"]["line"], json!({"unknown": "kept"}));
+    assert_eq!(node(&store, &held, "x").metadata["model"], "model 0");
+    assert_eq!(store.shown(held.session.id), ["Good evening.", "Hm.", "y", "It rains.", "Yes."]);
+    assert_eq!(held.session.updated, yes.created);
+    store.is_well();
+}
+
+/// In a group each message is its speaker's.
+#[test]
+fn groups_have_several_speakers() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("odo-brack").card("tilda-fenn");
+    root.file("group chats/ferry.jsonl", &fs::read_to_string(golden("group-ferry.jsonl")).unwrap());
+    let group = json!({"id": "1", "name": "Ferry", "members": ["odo-brack.png", "tilda-fenn.png"], "chats": ["ferry"]});
+    root.file("groups/1.json", &group.to_string());
+    taken(&store, root.path());
+    let held = only(&store);
+    let cards: Vec<_> = held.session.cards.iter().map(|card| card.id).collect();
+    assert_eq!(cards.len(), 2);
+    assert_eq!(node(&store, &held, "All aboard.").character, Some(cards[0]));
+    assert_eq!(node(&store, &held, "Hurry up.").character, Some(cards[1]));
+    assert!(!node(&store, &held, "muted line").is_enabled);
+}
+
+/// A chat by itself comes in with a character that has only a name.
+#[test]
+fn a_single_chat_comes_in() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let path = root.file("alone.jsonl", &lines(&[greeting(), said("Hm.", 1)]));
+    let arrived = taken(&store, &path);
+    assert_eq!((arrived.totals.sessions, arrived.totals.characters), (1, 1));
+    assert_eq!(store.shown(only(&store).session.id), ["Good evening.", "Hm."]);
+    let refused = taken_until(&store, &root.path().join("groups"), |_| true).unwrap_err();
+    assert!(refused.to_string().contains("no folder characters or chats"), "{refused}");
+}
+
+/// The persona of the chat plays it.
+#[test]
+fn personas_play_their_chats() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let settings = json!({"power_user": {
+        "personas": {"wren.png": "Wren", "other.png": "Other"},
+        "persona_descriptions": {"wren.png": {"description": "A clockmaker.", "position": 0}},
+    }});
+    root.file("settings.json", &settings.to_string());
+    root.chat("Ivo", "by name", &[greeting(), said("Hm.", 1)]);
+    root.chat("Ivo", "by file", &[header(json!({"persona": "other.png"})), greeting(), said("Oh.", 1)]);
+    let arrived = taken(&store, root.path());
+    assert_eq!(arrived.totals.personas, 2);
+    let owner = store.owner;
+    for (held, name) in sessions(&store).into_iter().zip(["Other", "Wren"]) {
+        let id = held.session.persona.unwrap().id;
+        let persona = store.read(move |reader| reader.persona(owner, id)).unwrap();
+        assert_eq!(persona.card["name"], name);
+    }
+    assert_eq!(taken(&store, root.path()).totals.personas, 0);
+}

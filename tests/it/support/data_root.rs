@@ -1,0 +1,163 @@
+//! A folder of data as SillyTavern keeps one, made of texts of our own: by hand, or of any size from a seed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clotho::clock::SplitMix64;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The folder. It goes when dropped.
+pub struct DataRoot {
+    folder: TempDir,
+}
+
+impl DataRoot {
+    /// An empty one.
+    pub fn new() -> Self {
+        let root = Self { folder: TempDir::new().unwrap() };
+        for folder in ["characters", "chats", "groups", "group chats"] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        root
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts a card there.
+    pub fn card(&self, name: &str) -> &Self {
+        let card = json!({
+            "spec": "chara_card_v2", "spec_version": "2.0",
+            "data": {"name": name, "description": "Keeps the lamps.", "first_mes": "Good evening."},
+        });
+        self.file(&format!("characters/{name}.json"), &card.to_string());
+        self
+    }
+
+    /// Puts a chat there; answers with its file.
+    pub fn chat(&self, card: &str, name: &str, rows: &[Value]) -> PathBuf {
+        self.file(&format!("chats/{card}/{name}.jsonl"), &lines(rows))
+    }
+
+    /// Puts any file there.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A folder of so many cards, each with so many chats of so many messages: every third chat branches off the one before
+    /// it, and every second has variables. The same seed makes the same bytes.
+    pub fn of_size(seed: u64, cards: usize, chats: usize, messages: usize) -> Self {
+        let (root, mut random) = (Self::new(), SplitMix64::new(seed));
+        for card in 0..cards {
+            let name = format!("Keeper {card}");
+            root.card(&name);
+            let mut before: Vec<Value> = Vec::new();
+            for chat in 0..chats {
+                let is_branch = chat % 3 == 2;
+                let from = format!("Night {}", chat.saturating_sub(1));
+                let mut rows = match is_branch {
+                    true => {
+                        let kept = 3 + usize::try_from(random.below(before.len() as u64 - 3)).unwrap();
+                        let mut rows = before[..kept].to_vec();
+                        rows[0] = header(json!({"main_chat": from}));
+                        rows
+                    }
+                    false => vec![header(json!({"note_prompt": "Keep it dark."})), greeting()],
+                };
+                for n in rows.len()..=messages {
+                    rows.push(message(&mut random, n, chat % 2 == 0));
+                }
+                root.chat(&name, &format!("Night {chat}"), &rows);
+                before = rows;
+            }
+        }
+        root
+    }
+}
+
+/// Rows as the text of a chat.
+pub fn lines(rows: &[Value]) -> String {
+    rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// The header of a chat.
+pub fn header(metadata: Value) -> Value {
+    json!({"chat_metadata": metadata, "user_name": "unused", "character_name": "unused"})
+}
+
+/// The first message of the character.
+pub fn greeting() -> Value {
+    reply("Good evening.", 0)
+}
+
+/// A message of the user, so many minutes after the first.
+pub fn said(text: &str, minute: usize) -> Value {
+    json!({"name": "Wren", "is_user": true, "is_system": false, "send_date": date(minute), "mes": text, "extra": {}})
+}
+
+/// A reply.
+pub fn reply(text: &str, minute: usize) -> Value {
+    let extra = json!({"api": "openai", "model": "small"});
+    json!({"name": "Ivo", "is_user": false, "is_system": false, "send_date": date(minute), "mes": text, "extra": extra})
+}
+
+/// A reply with alternatives.
+pub fn swipes(texts: &[&str], chosen: usize, minute: usize) -> Value {
+    let mut row = reply(texts[chosen], minute);
+    row["swipes"] = json!(texts);
+    row["swipe_id"] = json!(chosen);
+    let info = |(n, _): (usize, _)| json!({"send_date": date(minute), "extra": {"model": format!("model {n}")}});
+    row["swipe_info"] = texts.iter().enumerate().map(info).collect();
+    row
+}
+
+/// A message with the variables of each of its alternatives.
+pub fn with_state(mut row: Value, states: &[Value]) -> Value {
+    row["variables"] = states.iter().map(|state| json!({"stat_data": state, "schema": {"type": "object"}})).collect();
+    row
+}
+
+fn date(minute: usize) -> String {
+    clotho::clock::Time(1_740_000_000_000 + i64::try_from(minute).unwrap() * 60_000).to_string()
+}
+
+fn message(random: &mut SplitMix64, n: usize, has_state: bool) -> Value {
+    const WORDS: [&str; 12] = [
+        "the lamp",
+        "a stair",
+        "rain",
+        "she waits",
+        "the key",
+        "nobody",
+        "listen",
+        "a boat",
+        "salt",
+        "north",
+        "turn",
+        "low",
+    ];
+    let mut sentence = || {
+        let count = 3 + random.below(30);
+        (0..count).map(|_| WORDS[usize::try_from(random.below(12)).unwrap()]).collect::<Vec<_>>().join(" ")
+    };
+    let row = if n % 2 == 0 {
+        said(&sentence(), n)
+    } else if n % 5 == 0 {
+        let texts = [sentence(), sentence(), sentence()];
+        swipes(&texts.each_ref().map(String::as_str), n % 3, n)
+    } else {
+        reply(&sentence(), n)
+    };
+    if !has_state {
+        return row;
+    }
+    let states: Vec<Value> = (0..3).map(|k| json!({"oil": 100 - n as i64 + k, "seen": vec!["x"; n % 4]})).collect();
+    let many = row["swipes"].as_array().map_or(1, Vec::len);
+    with_state(row, &states[..many])
+}
