@@ -72,6 +72,13 @@ impl Place {
         Self { name, bytes, at: At::Path(path) }
     }
 
+    /// An open file as a whole.
+    pub fn whole(file: File, name: &str) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
+        let at = At::Packed { file: Arc::new(Mutex::new(file)), start: 0, packed: bytes, is_deflated: false };
+        Ok(Self { name: name.to_owned(), bytes, at })
+    }
+
     /// The name without folder and ending: what other files call it.
     pub fn stem(&self) -> &str {
         stem(self.name.rsplit('/').next().unwrap_or_default())
