@@ -12,6 +12,9 @@ use super::super::Item;
 use super::super::import::ImportError;
 use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
 
+/// So many entries of an archive are named that are not read.
+const NAMED: usize = 1_000;
+
 /// The chats of one card, or of one group.
 #[derive(Debug, Clone, Default)]
 pub struct Folder {
@@ -82,6 +85,9 @@ impl Root {
             }
         };
         let mut root = Self { home, ..Self::default() };
+        for (name, why) in house.unread().take(NAMED) {
+            root.leave_out(name, "unread", why);
+        }
         let endings = ["png", "json", "charx", "yaml", "yml"];
         root.cards = root.files(house, "characters", |ending| endings.contains(&ending));
         for found in root.list(house, "chats") {

@@ -167,6 +167,7 @@ fn archives_do_no_harm() {
     let told = arrived.report.to_string();
     assert_eq!(arrived.totals.sessions, 1, "{told}");
     assert!(told.contains("bomb.jsonl") && told.contains("packed tighter"), "{told}");
+    assert!(told.contains("back.jsonl") && told.contains("leads out of the archive"), "{told}");
     assert!(!root.path().join("out.jsonl").exists() && !root.path().parent().unwrap().join("out.jsonl").exists());
     for (broken, why) in
         [(&bytes[..bytes.len() / 2], "no archive that can be read"), (b"hello", "no archive that can be read")]
