@@ -88,6 +88,8 @@ fn people() -> Vec<Entry> {
             .answers(&[204]),
         route(GET, "/api/personas", User, "The caller's personas", personas::list),
         route(POST, "/api/personas", User, "Keeps a new persona", personas::create).answers(&[201]),
+        route(POST, "/api/personas/import", User, "Keeps the personas of another program", personas::import)
+            .answers(&[201]),
         route(GET, "/api/personas/{pid}", User, "One persona", personas::read),
         route(GET, "/api/personas/{pid}/avatar", User, "The picture of a persona", pictures::of_persona)
             .answers(TAGGED),

@@ -16,6 +16,8 @@ use super::report::Item;
 
 /// The field of a character that names its lorebook.
 const LOREBOOK: &str = "lorebookId";
+/// What cards say beyond their fields; also the name of the file that has it where it is too large.
+const EXTENSIONS: &str = "extensions";
 /// A card's own files stand below this name, so that none of them is taken for its picture.
 const BESIDE: &str = "card/";
 
@@ -76,6 +78,7 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
     }
     findings.extend(trim(&mut fields).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
+    files.extend(relieve(&mut fields, &mut findings));
     fits(&fields)?;
     let mut items = vec![Item::new("character", title, id).with(findings)];
     let book = book.map(|(book, item)| {
@@ -85,6 +88,19 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
     let character = CharacterCard { id, card: fields, created: now, updated: now };
     Ok(Arriving { character, files, book, open_chat, items })
+}
+
+/// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
+/// is kept beside it.
+fn relieve(fields: &mut Map<String, Value>, findings: &mut Vec<Finding>) -> Option<CardFile> {
+    if !fits(fields).is_err_and(|unfit| unfit.field.is_none()) {
+        return None;
+    }
+    let extensions = fields.get_mut("metadata")?.as_object_mut()?.shift_remove(EXTENSIONS)?;
+    let bytes = serde_json::to_vec(&extensions).ok()?;
+    let words = format!("its extensions, {} bytes, are kept beside it and shown only in an export", bytes.len());
+    findings.push(Finding::new(Fate::Kept, "extensions_beside", words));
+    Some(CardFile { name: EXTENSIONS.to_owned(), kind: "application/json".to_owned(), bytes })
 }
 
 impl Arriving {
@@ -122,6 +138,11 @@ pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<
     let mut card: Map<String, Value> = character.card.clone();
     card.shift_remove("avatar");
     card.shift_remove(LOREBOOK);
+    let beside = files.iter().find(|file| file.name == EXTENSIONS);
+    if let Some(extensions) = beside.and_then(|file| serde_json::from_slice::<Value>(&file.bytes).ok()) {
+        let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());
+        metadata.as_object_mut().map(|metadata| metadata.entry(EXTENSIONS).or_insert(extensions));
+    }
     let picture = files.iter().find(|file| file.name == CardFile::PICTURE).map(|file| file.bytes.as_slice());
     let assets = files.iter().filter_map(|file| {
         let path = file.name.strip_prefix(BESIDE)?.to_owned();
