@@ -28,7 +28,7 @@ fn written(messages: usize) -> File {
 }
 
 /// The most bytes that this thread holds while it works.
-pub fn held(work: impl FnOnce()) -> i64 {
+fn held(work: impl FnOnce()) -> i64 {
     heap::reset_peak();
     let before = heap::live_bytes();
     work();
@@ -36,7 +36,7 @@ pub fn held(work: impl FnOnce()) -> i64 {
 }
 
 /// What each further message holds, measured between two sizes; texts have [`TEXT`] bytes.
-pub fn each(small: (usize, i64), large: (usize, i64)) -> i64 {
+fn each(small: (usize, i64), large: (usize, i64)) -> i64 {
     (large.1 - small.1) / i64::try_from(large.0 - small.0).unwrap()
 }
 

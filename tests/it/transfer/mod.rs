@@ -7,7 +7,7 @@ mod cases;
 mod command;
 mod equal;
 pub mod kill;
-pub mod memory;
+mod memory;
 
 use std::fs::File;
 use std::io::Write as _;
