@@ -24,7 +24,7 @@ export function EditCharacter({ characterId }) {
   const whole = useSignal(/** @type {FullCharacter | null} */ (null));
   useEffect(() => void readCharacter(characterId).then((found) => (found ? (whole.value = found) : openDialog(null))), []);
   const title = t("character.edit");
-  return whole.value ? h(Modal, { title, class: "wide" }, h(Form, { character: whole.value })) : h(Modal, { title }, h(Waiting, { rows: 4 }));
+  return whole.value ? h(Modal, { title, class: "wide", keeps: true }, h(Form, { character: whole.value })) : h(Modal, { title }, h(Waiting, { rows: 4 }));
 }
 
 /** @param {{character: FullCharacter}} props */

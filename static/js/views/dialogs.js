@@ -164,7 +164,7 @@ function NewCharacter() {
     const form = submitted(event);
     void createCharacter({ name: text(form, "name"), description: text(form, "description"), firstMessage: text(form, "firstMessage") });
   };
-  return h(Modal, { title: t("library.create") }, html`<form onSubmit=${save}>
+  return h(Modal, { title: t("library.create"), keeps: true }, html`<form onSubmit=${save}>
     <label>${t("character.name")}<input name="name" required maxlength="100" autofocus /></label>
     <label>${t("character.description")}<textarea name="description" rows="6"></textarea><small>${t("character.descriptionHint")}</small></label>
     <label>${t("character.firstMessage")}<textarea name="firstMessage" rows="4"></textarea></label>${h(Actions, { label: t("save") })}</form>`);

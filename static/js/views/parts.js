@@ -99,8 +99,14 @@ function walkMenu(event) {
   all.at(to % all.length)?.focus();
 }
 
-/** A modal dialog; Escape, the cross and a click beside it close it. @param {{title: string, class?: string, children?: ComponentChildren}} props */
-export function Modal({ title, class: look = "", children }) {
+/** The question before what was typed is lost. */
+const Sure = later(() => import("./sure.js").then((module) => module.Sure), 0);
+
+/** Whether something was typed in a field. @param {Element | null} box */
+const isBegun = (box) => [.../** @type {NodeListOf<HTMLInputElement>} */ (box?.querySelectorAll("input, textarea") ?? [])].some((field) => field.value !== field.defaultValue);
+
+/** A modal dialog; Escape, the cross and a click beside it close it. `keeps`: what was typed is not lost by that without a question. @param {{title: string, class?: string, keeps?: boolean, children?: ComponentChildren}} props */
+export function Modal({ title, class: look = "", keeps = false, children }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
   // The browser tells of a closing later: another dialog may be open by then.
   const mine = useRef(dialog.peek()).current;
@@ -118,11 +124,24 @@ export function Modal({ title, class: look = "", children }) {
       if (isFocusLost()) focusMessage(messageOf(from));
     };
   }, []);
-  const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && close();
-  return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside}>
+  /** Where the keyboard was when it was asked. */
+  const asking = useSignal(/** @type {Element | null} */ (null));
+  const stay = () => {
+    const from = asking.peek();
+    asking.value = null;
+    if (from instanceof HTMLElement) from.focus();
+  };
+  const leave = () => (asking.peek() ? stay() : keeps && isBegun(ref.current) ? (asking.value = document.activeElement) : close());
+  const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && leave();
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (!keeps || event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    leave();
+  };
+  return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside} onKeyDown=${keys}>
     <div class="sheet"><header><h2>${title}</h2>
-      <button type="button" class="round" aria-label=${t("close")} onClick=${close}>${icon("close")}</button></header>
-      ${h(Notices, { inDialog: true })}${children}</div></dialog>`;
+      <button type="button" class="round" aria-label=${t("close")} onClick=${leave}>${icon("close")}</button></header>
+      ${asking.value && h(Sure, { text: t("typed.text"), yes: t("typed.drop"), no: t("typed.keep"), act: close, keep: stay })}${h(Notices, { inDialog: true })}${children}</div></dialog>`;
 }
 
 // What the page has to say
