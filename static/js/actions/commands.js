@@ -82,6 +82,8 @@ async function perform(what, context) {
  */
 export function runKeys(event, node) {
   if (event.isComposing || event.defaultPrevented) return;
+  // Escape closes an open menu, and nothing else.
+  if (event.key === "Escape" && document.querySelector(":popover-open")) return;
   let isHidden = false;
   // What is registered later is nearer to what the reader is doing: Escape ends that before it closes what the page says.
   for (const { id, keys = [], scope, leavesTyping, inTree } of [...commands.values()].reverse()) {

@@ -11,6 +11,8 @@ const TELLING = new Set(["invalid", "conflict", "forbidden", "input_refused", "p
 export function wordsFor(error) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const said = sentence(error.message);
+  const plainer = wordFor(`said.${error.message}`);
+  if (plainer) return { text: plainer, hint: "" };
   const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
   const own = wordFor(`refusal.${code}`);
   const text = own || said || t("error.unknown", { status: error.status });

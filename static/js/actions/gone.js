@@ -39,13 +39,21 @@ hear((frame) => {
     story.leavePeek();
     navigate(`/s/${story.session.peek()?.id}`, true);
   }
-  const piece = moving.peek()?.piece;
-  if (piece && "nodeId" in piece && gone.includes(piece.nodeId)) {
-    carry(null);
-    tell({ tone: "quiet", text: t("moving.gone") });
-  }
   void refresh().then(() => story.forgetNodes(gone));
 });
+
+hear((frame) => void (frame.type === "tree.changed" && refresh().then(lookAfterMoving)));
+
+/** A message that was taken up here may be taken out of the story elsewhere. */
+async function lookAfterMoving() {
+  const what = moving.peek();
+  const id = story.session.peek()?.id;
+  if (!what || !id || what.from !== id || !("nodeId" in what.piece)) return;
+  const { nodeId } = what.piece;
+  if (story.line.peek().includes(nodeId) || !(await isNowhere(() => oneNode(id, nodeId))) || moving.peek() !== what) return;
+  carry(null);
+  tell({ tone: "quiet", text: t("moving.gone") });
+}
 
 /** What was begun in the story that was opened: of messages that are gone for good meanwhile it is kept no longer. */
 export async function lookAfterWords() {

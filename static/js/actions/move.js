@@ -92,15 +92,17 @@ register({
   },
 });
 
-register({
-  id: "moving.cancel",
-  label: "command.moveCancel",
-  icon: "close",
-  scope: "page",
-  keys: ["Escape"],
-  enabled: () => moving.value !== null && dialog.value === null,
-  run: leaveThere,
-});
+for (const [id, label, isCopy] of /** @type {const} */ ([["moving.cancel", "command.moveCancel", false], ["moving.cancelCopy", "command.copyCancel", true]])) {
+  register({
+    id,
+    label,
+    icon: "close",
+    scope: "page",
+    keys: ["Escape"],
+    enabled: () => moving.value?.isCopy === isCopy && dialog.value === null,
+    run: leaveThere,
+  });
+}
 
 /** The message that is being moved within the story. */
 const movedHere = () => {
@@ -117,9 +119,11 @@ register({
   enabled: () => movedHere() !== null,
   run: async () => {
     const nodeId = movedHere();
-    const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
-    if (!made) return;
+    const what = moving.peek();
+    // Nobody else took it out of the story.
     carry(null);
+    const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
+    if (!made) return carry(what);
     say(made, "notice.pruned");
   },
 });

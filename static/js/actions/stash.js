@@ -72,7 +72,7 @@ async function turnBack(which, seen) {
     await Promise.all([refresh(), readArrangement()]);
     if (story.session.peek()?.id !== id) return;
     if (turned.kind === "message") keepText(which, before);
-    const what = (turned.kind === "session" && settings && (await settingName(which, settings))) || wordFor(`act.${turned.kind}`) || t("act.other");
+    const what = (turned.kind === "session" && settings && (await settingName(which, settings))) || (turned.kind === "state" && marked(before)) || wordFor(`act.${turned.kind}`) || t("act.other");
     const other = which === "undo" ? "redo" : "undo";
     tell({ tone: "quiet", text: t(`notice.${which}`, { what }), hint: besides(turned), act: turning(other, turned.op) });
   } catch (error) {
@@ -82,6 +82,13 @@ async function turnBack(which, seen) {
     else if (error.code === "conflict") tell({ tone: "quiet", text: t("notice.builtUpon"), hint: wordsFor(error).text });
     else tell({ tone: "error", ...wordsFor(error) });
   }
+}
+
+/** How many messages on screen have other marks than before, where these are several. @param {(ChatNode | null)[]} before */
+function marked(before) {
+  const marks = (/** @type {ChatNode | null} */ node) => JSON.stringify([node?.isEnabled, node?.effects, node?.metadata?.rating ?? null]);
+  const n = before.filter((node) => node && marks(node) !== marks(story.peekNode(node.id))).length;
+  return n > 1 ? t("act.states", { n }) : "";
 }
 
 /** Which setting of the story was taken back or brought back, where the page has a word for it. @param {"undo" | "redo"} which @param {Session} before */

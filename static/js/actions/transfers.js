@@ -37,7 +37,8 @@ export async function bringIn(files) {
       dropIncoming(one.n);
       await readLibrary();
       const name = sessions.peek().find(({ id }) => id === sid)?.title ?? one.file.name;
-      tell({ tone: "quiet", text: t("notice.imported", { name }), act: { label: "notice.open", run: () => navigate(`/s/${sid}`) } });
+      const isCopy = sessions.peek().some(({ id, title }) => id !== sid && title === name);
+      tell({ tone: "quiet", text: t(isCopy ? "notice.importedBeside" : "notice.imported", { name }), act: { label: "notice.open", run: () => navigate(`/s/${sid}`) } });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       put(one, { phase: "failed", fault: faultOf(error) });

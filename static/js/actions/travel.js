@@ -163,8 +163,10 @@ register({
   inTree: always,
   enabled: ({ node }) => inLine(node) && story.head.peek() !== node?.id,
   run: async ({ node }) => {
+    const before = story.line.peek();
     if (!node || !(await visit(node.id, true))) return;
     hintSeen();
+    if (before.some((id) => story.peekNode(id)?.kind === "summary") && (await import("./covered.js")).offerReading(before)) return;
     if (!offerHint("hint.again")) tell({ tone: "quiet", text: t("notice.wentBack") });
   },
 });

@@ -2,7 +2,7 @@
 import { computed } from "../../vendor/preact.js";
 import { unfolded } from "../model/folds.js";
 import { nodeOf, older } from "../model/story.js";
-import { isLinear, shown } from "./line.js";
+import { shown } from "./line.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
 
@@ -15,10 +15,9 @@ import { isLinear, shown } from "./line.js";
 /** @type {Folded} */
 let before = { entries: [], folds: new Map() };
 
-/** Where one line is shown nothing says that parts of it are left out. */
 export const folded = computed(() => {
   const ids = shown.value;
-  const next = isLinear.value ? { entries: ids, folds: new Map() } : foldUp(ids);
+  const next = foldUp(ids);
   // What is the same stays the same, so that nothing is drawn or moved for it.
   if (next.folds.size === 0) next.entries = ids;
   else if (next.entries.join() === before.entries.join()) next.entries = before.entries;

@@ -5,7 +5,7 @@ import { attempt } from "../actions/failure.js";
 import { askMerge } from "../actions/merge.js";
 import { t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
-import { brief, plain } from "../lib/text.js";
+import { brief, plain, signed } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
 import { mayRearrange } from "../model/page.js";
 import { head, purges, session } from "../model/story.js";
@@ -16,6 +16,7 @@ import { Labels } from "./label.js";
 import { Ago, Parting, PartingAt } from "./parting.js";
 import { Modal, Waiting, icon } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
+import { reasonsOf } from "./reasons.js";
 import { Text } from "./run.js";
 
 /** @import { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
@@ -91,6 +92,8 @@ function Side({ side: { leafId, count, items }, n, isOther }) {
 /** What became of a value from the first line to the second. @param {Difference} row */
 const kindOf = ({ from, to }) => (from === undefined ? "added" : to === undefined ? "removed" : "changed");
 
+const SIDES = /** @type {const} */ (["from", "to"]);
+
 /** @param {{world: Difference[]}} props */
 function Worlds({ world }) {
   const value = (/** @type {string} */ path, /** @type {Json | undefined} */ it) => {
@@ -98,7 +101,8 @@ function Worlds({ world }) {
     if (typeof it === "boolean") return t(it ? "yes" : "no");
     return rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : brief(it);
   };
-  const why = (/** @type {Difference} */ { operations: { from, to } }) => [...new Set([...from, ...to].map((one) => one.why).filter(Boolean))].slice(0, 3).join("; ");
+  const why = (/** @type {Difference} */ { path, operations }) =>
+    SIDES.map((side, i) => ({ n: i + 1, reasons: reasonsOf(operations[side], path) })).map(({ n, reasons }) => reasons && html`<p key=${n}><b>${t("compare.line", { n })}:</b> ${reasons}</p>`);
   return html`<div class="table" tabindex="0"><table><thead><tr><th>${t("compare.value")}</th><th>${t("compare.line", { n: 1 })}</th><th>${t("compare.line", { n: 2 })}</th><th>${t("compare.direction")}</th><th>${t("why.reason")}</th></tr></thead>
-    <tbody>${world.map((row) => html`<tr key=${row.path}><th title=${row.path}>${placeName(row.path)}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${t(`compare.${kindOf(row)}`)}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;
+    <tbody>${world.map((row) => html`<tr key=${row.path}><th title=${row.path}>${placeName(row.path)}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${t(`compare.${kindOf(row)}`)}${typeof row.from === "number" && typeof row.to === "number" && html` <b>${signed(row.to - row.from)}</b>`}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;
 }

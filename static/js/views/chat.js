@@ -217,7 +217,8 @@ function firstVisible(box) {
 /** Arrow keys walk from message to message, and to what is folded between them. @param {KeyboardEvent} event */
 function walk(event) {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  const from = event.target instanceof HTMLElement && event.target.matches("[data-node], [data-fold]") ? event.target : null;
+  const at = event.target instanceof HTMLElement && event.target.matches("[data-node], [data-fold], .tools > button") ? event.target : null;
+  const from = /** @type {HTMLElement | null | undefined} */ (at?.closest("[data-node], [data-fold]"));
   if (!step || !from || event.altKey) return;
   const all = entriesIn(/** @type {HTMLElement} */ (event.currentTarget));
   const to = all[all.indexOf(from) + step];
@@ -245,7 +246,7 @@ function PeekBar() {
 /** A place for what is being moved is chosen in the story itself. */
 function MovingBar() {
   return html`<div class="dock"><div class="peek" role="status">${icon(moving.value?.isCopy ? "copyTo" : "move")}<p>${t(moving.value?.isCopy ? "moving.copy" : "moving.text")} <q>${excerpt(plain(moving.value?.name ?? ""), 80)}</q></p>
-    ${h(CommandButton, { id: "moving.elsewhere", wide: true })}<span ...${dropOn("moving.stash")}>${h(CommandButton, { id: "moving.stash", wide: true })}</span>${h(CommandButton, { id: "moving.cancel", wide: true })}</div></div>`;
+    ${h(CommandButton, { id: "moving.elsewhere", wide: true })}<span ...${dropOn("moving.stash")}>${h(CommandButton, { id: "moving.stash", wide: true })}</span>${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div></div>`;
 }
 
 const CHOSEN = ["chosen.between", "chosen.leaveOut", "chosen.putBack", "chosen.mute", "chosen.unmute", "chosen.summarise", "chosen.copy", "chosen.none"];

@@ -75,6 +75,7 @@ function SessionRow({ session, now }) {
         character && character.name !== session.title ? character.name : "",
         counts && t("library.turns", { n: counts.turns }),
         counts && counts.branches > 1 ? t("library.branches", { n: counts.branches }) : "",
+        sessions.value.some(({ id, title }) => id !== session.id && title === session.title) ? t("library.begun", { when: moment(session.createdAt) }) : "",
       ].filter(Boolean).map((part) => `${part} · `)}<time datetime=${session.updatedAt} title=${moment(session.updatedAt)}>${ago(session.updatedAt, now)}</time></small></span></a>
     ${h(Menu, { label: t("library.manage", { name: session.title }) }, html`<button type="button" onClick=${() => ask(session, "rename")}>${icon("edit")}${t("command.rename")}</button>
       <button type="button" onClick=${() => takeAlong(session)}>${icon("download")}${t("command.export")}</button>

@@ -15,11 +15,12 @@ import { Labels } from "./label.js";
 import { Ago, PartingAt } from "./parting.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
+import { reasonsOf } from "./reasons.js";
 import { RunChooser, runOf } from "./run.js";
 import { takeFocus } from "./sure.js";
 
 /** @import { Row } from "../lib/schema.js" */
-/** @import { ChatNode, Conflict, DiffSide, Id, Json, Operation } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Conflict, DiffSide, Id, Json } from "../lib/wire.d.ts" */
 
 /** @param {{from: Id}} props the end of the other line */
 export function Merge({ from }) {
@@ -104,16 +105,6 @@ function faultsOf(open, chosen) {
   return words;
 }
 
-/** So many reasons are given. */
-const REASONS = 3;
-
-/** Why a value is what it is, the newest first. What was put there anew has nothing to do with what came before it. @param {Operation[]} done @param {string} path */
-function why(done, path) {
-  const put = done.findLastIndex((one) => one.op === "set" && one.path === path);
-  const reasons = done.slice(Math.max(0, put)).reverse().map((one) => [one.by === "user" ? t("merge.byHand") : "", one.why].filter(Boolean).join(": "));
-  return [...new Set(reasons.filter(Boolean))].slice(0, REASONS).join("; ");
-}
-
 /** @param {{open: Open, wrong: string, put: (value: Held) => void}} props */
 function Choice({ open, wrong, put }) {
   const { path, theirs, ours, conflict } = open;
@@ -121,7 +112,7 @@ function Choice({ open, wrong, put }) {
   const row = rowOf(open);
   const value = (/** @type {Json | undefined} */ it) => (it === undefined ? (path.startsWith("/") ? t("change.gone") : "") : nameOf(row, it));
   const side = (/** @type {"ours" | "theirs"} */ which, /** @type {Json | undefined} */ it) =>
-    html`<label class="check"><input type="radio" name=${path} defaultChecked=${which === "ours"} onChange=${() => ((own.value = false), put(which))} /><span>${t(`merge.${which}`)} <b>${value(it)}</b><small>${why(conflict[which], path)}</small></span></label>`;
+    html`<label class="check"><input type="radio" name=${path} defaultChecked=${which === "ours"} onChange=${() => ((own.value = false), put(which))} /><span>${t(`merge.${which}`)} <b>${value(it)}</b><small>${reasonsOf(conflict[which], path)}</small></span></label>`;
   // A word that is typed is a value, also where it reads like one of the two sides.
   const typed = (/** @type {Json | Error} */ next) => put({ value: next });
   return html`<fieldset class="conflict"><legend>${labelOf(path) ?? t("merge.hidden")}</legend>${side("ours", ours)}${side("theirs", theirs)}

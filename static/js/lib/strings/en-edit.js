@@ -15,8 +15,11 @@ export default {
 
   "moving.text": "Choose the message to put it below:",
   "moving.copy": "Choose the message to put the copy below:",
-  "moving.gone": "The message you had taken up is gone for good. There is nothing to put down any longer.",
-  "moving.goneCopy": "The message you had taken up is no longer in the story. There is nothing to put down any longer.",
+  "moving.gone": "The message you had taken up is no longer in the story. There is nothing to put down any longer.",
+  "said.that message lies in the stash: bring its fragment back first": "That message is not in the story now: it lies in the stash. Put it back first.",
+  "said.all of that line is on this one already": "There is nothing to bring over: everything on that timeline is on this one already.",
+  "said.there is nothing to look for: write at least one word that is not excluded": "Write a word to look for, too: so far there is only what to leave out.",
+  "command.copyCancel": "Do not copy it",
   "stash.copyBelow": "Put a copy below a message…",
   "stories.text": "The story opens, and you choose the message there that the copy is put below.",
   "stories.none": "There is no other story.",
@@ -97,6 +100,8 @@ export default {
   "arranged.affected": "One other timeline leaves before the end of these messages; the model no longer reads them there either.|{n} other timelines leave before the end of these messages; the model no longer reads them there either.",
 
   "notice.imported": "“{name}” has come in.",
+  "notice.importedBeside": "“{name}” has come in, beside another story of that name. The list says when each was begun.",
+  "notice.neither": "You are back at this moment. A summary further down stood for {n} message here; the model reads neither now.|You are back at this moment. A summary further down stood for {n} messages here; the model reads neither now.",
   "notice.open": "Open",
   "notice.marked": "It is done for all of them.",
   "notice.moved": "It stands there now, with what follows it.",

@@ -62,6 +62,7 @@ export default {
   "library.manage": "Manage “{name}”",
   "library.deleteCharacter": "Delete this character",
   "library.turns": "{n} turn|{n} turns",
+  "library.begun": "begun {when}",
   "library.branches": "{n} timeline|{n} timelines",
 
   "models.title": "Connect a model",

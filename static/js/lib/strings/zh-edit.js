@@ -16,8 +16,11 @@ export default {
 
   "moving.text": "选一条消息，把它放到下面：",
   "moving.copy": "选一条消息，把副本放到下面：",
-  "moving.gone": "你拿起的消息已被彻底扔掉，没有什么可放下的了。",
-  "moving.goneCopy": "你拿起的消息已不在故事里，没有什么可放下的了。",
+  "moving.gone": "你拿起的消息已不在故事里，没有什么可放下的了。",
+  "said.that message lies in the stash: bring its fragment back first": "那条消息现在不在故事里，在暂存区里。先把它放回去。",
+  "said.all of that line is on this one already": "没有什么可带过来的：那条时间线上的一切，这条上都已经有了。",
+  "said.there is nothing to look for: write at least one word that is not excluded": "还要写一个要找的词：现在只有要排除的。",
+  "command.copyCancel": "不复制了",
   "stash.copyBelow": "把副本放到某条消息下面…",
   "stories.text": "那个故事会打开，在里面选一条消息，副本就放到它下面。",
   "stories.none": "没有别的故事。",
@@ -98,6 +101,8 @@ export default {
   "arranged.affected": "另有 {n} 条时间线在这段消息结束之前就分开了，模型在那里也读不到这些消息了。",
 
   "notice.imported": "《{name}》读进来了。",
+  "notice.importedBeside": "“{name}”已放进来，旁边还有一个同名的故事。列表里写着各是什么时候开始的。",
+  "notice.neither": "你回到了这一刻。后面有一条摘要代替了这里的 {n} 条消息；现在模型两样都读不到。",
   "notice.open": "打开",
   "notice.marked": "选中的都设好了。",
   "notice.moved": "它和后文现在在那里。",

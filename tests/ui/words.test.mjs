@@ -1,0 +1,151 @@
+// The page against the real server: what readers typed is not lost unasked, and what the page says is said in their words.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, focused, grown, line, messageOf, open, openGrown, texts, tool } from "./support/stage.mjs";
+
+const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+const set = (path, id, value) => clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: "/rope", value }] });
+const notice = (page, text) => page.locator(".notice").getByText(text);
+
+describe("what was typed in a dialog", () => {
+  test("S4-17: a summary and a character that were begun are not lost by Escape or a click beside them without a question", async () => {
+    const { ids, page, close } = await openGrown();
+    await choose(page, messageOf(page, ids[1]), "Summarise up to here");
+    const text = page.getByRole("textbox", { name: "Summary" });
+    await text.fill("They went north.");
+    await page.keyboard.press("Escape");
+    await page.getByText("What you have typed here is not saved.").waitFor();
+    await check(page, "the question before it is lost");
+    await page.keyboard.press("Escape");
+    assert.equal(await text.inputValue(), "They went north.", "a second Escape is no answer");
+    await page.getByText("What you have typed here is not saved.").waitFor({ state: "detached" });
+    assert.ok(await text.evaluate((field) => field === document.activeElement), "the keyboard is where it was");
+    await page.mouse.click(5, 5);
+    await page.getByRole("button", { name: "Go on writing" }).click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Throw it away" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: /^New character/ }).click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /^New character/ }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Mara");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Go on writing" }).click();
+    assert.equal(await page.getByRole("textbox", { name: "Name" }).inputValue(), "Mara");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Throw it away" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await close();
+  });
+});
+
+describe("words for readers", () => {
+  test("S4-06: a comparison says per line why a value is what it is, also where it was set by hand, and by how much they differ", async () => {
+    const { path, ids } = await grown();
+    await set(path, ids[3], 12);
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    await set(path, node.id, 33);
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Branches");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("checkbox").nth(1).waitFor();
+    for (const box of await dialog.getByRole("checkbox").all()) await box.check();
+    await dialog.getByRole("button", { name: "Compare", exact: true }).click();
+    const row = dialog.getByRole("row").filter({ hasText: "Line 1: by hand" });
+    await row.waitFor();
+    const words = await row.innerText();
+    assert.match(words, /Line 2: by hand/);
+    assert.match(words, /[+−]21/);
+    await close();
+  });
+
+  test("S4-28: a search for nothing but what is left out says what is missing, in both languages, and its field covers nothing", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(clotho.base);
+    await page.keyboard.press("Control+k");
+    const field = page.getByRole("combobox");
+    for (const query of ["-wolf", '""']) {
+      await field.fill(query);
+      await page.getByText("Write a word to look for, too").waitFor();
+    }
+    const [input, chip] = [await field.boundingBox(), await page.locator(".filters .chip").first().boundingBox()];
+    assert.ok(input && chip && chip.y >= input.y + input.height + 5, "there is room for the ring around the field");
+    await page.keyboard.press("Escape");
+    await chooseFromPage(page, "中文");
+    await page.keyboard.press("Control+k");
+    await field.fill("-wolf");
+    await page.getByText("还要写一个要找的词").waitFor();
+    assert.doesNotMatch(await page.getByRole("dialog").innerText(), /[a-z]{4,}/i);
+    await close();
+  });
+
+  test("S4-19: a copy whose original is taken out elsewhere ends and says so; Escape closes a menu without ending it", async () => {
+    const { path, ids, page, close } = await openGrown({ expected: REFUSED });
+    await choose(page, messageOf(page, ids[2]), "Copy it elsewhere, with what follows");
+    await page.getByRole("button", { name: "Do not copy it" }).waitFor();
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.locator(".menu:popover-open").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".menu:popover-open").waitFor({ state: "detached" });
+    assert.equal(await page.getByRole("button", { name: "Do not copy it" }).count(), 1, "the copy still waits for its place");
+    await edit(path, { op: "prune", nodeId: ids[2] });
+    await notice(page, "The message you had taken up is no longer in the story.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Do not copy it" }).count(), 0);
+    await close();
+  });
+
+  test("S4-17: who takes back marks on several messages is told how many", async () => {
+    const { ids, page, close } = await openGrown();
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("s");
+    await messageOf(page, ids[3]).locator("article").focus();
+    await page.keyboard.press("s");
+    await page.getByRole("button", { name: "All in between" }).click();
+    await page.getByRole("button", { name: "Leave out of what the model reads", exact: true }).last().click();
+    await notice(page, "It is done for all of them.").waitFor();
+    await page.keyboard.press("Control+z");
+    await notice(page, "Taken back: marks on 4 messages.").waitFor();
+    await close();
+  });
+
+  test("S4-23: who goes back into a run that a summary stands for can let the model read it again", async () => {
+    const { path, ids } = await grown();
+    await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
+    const { page, close } = await open(path);
+    await page.getByRole("button", { name: "2 messages, summarised" }).click();
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("b");
+    await notice(page, "the model reads neither now").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Let the model read them again" }).click();
+    await until(async () => (await line(path)).filter(({ isEnabled }) => isEnabled === false).length === 0, "the model reads them");
+    await close();
+  });
+
+  test("S4-50 S4-23: where one line is shown, too, what a summary stands for is folded", async () => {
+    const { path, ids } = await grown();
+    await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
+    const { page, close } = await open(path);
+    await page.getByRole("button", { name: "2 messages, summarised" }).waitFor();
+    assert.equal(await messageOf(page, ids[0]).count(), 0);
+    await close();
+  });
+
+  test("S4-17: the keyboard stays in the story when a message goes by a key from one of its buttons, and walks on from there", async () => {
+    const { ids, page, close } = await openGrown();
+    await messageOf(page, ids[3]).locator("article").focus();
+    await tool(messageOf(page, ids[3]), "Copy").focus();
+    await page.keyboard.press("ArrowUp");
+    assert.equal(await focused(page), ids[2], "up from a button");
+    await messageOf(page, ids[3]).locator("article").focus();
+    await tool(messageOf(page, ids[3]), "Copy").focus();
+    await page.keyboard.press("Delete");
+    await notice(page, "It lies in the stash now").waitFor();
+    await until(async () => (await texts(page)).length === 4, "it is gone");
+    await until(async () => (await focused(page)) === ids[2], "the message above has the keyboard");
+    await close();
+  });
+});
