@@ -1,4 +1,5 @@
 // Commands of the page itself: search, language, looks.
+import { focusedMessage } from "../lib/focus.js";
 import { locale, setLocale } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
 import { dialog, dismiss, notices, openDialog, setTheme, theme } from "../model/page.js";
@@ -23,7 +24,7 @@ register({
   icon: "search",
   scope: "page",
   keys: ["mod+k", "/"],
-  run: () => openDialog({ kind: "search", text: "" }),
+  run: () => openDialog({ kind: "search", text: "", at: focusedMessage() }),
 });
 
 register({
@@ -32,7 +33,7 @@ register({
   icon: "help",
   scope: "page",
   keys: ["mod+shift+p", "?"],
-  run: () => openDialog({ kind: "search", text: ">" }),
+  run: () => openDialog({ kind: "search", text: ">", at: focusedMessage() }),
 });
 
 register({

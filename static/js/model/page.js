@@ -58,7 +58,7 @@ export const letRearrange = (may) => (mayRearrange.value = may);
 export const dialog = signal(null);
 
 /**
- * @typedef {{kind: "search", text: string} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string} | {kind: "model", sid: Id, model: string}
+ * @typedef {{kind: "search", text: string, at: Id | null} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string} | {kind: "model", sid: Id, model: string}
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}
  *   | {kind: "label", nid: Id} | {kind: "stash", fragmentId?: Id | null} | {kind: "trash"} | {kind: "spent"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
  *   | {kind: "git"} | {kind: "purge", nid: Id} | {kind: "otherModel", nid: Id} | {kind: "stories"} | {kind: "summarise", first: Id | null, last: Id}

@@ -22,7 +22,7 @@ addEnglish(edits);
 export function OpenDialog({ open }) {
   switch (open.kind) {
     case "search":
-      return h(Search, { key: open.text, text: open.text });
+      return h(Search, { key: open.text, text: open.text, focused: open.at });
     case "why":
       return h(Why, { key: open.nid, nid: open.nid });
     case "rename":

@@ -4,7 +4,6 @@ import { canRun, commandsOf, run } from "../actions/commands.js";
 import { wordsFor } from "../actions/failure.js";
 import { search } from "../actions/page.js";
 import { jump } from "../actions/travel.js";
-import { focusedMessage } from "../lib/focus.js";
 import { GIT, gitWords } from "../lib/git.js";
 import { moment, t } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
@@ -16,17 +15,16 @@ import { tail } from "../tree/line.js";
 import { Blank, Modal, icon } from "./parts.js";
 
 /** @import { Command } from "../actions/commands.js" */
-/** @import { ChatNode, Hit, SearchQuery } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Hit, Id, SearchQuery } from "../lib/wire.d.ts" */
 /** @import { Signal } from "../../vendor/preact.js" */
 /** What narrows a search; empty: not by that. @typedef {{session?: string, where?: NonNullable<SearchQuery["where"]>, rating?: number}} Filter */
 /** @typedef {{state: "idle"} | {state: "busy"} | {state: "failed", error: ApiError} | {state: "done", hits: Hit[], total: string}} Answer */
 
 const PAUSE = 160;
 
-/** @param {{text: string}} props */
-export function Search({ text }) {
-  // Asked for before the dialog takes the keyboard.
-  const at = useRef(peekNode(focusedMessage()) ?? tail.peek()).current;
+/** @param {{text: string, focused: Id | null}} props `focused`: the message that had the keyboard when the search was asked for */
+export function Search({ text, focused }) {
+  const at = useRef(peekNode(focused) ?? tail.peek()).current;
   const query = useSignal(text);
   const filter = useSignal(/** @type {Filter} */ ({}));
   const answer = useSignal(/** @type {Answer} */ ({ state: "idle" }));
