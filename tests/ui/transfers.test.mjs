@@ -32,7 +32,8 @@ describe("whole stories as files", () => {
     assert.equal(name, "Over the ice.clotho");
     await page.goto(clotho.base);
     await bringIn(page, name, bytes);
-    await page.getByText("“Over the ice” has come in.").waitFor();
+    await page.getByText("“Over the ice” has come in, beside another story of that name.").waitFor();
+    assert.equal(await page.locator(".session").filter({ hasText: "Over the ice" }).filter({ hasText: "begun" }).count(), 2, "the list tells the two apart");
     await page.locator(".notice").getByRole("button", { name: "Open" }).click();
     await until(async () => (await texts(page)).join("|").endsWith("To the north.|Snow.|To the hills."), "it is read");
     const copy = new URL(page.url()).pathname;
@@ -71,7 +72,7 @@ describe("whole stories as files", () => {
     await over("dragover");
     await page.getByText("Drop it here, and the story comes in.").waitFor();
     await over("drop");
-    await page.getByText("“Down the river” has come in.").waitFor();
+    await page.getByText("“Down the river” has come in, beside another story of that name.").waitFor();
     assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before + 1);
     await close();
     const chinese = await reader(browser, { expected: REFUSED, locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
