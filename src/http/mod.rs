@@ -136,6 +136,8 @@ fn transfers() -> Vec<Entry> {
     vec![
         route(GET, "/api/sessions/{sid}/export", User, "A whole session as one file", transfers::export),
         route(POST, "/api/sessions/import", User, "Takes the file of a session in", transfers::import).answers(&[202]),
+        route(POST, "/api/import", User, "Takes what another program keeps in", transfers::import_foreign)
+            .answers(&[202]),
         route(GET, "/api/jobs/{jid}", User, "How far a job is", transfers::job),
     ]
 }

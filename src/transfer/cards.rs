@@ -41,6 +41,8 @@ pub struct Arriving {
     pub files: Vec<CardFile>,
     /// Its lorebook.
     pub book: Option<Lorebook>,
+    /// The chat that was open last where it comes from.
+    pub open_chat: Option<String>,
     /// What is to say of the two.
     pub items: Vec<Item>,
 }
@@ -50,7 +52,7 @@ pub struct Arriving {
 /// # Errors
 /// It is no card, or more than a card may be.
 pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now: Time) -> Result<Arriving, NotKept> {
-    let card::Read { card: mut fields, book, picture, assets, mut findings } = card::read(file)?;
+    let card::Read { card: mut fields, book, picture, assets, open_chat, mut findings } = card::read(file)?;
     let mut files = Vec::new();
     if let Some(bytes) = picture {
         let address = picture_address("characters", id, &bytes);
@@ -84,7 +86,8 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
         book
     });
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
-    Ok(Arriving { character: CharacterCard { id, card: fields, created: now, updated: now }, files, book, items })
+    let character = CharacterCard { id, card: fields, created: now, updated: now };
+    Ok(Arriving { character, files, book, open_chat, items })
 }
 
 /// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
