@@ -1,12 +1,14 @@
 //! Folders of SillyTavern: `golden` reads the recorded chats, `trees` says which files become which trees, `again` what a
 //! second run does, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
-//! types, `kills` what a crash leaves, and `hostile` who means no good.
+//! types, `kills` what a crash leaves, `memory` what is held of a large one, and
+//! `hostile` who means no good.
 
 mod again;
 mod command;
 mod golden;
 mod hostile;
 mod kills;
+mod memory;
 mod play;
 mod trees;
 mod worlds;
