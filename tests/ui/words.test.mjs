@@ -28,6 +28,7 @@ describe("what was typed in a dialog", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: /^New character/ }).click();
+    await page.getByRole("textbox", { name: "Name" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("button", { name: /^New character/ }).click();

@@ -72,8 +72,12 @@ export const dialog = signal(null);
  */
 export const notices = signal(/** @type {Notice[]} */ ([]));
 
+/** How many were opened: the browser tells of the closing of one later, when the next may be open already. */
+export let opened = 0;
+
 /** @param {Dialog | null} next */
 export function openDialog(next) {
+  opened += 1;
   dialog.value = next;
   if (notices.peek().some((notice) => notice.inDialog)) notices.value = notices.peek().filter((notice) => !notice.inDialog);
 }

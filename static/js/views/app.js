@@ -4,7 +4,7 @@ import { run } from "../actions/commands.js";
 import { speakIn } from "../actions/page.js";
 import { navigate } from "../actions/travel.js";
 import { LOCALES, locale, t } from "../lib/i18n.js";
-import { dialog, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
+import { dialog, opened, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
 import { Library } from "./library.js";
 import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
@@ -31,7 +31,7 @@ export function App() {
     ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
     ${h(Notices, { inDialog: false })}
     <main>${inStory ? h(Story, {}) : h(Library, {})}</main>
-    ${h(BottomBar, {})}${dialog.value && h(OpenDialog, { open: dialog.value })}
+    ${h(BottomBar, {})}${dialog.value && h(OpenDialog, { key: opened, open: dialog.value })}
     <p class="hidden" aria-live="polite">${spoken.value}</p></div>`;
 }
 
