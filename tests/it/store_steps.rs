@@ -210,6 +210,7 @@ fn store_purges_cost_what_goes() {
 /// stands on kept beside it, and without, where all of them have to be unpacked.
 #[test]
 #[ignore = "a measurement, which takes minutes: cargo nextest run --run-ignored only --no-capture measured"]
+#[expect(clippy::print_stdout, reason = "what was measured is for reading")]
 fn store_purge_measured() {
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);

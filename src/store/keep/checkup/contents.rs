@@ -111,6 +111,9 @@ pub fn look_at_blobs(conn: &mut Conn, notes: &mut Notes) -> Result<HashSet<u64>,
     }
 }
 
+/// A trace: its row, the id of its node, its body, and the row of the trace that it is said to stand on.
+type TraceRow = (i64, Vec<u8>, Vec<u8>, Option<i64>);
+
 /// Looks at all traces: they can be read, the blocks that they name are there, and so is the trace that each stands on.
 pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes) -> Result<(), StoreError> {
     let mut after = 0;
@@ -118,8 +121,7 @@ pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes)
         let later =
             traces::table.inner_join(nodes::table.on(nodes::n.eq(traces::node_n))).filter(traces::node_n.gt(after));
         let columns = (traces::node_n, nodes::id, traces::body, traces::base_n);
-        let page: Vec<(i64, Vec<u8>, Vec<u8>, Option<i64>)> =
-            later.order(traces::node_n).limit(PAGE).select(columns).load(conn)?;
+        let page: Vec<TraceRow> = later.order(traces::node_n).limit(PAGE).select(columns).load(conn)?;
         let Some((last, ..)) = page.last() else { return Ok(()) };
         after = *last;
         for (n, node, body, base_n) in page {
