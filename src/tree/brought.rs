@@ -184,6 +184,18 @@ mod tests {
         assert!(comes(&ours, &theirs).is_empty());
     }
 
+    /// Without empty maps: what was overruled leaves none of those that led to it.
+    fn bare(value: Value) -> Option<Value> {
+        match value {
+            Value::Object(map) => {
+                let kept: serde_json::Map<_, _> =
+                    map.into_iter().filter_map(|(key, value)| Some((key, bare(value)?))).collect();
+                (!kept.is_empty()).then_some(Value::Object(kept))
+            }
+            other => Some(other),
+        }
+    }
+
     fn doing() -> impl Strategy<Value = Operation> {
         let path = prop::sample::select(vec!["/a", "/a/b", "/a/b/c", "/a/d", "/e"]);
         (path, 0..4_i64, 0..3).prop_map(|(path, value, kind)| match kind {
@@ -210,7 +222,7 @@ mod tests {
             let come = comes(&theirs, &ours);
             let here = ours.iter().flat_map(|part| &part.operations);
             let there = theirs.iter().flat_map(|part| &part.operations);
-            prop_assert_eq!(after(here.chain(&come)), after(there));
+            prop_assert_eq!(bare(after(here.chain(&come)).vars), bare(after(there).vars));
             prop_assert!(comes(&theirs, &theirs).is_empty());
         }
     }
