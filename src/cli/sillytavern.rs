@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
 use crate::transfer::Progress;
-use crate::transfer::sillytavern::{self, Arrived, Wish};
+use crate::transfer::sillytavern::{self, Arrived, Given, Wish};
 
 use super::work::{alone, bar};
 use super::{Outcome, write};
@@ -58,7 +58,7 @@ pub fn import(from: &From, config: &Config) -> Outcome {
             None => app::settled(&store, &clock, &ids).await?,
         };
         let wish = Wish { owner, at: clock.now(), zone, is_dry: from.dry_run };
-        let took = sillytavern::import(&store, &ids, &from.path, wish, told).await;
+        let took = sillytavern::import(&store, &ids, Given::Path(from.path.clone()), wish, told).await;
         bar.finish_and_clear();
         took.with_context(|| {
             format!("{} did not come in as a whole; the same command goes on from there", from.path.display())

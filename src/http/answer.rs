@@ -150,7 +150,8 @@ impl FileHead {
         const MOST: usize = 80;
         let is_fit = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
         let name: String = name.chars().filter(is_fit).take(MOST).collect();
-        Self { kind, name: format!("{}.{ending}", name.trim().replace(' ', "-")) }
+        let name = if name.trim().is_empty() { "untitled" } else { name.trim() };
+        Self { kind, name: format!("{}.{ending}", name.replace(' ', "-")) }
     }
 
     /// For `Content-Disposition`: the name, and one in plain letters for who reads no other (RFC 6266).
@@ -248,6 +249,8 @@ mod tests {
     fn names_of_files_are_told_in_two_ways() {
         let head = |name: &str| FileHead { kind: "text/plain", name: name.to_owned() }.disposition();
         assert_eq!(head("a-1.txt"), "attachment; filename=\"a-1.txt\"; filename*=UTF-8''a-1.txt");
+        assert_eq!(FileHead::called("../ Lamp 灯: x/y ", "png", "image/png").name, "Lamp-灯-xy.png");
+        assert_eq!(FileHead::called("\"/\"", "json", "application/json").name, "untitled.json");
         assert_eq!(head("灯\".txt"), "attachment; filename=\"__.txt\"; filename*=UTF-8''%E7%81%AF%22.txt");
     }
 

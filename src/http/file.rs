@@ -41,19 +41,36 @@ impl FromRequest for Upload {
     }
 }
 
+/// A file of another program that a client sends as the body.
+pub struct Archive(pub Upload);
+
+impl Archive {
+    /// What it is.
+    pub const KIND: &str = "application/zip";
+}
+
+impl FromRequest for Archive {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        ready(Upload::from_request(request, payload).into_inner().map(Self))
+    }
+}
+
 impl Upload {
-    /// Whether it may arrive at all.
+    /// Whether it may arrive at all, as a file of a kind.
     ///
     /// # Errors
     /// It says that it is something else, or larger than `limit` bytes.
-    pub fn may_arrive(&self, limit: u64) -> Result<(), ApiError> {
+    pub fn may_arrive(&self, limit: u64, wanted: &str) -> Result<(), ApiError> {
         let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
-        let kind = text(header::CONTENT_TYPE).unwrap_or(KIND);
+        let kind = text(header::CONTENT_TYPE).unwrap_or(wanted);
         let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let is_plain = text(header::CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
-        if !matches!(essence.as_str(), KIND | "application/octet-stream") || !is_plain {
+        if (essence != wanted && essence != "application/octet-stream") || !is_plain {
             let refusal = ApiError::new(Code::UnsupportedMedia, "the body must be the file itself, as it was exported");
-            return Err(refusal.hint(format!("send it with \"Content-Type: {KIND}\"")));
+            return Err(refusal.hint(format!("send it with \"Content-Type: {wanted}\"")));
         }
         let announced = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
         if announced.is_some_and(|length| length > limit) { Err(too_large(limit)) } else { Ok(()) }

@@ -88,6 +88,8 @@ fn people() -> Vec<Entry> {
             .answers(&[204]),
         route(GET, "/api/personas", User, "The caller's personas", personas::list),
         route(POST, "/api/personas", User, "Keeps a new persona", personas::create).answers(&[201]),
+        route(POST, "/api/personas/import", User, "Keeps the personas of another program", personas::import)
+            .answers(&[201]),
         route(GET, "/api/personas/{pid}", User, "One persona", personas::read),
         route(GET, "/api/personas/{pid}/avatar", User, "The picture of a persona", pictures::of_persona)
             .answers(TAGGED),
@@ -134,6 +136,8 @@ fn transfers() -> Vec<Entry> {
     vec![
         route(GET, "/api/sessions/{sid}/export", User, "A whole session as one file", transfers::export),
         route(POST, "/api/sessions/import", User, "Takes the file of a session in", transfers::import).answers(&[202]),
+        route(POST, "/api/import", User, "Takes what another program keeps in", transfers::import_foreign)
+            .answers(&[202]),
         route(GET, "/api/jobs/{jid}", User, "How far a job is", transfers::job),
     ]
 }

@@ -11,7 +11,7 @@ use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
-use super::file::{Download, KIND, Picture, Upload};
+use super::file::{Archive, Download, KIND, Picture, Upload};
 use super::form::Form;
 use super::query::{Cid, Did, Fid, Jid, Lid, Nid, Pid, PluginName, Query, Sid, Tid};
 use super::wire::List;
@@ -124,6 +124,12 @@ impl Input for Form {
 impl Output for Result<Picture, ApiError> {
     fn describe(sketch: &mut Sketch) {
         sketch.gives_file = Some("image/*");
+    }
+}
+
+impl Input for Archive {
+    fn describe(sketch: &mut Sketch) {
+        sketch.takes_file = Some(Self::KIND);
     }
 }
 

@@ -45,6 +45,11 @@ pub struct Finding {
     pub message: String,
 }
 
+/// So many of something, in words: `1 script`, `3 scripts`.
+pub fn many(n: usize, one: &str, more: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { more })
+}
+
 impl Finding {
     /// One thing.
     pub fn new(fate: Fate, code: &'static str, message: impl Into<String>) -> Self {

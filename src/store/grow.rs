@@ -31,6 +31,15 @@ pub struct Seedling {
     pub is_chosen: bool,
 }
 
+/// What came of some messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Grown {
+    /// So many are new.
+    pub come: usize,
+    /// So many were left out, because what they hang below has been taken out of the tree.
+    pub left: usize,
+}
+
 /// How a tree stands when all of a story is in.
 #[derive(Debug, Clone, Default)]
 pub struct Ends {
@@ -43,31 +52,34 @@ pub struct Ends {
 }
 
 impl Tx<'_> {
-    /// Writes messages whose parents are there, or come before them; what is there already is passed over. Answers with how
-    /// many messages came.
+    /// Writes messages whose parents are there, or come before them; what is there already is passed over. Answers with what
+    /// came of them.
     ///
     /// # Errors
     /// The session is not there or somebody else's, a parent is not there, or a text cannot be kept.
-    pub fn grow(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<usize, WriteError> {
+    pub fn grow(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<Grown, WriteError> {
         self.whole(|tx| tx.grow_by(actor, session, seedlings))
     }
 
-    fn grow_by(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<usize, WriteError> {
+    fn grow_by(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<Grown, WriteError> {
         let mut held = self.session(actor.user, session)?;
         for Seedling { draft, .. } in seedlings {
             may_be_kept("content", &draft.content)?;
             may_be_kept("reasoning", draft.reasoning.as_deref().unwrap_or_default())?;
         }
-        let (mut effects, mut overlay, mut come) = (Vec::new(), Vec::new(), 0);
+        let (mut effects, mut overlay, mut grown) = (Vec::new(), Vec::new(), Grown::default());
         for seedling in seedlings {
             if self.any_row(&held, seedling.draft.id)?.is_some() {
                 continue;
             }
             // A parent that was taken out of the tree takes along what hangs below it.
-            let Some(parent) = self.any_row(&held, seedling.parent)?.filter(|row| !row.is_hidden) else { continue };
+            let Some(parent) = self.any_row(&held, seedling.parent)?.filter(|row| !row.is_hidden) else {
+                grown.left += 1;
+                continue;
+            };
             self.insert(held.n, held.session.edits, Some(&parent), &seedling.draft)?;
             let node = seedling.draft.id;
-            come += usize::from(seedling.draft.kind != Kind::Change);
+            grown.come += usize::from(seedling.draft.kind != Kind::Change);
             effects.push(Effect::Added { node, parent: Some(seedling.parent) });
             if !seedling.is_enabled {
                 overlay.push(Effect::Enabled { node, to: false });
@@ -83,7 +95,7 @@ impl Tx<'_> {
             let entry = Entry { act: Act::Import, actor: Some(actor.user), at: actor.at, step: None, effects };
             self.log(&mut held, entry)?;
         }
-        Ok(come)
+        Ok(grown)
     }
 
     /// Puts names and HEAD where a story ends. HEAD moves where it stands on the line that leads there: whoever has gone

@@ -14,20 +14,32 @@ use super::tx::Tx;
 /// How long a job is remembered, in milliseconds: a week.
 const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
+/// What is kept of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptJob {
+    /// The session that it has brought.
+    pub session: Option<SessionId>,
+    /// The report of what it has brought from another program, as JSON. With neither it has not ended.
+    pub report: Option<String>,
+}
+
 impl Reader<'_> {
-    /// The session that a caller's job brought in, or none if it did not end; nothing if there is no such job.
+    /// What is kept of a caller's job.
     ///
     /// # Errors
     /// The database fails.
-    pub fn job(&mut self, owner: UserId, id: JobId) -> Result<Option<Option<SessionId>>, StoreError> {
-        let session: Option<Option<Vec<u8>>> = jobs::table
+    pub fn job(&mut self, owner: UserId, id: JobId) -> Result<Option<KeptJob>, StoreError> {
+        let kept: Option<(Option<Vec<u8>>, Option<String>)> = jobs::table
             .inner_join(users::table.on(users::n.eq(jobs::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
             .filter(jobs::id.eq(id.as_bytes().to_vec()))
-            .select(jobs::session)
+            .select((jobs::session, jobs::report))
             .get_result(self.conn)
             .optional()?;
-        Ok(session.map(|session| session.and_then(|id| SessionId::from_slice(&id))))
+        Ok(kept.map(|(session, report)| {
+            let session = session.and_then(|id| SessionId::from_slice(&id));
+            KeptJob { session, report }
+        }))
     }
 }
 
@@ -61,6 +73,16 @@ impl Tx<'_> {
         let became = jobs::session.eq(Some(session.as_bytes().to_vec()));
         let of_id = jobs::table.filter(jobs::id.eq(id.as_bytes().to_vec()));
         self.run(|conn| Ok(diesel::update(of_id).set(became).execute(conn)?))?;
+        Ok(())
+    }
+
+    /// The files of another program are in; with the report of what became of each.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn end_job_with(&mut self, id: JobId, report: &str) -> Result<(), WriteError> {
+        let of_id = jobs::table.filter(jobs::id.eq(id.as_bytes().to_vec()));
+        self.run(|conn| Ok(diesel::update(of_id).set(jobs::report.eq(Some(report))).execute(conn)?))?;
         Ok(())
     }
 

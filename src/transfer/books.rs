@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::clock::{Ids, Time};
 use crate::ids::LorebookId;
 use crate::interop::book::{self, BookError};
+use crate::interop::finding::many;
 use crate::interop::{Fate, Finding};
 use crate::store::Lorebook;
 use crate::tree::book::fits;
@@ -51,7 +52,7 @@ pub fn new_book(mut book: Map<String, Value>, called: &str, ids: &Ids, now: Time
     fits(&book)?;
     let id = LorebookId::new(ids.next(now));
     let n = book::entries(&book).len();
-    let words = format!("{n} entries: none is activated yet");
+    let words = many(n, "entry", "entries") + ": none is activated yet";
     let findings = if n == 0 { Vec::new() } else { vec![Finding::new(Fate::Kept, "lore", words).of(n)] };
     let item = Item::new("lorebook", called, id).with(findings);
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))

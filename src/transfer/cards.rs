@@ -16,6 +16,8 @@ use super::report::Item;
 
 /// The field of a character that names its lorebook.
 const LOREBOOK: &str = "lorebookId";
+/// What cards say beyond their fields; also the name of the file that has it where it is too large.
+const EXTENSIONS: &str = "extensions";
 /// A card's own files stand below this name, so that none of them is taken for its picture.
 const BESIDE: &str = "card/";
 
@@ -39,6 +41,8 @@ pub struct Arriving {
     pub files: Vec<CardFile>,
     /// Its lorebook.
     pub book: Option<Lorebook>,
+    /// The chat that was open last where it comes from.
+    pub open_chat: Option<String>,
     /// What is to say of the two.
     pub items: Vec<Item>,
 }
@@ -48,7 +52,7 @@ pub struct Arriving {
 /// # Errors
 /// It is no card, or more than a card may be.
 pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now: Time) -> Result<Arriving, NotKept> {
-    let card::Read { card: mut fields, book, picture, assets, mut findings } = card::read(file)?;
+    let card::Read { card: mut fields, book, picture, assets, open_chat, mut findings } = card::read(file)?;
     let mut files = Vec::new();
     if let Some(bytes) = picture {
         let address = picture_address("characters", id, &bytes);
@@ -74,6 +78,7 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
     }
     findings.extend(trim(&mut fields).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
+    files.extend(relieve(&mut fields, &mut findings));
     fits(&fields)?;
     let mut items = vec![Item::new("character", title, id).with(findings)];
     let book = book.map(|(book, item)| {
@@ -81,7 +86,21 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
         book
     });
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
-    Ok(Arriving { character: CharacterCard { id, card: fields, created: now, updated: now }, files, book, items })
+    let character = CharacterCard { id, card: fields, created: now, updated: now };
+    Ok(Arriving { character, files, book, open_chat, items })
+}
+
+/// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
+/// is kept beside it.
+fn relieve(fields: &mut Map<String, Value>, findings: &mut Vec<Finding>) -> Option<CardFile> {
+    if !fits(fields).is_err_and(|unfit| unfit.field.is_none()) {
+        return None;
+    }
+    let extensions = fields.get_mut("metadata")?.as_object_mut()?.shift_remove(EXTENSIONS)?;
+    let bytes = serde_json::to_vec(&extensions).ok()?;
+    let words = format!("its extensions, {} bytes, are kept beside it and shown only in an export", bytes.len());
+    findings.push(Finding::new(Fate::Kept, "extensions_beside", words));
+    Some(CardFile { name: EXTENSIONS.to_owned(), kind: "application/json".to_owned(), bytes })
 }
 
 impl Arriving {
@@ -119,6 +138,11 @@ pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<
     let mut card: Map<String, Value> = character.card.clone();
     card.shift_remove("avatar");
     card.shift_remove(LOREBOOK);
+    let beside = files.iter().find(|file| file.name == EXTENSIONS);
+    if let Some(extensions) = beside.and_then(|file| serde_json::from_slice::<Value>(&file.bytes).ok()) {
+        let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());
+        metadata.as_object_mut().map(|metadata| metadata.entry(EXTENSIONS).or_insert(extensions));
+    }
     let picture = files.iter().find(|file| file.name == CardFile::PICTURE).map(|file| file.bytes.as_slice());
     let assets = files.iter().filter_map(|file| {
         let path = file.name.strip_prefix(BESIDE)?.to_owned();

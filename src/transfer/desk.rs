@@ -7,13 +7,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
 use crate::archive::Limits;
 use crate::clock::{Clock, Ids};
-use crate::ids::{JobId, UserId};
+use crate::ids::{JobId, SessionId, UserId};
 use crate::store::{Store, StoreError, WriteError};
 
 use super::import::{Arrival, ImportError, Progress, import};
-use super::jobs::{Busy, Job, Jobs, State};
+use super::jobs::{Brought, Busy, Job, Jobs, State};
+use super::sillytavern::{self, Given, Wish};
 
 /// A file that is to come in.
 pub struct Errand {
@@ -23,6 +27,17 @@ pub struct Errand {
     pub owner: UserId,
     /// The file.
     pub file: File,
+    /// What it is.
+    pub kind: FileKind,
+}
+
+/// What a file that is handed in is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileKind {
+    /// A session, as this program writes it.
+    Session,
+    /// An archive or a chat of another program, with its name.
+    Foreign(String),
 }
 
 /// The desk.
@@ -118,8 +133,11 @@ impl Desk {
             return Ok(Some(job));
         }
         let known = self.store.read(move |reader| reader.job(owner, id)).await?;
-        Ok(known.map(|session| {
-            let state = session.map_or(State::Failed(ImportError::Stopped), State::Done);
+        Ok(known.map(|kept| {
+            let report = kept.report.and_then(|report| serde_json::from_str(&report).ok());
+            let brought =
+                kept.session.map(Brought::Session).or(report.map(|report| Brought::Foreign(Arc::new(report))));
+            let state = brought.map_or(State::Failed(ImportError::Stopped), State::Done);
             Job { id, owner, progress: Progress::default(), state }
         }))
     }
@@ -143,15 +161,11 @@ impl Drop for Desk {
 
 impl Clerk {
     fn serve(&self, runtime: &tokio::runtime::Runtime, queue: &Receiver<Errand>) {
-        while let Ok(Errand { job, owner, mut file }) = queue.recv() {
-            let goes_on = |progress| {
-                self.jobs.runs(job, progress);
-                !self.is_closed.load(Ordering::SeqCst)
+        while let Ok(Errand { job, owner, file, kind }) = queue.recv() {
+            let result = match kind {
+                FileKind::Session => runtime.block_on(self.session(job, owner, file)).map(Brought::Session),
+                FileKind::Foreign(name) => runtime.block_on(self.foreign(job, owner, file, name)).map(Brought::Foreign),
             };
-            let now = self.clock.now();
-            let arrival = Arrival { owner, job: Some(job) };
-            let work = import(&self.store, &mut file, arrival, &self.ids, now, self.limits, goes_on);
-            let result = runtime.block_on(work);
             if let Err(error) = &result {
                 runtime.block_on(self.failed(job, error));
             }
@@ -160,10 +174,32 @@ impl Clerk {
                     tracing::error!(%job, "a file did not come in: {error}");
                 }
                 Err(error) => tracing::info!(%job, "a file did not come in: {error}"),
-                Ok(session) => tracing::info!(%job, %session, "a file came in"),
+                Ok(_) => tracing::info!(%job, "a file came in"),
             }
             self.jobs.ends(job, result);
         }
+    }
+
+    async fn session(&self, job: JobId, owner: UserId, mut file: File) -> Result<SessionId, ImportError> {
+        let arrival = Arrival { owner, job: Some(job) };
+        let told = |progress| self.goes_on(job, progress);
+        import(&self.store, &mut file, arrival, &self.ids, self.clock.now(), self.limits, told).await
+    }
+
+    async fn foreign(&self, job: JobId, owner: UserId, file: File, name: String) -> Result<Arc<Value>, ImportError> {
+        let wish = Wish { owner, at: self.clock.now(), zone: TimeZone::UTC, is_dry: false };
+        let given = Given::File(file, name);
+        let told = |progress| self.goes_on(job, progress);
+        let arrived = sillytavern::import(&self.store, &self.ids, given, wish, told).await?;
+        let report = serde_json::to_value(&arrived).unwrap_or_default();
+        let text = report.to_string();
+        self.store.write(move |tx| tx.end_job_with(job, &text)).await?;
+        Ok(Arc::new(report))
+    }
+
+    fn goes_on(&self, job: JobId, progress: Progress) -> bool {
+        self.jobs.runs(job, progress);
+        !self.is_closed.load(Ordering::SeqCst)
     }
 
     /// What was interrupted is told after the restart too; what was refused is not to look interrupted then.

@@ -1,7 +1,9 @@
 //! Long work that somebody waits for: how far it is and how it ended. Jobs live in memory and belong to a caller; a few may
 //! wait or run for each, and the newest that ended are remembered.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
 
 use crate::ids::{JobId, SessionId, UserId};
 
@@ -32,10 +34,19 @@ pub enum State {
     Queued,
     /// It runs.
     Running,
-    /// It is done: the session is there.
-    Done(SessionId),
-    /// It failed; nothing was kept.
+    /// It is done.
+    Done(Brought),
+    /// It failed.
     Failed(ImportError),
+}
+
+/// What a job has brought.
+#[derive(Debug, Clone)]
+pub enum Brought {
+    /// A session.
+    Session(SessionId),
+    /// What another program kept: the report, as JSON.
+    Foreign(Arc<Value>),
 }
 
 /// The caller has enough jobs.
@@ -84,7 +95,7 @@ impl Jobs {
     }
 
     /// A job is over.
-    pub fn ends(&self, id: JobId, result: Result<SessionId, ImportError>) {
+    pub fn ends(&self, id: JobId, result: Result<Brought, ImportError>) {
         self.change(id, |job| {
             if result.is_ok() {
                 job.progress.done = job.progress.total;

@@ -26,12 +26,13 @@ describe("cards of other programs", () => {
     await page.getByRole("button", { name: "What came along" }).click();
     const report = page.getByRole("dialog", { name: "What came along" });
     await report.getByText("3 entries: none is activated yet").waitFor();
-    await report.getByText("keeper.png").waitFor();
+    await report.getByRole("region", { name: "Pocket Atlas" }).getByText("keeper.png").waitFor();
     await check(page, "the report of a card");
     await report.getByRole("button", { name: "Close" }).click();
 
     const [{ id, avatar }] = await named("灯塔守 🦦");
     const shown = page.locator("button.card", { hasText: "灯塔守" }).locator("img");
+    await shown.scrollIntoViewIfNeeded();
     await until(() => shown.evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0), "its picture is drawn");
     assert.equal(await shown.getAttribute("src"), `${avatar}&size=small`);
 

@@ -60,7 +60,7 @@ describe("an edit that was not saved", () => {
       await composer(page).fill("And then?");
       await begin(page, ids[2], "To the harbour, by night.");
       await edit(path, { op: gone, nodeId: ids[2], ...(gone === "purge" && { confirm: true }) });
-      await kept(page).waitFor();
+      await (gone === "prune" ? kept(page) : page.locator(".notice").getByText("What you had typed there is kept no longer.")).waitFor();
       assert.equal((await session(path)).activeLeafId, ids[1]);
       await page.locator(".notice").getByRole("button", { name: "Put it into the field" }).click();
       await until(async () => (await composer(page).inputValue()) === "And then?\n\nTo the harbour, by night.", "both are in the field");

@@ -22,7 +22,7 @@ pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answ
     let (limit, skip) = query.0.bounds()?;
     let cards =
         app.store.read::<_, ApiError, _>(move |reader| Ok(reader.characters(caller.0, skip, limit + 1)?)).await?;
-    Reply::ok(&PageQuery::page(cards.into_iter().map(Character::from).collect(), limit, skip))
+    Reply::ok(&PageQuery::page(cards.into_iter().map(Character::brief).collect(), limit, skip))
 }
 
 /// Keeps a new one.

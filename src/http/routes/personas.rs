@@ -8,11 +8,14 @@ use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
+use crate::http::form::Form;
 use crate::http::query::{Pid, Query};
-use crate::http::wire::cards::{Persona, PersonaFields};
+use crate::http::wire::cards::{ImportedPersonas, Persona, PersonaFields};
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PersonaId;
+use crate::interop::persona::{self, PersonaError};
 use crate::store::{Claim, PersonaCard, Tx};
+use crate::transfer::{self, Report};
 
 /// The caller's personas, oldest first.
 ///
@@ -44,6 +47,38 @@ pub async fn create(app: Program, caller: Caller, body: Body<PersonaFields>) -> 
     };
     app.store.write(write).await?;
     Reply::created(&Persona::from(new))
+}
+
+/// Keeps the personas of another program.
+///
+/// # Errors
+/// The file has none.
+pub async fn import(app: Program, caller: Caller, form: Form) -> Answer<ImportedPersonas> {
+    if let Some(made) = Claim::made_before::<Vec<PersonaId>>() {
+        let mut items = Vec::new();
+        for id in made {
+            items.push(load(&app, caller, Pid(id)).await?.into());
+        }
+        return Reply::created(&ImportedPersonas { items, report: Report::default().into() });
+    }
+    let sent = form.file(persona::LARGEST_FILE).await?;
+    let (ids, now) = (app.ids.clone(), app.clock.now());
+    let read = move || transfer::arriving_personas(&sent.bytes, sent.name.as_deref(), &ids, now);
+    let (personas, report) = actix_web::web::block(read).await.map_err(ApiError::internal)??;
+    let (kept, claim) = (personas.clone(), Claim::present());
+    let write = move |tx: &mut Tx<'_>| {
+        kept.iter().try_for_each(|persona| tx.put_persona(caller.0, persona))?;
+        tx.act_for(claim.as_ref(), &kept.iter().map(|persona| persona.id).collect::<Vec<_>>())
+    };
+    app.store.write(write).await?;
+    let items = personas.into_iter().map(Persona::from).collect();
+    Reply::created(&ImportedPersonas { items, report: report.into() })
+}
+
+impl From<PersonaError> for ApiError {
+    fn from(error: PersonaError) -> Self {
+        Self::invalid("file", error.to_string()).hint(error.hint())
+    }
 }
 
 /// One of the caller's.

@@ -5,13 +5,13 @@ use crate::app::App;
 use crate::http::answer::{Answer, Reply};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
-use crate::http::file::{Download, Upload, nameless, unwritable};
-use crate::http::query::{Jid, Sid};
+use crate::http::file::{Archive, Download, KIND, Upload, nameless, unwritable};
+use crate::http::query::{Jid, Query, Sid};
 use crate::http::wire::ids::Id;
-use crate::http::wire::jobs::{Job, JobBegun};
+use crate::http::wire::jobs::{ForeignFile, Job, JobBegun};
 use crate::ids::{SessionId, UserId};
 use crate::store::{ExportError, Snapshot};
-use crate::transfer::{Busy, Errand, export as write};
+use crate::transfer::{Busy, Errand, FileKind, export as write};
 
 /// So many characters of a title stand in the name of a file.
 const NAME_CHARS: usize = 80;
@@ -55,8 +55,27 @@ impl From<ExportError> for ApiError {
 /// # Errors
 /// The caller has enough files on their way, or the body is too large or no file.
 pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobBegun> {
+    upload.may_arrive(app.config.limits.import_bytes, KIND)?;
+    handed_in(app, caller, upload, FileKind::Session).await
+}
+
+/// Takes what another program keeps in: an archive of its folder, or one chat. What became of each file is told by its job.
+///
+/// # Errors
+/// As for a session.
+pub async fn import_foreign(
+    app: Program,
+    caller: Caller,
+    query: Query<ForeignFile>,
+    Archive(upload): Archive,
+) -> Answer<JobBegun> {
+    upload.may_arrive(app.config.limits.import_bytes, Archive::KIND)?;
+    let name = query.0.name.unwrap_or_else(|| "chats.zip".into());
+    handed_in(app, caller, upload, FileKind::Foreign(name)).await
+}
+
+async fn handed_in(app: Program, caller: Caller, upload: Upload, kind: FileKind) -> Answer<JobBegun> {
     let limit = app.config.limits.import_bytes;
-    upload.may_arrive(limit)?;
     let job = app.desk.expect(caller.0)?;
     let file = nameless(&app.config.storage.data_dir, job.uuid()).map_err(|error| unwritable(&error));
     let arrived = match file {
@@ -65,7 +84,7 @@ pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobB
     };
     match arrived {
         Ok(file) => {
-            app.desk.hand_in(Errand { job, owner: caller.0, file }).await?;
+            app.desk.hand_in(Errand { job, owner: caller.0, file, kind }).await?;
             Reply::begun(&JobBegun { job_id: Id(job) })
         }
         Err(error) => {

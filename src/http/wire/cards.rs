@@ -85,6 +85,16 @@ pub struct ImportedCharacter {
     pub report: Report,
 }
 
+/// Personas that came from another program.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedPersonas {
+    /// Those that are there now.
+    pub items: Vec<Persona>,
+    /// What came over, and what of it works here.
+    pub report: Report,
+}
+
 /// In which form a card goes out.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -324,6 +334,15 @@ impl From<CharacterCard> for Character {
             created_at: card.created.to_string(),
             updated_at: card.updated.to_string(),
         }
+    }
+}
+
+impl Character {
+    /// A character in a list: without what cards of other programs bring along and no list shows.
+    pub fn brief(card: CharacterCard) -> Self {
+        let mut brief = Self::from(card);
+        brief.metadata.retain(|key, _| !matches!(key.as_str(), "extensions" | "card" | "assets"));
+        brief
     }
 }
 

@@ -1,11 +1,12 @@
 //! Jobs: long work that somebody waits for.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{Id, JobRef, SessionRef};
 use crate::http::error::{ApiError, Code, ErrorFields};
-use crate::transfer::{self, ImportError, State};
+use crate::transfer::{self, Brought, ImportError, State};
 
 /// Long work has begun.
 #[derive(Debug, Serialize, ToSchema)]
@@ -13,6 +14,15 @@ use crate::transfer::{self, ImportError, State};
 pub struct JobBegun {
     /// The job to ask for.
     pub job_id: JobRef,
+}
+
+/// How a file of another program is called.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ForeignFile {
+    /// Its name: `data.zip`, or that of a chat, `Night.jsonl`, which becomes the title. An archive unless it ends in `.jsonl`.
+    pub name: Option<String>,
 }
 
 /// Where a job stands. It is remembered for a week; why one failed, until the server stops.
@@ -39,8 +49,11 @@ pub struct Job {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobResult {
-    /// The session that is there now.
-    pub session_id: SessionRef,
+    /// The session that is there now; null where another program's files came in.
+    pub session_id: Option<SessionRef>,
+    /// What became of another program's files: `{totals, report: {items}}`; else null.
+    #[schema(value_type = Option<Object>)]
+    pub report: Option<Value>,
 }
 
 impl From<transfer::Job> for Job {
@@ -48,7 +61,12 @@ impl From<transfer::Job> for Job {
         let (state, result, error) = match job.state {
             State::Queued => ("queued", None, None),
             State::Running => ("running", None, None),
-            State::Done(session) => ("done", Some(JobResult { session_id: Id(session) }), None),
+            State::Done(Brought::Session(session)) => {
+                ("done", Some(JobResult { session_id: Some(Id(session)), report: None }), None)
+            }
+            State::Done(Brought::Foreign(report)) => {
+                ("done", Some(JobResult { session_id: None, report: Some((*report).clone()) }), None)
+            }
             State::Failed(error) => {
                 let state = if matches!(error, ImportError::Stopped) { "interrupted" } else { "failed" };
                 (state, None, Some(ApiError::from(error).body(None).error))

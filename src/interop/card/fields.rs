@@ -82,6 +82,7 @@ pub fn read(card: Value) -> Result<Read, CardError> {
     }
     read.book = data.shift_remove("character_book").filter(Value::is_object);
     forget_fav(&mut data);
+    read.open_chat = beside.get("chat").and_then(Value::as_str).map(str::to_owned);
     for copy in COPIES {
         beside.shift_remove(copy);
     }

@@ -32,6 +32,8 @@ pub struct Read {
     pub picture: Option<Vec<u8>>,
     /// Files that came with it.
     pub assets: Vec<Asset>,
+    /// The chat that was open last where the card comes from.
+    pub open_chat: Option<String>,
     /// What is to say of it.
     pub findings: Vec<Finding>,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::interop::finding::{Fate, Finding};
+use crate::interop::finding::{Fate, Finding, many};
 
 /// Macros that are filled in.
 const FILLED: [&str; 3] = ["user", "char", "original"];
@@ -23,22 +23,30 @@ pub fn look(card: &Map<String, Value>, metadata: &Map<String, Value>, book: Opti
         list.map_or(0, Vec::len)
     };
     let n = count("/regex_scripts");
-    kept("regex_scripts", n, format!("{n} regex scripts: no text is changed by them yet"));
+    kept("regex_scripts", n, many(n, "regex script", "regex scripts") + ": no text is changed by them yet");
     let scripts = scripts(extensions);
     let n = scripts.len();
-    kept("scripts", n, format!("{n} scripts in JavaScript: cards run no code here, a plugin can do what they did"));
+    kept(
+        "scripts",
+        n,
+        many(n, "script", "scripts") + " in JavaScript: cards run no code here, a plugin can do what they did",
+    );
     let n = scripts.iter().filter(|script| calls_jquery(script)).count();
-    kept("scripts_jquery", n, format!("{n} of the scripts call jQuery: they change a page that is not here"));
+    kept(
+        "scripts_jquery",
+        n,
+        many(n, "script calls", "scripts call") + " jQuery: what they change is a page that is not here",
+    );
     let n = scripts.iter().filter(|script| script.contains("import(") || script.contains("import ")).count();
-    kept("scripts_load", n, format!("{n} of the scripts load code from elsewhere: nothing is loaded"));
+    kept("scripts_load", n, many(n, "script loads", "scripts load") + " code from elsewhere: nothing is loaded");
     let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
     let n = usize::from(prompt.is_some_and(|prompt| !prompt.trim().is_empty()));
     kept("depth_prompt", n, "a note for a depth of the chat: it is not sent yet".to_owned());
     let list = |name: &str| metadata.get(name).and_then(Value::as_array).map_or(0, Vec::len);
     let n = list("group_only_greetings");
-    kept("group_greetings", n, format!("{n} greetings for groups only"));
+    kept("group_greetings", n, many(n, "greeting", "greetings") + " for groups only");
     let n = list("assets");
-    kept("assets", n, format!("{n} named pictures and files: only the avatar is shown"));
+    kept("assets", n, many(n, "named picture or file", "named pictures and files") + ": only the avatar is shown");
     let entries = entries(book);
     in_texts(&texts(card, &entries), &mut kept);
     found
@@ -48,21 +56,21 @@ pub fn look(card: &Map<String, Value>, metadata: &Map<String, Value>, book: Opti
 fn in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, String)) {
     let all = |word: &str| texts.iter().map(|text| text.matches(word).count()).sum::<usize>();
     let n = all("<%");
-    kept("ejs", n, format!("{n} EJS blocks: kept as text"));
+    kept("ejs", n, many(n, "EJS block", "EJS blocks") + ": kept as text");
     let n = all("<script");
-    kept("html_scripts", n, format!("{n} scripts in texts: shown as nothing, run by nobody"));
+    kept("html_scripts", n, many(n, "script", "scripts") + " in texts: shown as nothing, run by nobody");
     let n =
         all("<UpdateVariable>") + texts.iter().filter(|text| text.to_ascii_lowercase().contains("[initvar]")).count();
     kept(
         "mvu",
         n,
-        format!("{n} places with variables in the way of MVU: the plugin's `mvu` functions read such replies"),
+        many(n, "place", "places") + " with variables in the way of MVU: a plugin's `mvu` functions read such replies",
     );
     let names = macros(texts);
     let n = names.len();
     let some = names.iter().take(TOLD).map(|name| format!("{{{{{name}}}}}")).collect::<Vec<_>>().join(", ");
     let more = if n > TOLD { ", …" } else { "" };
-    kept("macros", n, format!("{n} macros that are not filled in stay as text: {some}{more}"));
+    kept("macros", n, format!("{} not filled in, kept as text: {some}{more}", many(n, "macro is", "macros are")));
 }
 
 /// Code that ran in the page there, in both places where it was kept.

@@ -10,6 +10,9 @@ pub const LONGEST_LINE: usize = 32 << 20;
 /// The mark that some editors put before a text.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// A line with its number, from 1.
+pub type Numbered<'a> = (u64, Result<&'a [u8], Fault>);
+
 /// The lines of a chat.
 pub struct Lines<R> {
     input: R,
@@ -33,7 +36,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// The stream cannot be read.
-    pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<&[u8], Fault>)>> {
+    pub fn next_line(&mut self) -> io::Result<Option<Numbered<'_>>> {
         loop {
             self.line.clear();
             let length = self.fill()?;

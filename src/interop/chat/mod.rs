@@ -10,7 +10,7 @@ mod lines;
 mod row;
 
 pub use header::Header;
-pub use lines::{LONGEST_LINE, Lines};
+pub use lines::{LONGEST_LINE, Lines, Numbered};
 pub use row::{Alternative, Line, Row, read};
 
 /// Why a line is left out: a sentence without a final period.

@@ -7,10 +7,12 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::{CharacterId, PersonaId};
 use crate::interop::{Fate, Finding};
-use crate::store::{Card, CharacterCard, Source};
+use crate::store::{Card, CharacterCard, Source, Tx};
+use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::card;
 
 use super::super::Item;
+use super::super::cards::{Arriving, arriving};
 use super::super::import::ImportError;
 use super::house::Place;
 use super::root::Root;
@@ -33,35 +35,67 @@ pub struct Player {
     pub open_chat: Option<String>,
 }
 
-/// A card as it was read.
-struct Read {
-    card: Map<String, Value>,
-    findings: Vec<Finding>,
-    open_chat: Option<String>,
-}
-
 impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// Brings the characters in.
     pub async fn characters(&mut self, root: &Root, cast: &mut Cast) -> Result<(), ImportError> {
         for place in &root.cards {
             self.go_on()?;
-            let bytes = match place.read() {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    self.report(unreadable(&place.name, &error));
-                    continue;
+            match place.read() {
+                Ok(bytes) => {
+                    if let Some(player) = self.character(place, &bytes).await? {
+                        cast.characters.insert(place.stem().to_owned(), player);
+                    }
                 }
-            };
-            match read(place, &bytes) {
-                Ok(read) => {
-                    let hash = blake3::hash(&bytes);
-                    let player = self.character(place.stem(), read, Some(&hash), &place.name).await?;
-                    cast.characters.insert(place.stem().to_owned(), player);
-                }
-                Err(why) => self.report(Item::skipped("character", place.stem(), why).from_file(&place.name)),
+                Err(error) => self.report(unreadable(&place.name, &error)),
             }
         }
         Ok(())
+    }
+
+    /// Keeps a card, or finds that it is kept already.
+    async fn character(&mut self, place: &Place, bytes: &[u8]) -> Result<Option<Player>, ImportError> {
+        let (name, hash) = (format!("characters/{}", place.stem()), blake3::hash(bytes));
+        let (source, held) = self.known(&name).await?;
+        let at = self.wish.at;
+        let id = held.as_ref().map_or_else(|| CharacterId::new(self.ids.next(at)), |held| held.id);
+        let mut arriving = match arriving(bytes, Some(&place.name), id, self.ids, at) {
+            Ok(arriving) => arriving,
+            Err(error) => {
+                let why = Finding::new(Fate::Skipped, "no_card", error.to_string());
+                self.report(Item::skipped("character", place.stem(), why).from_file(&place.name));
+                return Ok(None);
+            }
+        };
+        let player = Player { id, open_chat: arriving.open_chat.take() };
+        let is_same = source.as_ref().is_some_and(|source| source.hash.as_deref() == Some(hash.as_bytes()));
+        if let (Some(_), true) = (&held, is_same) {
+            return Ok(Some(player));
+        }
+        if is_same {
+            let message = "you have deleted it here: it is not brought back";
+            let findings = vec![Finding::new(Fate::Skipped, "deleted_here", message)];
+            self.report(Item::new("character", place.stem(), id).from_file(&place.name).with(findings));
+            return Ok(None);
+        }
+        let is_edited = match (&held, source.and_then(|source| source.header)) {
+            (Some(held), Some(header)) => mark(&held.card) != header,
+            _ => false,
+        };
+        if is_edited {
+            let message = "its file has changed, but so has the character here, which stays as it is";
+            let findings = vec![Finding::new(Fate::Kept, "edited_here", message)];
+            self.report(Item::new("character", place.stem(), id).from_file(&place.name).with(findings));
+            return Ok(Some(player));
+        }
+        self.arrived.totals.characters += 1;
+        std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.report(item));
+        let mut source = Source::new(name, id.as_bytes());
+        (source.hash, source.header) = (Some(hash.as_bytes().to_vec()), Some(mark(&arriving.character.card)));
+        if let Some(held) = &held {
+            arriving.character.created = held.created;
+        }
+        self.keep_character(arriving, held.is_none(), source).await?;
+        Ok(Some(player))
     }
 
     /// A character for a chat whose card is not there: it has a name and nothing else.
@@ -69,77 +103,56 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if let Some(player) = cast.characters.get(stem) {
             return Ok(player.clone());
         }
+        let (source, held) = self.known(&format!("characters/{stem}")).await?;
+        let id = held.as_ref().map_or_else(|| CharacterId::new(self.ids.next(self.wish.at)), |held| held.id);
+        let player = Player { id, open_chat: None };
+        cast.characters.insert(stem.to_owned(), player.clone());
+        if held.is_some() && source.is_some() {
+            return Ok(player);
+        }
+        let name: String = stem.chars().filter(|c| !c.is_control()).take(LONGEST_SPEAKER).collect();
+        let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
         let message = "its card is not there: the character has only a name; import again when it is";
         let findings = vec![Finding::new(Fate::Kept, "card_missing", message)];
-        let name: String = stem.chars().take(card_name()).collect();
+        self.report(Item::new("character", &name, id).with(findings));
+        self.arrived.totals.characters += 1;
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
-        let read = Read { card, findings, open_chat: None };
-        let player = self.character(stem, read, None, "").await?;
-        cast.characters.insert(stem.to_owned(), player.clone());
+        let mut source = Source::new(format!("characters/{stem}"), id.as_bytes());
+        source.header = Some(mark(&card));
+        let at = self.wish.at;
+        let character = CharacterCard { id, card, created: at, updated: at };
+        let arriving = Arriving { character, files: Vec::new(), book: None, open_chat: None, items: Vec::new() };
+        self.keep_character(arriving, true, source).await?;
         Ok(player)
     }
 
-    /// Keeps a card, or finds that it is kept already.
-    async fn character(
-        &mut self,
-        stem: &str,
-        read: Read,
-        hash: Option<&blake3::Hash>,
-        file: &str,
-    ) -> Result<Player, ImportError> {
-        let Read { card, mut findings, open_chat } = read;
-        let (owner, source) = (self.wish.owner, format!("characters/{stem}"));
-        let name = source.clone();
-        let (known, held) = self
-            .store
+    /// What is known of a card, and the character that it has become.
+    async fn known(&self, name: &str) -> Result<(Option<Source>, Option<CharacterCard>), ImportError> {
+        let (owner, name) = (self.wish.owner, name.to_owned());
+        self.store
             .read(move |reader| {
-                let known = reader.source(owner, &name)?;
-                let id = known.as_ref().and_then(|known| CharacterId::from_slice(&known.became));
+                let source = reader.source(owner, &name)?;
+                let id = source.as_ref().and_then(|source| CharacterId::from_slice(&source.became));
                 let held = id.map(|id| reader.character(owner, id)).transpose()?.flatten();
-                Ok::<_, ImportError>((known, held))
+                Ok((source, held))
             })
-            .await?;
-        let hash = hash.map(|hash| hash.as_bytes().to_vec());
-        let is_same = known.as_ref().is_some_and(|known| hash.is_none() || known.hash == hash);
-        if let (Some(held), true) = (&held, is_same) {
-            return Ok(Player { id: held.id, open_chat });
+            .await
+    }
+
+    async fn keep_character(&self, arriving: Arriving, is_new: bool, source: Source) -> Result<(), ImportError> {
+        if self.wish.is_dry {
+            return Ok(());
         }
-        let at = self.wish.at;
-        let shown = card.get("name").and_then(Value::as_str).unwrap_or(stem).to_owned();
-        let id = held.as_ref().map_or_else(|| CharacterId::new(self.ids.next(at)), |held| held.id);
-        let written = |card: &Map<String, Value>| blake3::hash(json!(card).to_string().as_bytes()).to_hex().to_string();
-        let is_edited = match (&held, known.and_then(|known| known.header)) {
-            (Some(held), Some(header)) => written(&held.card) != header,
-            _ => false,
+        let owner = self.wish.owner;
+        let write = move |tx: &mut Tx<'_>| {
+            if is_new {
+                arriving.keep(tx, owner)?
+            } else {
+                arriving.replace(tx, owner)?
+            }
+            tx.put_source(owner, &source)
         };
-        if is_edited {
-            let message = "its file has changed, but so has the character here, which stays as it is";
-            findings.push(Finding::new(Fate::Kept, "edited_here", message));
-            self.report(Item::new("character", shown, id).from_file(file).with(findings));
-            return Ok(Player { id, open_chat });
-        }
-        self.arrived.totals.characters += 1;
-        self.report(
-            Item::new("character", shown, id).from_file(if file.is_empty() { stem } else { file }).with(findings),
-        );
-        if !self.wish.is_dry {
-            let is_new = held.is_none();
-            let created = held.map_or(at, |held| held.created);
-            let mut source = Source::new(source, id.as_bytes());
-            (source.hash, source.header) = (hash, Some(written(&card)));
-            let new = CharacterCard { id, card, created, updated: at };
-            self.store
-                .write(move |tx| {
-                    if is_new {
-                        tx.put_character(owner, &new)?
-                    } else {
-                        tx.update_character(owner, &new)?
-                    }
-                    tx.put_source(owner, &source)
-                })
-                .await?;
-        }
-        Ok(Player { id, open_chat })
+        Ok(self.store.write(write).await?)
     }
 
     /// Brings the personas in that the settings name.
@@ -173,16 +186,18 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let held = self
             .store
             .read(move |reader| {
-                let known = reader.source(owner, &known)?.and_then(|known| PersonaId::from_slice(&known.became));
-                Ok::<_, ImportError>(known.map(|id| reader.persona(owner, id)).transpose()?.flatten())
+                Ok::<_, ImportError>(
+                    reader.source(owner, &known)?.and_then(|known| PersonaId::from_slice(&known.became)),
+                )
             })
             .await?;
+        // Also one that has been deleted here since: it is not brought back.
         if let Some(held) = held {
-            return Ok(held.id);
+            return Ok(held);
         }
         let id = PersonaId::new(self.ids.next(at));
         let description = about.get("description").and_then(Value::as_str).unwrap_or_default();
-        let name: String = name.trim().chars().take(card_name()).collect();
+        let name: String = name.trim().chars().take(LONGEST_SPEAKER).collect();
         let card = json!({"name": name, "description": description, "metadata": {"sillytavern": {"file": file, "about": about}}});
         let Value::Object(card) = card else { return Ok(id) };
         if let Err(unfit) = card::fits(&card) {
@@ -205,40 +220,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 }
 
-/// The longest name of a card, in characters.
-fn card_name() -> usize {
-    crate::tree::bounds::LONGEST_SPEAKER
-}
-
-/// Reads a card.
-fn read(place: &Place, bytes: &[u8]) -> Result<Read, Finding> {
-    let unread = |message: String| Finding::new(Fate::Skipped, "unreadable_card", message);
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| unread(format!("only cards in JSON are read so far: {error}")))?;
-    let data = value.get("data").filter(|data| data.is_object()).unwrap_or(&value);
-    let mut card = Map::new();
-    let fields = [
-        ("name", "name"),
-        ("description", "description"),
-        ("personality", "personality"),
-        ("scenario", "scenario"),
-        ("first_mes", "firstMessage"),
-        ("mes_example", "exampleMessages"),
-        ("system_prompt", "systemPrompt"),
-        ("post_history_instructions", "postHistoryInstructions"),
-        ("creator_notes", "creatorNotes"),
-        ("alternate_greetings", "alternateGreetings"),
-        ("tags", "tags"),
-    ];
-    for (theirs, ours) in fields {
-        if let Some(field) = data.get(theirs).filter(|field| !field.is_null()) {
-            card.insert(ours.into(), field.clone());
-        }
-    }
-    if card.get("name").and_then(Value::as_str).is_none_or(|name| name.trim().is_empty()) {
-        card.insert("name".into(), place.stem().into());
-    }
-    card::fits(&card).map_err(|unfit| unread(unfit.message))?;
-    let open_chat = value.get("chat").and_then(Value::as_str).map(str::to_owned);
-    Ok(Read { card, findings: Vec::new(), open_chat })
+/// By what it is seen whether a card has been edited here since.
+fn mark(card: &Map<String, Value>) -> String {
+    blake3::hash(json!(card).to_string().as_bytes()).to_hex().to_string()
 }

@@ -72,6 +72,13 @@ impl Place {
         Self { name, bytes, at: At::Path(path) }
     }
 
+    /// An open file as a whole.
+    pub fn whole(file: File, name: &str) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
+        let at = At::Packed { file: Arc::new(Mutex::new(file)), start: 0, packed: bytes, is_deflated: false };
+        Ok(Self { name: name.to_owned(), bytes, at })
+    }
+
     /// The name without folder and ending: what other files call it.
     pub fn stem(&self) -> &str {
         stem(self.name.rsplit('/').next().unwrap_or_default())
@@ -184,6 +191,18 @@ impl House {
         }
     }
 
+    /// What of an archive is not read, wherever it says that it lies.
+    pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let all = match self {
+            Self::Folder(_) => None,
+            Self::Archive(all) => Some(all.values()),
+        };
+        all.into_iter().flatten().filter_map(|found| match found.kind {
+            Kind::Unread(why) => Some((found.name.as_str(), why)),
+            _ => None,
+        })
+    }
+
     /// What lies in a folder, by name; and whether there is more than is looked at.
     pub fn list(&self, folder: &str) -> io::Result<(Vec<Found>, bool)> {
         match self {
@@ -192,7 +211,7 @@ impl House {
                 let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
                 let mut found: Vec<Found> = Vec::new();
                 let below = all.range(start.clone()..).take_while(|(name, _)| name.starts_with(&start));
-                for (name, entry) in below {
+                for (name, entry) in below.filter(|(_, entry)| !matches!(entry.kind, Kind::Unread(_))) {
                     let rest = name.get(start.len()..).unwrap_or_default();
                     match rest.split_once('/') {
                         None => found.push(entry.clone()),

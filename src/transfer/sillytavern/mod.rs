@@ -1,7 +1,8 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
 //! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `cast.rs` brings characters and personas in; `scan.rs` is the first reading of a chat, which only finds out which
-//! files are one story (`interop/grove.rs`); `plant.rs` is the second, which writes that story, `sprout.rs` makes a node of a
+//! files are one story (`interop/grove.rs`); `bed.rs` finds or begins its session,
+//! `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a
 //! message and `worlds.rs` its operations on the world.
 //!
 //! **What makes a second run add nothing.** The id of a node follows from its session and from what was said up to and with
@@ -12,6 +13,7 @@
 //!
 //! To take in another thing of such a folder: where it lies in `root.rs`, its reading in `interop/`, a file here that writes it.
 
+mod bed;
 mod cast;
 mod house;
 mod plant;
@@ -20,8 +22,9 @@ mod scan;
 mod sprout;
 mod worlds;
 
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,6 +53,15 @@ pub struct Wish {
     pub zone: TimeZone,
     /// Whether nothing is written, and only the report is wanted.
     pub is_dry: bool,
+}
+
+/// What is taken in.
+#[derive(Debug)]
+pub enum Given {
+    /// A folder of data, an archive of one, or a chat.
+    Path(PathBuf),
+    /// An archive or a chat without a place on the disk, and its name.
+    File(File, String),
 }
 
 /// What came in.
@@ -89,11 +101,14 @@ pub struct Totals {
 pub async fn import(
     store: &Store,
     ids: &Ids,
-    path: &Path,
+    given: Given,
     wish: Wish,
     told: impl FnMut(Progress) -> bool,
 ) -> Result<Arrived, ImportError> {
-    let root = Root::find(path)?;
+    let root = match given {
+        Given::Path(path) => Root::find(&path)?,
+        Given::File(file, name) => Root::of_file(file, &name)?,
+    };
     let mut work = Work { store, ids, wish, arrived: Arrived::default(), way: Way::new(root.chat_bytes()), told };
     work.take(&root).await?;
     Ok(work.arrived)
@@ -129,7 +144,11 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         for chat in &folder.chats {
             self.go_on()?;
             match Scanned::read(chat, &self.wish.zone, &self.way) {
-                Ok(found) => scanned.push(found),
+                Ok(found) if found.messages > 0 => scanned.push(found),
+                Ok(found) => {
+                    self.arrived.totals.chats += 1;
+                    self.report(found.empty());
+                }
                 Err(error) => self.report(unreadable(&chat.name, &error)),
             }
         }

@@ -7,53 +7,26 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, NodeId, SessionId};
+use crate::ids::{NodeId, SessionId};
 use crate::interop::chat::{self, Line, Lines, Row};
 use crate::interop::grove::Address;
 use crate::interop::{Fate, Finding};
 use crate::oplog::Mark;
-use crate::store::{Actor, Draft, Ends, Seedling, Source, Whereabouts};
+use crate::store::{Actor, Draft, Ends, Seedling, Source};
 use crate::tree::arrange::LONGEST_NAME;
-use crate::tree::bounds::MOST_CHARACTERS;
 use crate::tree::edit::Refusal;
-use crate::tree::{CardRef, Kind, PersonaRef, Role, Session};
+use crate::tree::{Kind, Role};
 use crate::world::World;
 
 use super::super::Item;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES};
-use super::cast::{Cast, Player};
+use super::bed::{Bed, Found, file_key, stem_key};
+use super::cast::Cast;
 use super::house::stem;
 use super::root::Folder;
 use super::scan::{Scanned, Watched};
 use super::sprout::{Soil, Sprout, beside_state};
 use super::{Work, worlds};
-
-/// What the story of some files is here.
-enum Found {
-    /// Nothing yet.
-    New,
-    /// A session, with what is known of each file.
-    Here(SessionId, HashMap<String, Source>),
-    /// A session that was thrown away.
-    InTrash(SessionId),
-}
-
-/// The session of a story while it grows.
-struct Bed {
-    session: SessionId,
-    root: NodeId,
-    persona: Option<PersonaRef>,
-    /// The nodes that are there, or on their way.
-    known: HashSet<NodeId>,
-    /// Whether worlds have to be followed.
-    has_worlds: bool,
-    is_new: bool,
-    piece: Vec<Seedling>,
-    piece_bytes: usize,
-    /// Who speaks: by the file of the card; nothing stands for the first.
-    speakers: HashMap<String, CharacterId>,
-    first: Option<CharacterId>,
-}
 
 /// Where a file ends.
 struct End {
@@ -61,6 +34,8 @@ struct End {
     /// The hash of what was read.
     hash: blake3::Hash,
     come: u64,
+    /// How many hang below what was taken out of the tree.
+    left: usize,
 }
 
 /// Where a reading stands.
@@ -121,201 +96,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         self.finish(folder, &files, &ends, &bed, &sources, open.as_deref()).await
     }
 
-    /// The session that a story has become already.
-    async fn find(&self, folder: &Folder, files: &[&Scanned]) -> Result<Found, ImportError> {
-        let owner = self.wish.owner;
-        let names: Vec<(String, bool, Option<Address>)> = files
-            .iter()
-            .flat_map(|file| {
-                let stem = file.outline.stem.map(|stem| (stem_key(folder, &stem), false, None));
-                stem.into_iter().chain([(file_key(folder, file), true, file.outline.first)])
-            })
-            .collect();
-        self.store
-            .read(move |reader| {
-                let (mut sources, mut session, mut in_trash) = (HashMap::new(), None, None);
-                for (name, is_file, first) in names {
-                    let Some(source) = reader.source(owner, &name)? else { continue };
-                    let Some(id) = SessionId::from_slice(&source.became) else { continue };
-                    match reader.whereabouts(owner, id)? {
-                        Whereabouts::Gone => continue,
-                        Whereabouts::InTrash => {
-                            in_trash = Some(id);
-                            continue;
-                        }
-                        Whereabouts::Here => {}
-                    }
-                    // Another story may have the name of this file, elsewhere.
-                    if is_file
-                        && let Some(first) = first
-                        && let Some(held) = reader.session(owner, id)?
-                        && reader.node_or_stashed(&held, NodeId::new(super::sprout::id(id, &first)))?.is_none()
-                    {
-                        continue;
-                    }
-                    session = session.or(Some(id));
-                    sources.insert(name, source);
-                }
-                Ok::<_, ImportError>(match (session, in_trash) {
-                    (Some(session), _) => Found::Here(session, sources),
-                    (None, Some(session)) => Found::InTrash(session),
-                    (None, None) => Found::New,
-                })
-            })
-            .await
-    }
-
     fn leave(&mut self, file: &Scanned, session: SessionId) {
         let message = "its story lies in the trash: bring it back or delete it for good, and import again";
         let mut item = Item::skipped("session", file.place.stem(), Finding::new(Fate::Skipped, "in_trash", message));
         item.id = Some(session.to_string());
         self.report(item.from_file(&file.place.name));
-    }
-
-    /// The session of a story, begun if it is new.
-    async fn bed(
-        &mut self,
-        session: Option<SessionId>,
-        folder: &Folder,
-        files: &[&Scanned],
-        cast: &mut Cast,
-    ) -> Result<Bed, ImportError> {
-        let players = self.players(folder, files, cast).await?;
-        let mut bed = Bed {
-            session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.wish.at))),
-            root: NodeId::new(self.ids.next(self.wish.at)),
-            persona: None,
-            known: HashSet::new(),
-            has_worlds: files.iter().any(|file| file.has_state || file.header.variables().is_some()),
-            is_new: session.is_none(),
-            piece: Vec::new(),
-            piece_bytes: 0,
-            speakers: players.iter().map(|(file, player)| (file.clone(), player.id)).collect(),
-            first: players.first().map(|(_, player)| player.id),
-        };
-        match session {
-            Some(id) => {
-                let owner = self.wish.owner;
-                let (root, persona, known) = self
-                    .store
-                    .read(move |reader| {
-                        let held = reader.session(owner, id)?.ok_or(Refusal::NotFound("the session"))?;
-                        let known = reader.node_ids(&held)?;
-                        Ok::<_, ImportError>((held.session.root, held.session.persona, known))
-                    })
-                    .await?;
-                (bed.root, bed.persona, bed.known) = (root, persona, known.into_iter().collect());
-            }
-            None => self.begin(&mut bed, folder, files, &players, cast).await?,
-        }
-        Ok(bed)
-    }
-
-    /// Who plays in some files, in speaking order.
-    async fn players(
-        &mut self,
-        folder: &Folder,
-        files: &[&Scanned],
-        cast: &mut Cast,
-    ) -> Result<Vec<(String, Player)>, ImportError> {
-        let mut names: Vec<String> = folder.cards.clone();
-        for speaker in files.iter().flat_map(|file| &file.speakers) {
-            let speaker = stem(speaker).to_owned();
-            if !names.contains(&speaker) {
-                names.push(speaker);
-            }
-        }
-        if names.is_empty() {
-            let spoken = files.iter().find_map(|file| file.voice.clone());
-            names.push(spoken.unwrap_or_else(|| "Somebody".into()));
-        }
-        let mut players = Vec::with_capacity(names.len());
-        for name in names.into_iter().take(MOST_CHARACTERS) {
-            let player = self.stand_in(&name, cast).await?;
-            players.push((name, player));
-        }
-        Ok(players)
-    }
-
-    async fn begin(
-        &mut self,
-        bed: &mut Bed,
-        folder: &Folder,
-        files: &[&Scanned],
-        players: &[(String, Player)],
-        cast: &Cast,
-    ) -> Result<(), ImportError> {
-        self.arrived.totals.sessions += 1;
-        if self.wish.is_dry {
-            return Ok(());
-        }
-        let (owner, at) = (self.wish.owner, self.wish.at);
-        let persona = files.iter().find_map(|file| {
-            let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
-            by_file.or_else(|| cast.personas.get(file.user.as_ref()?)).copied()
-        });
-        let ids: Vec<CharacterId> = players.iter().map(|(_, player)| player.id).collect();
-        let (cards, persona) = self
-            .store
-            .read(move |reader| {
-                let mut cards = Vec::new();
-                for id in ids {
-                    let card = reader.character(owner, id)?.ok_or(Refusal::NotFound("the character"))?;
-                    cards.push((id, Value::Object(card.card).to_string()));
-                }
-                let persona = persona.map(|id| reader.persona(owner, id)).transpose()?.flatten();
-                Ok::<_, ImportError>((cards, persona.map(|card| (card.id, Value::Object(card.card).to_string()))))
-            })
-            .await?;
-        let first = files.iter().filter_map(|file| file.oldest).min().map(Time).filter(|time| time.has_date());
-        let title = files.first().map(|file| file.place.stem()).unwrap_or_default();
-        let title: String = title.chars().filter(|c| !c.is_control()).take(LONGEST_TITLE).collect();
-        let session = Session {
-            id: bed.session,
-            owner,
-            title: if title.trim().is_empty() { folder.key.clone() } else { title },
-            cards: Vec::new(),
-            persona: None,
-            root: bed.root,
-            head: bed.root,
-            op: 0,
-            head_op: 0,
-            mode: "tree".into(),
-            model: None,
-            params: Map::new(),
-            plugins: Vec::new(),
-            seed: self.ids.seed(),
-            edits: 0,
-            created: first.unwrap_or(at),
-            updated: at,
-        };
-        let root = Draft::new(bed.root, Role::System, Kind::Root, self.ids.seed(), first.unwrap_or(at));
-        let mut sources: Vec<Source> = Vec::new();
-        for file in files {
-            let stem = file.outline.stem.map(|stem| stem_key(folder, &stem));
-            sources.extend(
-                [stem, Some(file_key(folder, file))]
-                    .into_iter()
-                    .flatten()
-                    .map(|name| Source::new(name, bed.session.as_bytes())),
-            );
-        }
-        bed.persona = self
-            .store
-            .write(move |tx| {
-                let mut session = session.clone();
-                for (id, card) in &cards {
-                    session.cards.push(CardRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
-                }
-                if let Some((id, card)) = &persona {
-                    session.persona = Some(PersonaRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
-                }
-                tx.begin_session(&session, &root, &[], at)?;
-                sources.iter().try_for_each(|source| tx.put_source(owner, source))?;
-                Ok(session.persona)
-            })
-            .await?;
-        Ok(())
     }
 
     /// Writes what a file has and the session has not.
@@ -325,7 +110,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let date = Time(file.oldest.unwrap_or(self.wish.at.0));
         let world = Some(World::default());
         let mut here = Here { node: bed.root, address: Address::ROOT, world, date, variables: None };
-        let before = self.arrived.totals.messages;
+        let before = (self.arrived.totals.messages, bed.left);
         while let Some((number, line)) = lines.next_line()? {
             let Ok(line) = line else { continue };
             let hash = blake3::hash(line).to_hex();
@@ -336,7 +121,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let node = self.leaf(file, bed, here).await?;
         self.flush(bed).await?;
         let hash = lines.into_input().into_inner().hash();
-        Ok(End { node, hash, come: self.arrived.totals.messages - before })
+        Ok(End { node, hash, come: self.arrived.totals.messages - before.0, left: bed.left - before.1 })
     }
 
     /// Writes one message, and goes there.
@@ -461,8 +246,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             self.arrived.totals.messages += piece.iter().map(|seedling| messages(seedling.draft.kind)).sum::<u64>();
         } else if !piece.is_empty() {
             let (actor, session, piece) = (self.actor(), bed.session, Arc::new(piece));
-            let come = self.store.write(move |tx| tx.grow(&actor, session, &piece)).await?;
-            self.arrived.totals.messages += u64::try_from(come).unwrap_or(0);
+            let grown = self.store.write(move |tx| tx.grow(&actor, session, &piece)).await?;
+            self.arrived.totals.messages += u64::try_from(grown.come).unwrap_or(0);
+            bed.left += grown.left;
         }
         Ok(())
     }
@@ -527,6 +313,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             let message = "the variables of its messages are the world, which goes back and forth with them";
             item.findings.push(Finding::new(Fate::Translated, "variables", message));
         }
+        if end.left > 0 {
+            let message =
+                format!("{} messages go on below what was taken out of the tree here, and were left out", end.left);
+            item.findings.push(Finding::new(Fate::Skipped, "below_taken_out", message).of(end.left));
+        }
         item.findings.extend(file.kept());
         if end.hash != file.hash {
             let message = "it changed while it was read: import it again to have all of it";
@@ -535,18 +326,4 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         item.findings.extend(file.findings.iter().cloned());
         self.report(item);
     }
-}
-
-/// The longest title, in characters.
-const LONGEST_TITLE: usize = 300;
-
-/// By what a file is known again.
-fn file_key(folder: &Folder, file: &Scanned) -> String {
-    format!("{}/{}.jsonl", folder.key, file.place.stem())
-}
-
-/// By what a story is known again: the first message of the user, and all before it.
-fn stem_key(folder: &Folder, stem: &Address) -> String {
-    let hex = blake3::Hash::from_bytes(std::array::from_fn(|n| stem.bytes().get(n).copied().unwrap_or(0))).to_hex();
-    format!("{}#{}", folder.key, hex.as_str().get(..32).unwrap_or_default())
 }

@@ -12,6 +12,9 @@ use super::super::Item;
 use super::super::import::ImportError;
 use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
 
+/// So many entries of an archive are named that are not read.
+const NAMED: usize = 1_000;
+
 /// The chats of one card, or of one group.
 #[derive(Debug, Clone, Default)]
 pub struct Folder {
@@ -45,30 +48,26 @@ impl Root {
     /// # Errors
     /// There is nothing that is known.
     pub fn find(path: &Path) -> Result<Self, ImportError> {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let kind = fs::metadata(path)?;
-        if kind.is_dir() {
+        if fs::metadata(path)?.is_dir() {
             return Self::of(&House::Folder(path.to_owned()));
         }
-        let chat = Place::on_disk(path.to_owned(), name, kind.len());
-        match chat.ending().as_str() {
-            "zip" => Self::packed(File::open(path)?),
-            "jsonl" => {
-                let folder = Folder { key: "chats".into(), cards: Vec::new(), chats: vec![chat] };
-                Ok(Self { folders: vec![folder], ..Self::default() })
-            }
-            _ => Err(unknown("a folder, a .zip of one, or a chat that ends in .jsonl is expected")),
-        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Self::of_file(File::open(path)?, &name)
     }
 
-    /// Looks at an archive.
+    /// Looks at an archive or a single chat, which its name tells apart.
     ///
     /// # Errors
     /// There is nothing that is known in it, or it is none.
-    pub fn packed(file: File) -> Result<Self, ImportError> {
-        let house =
-            House::archive(file).map_err(|error| unknown(&format!("it is no archive that can be read: {error}")))?;
-        Self::of(&house)
+    pub fn of_file(file: File, name: &str) -> Result<Self, ImportError> {
+        if !name.to_ascii_lowercase().ends_with(".jsonl") {
+            let bad =
+                |error| unknown(&format!("it is no archive that can be read, and a chat ends in .jsonl: {error}"));
+            return Self::of(&House::archive(file).map_err(bad)?);
+        }
+        let chats = vec![Place::whole(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
+        let folder = Folder { key: "chats".into(), cards: Vec::new(), chats };
+        Ok(Self { folders: vec![folder], ..Self::default() })
     }
 
     fn of(house: &House) -> Result<Self, ImportError> {
@@ -86,6 +85,9 @@ impl Root {
             }
         };
         let mut root = Self { home, ..Self::default() };
+        for (name, why) in house.unread().take(NAMED) {
+            root.leave_out(name, "unread", why);
+        }
         let endings = ["png", "json", "charx", "yaml", "yml"];
         root.cards = root.files(house, "characters", |ending| endings.contains(&ending));
         for found in root.list(house, "chats") {

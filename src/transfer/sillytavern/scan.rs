@@ -10,6 +10,7 @@ use crate::interop::grove::{Address, Outline};
 use crate::interop::{Fate, Finding};
 use crate::tree::bounds::MOST_CHARACTERS;
 
+use super::super::Item;
 use super::Way;
 use super::house::Place;
 
@@ -126,6 +127,12 @@ const UNDERSTOOD: [&str; 8] = [
 ];
 
 impl Scanned {
+    /// What is to say of a chat in which nobody says anything.
+    pub fn empty(self) -> Item {
+        let why = Finding::new(Fate::Skipped, "empty", "there is no message in it");
+        Item::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
+    }
+
     /// What the header says that is kept and does nothing here.
     pub fn kept(&self) -> Option<Finding> {
         let metadata = self.header.0.get("chat_metadata")?.as_object()?;

@@ -100,7 +100,7 @@ fn kept(sprout: &Sprout<'_>) -> Map<String, Value> {
         kept.insert(name.into(), Value::Object(part));
     }
     // The moment in its own words, where the node's would be written otherwise.
-    if let Some(date) = alternative.date.as_ref().filter(|date| **date != Value::from(sprout.created.to_string())) {
+    if let Some(date) = alternative.date.as_ref().filter(|date| date.as_str() != Some(&sprout.created.to_string())) {
         kept.insert("send_date".into(), date.clone());
     }
     let variables = beside_state(alternative);

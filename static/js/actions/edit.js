@@ -1,8 +1,8 @@
 // The text of a message, written anew. What is typed is kept until it is saved or given up, also when the message goes away.
 import { t } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
-import { tell } from "../model/page.js";
-import { keepWords, wordsOf, wordsSaved } from "../model/rewording.js";
+import { dismiss, notices, tell } from "../model/page.js";
+import { forgetWords, keepWords, wordsOf, wordsSaved } from "../model/rewording.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
 import { shown } from "../tree/line.js";
@@ -56,8 +56,23 @@ export function lookAfterEdit() {
   story.editInPlace(null);
   const text = wordsOf(id);
   if (text === null) return;
-  const act = { label: /** @type {const} */ ("notice.toField"), run: () => putIntoField(at, id, text) };
-  tell({ tone: "quiet", stays: true, text: t("notice.wordsKept"), hint: t("notice.wordsKeptHint"), act });
+  tell({ tone: "quiet", stays: true, text: t("notice.wordsKept"), hint: t("notice.wordsKeptHint"), act: toField(at, id, text) });
+}
+
+/** @param {Id} at the story @param {Id} id @param {string} text */
+const toField = (at, id, text) => ({ label: /** @type {const} */ ("notice.toField"), run: () => putIntoField(at, id, text) });
+
+/** What was begun on messages that are gone for good is kept no longer; who began it here can still take it. @param {Id[]} ids */
+export function dropWords(ids) {
+  const at = story.session.peek()?.id ?? "";
+  for (const id of ids) {
+    const text = wordsOf(id);
+    forgetWords(id);
+    if (story.editing.peek() === id) story.editInPlace(null);
+    if (text === null) continue;
+    for (const notice of notices.peek()) if (notice.text === t("notice.wordsKept")) dismiss(notice.id);
+    tell({ tone: "quiet", stays: true, text: t("notice.wordsGone"), hint: t("notice.wordsGoneHint"), act: toField(at, id, text) });
+  }
 }
 
 /** What stands in the field of the story stays there, above it. @param {Id} at the story @param {Id} id @param {string} text */

@@ -54,7 +54,8 @@ async function lookAt(nid) {
       const page = await api.projection(sid(), { leaf: nid, limit: PAGE });
       story.enterPeek(nid, page);
     } catch (error) {
-      tell({ tone: "error", ...wordsFor(/** @type {api.ApiError} */ (error)) });
+      const why = /** @type {api.ApiError} */ (error);
+      tell({ tone: "error", ...(why.status === 404 ? { text: t("gone.text"), hint: t("gone.hint") } : wordsFor(why)) });
       return navigate(`/s/${sid()}`, true);
     }
   }

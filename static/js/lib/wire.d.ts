@@ -570,7 +570,7 @@ export type Frame =
   | { type: "node.completed"; op?: number; node: ChatNode }
   | ({ type: "node.state.updated"; op?: number; ids?: Id[]; nodes?: NodeState[] } & NodeState)
   | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
-  | { type: "tree.changed"; op?: number }
+  | { type: "tree.changed"; op?: number; operation?: { kind: string; effects?: { purged?: Id; below?: Id[] }[] } }
   | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }
   | DraftPiece
   | { type: "pong" | "presence"; op?: number }

@@ -47,6 +47,10 @@ export const asking = signal(false);
 /** Grows when the field should take the keyboard focus. */
 export const fieldWanted = signal(0);
 
+/** Grows when text was thrown away for good: whoever shows texts that are not in the line reads them anew. */
+export const purges = signal(0);
+export const textsGone = () => (purges.value += 1);
+
 /** The last operation the page knows of: where a new socket starts. */
 export let op = 0;
 
@@ -168,6 +172,9 @@ export function putNode(node) {
   const all = ids.includes(node.id) ? ids : [...ids, node.id];
   if (all.join() !== family.peek().join()) family.value = all;
 }
+
+/** What is in no line any longer and was thrown away for good is not kept here either. @param {Id[]} ids */
+export const forgetNodes = (ids) => ids.filter((id) => !line.peek().includes(id)).forEach((id) => nodes.delete(id));
 
 /** A reply waits to be seen, or has been. @param {Id} id @param {boolean} isNew */
 export function putUnread(id, isNew) {

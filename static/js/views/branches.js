@@ -1,20 +1,21 @@
 // The branches of a story, with their names; two of them side by side. Loaded when first opened.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { compare, goTo, readBranches, readDiff, readPartings } from "../actions/branches.js";
-import { attempt, wordsFor } from "../actions/failure.js";
+import { attempt } from "../actions/failure.js";
 import { askMerge } from "../actions/merge.js";
 import { t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
 import { brief, plain } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
 import { mayRearrange } from "../model/page.js";
-import { head, session } from "../model/story.js";
+import { head, purges, session } from "../model/story.js";
 import { nameOf as nameOfValue, placeName, rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { namesOf } from "../tree/branches.js";
 import { Labels } from "./label.js";
 import { Ago, Parting, PartingAt } from "./parting.js";
-import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { Modal, Waiting, icon } from "./parts.js";
+import { Failed, useReading } from "./reading.js";
 import { Text } from "./run.js";
 
 /** @import { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
@@ -32,7 +33,12 @@ export function Branches() {
     const more = await readPartings(page.items.filter(({ leafId, partingId }) => leafId !== partingId).map(({ partingId }) => partingId));
     partings.value = new Map([...partings.peek(), ...more]);
   };
-  useEffect(() => void read(), [session.value?.id]);
+  useEffect(() => {
+    list.value = next.value = null;
+    chosen.value = [];
+    partings.value = new Map();
+    void read();
+  }, [session.value?.id, purges.value]);
   const turn = (/** @type {Id} */ id) => {
     const others = chosen.peek().filter((one) => one !== id);
     chosen.value = others.length === chosen.peek().length ? [...others.slice(-1), id] : others;
@@ -60,11 +66,9 @@ function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, n
 
 /** @param {{from: Id, to: Id}} props */
 export function Compare({ from, to }) {
-  const answer = useSignal(/** @type {Diff | ApiError | null} */ (null));
-  useEffect(() => void readDiff(from, to).then((diff) => (answer.value = diff), (error) => (answer.value = error)), [from, to]);
-  const known = answer.value;
+  const known = useReading(() => readDiff(from, to), `${from} ${to}`);
   return h(Modal, { title: t("command.compare"), class: "widest" }, html`<div class="compare">${
-    known === null ? h(Waiting, { rows: 4 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Sides, { diff: known })
+    known === null ? h(Waiting, { rows: 4 }) : known instanceof ApiError ? h(Failed, { error: known }) : h(Sides, { diff: known })
   }</div>`);
 }
 

@@ -4,6 +4,7 @@ import { readUnread } from "../actions/branches.js";
 import "../actions/merge.js";
 import { canRun, run } from "../actions/commands.js";
 import { lookAfterEdit } from "../actions/edit.js";
+import { lookAfterWords } from "../actions/gone.js";
 import { loadOlder, openStory } from "../actions/follow.js";
 import { wordsFor } from "../actions/failure.js";
 import { restore } from "../actions/library.js";
@@ -38,7 +39,7 @@ export function Chat() {
   const at = session.value;
   const changed = age.value;
   useEffect(() => void (state.state === "ready" && readArrangement()), [at?.id, state.state, changed]);
-  useEffect(() => void (state.state === "ready" && readUnread()), [at?.id, state.state]);
+  useEffect(() => void (state.state === "ready" && (readUnread(), lookAfterWords())), [at?.id, state.state]);
   if (state.state === "failed") return h(Unreadable, { error: state.error });
   if (state.state !== "ready" || !at) return html`<section class="chat"><div class="scroller"><div class="column">${h(Waiting, { rows: 6 })}</div></div></section>`;
   const bar = peek.value !== null ? h(PeekBar, {}) : moving.value !== null ? h(MovingBar, {}) : chosen.value !== null ? h(ChosenBar, {}) : h(Composer, { key: at.id });

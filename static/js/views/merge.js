@@ -1,8 +1,7 @@
 // Bringing another timeline over: what comes along, and what holds where both did something to the same place. Loaded when
 // first opened.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useSignal } from "../../vendor/preact.js";
 import { readDiff } from "../actions/branches.js";
-import { wordsFor } from "../actions/failure.js";
 import { merge, readBoth } from "../actions/merge.js";
 import { t } from "../lib/i18n.js";
 import { fault } from "../lib/schema.js";
@@ -15,19 +14,18 @@ import { Field } from "./edit-value.js";
 import { Labels } from "./label.js";
 import { Ago, PartingAt } from "./parting.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { Failed, useReading } from "./reading.js";
 import { RunChooser, runOf } from "./run.js";
 import { takeFocus } from "./sure.js";
 
 /** @import { Row } from "../lib/schema.js" */
-/** @import { ChatNode, Conflict, Diff, DiffSide, Id, Json, Operation } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Conflict, DiffSide, Id, Json, Operation } from "../lib/wire.d.ts" */
 
 /** @param {{from: Id}} props the end of the other line */
 export function Merge({ from }) {
-  const answer = useSignal(/** @type {Diff | ApiError | null} */ (null));
-  useEffect(() => void readDiff(head.peek() ?? from, from).then((diff) => (answer.value = diff), (error) => (answer.value = error)), [from]);
-  const known = answer.value;
+  const known = useReading(() => readDiff(head.peek() ?? from, from), from);
   return h(Modal, { title: t("command.merge"), class: "wide" }, html`<p class="aside">${t("merge.text")}</p>${
-    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : known.to.count === 0 ? h(Blank, { symbol: "merge", title: t("compare.nothing") }) : h(Parts, { side: known.to, ancestorId: known.ancestorId })
+    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Failed, { error: known }) : known.to.count === 0 ? h(Blank, { symbol: "merge", title: t("compare.nothing") }) : h(Parts, { side: known.to, ancestorId: known.ancestorId })
   }`);
 }
 

@@ -7,7 +7,7 @@ import { drawable, readSeries } from "../actions/plot.js";
 import { scaleOf, stepsOf, turningPoints, valueOn } from "../lib/chart.js";
 import { t } from "../lib/i18n.js";
 import { brief } from "../lib/text.js";
-import { head } from "../model/story.js";
+import { head, purges } from "../model/story.js";
 import { namesOf } from "../tree/branches.js";
 import { Modal, Waiting } from "./parts.js";
 
@@ -27,7 +27,10 @@ export function Plot() {
   const path = useSignal(values[0]?.path ?? "");
   const lines = useSignal(/** @type {Drawn[] | null} */ (null));
   const hidden = useSignal(/** @type {Id[]} */ ([]));
-  useEffect(() => void attempt(() => readLines(path.value)).then((found) => found && (lines.value = found)), [path.value]);
+  useEffect(() => {
+    lines.value = null;
+    void attempt(() => readLines(path.value)).then((found) => found && (lines.value = found));
+  }, [path.value, purges.value]);
   const row = values.find((one) => one.path === path.value);
   const drawn = (lines.value ?? []).filter(({ leafId }) => !hidden.value.includes(leafId));
   const turn = (/** @type {Id} */ id) => (hidden.value = hidden.peek().includes(id) ? hidden.peek().filter((one) => one !== id) : [...hidden.peek(), id]);

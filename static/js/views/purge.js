@@ -5,7 +5,7 @@ import { t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
 import { plain } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
-import { peekNode } from "../model/story.js";
+import { peekNode, purges } from "../model/story.js";
 import { Modal, Waiting, icon } from "./parts.js";
 import { takeFocus } from "./sure.js";
 
@@ -14,6 +14,7 @@ import { takeFocus } from "./sure.js";
 /** @param {{nid: Id}} props */
 export function PurgeMessage({ nid }) {
   const close = () => openDialog(null);
+  void purges.value;
   const words = excerpt(plain(peekNode(nid)?.content ?? ""));
   return h(Modal, { title: t("command.purge") }, html`${words && html`<q>${words}</q>`}${h(Purge, { piece: { nodeId: nid }, keep: close })}`);
 }

@@ -10,7 +10,7 @@ import { moment, t } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
 import { cutAtMarks } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
-import { peekNode, session } from "../model/story.js";
+import { peekNode, purges, session } from "../model/story.js";
 import { ApiError } from "../net/api.js";
 import { tail } from "../tree/line.js";
 import { Blank, Modal, icon } from "./parts.js";
@@ -34,14 +34,18 @@ export function Search({ text }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const wanted = query.value.trim();
   const forCommands = wanted.startsWith(">");
+  const gone = purges.value;
+  const seen = useRef(gone);
   useEffect(() => {
     chosen.value = 0;
     if ((!wanted && Object.keys(filter.value).length === 0) || forCommands) return void (answer.value = { state: "idle" });
     const abort = new AbortController();
     const timer = setTimeout(() => void look({ q: wanted, ...filter.peek() }, abort.signal).then((next) => next && (answer.value = next)), PAUSE);
-    answer.value = answer.peek().state === "done" ? answer.peek() : { state: "busy" };
+    // What was found before stays until there is something newer, unless some of it may be gone for good.
+    answer.value = answer.peek().state === "done" && seen.current === gone ? answer.peek() : { state: "busy" };
+    seen.current = gone;
     return () => (clearTimeout(timer), abort.abort());
-  }, [wanted, filter.value]);
+  }, [wanted, filter.value, gone]);
   const found = answer.value;
   const options = forCommands || (found.state === "done" && found.hits.length > 0);
   const keys = (/** @type {KeyboardEvent} */ event) => {

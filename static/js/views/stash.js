@@ -8,6 +8,7 @@ import { excerpt } from "../lib/excerpt.js";
 import { plain } from "../lib/text.js";
 import { fragments } from "../model/arrangement.js";
 import { mayRearrange } from "../model/page.js";
+import { purges } from "../model/story.js";
 import { nameOf } from "../tree/speaker.js";
 import { handleOfFragment } from "./drag.js";
 import { ReadOnly } from "./message.js";
@@ -71,7 +72,11 @@ function Contents({ id }) {
     nodes.value = [...nodes.peek(), ...page.items];
     next.value = page.next;
   };
-  useEffect(() => void more(), [id]);
+  useEffect(() => {
+    nodes.value = [];
+    next.value = undefined;
+    void more();
+  }, [id, purges.value]);
   if (next.value === undefined) return h(Waiting, { rows: 2 });
   return html`<ol class="contents" aria-label=${t("stash.contents")}>${inOrder(nodes.value).map(
     ({ node, steps }) => html`<li key=${node.id} class=${`steps-${Math.min(steps, DEEPEST)}`}><b>${nameOf(node)}</b>${h(ReadOnly, { node })}</li>`,

@@ -1,6 +1,5 @@
 // "Why?": what a turn changed and by which rule, its dice, the prompt that made it. Loaded when first asked for.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
-import { wordsFor } from "../actions/failure.js";
+import { h, html } from "../../vendor/preact.js";
 import { readWhy } from "../actions/page.js";
 import { clock, t, wordFor } from "../lib/i18n.js";
 import { changesOf } from "../lib/schema.js";
@@ -10,22 +9,18 @@ import { placeName } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { askedFor, handsAfter } from "../tree/line.js";
 import { RollChip, differenceOf, isByHand, toneOf } from "./changes.js";
-import { Blank, Modal, ProblemLine, Waiting } from "./parts.js";
+import { Modal, ProblemLine, Waiting } from "./parts.js";
+import { Failed, useReading } from "./reading.js";
 
 /** @import { Block, ChatNode, Delta, Id, Operation, RuleRun, Trace } from "../lib/wire.d.ts" */
-/** @typedef {{trace: Trace, delta: Delta, others: (Delta | null)[]} | ApiError | null} Answer */
 
 /** @param {{nid: Id}} props */
 export function Why({ nid }) {
-  const answer = useSignal(/** @type {Answer} */ (null));
   const asked = askedFor(nid);
   const hands = handsAfter(nid);
-  useEffect(() => {
-    readWhy(session.peek()?.id ?? "", nid, Boolean(nodeOf(nid)?.metadata?.model), [asked, ...hands]).then((a) => (answer.value = a), (error) => (answer.value = error));
-  }, [nid]);
-  const known = answer.value;
+  const known = useReading(() => readWhy(session.peek()?.id ?? "", nid, Boolean(nodeOf(nid)?.metadata?.model), [asked, ...hands]), nid);
   return h(Modal, { title: t("command.why"), class: "wide" }, html`<div class="why-view">${
-    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Contents, { nid, ...known, hands })
+    known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Failed, { error: known }) : h(Contents, { nid, ...known, hands })
   }</div>`);
 }
 

@@ -142,3 +142,48 @@ async fn a_character_gets_another_picture() {
     let (gone, _) = app.inside().store.sweep_blobs().await.unwrap();
     assert!(gone >= 2, "{gone}");
 }
+
+/// Cards whose scripts are larger than a character may be come in all the same: the scripts are kept beside it.
+#[tokio::test]
+async fn a_card_with_megabytes_of_scripts_comes_in() {
+    let app = TestServer::start().await;
+    let script = json!({"tavern_helper": {"scripts": [{"content": "x".repeat(3 << 20)}]}, "fav": true});
+    let card = json!({"spec": "chara_card_v2", "data": {"name": "Rin", "extensions": script}}).to_string();
+    let came = sent(&app, card.as_bytes()).await.expect(201);
+    let codes: Vec<&Value> =
+        came["report"]["items"][0]["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
+    assert!(codes.contains(&&json!("scripts")) && codes.contains(&&json!("extensions_beside")), "{codes:?}");
+    assert!(came["metadata"].get("extensions").is_none());
+    let out = raw(&app, &format!("/api/characters/{}/export?format=json", id(&came))).await.json();
+    assert_eq!(out["data"]["extensions"]["tavern_helper"], script["tavern_helper"]);
+    let listed = app.get("/api/characters?limit=500").await;
+    assert!(listed["items"].as_array().unwrap().iter().all(|one| one["metadata"].get("card").is_none()));
+}
+
+/// Personas of settings come in together, each with what is to say of it; the same request twice makes them once.
+#[tokio::test]
+async fn personas_come_in_from_settings() {
+    let app = TestServer::start().await;
+    let settings = json!({"power_user": {
+        "personas": {"a.png": "Ann", "b.png": "Bo"},
+        "persona_descriptions": {"a.png": {"description": "A smith.", "position": 0}, "b.png": {"description": "x".repeat(600 << 10)}},
+    }});
+    let ask = || {
+        let ask = app.ask("POST", "/api/personas/import").header("idempotency-key", "p1");
+        ask.bytes(settings.to_string().as_bytes(), "application/json").send()
+    };
+    let came = ask().await.expect(201);
+    let items = came["items"].as_array().unwrap();
+    assert_eq!((items.len(), &items[0]["name"], &items[0]["description"]), (1, &json!("Ann"), &json!("A smith.")));
+    let fates: Vec<&Value> = came["report"]["items"].as_array().unwrap().iter().map(|item| &item["fate"]).collect();
+    assert_eq!(fates, ["works", "skipped"]);
+    ask().await.expect(201);
+    assert_eq!(app.get("/api/personas").await["items"].as_array().unwrap().len(), 1);
+    let session = json!({"characterIds": [app.character(&json!({"name": "Rin"})).await], "personaId": items[0]["id"]});
+    app.post("/api/sessions", &session).await;
+    app.ask("POST", "/api/personas/import").bytes(b"{}", "application/json").send().await.refused("invalid");
+    let drawn = clotho::interop::picture::as_png(None);
+    let path = format!("/api/personas/{}/avatar", items[0]["id"].as_str().unwrap());
+    let changed = app.ask("PUT", &path).bytes(&drawn, "image/png").send().await.expect(200);
+    assert_eq!(raw(&app, changed["avatar"].as_str().unwrap()).await.body, drawn);
+}

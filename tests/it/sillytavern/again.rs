@@ -87,8 +87,17 @@ fn what_was_taken_away_stays_away() {
     store.arrange(session, prune);
     chat.push(reply("On.", 9));
     root.chat("Ivo", "a", &chat);
-    taken(&store, root.path());
+    let told = taken(&store, root.path()).report.to_string();
+    assert!(told.contains("1 messages go on below what was taken out"), "{told}");
     assert_eq!(children(&store, &held, node(&store, &held, "Hm.").id), ["x"]);
+    let (owner, at, card) = (store.owner, store.now(), held.session.cards[0].id);
+    store.write(move |tx| tx.trash_character(owner, card, at)).unwrap();
+    let told = taken(&store, root.path());
+    assert!(
+        told.totals.characters == 0 && told.report.to_string().contains("you have deleted it here"),
+        "{}",
+        told.report
+    );
     store.is_well();
     let (owner, at) = (store.owner, store.now());
     store.write(move |tx| tx.trash_session(owner, session, at)).unwrap();
@@ -105,7 +114,8 @@ fn a_dry_run_writes_nothing() {
     let (store, root) = (TestStore::new(), DataRoot::of_size(3, 2, 5, 10));
     let before = rows(&store);
     let dry = Wish { is_dry: true, ..wish(&store) };
-    let told = store.block_on(import(store.store(), &store.ids, root.path(), dry, |_| true)).unwrap();
+    let told =
+        store.block_on(import(store.store(), &store.ids, Given::Path(root.path().to_owned()), dry, |_| true)).unwrap();
     assert_eq!(rows(&store), before);
     assert_eq!(told.totals, taken(&store, root.path()).totals);
 }

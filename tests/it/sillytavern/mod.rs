@@ -1,11 +1,14 @@
 //! Folders of SillyTavern: `golden` reads the recorded chats, `trees` says which files become which trees, `again` what a
 //! second run does, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
-//! types, and `kills` what a crash leaves.
+//! types, `kills` what a crash leaves, `memory` what is held of a large one, and
+//! `hostile` who means no good.
 
 mod again;
 mod command;
 mod golden;
+mod hostile;
 mod kills;
+mod memory;
 mod play;
 mod trees;
 mod worlds;
@@ -15,7 +18,7 @@ use std::path::{Path, PathBuf};
 use clotho::ids::{NodeId, SessionId};
 use clotho::store::Held;
 use clotho::transfer::ImportError;
-use clotho::transfer::sillytavern::{Arrived, Wish, import};
+use clotho::transfer::sillytavern::{Arrived, Given, Wish, import};
 use clotho::tree::Node;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -36,7 +39,7 @@ fn taken_until(
     path: &Path,
     told: impl FnMut(clotho::transfer::Progress) -> bool,
 ) -> Result<Arrived, ImportError> {
-    store.block_on(import(store.store(), &store.ids, path, wish(store), told))
+    store.block_on(import(store.store(), &store.ids, Given::Path(path.to_owned()), wish(store), told))
 }
 
 /// A recorded chat.

@@ -26,7 +26,7 @@ async fn an_imported_story_is_played_on() {
     let app = TestServer::with(TestApp::with()).await;
     let inside = app.inside().shared();
     let wish = Wish { owner: inside.owner, at: inside.clock.now(), zone: TimeZone::UTC, is_dry: false };
-    import(&inside.store, &inside.ids, root.path(), wish, |_| true).await.unwrap();
+    import(&inside.store, &inside.ids, Given::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
     drop(inside);
     let list = app.get("/api/sessions").await;
     let session = list["items"].as_array().unwrap().iter().find(|one| one["title"] == "Night").unwrap().clone();
@@ -62,4 +62,52 @@ async fn an_imported_story_is_played_on() {
     assert_eq!(play.get(&format!("node/{greeting}/world")).await["world"]["vars"]["stat_data"]["oil"], 10);
     crate::http::search_until(&play.app, "flickers", 1).await;
     crate::http::search_until(&play.app, "burns", 1).await;
+}
+
+/// Waits until a job is over.
+async fn over(app: &TestServer, job: &str) -> Value {
+    for _ in 0..6_000 {
+        let told = app.get(&format!("/api/jobs/{job}")).await;
+        if matches!(told["state"].as_str(), Some("done" | "failed")) {
+            return told;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("the job {job} does not end");
+}
+
+async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
+    let ask = app.ask("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");
+    over(app, ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
+}
+
+/// S4-53: an archive that is sent comes in beside everything else, and its job has the report, also after a restart; what is
+/// none fails with a reason, and another kind of body is refused.
+#[tokio::test]
+async fn an_archive_is_sent() {
+    let app = TestServer::with(TestApp::with()).await;
+    let chat = super::hostile::chat();
+    let archive = super::hostile::packed(&[
+        ("default-user/characters/Ivo.json", br#"{"name": "Ivo"}"#),
+        ("default-user/chats/Ivo/Night.jsonl", chat.as_bytes()),
+    ]);
+    let job = sent(&app, "", &archive).await;
+    assert_eq!((&job["state"], &job["result"]["sessionId"]), (&json!("done"), &Value::Null), "{job}");
+    let report = job["result"]["report"].clone();
+    assert_eq!((&report["totals"]["sessions"], &report["totals"]["messages"]), (&json!(1), &json!(2)));
+    assert_eq!(report["report"]["items"][1]["name"], "Night");
+    let again = sent(&app, "?name=all.zip", &archive).await;
+    assert_eq!(again["result"]["report"]["totals"]["unchanged"], 1);
+    let single = sent(&app, "?name=Alone.jsonl", chat.as_bytes()).await;
+    assert_eq!(single["result"]["report"]["totals"]["sessions"], 1, "{single}");
+    let none = sent(&app, "", b"hello").await;
+    assert_eq!((&none["state"], &none["error"]["code"]), (&json!("failed"), &json!("invalid")), "{none}");
+    assert!(none["error"]["message"].as_str().unwrap().contains("no archive"), "{none}");
+    app.ask("POST", "/api/import").bytes(b"{}", "application/json").send().await.refused("unsupported_media");
+    app.ask("POST", "/api/import?nome=x").bytes(b"x", "application/zip").send().await.refused("invalid");
+    let app = app.restart().await;
+    let told = app.get(&format!("/api/jobs/{}", job["id"].as_str().unwrap())).await;
+    assert_eq!((&told["state"], &told["result"]["report"]), (&json!("done"), &report));
+    let titles = app.get("/api/sessions").await;
+    assert!(titles["items"].as_array().unwrap().iter().any(|session| session["title"] == "Alone"), "{titles}");
 }

@@ -63,7 +63,7 @@ impl DataRoot {
                 let from = format!("Night {}", chat.saturating_sub(1));
                 let mut rows = match is_branch {
                     true => {
-                        let kept = 3 + usize::try_from(random.below(before.len() as u64 - 3)).unwrap();
+                        let kept = 3 + usize::try_from(random.below(u64::try_from(before.len() - 3).unwrap())).unwrap();
                         let mut rows = before[..kept].to_vec();
                         rows[0] = header(json!({"main_chat": from}));
                         rows
@@ -157,7 +157,8 @@ fn message(random: &mut SplitMix64, n: usize, has_state: bool) -> Value {
     if !has_state {
         return row;
     }
-    let states: Vec<Value> = (0..3).map(|k| json!({"oil": 100 - n as i64 + k, "seen": vec!["x"; n % 4]})).collect();
+    let states: Vec<Value> =
+        (0..3).map(|k| json!({"oil": 100 + k - i64::try_from(n).unwrap(), "seen": vec!["x"; n % 4]})).collect();
     let many = row["swipes"].as_array().map_or(1, Vec::len);
     with_state(row, &states[..many])
 }

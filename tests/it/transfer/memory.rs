@@ -73,10 +73,10 @@ fn a_session_goes_out_without_being_held() {
 }
 
 /// The most kilobytes of its own that `clotho import` had while it ran, as the system counts them.
-fn import_in_a_process(folder: &Path, file: &Path) -> u64 {
+pub fn import_in_a_process(folder: &Path, arguments: &[&str]) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.env("CLOTHO_STORAGE__DATA_DIR", folder.join("data")).env_remove("CLOTHO_CONFIG").current_dir(folder);
-    let mut child = command.arg("import").arg(file).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = command.arg("import").args(arguments).stdout(Stdio::null()).spawn().unwrap();
     let mut most = 0;
     loop {
         most = most.max(own_kilobytes(child.id()));
@@ -99,7 +99,7 @@ fn a_session_comes_in_without_being_held() {
         long_line(&mut out, messages, TEXT);
         out.flush().unwrap();
         drop(out);
-        import_in_a_process(folder.path(), &path)
+        import_in_a_process(folder.path(), &[path.to_str().unwrap()])
     };
     let (small, large) = (most(500), most(10_000));
     // 9 500 messages more are 61 MB of texts.

@@ -7,7 +7,7 @@ mod cases;
 mod command;
 mod equal;
 pub mod kill;
-mod memory;
+pub mod memory;
 
 use std::fs::File;
 use std::io::Write as _;

@@ -15,6 +15,8 @@ export default {
 
   "moving.text": "Choose the message to put it below:",
   "moving.copy": "Choose the message to put the copy below:",
+  "moving.gone": "The message you had taken up is gone for good. There is nothing to put down any longer.",
+  "moving.goneCopy": "The message you had taken up is no longer in the story. There is nothing to put down any longer.",
   "stash.copyBelow": "Put a copy below a message…",
   "stories.text": "The story opens, and you choose the message there that the copy is put below.",
   "stories.none": "There is no other story.",

@@ -352,6 +352,8 @@ export default {
   "notice.purgedBefore": "Undo ends here: something was thrown away for good, and nothing goes behind that.",
   "notice.wordsKept": "The message you were editing is no longer on screen. Your text is kept.",
   "notice.wordsKeptHint": "It is there again when you edit that message.",
+  "notice.wordsGone": "The message you were editing was thrown away for good. What you had typed there is kept no longer.",
+  "notice.wordsGoneHint": "It is lost when you close this, unless you put it into the field.",
   "notice.toField": "Put it into the field",
   "notice.originalGone": "The original was thrown away for good.",
   "notice.goneOn": "The story has gone on since. Undo above takes the newest step back.",

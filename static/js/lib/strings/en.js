@@ -92,6 +92,8 @@ export default {
   "notice.show": "Show",
   "notice.settled": "The story goes on from here now. Where it stood before is kept.",
   "notice.return": "Back to there",
+  "gone.text": "That message is not in the story.",
+  "gone.hint": "It lies in the stash, was taken back, or was thrown away for good.",
   "notice.trashed": "“{name}” lies in the trash.",
 
   "error.offline": "The server did not answer.",

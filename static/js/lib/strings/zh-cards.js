@@ -49,5 +49,10 @@ export const findings = {
   "finding.ejs": "{n} 段 EJS：当作文字保留",
   "finding.html_scripts": "文字里有 {n} 段脚本：不显示，也不运行",
   "finding.mvu": "{n} 处 MVU 式的变量：插件的 mvu 函数能读这样的回复",
+  "finding.extensions_beside": "扩展内容太大，单独保存，导出时带走",
+  "finding.chunk_sum": "图片里角色数据的校验和不对，但内容读得出来",
+  "finding.name_cut": "名字太长，截短了",
+  "finding.persona_position": "它的描述原来放在别处，在这里总是放在开头",
+  "finding.persona_lorebook": "它的世界书只留下名字，在这里不起作用",
   "finding.macros": "{n} 种宏不会替换，当作文字保留",
 };

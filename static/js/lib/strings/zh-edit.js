@@ -16,6 +16,8 @@ export default {
 
   "moving.text": "选一条消息，把它放到下面：",
   "moving.copy": "选一条消息，把副本放到下面：",
+  "moving.gone": "你拿起的消息已被彻底扔掉，没有什么可放下的了。",
+  "moving.goneCopy": "你拿起的消息已不在故事里，没有什么可放下的了。",
   "stash.copyBelow": "把副本放到某条消息下面…",
   "stories.text": "那个故事会打开，在里面选一条消息，副本就放到它下面。",
   "stories.none": "没有别的故事。",

@@ -1,0 +1,134 @@
+//! Personas of another program: its settings, or the file that it writes when personas are backed up. Both name them by the
+//! files of their pictures.
+
+use serde_json::{Map, Value, json};
+
+use super::finding::{Fate, Finding};
+use super::text;
+
+/// The most bytes of such a file: settings hold a lot besides.
+pub const LARGEST_FILE: usize = 16 << 20;
+/// The most personas of one file.
+const MOST: usize = 1_000;
+
+/// A persona that came in, in our own words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// The persona as it is kept (`docs/api.md`); what nobody here knows is in its `metadata`.
+    pub card: Map<String, Value>,
+    /// What is to say of it.
+    pub findings: Vec<Finding>,
+}
+
+/// Why a file has no personas.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PersonaError {
+    /// It is larger than any such file.
+    #[error("the file has more than {LARGEST_FILE} bytes")]
+    TooLong,
+    /// It has more personas than anybody.
+    #[error("the file has more than {MOST} personas")]
+    TooMany,
+    /// It is no text.
+    #[error("this is no file of personas: {0}")]
+    NoText(#[from] text::NoText),
+    /// It is no JSON.
+    #[error("the personas are not JSON: {0}")]
+    NotJson(String),
+    /// It is JSON of something else.
+    #[error("this is no file of personas: it names none")]
+    None,
+}
+
+impl PersonaError {
+    /// What one can do about it.
+    pub const fn hint(&self) -> &'static str {
+        "send settings.json, or the file that was written when the personas were backed up"
+    }
+}
+
+/// Reads the personas of a file.
+///
+/// # Errors
+/// There are none.
+pub fn read(file: &[u8]) -> Result<Vec<Read>, PersonaError> {
+    if file.len() > LARGEST_FILE {
+        return Err(PersonaError::TooLong);
+    }
+    let text = text::decode(file)?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?;
+    let home = value.get("power_user").unwrap_or(&value);
+    let names = home.get("personas").and_then(Value::as_object).filter(|names| !names.is_empty());
+    let names = names.ok_or(PersonaError::None)?;
+    if names.len() > MOST {
+        return Err(PersonaError::TooMany);
+    }
+    let about = |file: &str| home.get("persona_descriptions").and_then(|all| all.get(file));
+    Ok(names.iter().map(|(file, name)| persona(file, name, about(file))).collect())
+}
+
+fn persona(file: &str, name: &Value, about: Option<&Value>) -> Read {
+    let mut findings = Vec::new();
+    let name = name.as_str().map(str::trim).filter(|name| !name.is_empty()).unwrap_or(file);
+    let mut about = match about {
+        Some(Value::Object(about)) => about.clone(),
+        // Older files have the bare text.
+        Some(Value::String(words)) => Map::from_iter([("description".to_owned(), words.clone().into())]),
+        _ => Map::new(),
+    };
+    let description = about.shift_remove("description").unwrap_or_default();
+    let description = description.as_str().unwrap_or_default().replace('\0', "");
+    if about.get("position").and_then(Value::as_u64).is_some_and(|position| position != 0) {
+        let words = "its description stood elsewhere than at the beginning; here it is always sent there";
+        findings.push(Finding::new(Fate::Translated, "persona_position", words));
+    }
+    if about.get("lorebook").and_then(Value::as_str).is_some_and(|book| !book.is_empty()) {
+        let words = "the lorebook that belongs to it is named, and does nothing here";
+        findings.push(Finding::new(Fate::Kept, "persona_lorebook", words));
+    }
+    let card = json!({
+        "name": name.replace('\0', ""),
+        "description": description,
+        "metadata": {"sillytavern": {"file": file, "about": about}},
+    });
+    Read { card: card.as_object().cloned().unwrap_or_default(), findings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn personas_are_read_from_settings_and_backups() {
+        let own = json!({
+            "personas": {"a.png": " Ann ", "b.png": "", "c.png": "Cid"},
+            "persona_descriptions": {"a.png": {"description": "A smith.", "position": 4, "depth": 2, "lorebook": "Atlas"}, "c.png": "Old."},
+            "default_persona": "a.png",
+        });
+        for file in [own.clone(), json!({"power_user": own, "other": 1})] {
+            let read = read(file.to_string().as_bytes()).unwrap();
+            let told: Vec<(&Value, &Value)> =
+                read.iter().map(|one| (&one.card["name"], &one.card["description"])).collect();
+            let (ann, file, cid) = (json!("Ann"), json!("b.png"), json!("Cid"));
+            let (smith, none, old) = (json!("A smith."), json!(""), json!("Old."));
+            assert_eq!(told, [(&ann, &smith), (&file, &none), (&cid, &old)]);
+            assert_eq!(read[0].card["metadata"]["sillytavern"]["about"]["depth"], 2);
+            assert_eq!(
+                read[0].findings.iter().map(|one| one.code).collect::<Vec<_>>(),
+                ["persona_position", "persona_lorebook"]
+            );
+        }
+    }
+
+    #[test]
+    fn what_names_none_is_refused() {
+        for (file, words) in
+            [(&b"{}"[..], "names none"), (b"{\"personas\": {}}", "names none"), (b"[", "not JSON"), (b"\xff", "UTF-8")]
+        {
+            let error = read(file).unwrap_err();
+            assert!(error.to_string().contains(words) && !error.hint().is_empty(), "{error}");
+        }
+        let many: Map<String, Value> = (0..=MOST).map(|n| (n.to_string(), "x".into())).collect();
+        assert_eq!(read(json!({"personas": many}).to_string().as_bytes()), Err(PersonaError::TooMany));
+    }
+}

@@ -1,0 +1,256 @@
+//! The session that a story is written into: found again if it is there, begun if it is new.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, SessionId};
+use crate::interop::grove::Address;
+use crate::store::{Draft, Seedling, Source, Whereabouts};
+use crate::tree::bounds::MOST_CHARACTERS;
+use crate::tree::edit::Refusal;
+use crate::tree::{CardRef, Kind, PersonaRef, Role, Session};
+
+use super::super::import::ImportError;
+use super::cast::{Cast, Player};
+use super::house::stem;
+use super::root::Folder;
+use super::scan::Scanned;
+use super::{Work, sprout};
+
+/// What the story of some files is here.
+pub enum Found {
+    /// Nothing yet.
+    New,
+    /// A session, with what is known of each file.
+    Here(SessionId, HashMap<String, Source>),
+    /// A session that was thrown away.
+    InTrash(SessionId),
+}
+
+/// The session of a story while it grows.
+pub struct Bed {
+    pub session: SessionId,
+    pub root: NodeId,
+    pub persona: Option<PersonaRef>,
+    /// The nodes that are there, or on their way.
+    pub known: HashSet<NodeId>,
+    /// Whether worlds have to be followed.
+    pub has_worlds: bool,
+    pub is_new: bool,
+    pub piece: Vec<Seedling>,
+    pub piece_bytes: usize,
+    /// So many messages were left out.
+    pub left: usize,
+    /// Who speaks: by the file of the card; nothing stands for the first.
+    pub speakers: HashMap<String, CharacterId>,
+    pub first: Option<CharacterId>,
+}
+
+impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+    /// The session that a story has become already.
+    pub async fn find(&self, folder: &Folder, files: &[&Scanned]) -> Result<Found, ImportError> {
+        let owner = self.wish.owner;
+        let names: Vec<(String, bool, Option<Address>)> = files
+            .iter()
+            .flat_map(|file| {
+                let stem = file.outline.stem.map(|stem| (stem_key(folder, &stem), false, None));
+                stem.into_iter().chain([(file_key(folder, file), true, file.outline.first)])
+            })
+            .collect();
+        self.store
+            .read(move |reader| {
+                let (mut sources, mut session, mut in_trash) = (HashMap::new(), None, None);
+                for (name, is_file, first) in names {
+                    let Some(source) = reader.source(owner, &name)? else { continue };
+                    let Some(id) = SessionId::from_slice(&source.became) else { continue };
+                    match reader.whereabouts(owner, id)? {
+                        Whereabouts::Gone => continue,
+                        Whereabouts::InTrash => {
+                            in_trash = Some(id);
+                            continue;
+                        }
+                        Whereabouts::Here => {}
+                    }
+                    // Another story may have the name of this file, elsewhere.
+                    if is_file
+                        && let Some(first) = first
+                        && let Some(held) = reader.session(owner, id)?
+                        && reader.node_or_stashed(&held, NodeId::new(sprout::id(id, &first)))?.is_none()
+                    {
+                        continue;
+                    }
+                    session = session.or(Some(id));
+                    sources.insert(name, source);
+                }
+                Ok::<_, ImportError>(match (session, in_trash) {
+                    (Some(session), _) => Found::Here(session, sources),
+                    (None, Some(session)) => Found::InTrash(session),
+                    (None, None) => Found::New,
+                })
+            })
+            .await
+    }
+
+    /// The session of a story, begun if it is new.
+    pub async fn bed(
+        &mut self,
+        session: Option<SessionId>,
+        folder: &Folder,
+        files: &[&Scanned],
+        cast: &mut Cast,
+    ) -> Result<Bed, ImportError> {
+        let players = self.players(folder, files, cast).await?;
+        let mut bed = Bed {
+            session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.wish.at))),
+            root: NodeId::new(self.ids.next(self.wish.at)),
+            persona: None,
+            known: HashSet::new(),
+            has_worlds: files.iter().any(|file| file.has_state || file.header.variables().is_some()),
+            is_new: session.is_none(),
+            piece: Vec::new(),
+            piece_bytes: 0,
+            left: 0,
+            speakers: players.iter().map(|(file, player)| (file.clone(), player.id)).collect(),
+            first: players.first().map(|(_, player)| player.id),
+        };
+        match session {
+            Some(id) => {
+                let owner = self.wish.owner;
+                let (root, persona, known) = self
+                    .store
+                    .read(move |reader| {
+                        let held = reader.session(owner, id)?.ok_or(Refusal::NotFound("the session"))?;
+                        let known = reader.node_ids(&held)?;
+                        Ok::<_, ImportError>((held.session.root, held.session.persona, known))
+                    })
+                    .await?;
+                (bed.root, bed.persona, bed.known) = (root, persona, known.into_iter().collect());
+            }
+            None => self.begin(&mut bed, folder, files, &players, cast).await?,
+        }
+        Ok(bed)
+    }
+
+    /// Who plays in some files, in speaking order.
+    async fn players(
+        &mut self,
+        folder: &Folder,
+        files: &[&Scanned],
+        cast: &mut Cast,
+    ) -> Result<Vec<(String, Player)>, ImportError> {
+        let mut names: Vec<String> = folder.cards.clone();
+        for speaker in files.iter().flat_map(|file| &file.speakers) {
+            let speaker = stem(speaker).to_owned();
+            if !names.contains(&speaker) {
+                names.push(speaker);
+            }
+        }
+        if names.is_empty() {
+            let spoken = files.iter().find_map(|file| file.voice.clone());
+            names.push(spoken.unwrap_or_else(|| "Somebody".into()));
+        }
+        let mut players = Vec::with_capacity(names.len());
+        for name in names.into_iter().take(MOST_CHARACTERS) {
+            let player = self.stand_in(&name, cast).await?;
+            players.push((name, player));
+        }
+        Ok(players)
+    }
+
+    async fn begin(
+        &mut self,
+        bed: &mut Bed,
+        folder: &Folder,
+        files: &[&Scanned],
+        players: &[(String, Player)],
+        cast: &Cast,
+    ) -> Result<(), ImportError> {
+        self.arrived.totals.sessions += 1;
+        if self.wish.is_dry {
+            return Ok(());
+        }
+        let (owner, at) = (self.wish.owner, self.wish.at);
+        let persona = files.iter().find_map(|file| {
+            let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
+            by_file.or_else(|| cast.personas.get(file.user.as_ref()?)).copied()
+        });
+        let ids: Vec<CharacterId> = players.iter().map(|(_, player)| player.id).collect();
+        let (cards, persona) = self
+            .store
+            .read(move |reader| {
+                let mut cards = Vec::new();
+                for id in ids {
+                    let card = reader.character(owner, id)?.ok_or(Refusal::NotFound("the character"))?;
+                    cards.push((id, Value::Object(card.card).to_string()));
+                }
+                let persona = persona.map(|id| reader.persona(owner, id)).transpose()?.flatten();
+                Ok::<_, ImportError>((cards, persona.map(|card| (card.id, Value::Object(card.card).to_string()))))
+            })
+            .await?;
+        let first = files.iter().filter_map(|file| file.oldest).min().map(Time).filter(|time| time.has_date());
+        let title = files.first().map(|file| file.place.stem()).unwrap_or_default();
+        let title: String = title.chars().filter(|c| !c.is_control()).take(LONGEST_TITLE).collect();
+        let session = Session {
+            id: bed.session,
+            owner,
+            title: if title.trim().is_empty() { folder.key.clone() } else { title },
+            cards: Vec::new(),
+            persona: None,
+            root: bed.root,
+            head: bed.root,
+            op: 0,
+            head_op: 0,
+            mode: "tree".into(),
+            model: None,
+            params: Map::new(),
+            plugins: Vec::new(),
+            seed: self.ids.seed(),
+            edits: 0,
+            created: first.unwrap_or(at),
+            updated: at,
+        };
+        let root = Draft::new(bed.root, Role::System, Kind::Root, self.ids.seed(), first.unwrap_or(at));
+        let mut sources: Vec<Source> = Vec::new();
+        for file in files {
+            let stem = file.outline.stem.map(|stem| stem_key(folder, &stem));
+            sources.extend(
+                [stem, Some(file_key(folder, file))]
+                    .into_iter()
+                    .flatten()
+                    .map(|name| Source::new(name, bed.session.as_bytes())),
+            );
+        }
+        bed.persona = self
+            .store
+            .write(move |tx| {
+                let mut session = session.clone();
+                for (id, card) in &cards {
+                    session.cards.push(CardRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
+                }
+                if let Some((id, card)) = &persona {
+                    session.persona = Some(PersonaRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
+                }
+                tx.begin_session(&session, &root, &[], at)?;
+                sources.iter().try_for_each(|source| tx.put_source(owner, source))?;
+                Ok(session.persona)
+            })
+            .await?;
+        Ok(())
+    }
+}
+
+/// The longest title, in characters.
+const LONGEST_TITLE: usize = 300;
+
+/// By what a file is known again.
+pub fn file_key(folder: &Folder, file: &Scanned) -> String {
+    format!("{}/{}.jsonl", folder.key, file.place.stem())
+}
+
+/// By what a story is known again: the first message of the user, and all before it.
+pub fn stem_key(folder: &Folder, stem: &Address) -> String {
+    let hex = blake3::Hash::from_bytes(std::array::from_fn(|n| stem.bytes().get(n).copied().unwrap_or(0))).to_hex();
+    format!("{}#{}", folder.key, hex.as_str().get(..32).unwrap_or_default())
+}

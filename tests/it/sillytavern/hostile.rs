@@ -1,0 +1,190 @@
+//! Files by people who mean no good, and by disks that have gone bad: each refusal is named, the rest comes in, and what is
+//! there is never harmed.
+
+use std::fs;
+use std::io::{Cursor, Write};
+
+use serde_json::json;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::*;
+use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said};
+
+/// Entries as an archive.
+pub fn packed(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in entries {
+        archive
+            .start_file(*name, SimpleFileOptions::default().compression_method(CompressionMethod::Deflated))
+            .unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+/// A chat of two messages.
+pub fn chat() -> String {
+    lines(&[greeting(), said("Hm.", 1)])
+}
+
+/// Security: links are not followed, whatever they lead to, and are named.
+#[cfg(unix)]
+#[test]
+fn links_are_not_followed() {
+    use std::os::unix::fs::symlink;
+    let (store, root, secret) = (TestStore::new(), DataRoot::new(), DataRoot::new());
+    let outside = secret.file("secret.jsonl", &chat());
+    root.card("Ivo");
+    root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
+    symlink(&outside, root.path().join("chats/Ivo/link.jsonl")).unwrap();
+    symlink(secret.path(), root.path().join("chats/elsewhere")).unwrap();
+    symlink(root.path().join("chats"), root.path().join("chats/round")).unwrap();
+    fs::remove_dir(root.path().join("groups")).unwrap();
+    symlink(secret.path(), root.path().join("groups")).unwrap();
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (1, 4), "{}", arrived.report);
+    let told = arrived.report.to_string();
+    assert!(["link.jsonl", "elsewhere", "round", "groups"].iter().all(|name| told.contains(name)), "{told}");
+}
+
+/// Security: whatever a line is, the lines around it come in.
+#[test]
+fn bad_lines_cost_only_themselves() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let deep = format!("{{\"mes\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    let long_key = json!({"mes": "Long key.", "is_user": true, "k".repeat(1 << 20): 1}).to_string();
+    let nul = json!({"mes": "a\u{0}b", "name": "Wr\u{0}en", "is_user": true}).to_string();
+    let odd = r#"{"mes": 7, "name": ["x"], "is_user": "true", "swipes": {"a": 1}, "swipe_info": 5, "extra": [], "send_date": {}}"#;
+    let surrogate = r#"{"mes": "\ud800", "is_user": true}"#;
+    let mut bytes = lines(&[header(json!({"variables": {"x": 1}})), greeting()]).into_bytes();
+    let utf16: Vec<u8> = "\n{\"mes\":\"x\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for line in [
+        deep.as_bytes(),
+        long_key.as_bytes(),
+        nul.as_bytes(),
+        odd.as_bytes(),
+        surrogate.as_bytes(),
+        b"\xff\xfe",
+        &utf16,
+    ] {
+        bytes.push(b'\n');
+        bytes.extend(line);
+    }
+    bytes.extend(format!("\n{}", said("The end.", 9)).bytes());
+    let path = root.path().join("chats/Ivo/a.jsonl");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, &bytes).unwrap();
+    let arrived = taken(&store, root.path());
+    let held = only(&store);
+    assert_eq!(store.shown(held.session.id), ["Good evening.", "Long key.", "a\u{fffd}b", "7", "The end."]);
+    assert_eq!(store.world(held.session.id, held.session.head).vars["x"], 1);
+    let told = arrived.report.to_string();
+    for wanted in ["line 3: it is not JSON: recursion", "line 7: it is not JSON", "line 8: it is not UTF-8"] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    assert_eq!(taken(&store, root.path()).totals.unchanged, 1);
+    store.is_well();
+}
+
+/// Security: files that are none at all are said to be none, and others come in.
+#[test]
+fn files_that_are_none_are_named() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.file("characters/bad.json", "{");
+    root.file("characters/empty.png", "");
+    root.file("groups/1.json", "[");
+    root.file("settings.json", "\u{0}");
+    root.file("chats/Ivo/empty.jsonl", "");
+    root.file("chats/Ivo/only header.jsonl", &header(json!({})).to_string());
+    root.file("chats/Ivo/fine.jsonl", &chat());
+    let arrived = taken(&store, root.path());
+    let told = arrived.report.to_string();
+    for wanted in ["bad.json", "empty.png", "groups/1.json", "settings.json", "empty.jsonl", "only header.jsonl"] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    assert_eq!(arrived.totals.sessions, 1, "{told}");
+    assert_eq!(taken(&store, root.path()).totals.messages, 0);
+    store.is_well();
+}
+
+/// Security: links between chats that go round and round, a thousand names at one message, and a branch of itself.
+#[test]
+fn links_between_chats_may_be_anything() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let mut many = reply("Many.", 2);
+    many["extra"] = json!({"branches": (0..1_000).map(|n| format!("b{n}")).collect::<Vec<_>>(), "bookmark_link": "a"});
+    root.chat("Ivo", "a", &[header(json!({"main_chat": "b"})), greeting(), said("One.", 1), many]);
+    root.chat("Ivo", "b", &[header(json!({"main_chat": "a"})), greeting(), said("Two.", 1)]);
+    root.chat("Ivo", "c", &[header(json!({"main_chat": "c"})), greeting()]);
+    assert_eq!(taken(&store, root.path()).totals.sessions, 2);
+    store.is_well();
+}
+
+/// An archive is read where it lies, and gives the same as the folder.
+#[test]
+fn an_archive_is_as_good_as_its_folder() {
+    let root = DataRoot::of_size(21, 2, 4, 9);
+    let mut entries = Vec::new();
+    for folder in ["characters", "chats/Keeper 0", "chats/Keeper 1"] {
+        for entry in fs::read_dir(root.path().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root.path()).unwrap().to_str().unwrap().to_owned();
+            entries.push((format!("data/default-user/{name}"), fs::read(&path).unwrap()));
+        }
+    }
+    let entries: Vec<(&str, &[u8])> = entries.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    let archive = root.file("all.zip", "");
+    fs::write(&archive, packed(&entries)).unwrap();
+    let (folder, zip) = (TestStore::new(), TestStore::new());
+    let (one, other) = (taken(&folder, root.path()), taken(&zip, &archive));
+    assert_eq!(one.totals, other.totals);
+    let plain = |face: Value| face.to_string().replace("data/default-user/", "");
+    assert_eq!(plain(face(&zip)), plain(face(&folder)));
+    assert_eq!(taken(&zip, root.path()).totals.messages, 0, "they are the same files");
+}
+
+/// Security: names that lead out of an archive are named and lead nowhere, bombs are not unpacked, and what is no archive
+/// is refused.
+#[test]
+fn archives_do_no_harm() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let bomb = vec![b' '; 64 << 20];
+    let fine = chat();
+    let bytes = packed(&[
+        ("characters/Ivo.json", br#"{"name": "Ivo"}"#),
+        ("chats/Ivo/fine.jsonl", fine.as_bytes()),
+        ("chats/Ivo/../../../out.jsonl", fine.as_bytes()),
+        ("chats/Ivo/bomb.jsonl", &bomb),
+        ("chats/Ivo/..\\..\\back.jsonl", fine.as_bytes()),
+    ]);
+    let path = root.file("a.zip", "");
+    fs::write(&path, &bytes).unwrap();
+    let arrived = taken(&store, &path);
+    let told = arrived.report.to_string();
+    assert_eq!(arrived.totals.sessions, 1, "{told}");
+    assert!(told.contains("bomb.jsonl") && told.contains("packed tighter"), "{told}");
+    assert!(told.contains("back.jsonl") && told.contains("leads out of the archive"), "{told}");
+    assert!(!root.path().join("out.jsonl").exists() && !root.path().parent().unwrap().join("out.jsonl").exists());
+    for (broken, why) in
+        [(&bytes[..bytes.len() / 2], "no archive that can be read"), (b"hello", "no archive that can be read")]
+    {
+        fs::write(&path, broken).unwrap();
+        let error = taken_until(&store, &path, |_| true).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    // A list that says it is endless.
+    let mut lying = packed(&[("chats/Ivo/a.jsonl", fine.as_bytes())]);
+    let end = lying.len() - 22;
+    lying.truncate(end);
+    lying.extend(b"PK\x06\x06");
+    lying.extend([0; 28]);
+    lying.extend(u64::MAX.to_le_bytes());
+    lying.extend([0; 30]);
+    fs::write(&path, &lying).unwrap();
+    assert!(taken_until(&store, &path, |_| true).unwrap_err().to_string().contains("entries"));
+    store.is_well();
+}

@@ -1,0 +1,33 @@
+//! A chat may be larger than the memory.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::data_root::{DataRoot, greeting, said};
+use crate::transfer::memory::import_in_a_process;
+
+/// S0-54: a chat comes in whose texts are larger than what the program may hold.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_chat_comes_in_without_being_held() {
+    let most = |messages: usize| {
+        let (home, root) = (TempDir::new().unwrap(), DataRoot::new());
+        root.card("Ivo");
+        let mut out = BufWriter::new(File::create(root.chat("Ivo", "long", &[])).unwrap());
+        write!(out, "{}", greeting()).unwrap();
+        for n in 0..messages {
+            let parts = (0..100).map(|part| blake3::hash(format!("{n} {part}").as_bytes()).to_hex());
+            let mut row = said(&parts.map(|part| part.to_string()).collect::<String>(), n);
+            row["extra"] = json!({"own": n});
+            write!(out, "\n{row}").unwrap();
+        }
+        drop(out);
+        import_in_a_process(home.path(), &["sillytavern", root.path().to_str().unwrap()])
+    };
+    let (small, large) = (most(500), most(8_000));
+    // 7 500 messages more are 48 MB of texts.
+    assert!(small > 1_000 && large < small + 32_000, "{small} kB, and {large} kB for sixteen times as much");
+}

@@ -1,0 +1,113 @@
+// The page against the real server: what was thrown away for good is nowhere on screen and nowhere in the browser, in any tab.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { test, until } from "./support/browser.mjs";
+import { REFUSED, chat, choose, clotho, composer, last, line, messageOf, model, newStory, open, openGrown, say, replyIsThere, session, texts, use } from "./support/stage.mjs";
+
+const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+const purge = (path, nodeId) => edit(path, { op: "purge", nodeId, confirm: true });
+const stored = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+/** All that the page holds, folded or hidden as it may be. @param {import("playwright-core").Page} page */
+const held = (page) => page.evaluate(() => document.body.innerHTML);
+const isFree = (page, word) => until(async () => !(await held(page)).includes(word), `nothing on the page says ${word}`);
+
+describe("what was thrown away for good", () => {
+  test("S0-56 domain 2.16: an open search and an open comparison let go of it at once", async () => {
+    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    await messageOf(page, node.id).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("marzipan");
+    await page.getByRole("option").first().waitFor();
+    await purge(path, ids[3]);
+    await page.getByText("Nothing found.").waitFor();
+    // What was asked for stands in the field; nothing else says it.
+    await page.getByRole("combobox").fill("other");
+    await isFree(page, "marzipan");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Branches", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    for (const name of ["To the harbour.", "To the hills."]) await dialog.getByRole("checkbox", { name: `Compare “${name}”` }).check();
+    await dialog.getByRole("button", { name: "Compare", exact: true }).click();
+    await dialog.locator(".contents").getByText("To the harbour.").waitFor();
+    await purge(path, ids[2]);
+    await dialog.getByText("That message is not in the story.").waitFor();
+    await isFree(page, "To the harbour.");
+    await close();
+  });
+
+  test("S0-56 domain 2.16: an open Why? and the line that is read out let go of it at once", async () => {
+    const path = await newStory();
+    const { page, close } = await open(path, { expected: REFUSED });
+    model.say(["A secret marzipan."]);
+    await say(page, "Tell me of truffles.");
+    await replyIsThere(page);
+    await until(async () => ((await page.locator("p[aria-live]").textContent()) ?? "").includes("marzipan"), "the reply is read out");
+    model.say(["As you wish."]);
+    await say(page, "Go on.");
+    await last(page).getByText("As you wish.").waitFor();
+    await replyIsThere(page);
+    await last(page).locator("article").focus();
+    await page.keyboard.press("w");
+    await page.locator("dialog .sent pre").getByText("A secret marzipan.").waitFor({ state: "attached" });
+    const gone = (await line(path)).find(({ content }) => content === "Tell me of truffles.");
+    await purge(path, gone.id);
+    await isFree(page, "marzipan");
+    await isFree(page, "truffles");
+    assert.equal(await page.locator("p[aria-live]").textContent(), "");
+    await close();
+  });
+
+  test("S0-56: who looks at a timeline that is thrown away elsewhere is led back to the story", async () => {
+    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    await until(async () => (await texts(page)).at(-1) === "To the hills.", "the story has gone another way");
+    await page.goto(`${clotho.base}${path}/${ids[3]}`);
+    await page.getByText("You are looking at another timeline.").waitFor();
+    await purge(path, ids[2]);
+    await until(async () => (await texts(page)).at(-1) === "To the hills.", "the story is on screen");
+    assert.ok(page.url().endsWith(path), page.url());
+    assert.equal(await page.locator(".notice.error").count(), 0);
+    await close();
+  });
+});
+
+describe("an edit of a message that was thrown away for good", () => {
+  const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
+
+  test("S4-17 domain 2.16: what was begun is in the browser no longer, in no tab, and the page says so", async () => {
+    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
+    await use(messageOf(page, ids[3]), "Edit");
+    await field(page).fill("Masts with marzipan, twice.");
+    assert.match(await stored(page), /marzipan/);
+    await edit(path, { op: "prune", nodeId: ids[3] });
+    await page.getByText("Your text is kept.").waitFor();
+    const [{ id: fragmentId }] = (await clotho.api("GET", `${chat(path)}/stash`)).items;
+    await edit(path, { op: "purge", fragmentId, confirm: true });
+    await page.getByText("thrown away for good. What you had typed there is kept no longer.").waitFor();
+    assert.equal(await page.getByText("Your text is kept.").count(), 0);
+    assert.doesNotMatch(await stored(page), /marzipan/);
+    await page.locator(".notice").getByRole("button", { name: "Put it into the field" }).click();
+    assert.equal(await composer(page).inputValue(), "Masts with marzipan, twice.", "who wants it still has it");
+    await close();
+  });
+
+  test("S4-17 domain 2.16: where the page was elsewhere meanwhile, it goes when the story is opened; what only lies in the stash stays", async () => {
+    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
+    for (const [i, text] of [[1, "Snow and truffles."], [3, "Masts with marzipan, twice."]]) {
+      await use(messageOf(page, ids[i]), "Edit");
+      await field(page).fill(text);
+    }
+    await page.goto(clotho.base);
+    await page.getByRole("heading", { name: "Begin something new" }).waitFor();
+    await purge(path, ids[3]);
+    await edit(path, { op: "prune", nodeId: ids[1] });
+    await page.goto(clotho.base + path);
+    await until(async () => !(await stored(page)).includes("marzipan"), "it is gone");
+    assert.match(await stored(page), /truffles/);
+    assert.equal((await session(path)).activeLeafId, ids[0], "nothing else happened");
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1);
+    await close();
+  });
+});
