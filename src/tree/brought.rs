@@ -222,7 +222,7 @@ mod tests {
             let come = comes(&theirs, &ours);
             let here = ours.iter().flat_map(|part| &part.operations);
             let there = theirs.iter().flat_map(|part| &part.operations);
-            prop_assert_eq!(bare(after(here.chain(&come)).vars), bare(after(there).vars));
+            prop_assert_eq!(bare(after(here.chain(&come)).vars.into()), bare(after(there).vars.into()));
             prop_assert!(comes(&theirs, &theirs).is_empty());
         }
     }
