@@ -124,6 +124,8 @@ impl Wiping {
         }
         store.forget_worlds();
         self.forget_sessions(store).await?;
+        // Below what was hung elsewhere they still have the world of where it was.
+        store.sweep_keyframes().await?;
         store.sweep_blobs().await?;
         let (index, own) = (Arc::clone(&self.index), Arc::clone(store));
         let emptied = move || {

@@ -13,7 +13,7 @@ use crate::search::{self, Upstream};
 use crate::store::checkup::{Check, Doctor, Finding, Found, counted};
 use crate::store::{Store, WriteError};
 
-use super::keeping::nothing_there;
+use super::keeping::{nothing_there, unwiped};
 use super::{Outcome, write};
 
 /// What the doctor says.
@@ -44,7 +44,8 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> Outcome {
         true => Some(Store::open(&settings).map_err(explain)?.0),
         false => None,
     };
-    let mut examination = Examination::new(Doctor::open(&database, is_alone).map_err(explain)?);
+    let doctor = Doctor::open(&database, is_alone).map_err(explain)?;
+    let mut examination = Examination { doctor, is_alone, found: Vec::new(), report: Report::default() };
     examination.everything(config).map_err(explain)?;
     let Examination { found, mut report, .. } = examination;
     if let Some(store) = surgeon {
@@ -58,15 +59,13 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> Outcome {
 
 struct Examination {
     doctor: Doctor,
+    /// Whether no server runs.
+    is_alone: bool,
     found: Vec<Found>,
     report: Report,
 }
 
 impl Examination {
-    fn new(doctor: Doctor) -> Self {
-        Self { doctor, found: Vec::new(), report: Report::default() }
-    }
-
     fn everything(&mut self, config: &Config) -> Result<(), crate::store::StoreError> {
         let progress = Progress::new();
         progress.say("the database file");
@@ -80,8 +79,7 @@ impl Examination {
         progress.say("prompts and cards");
         self.found.extend(self.doctor.contents()?);
         if self.doctor.read(|reader| reader.remains())?.is_some() {
-            let remark = "what was destroyed may still lie in files; a server wipes it off soon after its start";
-            self.report.remarks.push(remark.into());
+            self.report.remarks.push(unwiped(self.is_alone).into());
         }
         progress.say("the search index");
         self.index(config, &sessions)?;
@@ -100,10 +98,8 @@ impl Examination {
         let upstream = Upstream { id: owner.id.uuid(), newest, texts: follow::texts(&hide_tags) };
         let mut look = match search::look(&config.storage.search_path(), upstream) {
             Ok(Some(look)) if look.cursor == newest => look,
-            Ok(_) => {
-                self.report
-                    .remarks
-                    .push("the search index is not at the end of the log; it catches up by itself".into());
+            Ok(look) => {
+                self.report.remarks.push(behind(look.is_some()).into());
                 return Ok(());
             }
             Err(error) => {
@@ -131,6 +127,15 @@ impl Examination {
             self.found.push(Found::of_index("a message is found that must not be".to_owned(), Some(node)));
         }
         Ok(())
+    }
+}
+
+/// What to know of an index that is not as far as the log.
+fn behind(is_there: bool) -> &'static str {
+    if is_there {
+        "the search index is not at the end of the log; it catches up by itself"
+    } else {
+        "there is no search index; the next start of a server makes it"
     }
 }
 

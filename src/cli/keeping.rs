@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use crate::app;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::store::checkup::counted;
 use crate::store::figures::{Figures, SessionFigure, figures};
 use crate::store::{Store, StoreError, WriteError};
 
@@ -31,7 +32,11 @@ pub fn gc(config: &Config) -> Outcome {
         refused => anyhow!(refused),
     })?;
     store.empty_log().map_err(|error| explain(&error))?;
+    let remains = runtime.block_on(store.read(|reader| reader.remains())).map_err(|error| explain(&error))?;
     write::line(&format!("cleared away: {swept}"));
+    if remains.is_some() {
+        write::line(unwiped(true));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -45,6 +50,16 @@ pub fn stats(config: &Config, json: bool) -> Outcome {
     let text = if json { serde_json::to_string_pretty(&figures)? } else { table(&figures) };
     write::line(&text);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to know where a mark stands for what was destroyed. Only a server wipes it off, since only a server writes the index.
+pub fn unwiped(is_alone: bool) -> &'static str {
+    if is_alone {
+        "what was destroyed may still lie in files; the next server wipes it off soon after its start"
+    } else {
+        "what was destroyed may still lie in files; the server that runs wipes it off, and where it cannot within a minute, \
+         its log and /readyz say so"
+    }
 }
 
 /// There is no database to look at.
@@ -61,6 +76,10 @@ fn table(figures: &Figures) -> String {
         "{} sessions, {} more in the trash; {} nodes",
         figures.sessions, figures.trashed_sessions, figures.nodes
     ));
+    let marks = figures.tables.iter().find(|table| table.name == "remains").map_or(0, |table| table.rows);
+    if marks > 0 {
+        lines.push(format!("remains: {} of what was destroyed and may still lie in files", counted(marks, "mark")));
+    }
     let most = |what: &str, figure: &Option<SessionFigure>| {
         figure.as_ref().map(|one| format!("{what}: {} in \"{}\" ({})", one.number, one.title, one.id))
     };

@@ -40,6 +40,14 @@ enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptAs(pub Bytes);
 
+/// What answers to a repeated request: ids and counts, and never a value of a world. Such a value may be what a message said
+/// that the answer does not name, and would stay behind when that message is purged.
+pub trait ToKeep: Serialize + Sized {
+    /// The same without values; it says that there was more, if there was.
+    #[must_use]
+    fn to_keep(self) -> Self;
+}
+
 /// The shape of an answer that is a file to keep.
 pub struct File;
 
@@ -95,13 +103,6 @@ impl<T> Reply<T> {
         self
     }
 
-    /// The same, of which something else is kept for a repeated key.
-    #[must_use]
-    pub fn kept_as(mut self, kept: Vec<u8>) -> Self {
-        self.kept = Some(KeptAs(kept.into()));
-        self
-    }
-
     /// The same with the address of the next page, for lists that are bare arrays.
     #[must_use]
     pub fn next(mut self, address: Option<String>) -> Self {
@@ -133,6 +134,17 @@ impl<T: Serialize> Reply<T> {
     /// As [`Reply::ok`].
     pub fn begun(body: &T) -> Result<Self, ApiError> {
         Ok(Self { status: StatusCode::ACCEPTED, ..Self::ok(body)? })
+    }
+}
+
+impl<T: ToKeep> Reply<T> {
+    /// 200 with a body of which only what may stay is kept for a repeated key.
+    ///
+    /// # Errors
+    /// As [`Reply::ok`].
+    pub fn ok_in_short(body: T) -> Result<Self, ApiError> {
+        let whole = Self::ok(&body)?;
+        Ok(Self { kept: Some(KeptAs(write(&body.to_keep())?.into())), ..whole })
     }
 }
 

@@ -24,6 +24,10 @@ pub struct Look {
 /// # Errors
 /// The files are damaged.
 pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchError> {
+    // It may be deleted at any time: the next start makes it anew.
+    if !folder.exists() {
+        return Ok(None);
+    }
     guarded(|| {
         let Some(open) = disk::existing(folder, upstream)? else { return Ok(None) };
         if !disk::is_intact(&open.index) {

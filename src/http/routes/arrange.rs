@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 use serde_json::Value;
 
 use super::{Program, look, sight};
-use crate::http::answer::{Answer, Reply, write};
+use crate::http::answer::{Answer, Reply, ToKeep, write};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
@@ -40,13 +40,13 @@ pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> 
     let arrange = move |tx: &mut Tx<'_>| {
         let arranged = tx.arrange(&actor, sid.0, &asked)?;
         if claim.is_some() {
-            tx.act_for(claim.as_ref(), &EditsMade::new(&arranged, &asked).to_keep(&asked))?;
+            tx.act_for(claim.as_ref(), &EditsMade::new(&arranged, &asked).to_keep())?;
         }
         Ok(arranged)
     };
     let made = app.store.write(arrange).await.map(|arranged| EditsMade::new(&arranged, &edits))?;
-    let (reply, op) = (Reply::ok(&made)?, made.op);
-    Ok(reply.at(op).kept_as(write(&made.to_keep(&edits))?))
+    let op = made.op;
+    Ok(Reply::ok_in_short(made)?.at(op))
 }
 
 /// Takes the caller's newest step back.
@@ -78,12 +78,15 @@ async fn turn(
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
     let claim = Claim::present();
     let act = move |tx: &mut Tx<'_>| {
-        let turned = TurnedBack::from(way(tx, &actor)?);
-        tx.act_for(claim.as_ref(), &turned)?;
-        Ok(turned)
+        let undone = way(tx, &actor)?;
+        if claim.is_some() {
+            tx.act_for(claim.as_ref(), &TurnedBack::from(&undone).to_keep())?;
+        }
+        Ok(undone)
     };
-    let turned = app.store.write(act).await?;
-    Ok(Reply::ok(&turned)?.at(turned.op))
+    let turned = app.store.write(act).await.map(|undone| TurnedBack::from(&undone))?;
+    let op = turned.op;
+    Ok(Reply::ok_in_short(turned)?.at(op))
 }
 
 /// What an earlier try of the request made, if its answer was lost.

@@ -58,7 +58,7 @@ async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> 
     let placed = app.store.read(read).await?;
     let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
     let nodes = placed.iter().map(|placed| state(&placed.node)).collect();
-    Reply::ok(&StatesSet { op: arranged.op, nodes, world_changes, is_cut_short })
+    Reply::ok_in_short(StatesSet { op: arranged.op, nodes, world_changes, is_cut_short })
 }
 
 fn state(node: &Node) -> StateSet {

@@ -8,6 +8,7 @@ use super::ids::{Id, NodeRef, SessionRef};
 use super::messages::{content, seen};
 use super::node::ChatMessageNode;
 use crate::clock::{Ids, Time};
+use crate::http::answer::ToKeep;
 use crate::http::error::ApiError;
 use crate::ids::{FragmentId, NodeId};
 use crate::store::{Arranged, Fragment, Label, MOST_REFUSED, Seen, Undone, WorldAt};
@@ -163,11 +164,11 @@ pub struct TurnedBack {
     pub is_cut_short: bool,
 }
 
-impl From<Undone> for TurnedBack {
-    fn from(undone: Undone) -> Self {
+impl From<&Undone> for TurnedBack {
+    fn from(undone: &Undone) -> Self {
         let (world_changes, is_cut_short) = world_changes(&undone.worlds);
         let Undone { op, step, kind, head, .. } = undone;
-        Self { op, step, kind: kind.word(), leaf_id: Id(head), world_changes, is_cut_short }
+        Self { op: *op, step: *step, kind: kind.word(), leaf_id: Id(*head), world_changes, is_cut_short }
     }
 }
 
@@ -437,16 +438,19 @@ impl EditsMade {
     }
 }
 
-impl EditsMade {
-    /// What may be kept of it for a repeated request: where something was purged, no value of a world, since that may have
-    /// gone with it.
-    #[must_use]
-    pub fn to_keep(mut self, edits: &[TreeEdit]) -> Self {
-        if edits.iter().any(|edit| matches!(edit, TreeEdit::Purge { .. })) {
-            self.is_cut_short |= !(self.world_changes.is_empty() && self.refused.is_empty());
-            self.world_changes.clear();
-            self.refused.clear();
-        }
+impl ToKeep for EditsMade {
+    fn to_keep(mut self) -> Self {
+        self.is_cut_short |= !(self.world_changes.is_empty() && self.refused.is_empty());
+        self.world_changes.clear();
+        self.refused.clear();
+        self
+    }
+}
+
+impl ToKeep for TurnedBack {
+    fn to_keep(mut self) -> Self {
+        self.is_cut_short |= !self.world_changes.is_empty();
+        self.world_changes.clear();
         self
     }
 }

@@ -16,6 +16,7 @@ use super::node::ChatMessageNode;
 use super::sessions::model;
 use super::words::{Effects, OnStale, Role};
 use super::{given, objects};
+use crate::http::answer::ToKeep;
 use crate::http::error::{ApiError, Code};
 use crate::ids::NodeId;
 use crate::store::Seen;
@@ -243,6 +244,14 @@ pub struct StatesSet {
     pub world_changes: Vec<WorldChangeAt>,
     /// Whether there was more to tell.
     pub is_cut_short: bool,
+}
+
+impl ToKeep for StatesSet {
+    fn to_keep(mut self) -> Self {
+        self.is_cut_short |= !self.world_changes.is_empty();
+        self.world_changes.clear();
+        self
+    }
 }
 
 /// How a node stands.

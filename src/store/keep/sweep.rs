@@ -113,7 +113,11 @@ impl Store {
         }
     }
 
-    async fn sweep_keyframes(&self) -> Result<usize, WriteError> {
+    /// Takes the keyframes away that nobody will read; answers with how many those were.
+    ///
+    /// # Errors
+    /// The database fails; what went until then is gone.
+    pub async fn sweep_keyframes(&self) -> Result<usize, WriteError> {
         let (mut all, mut next) = (0, self.read(|reader| reader.next_session(0)).await?);
         while let Some(session_n) = next {
             let old = self.read(move |reader| reader.old_keyframes(session_n)).await?;

@@ -346,6 +346,85 @@ async fn a_purge_that_is_asked_for_again_is_answered_again() {
     assert_eq!(play.post("redo", json!({})).await["leafId"], json!(more.reply));
 }
 
+/// Domain 2.16, S4-39: what is kept of edits, of undo and redo and of a node's state has no value of a world: they do not name the
+/// message that such a value came from, and would have it still when that is purged. Asked for again they say what was done.
+#[tokio::test]
+async fn what_is_kept_of_other_acts_has_no_word_of_what_goes() {
+    const WORD: &str = "Quarterstaffmelon";
+    let play = Play::start().await;
+    let begin = play.head().await;
+    let by_hand = async |node: &str, value: &str| {
+        let operations = json!([{"op": "set", "path": "/free", "value": value}]);
+        id(&play.post(&format!("node/{node}/world"), json!({"operations": operations})).await["node"])
+    };
+    let secret = by_hand(&begin, WORD).await;
+    let later = by_hand(&secret, "another").await;
+    let written = play.post("message", json!({"parentId": later, "content": "On.", "generate": false})).await;
+    assert_eq!(play.head().await, id(&written["node"]));
+    let graft = json!({"operations": [{"op": "graft", "nodeId": later, "targetId": begin}]});
+    let acts = [
+        ("PUT", format!("node/{later}/state"), json!({"effects": "muted"})),
+        ("PUT", "tree/edit".to_owned(), graft),
+        ("POST", "undo".to_owned(), json!({})),
+        ("POST", "redo".to_owned(), json!({})),
+    ];
+    let ask = async |key: usize| {
+        let (method, rest, body) = &acts[key];
+        let ask = play.app.ask(method, &play.chat(rest)).header("Idempotency-Key", &format!("k{key}"));
+        ask.json(body).send().await.expect(200)
+    };
+    let mut first = Vec::new();
+    for key in 0..acts.len() {
+        let told = ask(key).await;
+        assert!(told["worldChanges"].to_string().contains(WORD), "{told}");
+        first.push(told);
+    }
+    play.purge("nodeId", &secret).await;
+    until_gone(&play.app.inside().home().join("data"), WORD).await;
+    let op = play.session().await["op"].clone();
+    for (key, mut told) in first.into_iter().enumerate() {
+        (told["worldChanges"], told["isCutShort"]) = (json!([]), json!(true));
+        assert_eq!(ask(key).await, told);
+    }
+    assert_eq!(play.session().await["op"], op, "nothing was done twice");
+    play.is_well();
+}
+
+/// Domain 2.16: what hung below a message that put a word into the world has keyframes with that word, also after it was hung
+/// elsewhere: once the message is purged they are wiped with everything else.
+#[tokio::test]
+async fn keyframes_of_what_was_hung_elsewhere_go_too() {
+    let play = Play::start().await;
+    let begin = play.head().await;
+    let operations = json!([{"op": "set", "path": "/free", "value": "Quarterstaffmelon"}]);
+    let secret = id(&play.post(&format!("node/{begin}/world"), json!({"operations": operations})).await["node"]);
+    let mut line = vec![secret.clone()];
+    for _ in 0..18 {
+        let body = json!({"parentId": line.last().unwrap(), "content": "On.", "generate": false});
+        line.push(id(&play.post("message", body).await["node"]));
+    }
+    play.checkout(&begin, true).await;
+    let mut conn = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let mut is_there = || {
+        let deep = "SELECT count(*) AS n FROM keyframes k JOIN nodes ON nodes.n = k.node_n WHERE nodes.depth > 9";
+        count(&mut conn, deep) > 0
+    };
+    assert!(is_there());
+    play.edit(json!([{"op": "graft", "nodeId": line[1], "targetId": begin}])).await;
+    assert!(is_there(), "an edit outdates and destroys nothing");
+    play.purge("nodeId", &secret).await;
+    for _ in 0..1_500 {
+        if !is_there() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert!(!is_there());
+    let world = play.get(&format!("node/{}/world", line[18])).await;
+    assert_eq!(world["world"]["vars"]["free"], Value::Null);
+    play.is_well();
+}
+
 /// Domain 2.16: a word that stood in a message, in its edit, in a reply that came in pieces, in the prompt of what stays, in
 /// the index and in a kept answer is in no file any more once it is purged; not after a restart either. The request whose
 /// answer it was says that it is gone.
