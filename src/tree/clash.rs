@@ -120,12 +120,12 @@ fn outermost(path: &Pointer, doing: Doing<'_>, other: &Side<'_>, look: &mut impl
 }
 
 /// A path and all above it, the shortest first.
-fn prefixes(path: &Pointer) -> impl Iterator<Item = &[String]> {
+pub(super) fn prefixes(path: &Pointer) -> impl Iterator<Item = &[String]> {
     (0..=path.keys().len()).filter_map(move |length| path.keys().get(..length))
 }
 
 /// The places that an operation changes.
-fn places(operation: &Operation) -> Vec<Pointer> {
+pub(super) fn places(operation: &Operation) -> Vec<Pointer> {
     match &operation.change {
         Change::Insert { key, .. } => vec![operation.path.child(key)],
         Change::Move { from } => vec![operation.path.clone(), from.clone()],

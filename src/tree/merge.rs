@@ -1,11 +1,10 @@
 //! A merge of two lines (`docs/domain.md` 2.13): what both did to the same places since they parted, and which of it holds.
-//! *Theirs* is what is brought over, *ours* the line that it comes to.
+//! *Theirs* is what is brought over, *ours* the line that it comes to. What they have in common is found in `brought.rs`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::ids::NodeId;
 use crate::world::{Change, Operation, Pointer, Section};
 
 use super::clash::Clashes;
@@ -69,25 +68,6 @@ pub enum Unsettled {
     Open(Vec<Conflict>),
     /// This path has a resolution and is no conflict.
     Needless(String),
-}
-
-/// What earlier merges brought: for a `merge` node the nodes whose doings it carries, for a message that came over its
-/// original.
-pub type Brought = HashMap<NodeId, Vec<NodeId>>;
-
-/// The nodes of one line that another does not have: it has what stands on it, what was brought to it, and a merge all of
-/// which is there. So what was brought over once counts once, whichever way and by whichever detour it comes again.
-pub fn lacking(side: &[NodeId], other: &[NodeId], brought: &Brought) -> HashSet<NodeId> {
-    let mut had: HashSet<NodeId> = other.iter().copied().collect();
-    let mut open: Vec<NodeId> = other.to_vec();
-    while let Some(node) = open.pop() {
-        open.extend(brought.get(&node).into_iter().flatten().filter(|original| had.insert(**original)));
-    }
-    let is_had = |node: &NodeId| {
-        had.contains(node)
-            || brought.get(node).is_some_and(|all| !all.is_empty() && all.iter().all(|one| had.contains(one)))
-    };
-    side.iter().filter(|node| !is_had(node)).copied().collect()
 }
 
 /// What two lines did to the same places, in the order of the paths.
@@ -189,28 +169,6 @@ mod tests {
         );
         check(json!({"in": "lore", "op": "set", "path": "/hp", "value": 1}), set, &[]);
         check(add, append, &[]);
-    }
-
-    /// Domain 2.13: what came once counts once: also when a merge is brought back to where its parts come from, and when it
-    /// comes by way of a third line.
-    #[test]
-    fn a_line_lacks_what_was_never_brought_to_it() {
-        let id = |n: u128| NodeId::new(uuid::Uuid::from_u128(n));
-        let ids = |all: &[u128]| all.iter().map(|n| id(*n)).collect::<Vec<_>>();
-        let brought: Brought =
-            [(9, ids(&[1, 2])), (19, ids(&[9, 11])), (12, ids(&[3]))].map(|(n, all)| (id(n), all)).into();
-        let lacks = |side: &[u128], other: &[u128], expected: &[u128]| {
-            let lacking = lacking(&ids(side), &ids(other), &brought);
-            assert_eq!(lacking, ids(expected).into_iter().collect(), "{side:?} beside {other:?}");
-        };
-        lacks(&[1, 2, 3], &[5, 6], &[1, 2, 3]);
-        lacks(&[1, 2, 3], &[5, 9], &[3]);
-        lacks(&[5, 9, 6], &[1, 2, 3], &[5, 6]);
-        lacks(&[9, 6], &[1], &[9, 6]);
-        lacks(&[1, 2, 3], &[19], &[3]);
-        lacks(&[1, 2, 3], &[12], &[1, 2]);
-        lacks(&[19, 12], &[1, 2, 3, 11], &[19]);
-        lacks(&[19, 12], &[5, 9, 11, 3], &[]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //!   The store only carries them out.
 //! - [`arrange`]: the edits of the arrangement that one may ask for.
 //! - [`bounds`]: how long names may be, and how many things of a kind there may be.
+//! - [`brought`]: what comes over in a merge of two lines that may have met before.
 //! - [`card`]: what the card of a character or a persona may say; [`book`]: what a lorebook may.
 //! - [`clash`]: where two lines did what does not go together.
 //! - [`merge`]: what two lines did to the same places, and which of it holds.
@@ -17,6 +18,7 @@
 pub mod arrange;
 pub mod book;
 pub mod bounds;
+pub mod brought;
 pub mod card;
 pub mod clash;
 pub mod delta;

@@ -12,7 +12,7 @@ use clotho::tree::edit::Refusal;
 use clotho::tree::merge::{Resolution, conflicts};
 use clotho::tree::mirror::{Mirror, Place};
 use clotho::tree::{Delta, Effects, Kind, Piece, Role, Status, TreeEdit};
-use clotho::world::Operation;
+use clotho::world::{Change, Operation, Pointer};
 use diesel::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -200,10 +200,8 @@ impl Play {
             (TreeEdit::Summarise { nodes, .. }, Refusal::Invalid { field: "nodeIds", .. }) => {
                 nodes.iter().all(|node| self.model.facts[node].kind == Kind::Change)
             }
-            (TreeEdit::Merge { from, onto, .. }, Refusal::Conflict(_)) => self.apart(*from, *onto).0.is_empty(),
-            (TreeEdit::Merge { from, onto, nodes, .. }, Refusal::Invalid { field: "nodeIds", .. }) => {
-                let (theirs, _) = self.apart(*from, *onto);
-                nodes.iter().any(|node| !theirs.contains(node))
+            (TreeEdit::Merge { from, onto, nodes, .. }, Refusal::Conflict(_)) => {
+                nodes.is_empty() && self.brought(*from, *onto, &[]).0.is_empty()
             }
             (TreeEdit::Graft { piece: Piece::Fragment(id), target: None }, Refusal::Conflict(_)) => {
                 let (top, _) = self.model.mirror.fragments()[id];
@@ -225,10 +223,9 @@ impl Play {
     /// A merge of a whole line, or of the last messages of it.
     fn merge(&mut self, from: NodeId, onto: NodeId, run: usize) {
         let nodes: Vec<NodeId> = self.parted(from, onto).0.iter().rev().take(run).rev().copied().collect();
-        let (theirs, ours) = self.apart(from, onto);
-        let brought = if nodes.is_empty() { &theirs } else { &nodes };
-        let conflicts = conflicts(&self.counting(brought), &self.counting(&ours));
-        let resolve = conflicts.iter().map(|conflict| (conflict.name(), Resolution::Theirs)).collect();
+        let (come, own) = self.brought(from, onto, &nodes);
+        let come: Vec<Operation> = come.into_iter().flat_map(|(_, _, done)| done).collect();
+        let resolve = conflicts(&come, &own).iter().map(|conflict| (conflict.name(), Resolution::Theirs)).collect();
         self.arrange(TreeEdit::Merge { from, onto, nodes, resolve, seed: self.store.ids.seed() });
     }
 
@@ -239,22 +236,45 @@ impl Play {
         (theirs[shared..].to_vec(), ours[shared..].to_vec())
     }
 
-    /// What of it the other line does not have: not itself, and not by an earlier merge.
-    fn apart(&self, from: NodeId, onto: NodeId) -> (Vec<NodeId>, Vec<NodeId>) {
+    /// What comes over, of all of a line or of some nodes at its end: in which node it stands there, whose doing it is, and
+    /// what; then what only the other line has. The law said operation by operation, each against each.
+    fn brought(&self, from: NodeId, onto: NodeId, run: &[NodeId]) -> (Vec<Over>, Vec<Operation>) {
         let (theirs, ours) = self.parted(from, onto);
-        let lacking = |side: &[NodeId], other: &[NodeId]| {
-            let had = self.model.had(other);
-            let comes_of_had = |brought: &[NodeId]| !brought.is_empty() && brought.iter().all(|id| had.contains(id));
-            let lacks = |id: &&NodeId| !had.contains(id) && !comes_of_had(&self.model.facts[id].brought);
-            side.iter().filter(lacks).copied().collect()
-        };
-        (lacking(&theirs, &ours), lacking(&ours, &theirs))
+        let (theirs, ours) = (self.counting(&theirs), self.counting(&ours));
+        let has = |line: &[Over], of: &NodeId| line.iter().any(|(_, whose, _)| whose == of);
+        let all: Vec<(usize, &Operation)> =
+            theirs.iter().enumerate().flat_map(|(at, (.., done))| done.iter().map(move |one| (at, one))).collect();
+        let is_here = |at: usize| has(&ours, &theirs[at].1);
+        let mut comes = vec![false; all.len()];
+        for (n, (at, done)) in all.iter().enumerate() {
+            let is_chosen = run.is_empty() || run.contains(&theirs[*at].0);
+            let place = places(done);
+            let is_overruled =
+                place.iter().all(|one| all[n + 1..].iter().any(|(at, later)| is_here(*at) && wipes(later, one)));
+            let is_wiped = |one: &Pointer| (0..n).any(|m| comes[m] && wipes(all[m].1, one));
+            comes[n] = is_chosen && if is_here(*at) { place.iter().any(is_wiped) } else { !is_overruled };
+        }
+        let mut come = Vec::new();
+        for (at, (node, of, _)) in theirs.iter().enumerate() {
+            let done = all.iter().zip(&comes).filter(|((part, _), comes)| *part == at && **comes);
+            let done: Vec<Operation> = done.map(|((_, done), _)| (*done).clone()).collect();
+            let is_named = if run.is_empty() { !is_here(at) } else { run.contains(node) };
+            if is_named || !done.is_empty() {
+                come.push((*node, *of, done));
+            }
+        }
+        let own = ours.iter().filter(|(_, of, _)| !has(&theirs, of)).flat_map(|(.., done)| done.clone()).collect();
+        (come, own)
     }
 
-    /// What some nodes do to the world, where that counts.
-    fn counting(&self, nodes: &[NodeId]) -> Vec<Operation> {
+    /// What some nodes hold, where that counts.
+    fn counting(&self, nodes: &[NodeId]) -> Vec<Over> {
         let counting = nodes.iter().filter(|node| !self.model.mirror.nodes()[*node].is_muted);
-        counting.flat_map(|node| self.model.facts[node].operations.clone()).collect()
+        let mut held = Vec::new();
+        for node in counting {
+            held.extend(self.model.parts(*node).into_iter().map(|(of, done)| (*node, of, done)));
+        }
+        held
     }
 
     /// What an edit made goes into the model: a copy is what its original is.
@@ -270,18 +290,25 @@ impl Play {
         for node in made {
             let mut fact = match (edit, self.original(node)) {
                 (TreeEdit::Merge { from, onto, .. }, None) => {
-                    let brought = self.apart(*from, *onto).0;
-                    Fact { brought: brought.clone(), ..fact(Role::System, Kind::Merge, self.counting(&brought), None) }
+                    let come = self.brought(*from, *onto, &[]).0;
+                    recorded(fact(Role::System, Kind::Merge, Vec::new(), None), come.iter())
                 }
-                (TreeEdit::Merge { .. }, Some(original)) if self.model.facts[&original].kind != Kind::Merge => {
-                    Fact { brought: vec![original], ..self.model.facts[&original].clone() }
+                (TreeEdit::Merge { from, onto, nodes, .. }, Some(original)) => {
+                    let come = self.brought(*from, *onto, nodes).0;
+                    let fact = self.model.facts[&original].clone();
+                    if self.model.mirror.nodes()[&original].is_muted {
+                        let parts = self.model.parts(original).into_iter().map(|(of, done)| (original, of, done));
+                        recorded(fact, parts.collect::<Vec<_>>().iter())
+                    } else {
+                        recorded(fact, come.iter().filter(|(host, ..)| *host == original))
+                    }
                 }
                 (_, Some(original)) => self.model.facts[&original].clone(),
                 (_, None) => fact(Role::System, Kind::Summary, Vec::new(), None),
             };
             if !matches!(edit, TreeEdit::Merge { .. }) {
-                let name = |id: &mut NodeId| *id = *originals.get(id).unwrap_or(id);
-                fact.brought.iter_mut().for_each(name);
+                let name = |(id, _): &mut (NodeId, usize)| *id = *originals.get(id).unwrap_or(id);
+                fact.record.iter_mut().for_each(name);
             }
             self.model.add(node, fact);
         }
@@ -424,12 +451,40 @@ impl Play {
     }
 }
 
+/// In which node something stands, whose doing it is, and what was done.
+type Over = (NodeId, NodeId, Vec<Operation>);
+
+/// The places that an operation changes.
+fn places(operation: &Operation) -> Vec<Pointer> {
+    match &operation.change {
+        Change::Insert { key, .. } => vec![operation.path.child(key)],
+        Change::Move { from } => vec![operation.path.clone(), from.clone()],
+        _ => vec![operation.path.clone()],
+    }
+}
+
+/// Whether whatever was at a place is gone after an operation.
+fn wipes(operation: &Operation, place: &Pointer) -> bool {
+    let is_adding = matches!(operation.change, Change::Add(_) | Change::Append(_) | Change::Take(_));
+    !is_adding && places(operation).iter().any(|wiped| place.below(wiped).is_some())
+}
+
+/// What a merge made of some parts.
+fn recorded<'a>(fact: Fact, parts: impl Iterator<Item = &'a Over>) -> Fact {
+    let (mut operations, mut record) = (Vec::new(), Vec::new());
+    for (_, of, done) in parts {
+        record.push((*of, done.len()));
+        operations.extend(done.iter().cloned());
+    }
+    Fact { operations, record, ..fact }
+}
+
 fn added(effect: &Effect) -> Option<NodeId> {
     if let Effect::Added { node, .. } = effect { Some(*node) } else { None }
 }
 
 fn fact(role: Role, kind: Kind, operations: Vec<Operation>, rules: Option<clotho::world::Rules>) -> Fact {
-    Fact { role, kind, status: Status::Complete, operations, rules, brought: Vec::new() }
+    Fact { role, kind, status: Status::Complete, operations, rules, record: Vec::new() }
 }
 
 fn cases(cases: u32) -> ProptestConfig {

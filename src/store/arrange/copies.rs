@@ -12,7 +12,7 @@ use crate::clock::{Ids, Time};
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::Effect;
 use crate::tree::edit::Refusal;
-use crate::tree::{Delta, Kind, Piece};
+use crate::tree::{Delta, Piece};
 use crate::world::{Change, Operation, Section};
 
 use super::super::acts::Actor;
@@ -37,9 +37,15 @@ pub struct Originals<'a> {
     pub session: &'a Held,
     /// Parents before their children, else in the order in which they came.
     pub rows: Vec<NodeRow>,
-    /// What a copy does to the world in place of what its original does, by the original's row.
-    pub operations: HashMap<i64, Vec<Operation>>,
-    /// What every copy says besides where it comes from.
+    /// What a copy has in place of what its original has, by the original's row.
+    pub changed: HashMap<i64, Changed>,
+}
+
+/// What of a copy is not as its original.
+pub struct Changed {
+    /// What it does to the world.
+    pub operations: Vec<Operation>,
+    /// What it says besides where it comes from.
     pub metadata: Map<String, Value>,
 }
 
@@ -84,7 +90,7 @@ impl Tx<'_> {
         {
             return Err(Refusal::Cycle.into());
         }
-        let originals = Originals { session: source, rows, operations: HashMap::new(), metadata: Map::new() };
+        let originals = Originals { session: source, rows, changed: HashMap::new() };
         let (effects, copies) = self.copy_all(held, &originals, &to, (ids, at))?;
         let top = copies.first().map(row_id).transpose()?;
         made.nodes.push(top.ok_or(Refusal::NotFound("the message"))?);
@@ -160,8 +166,9 @@ impl Tx<'_> {
         ids: &HashMap<NodeId, NodeId>,
     ) -> Result<NodeRow, StoreError> {
         let mut delta = self.run(|conn| worlds::delta(conn, row.n, row.revision))?;
-        if let Some(operations) = originals.operations.get(&row.n) {
-            delta.operations.clone_from(operations);
+        let changed = originals.changed.get(&row.n);
+        if let Some(changed) = changed {
+            delta.operations.clone_from(&changed.operations);
         }
         rename_in_delta(&mut delta, ids);
         let text: TextRow =
@@ -170,10 +177,7 @@ impl Tx<'_> {
         let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: row.n };
         let mut metadata = self.run(|_| read.ok_or(bad))?;
         metadata.values_mut().for_each(|value| rename(value, ids));
-        // A merge that comes over says on what it carries, not by whom it was taken along.
-        if row.kind != Kind::Merge.code() {
-            metadata.extend(originals.metadata.clone());
-        }
+        metadata.extend(changed.into_iter().flat_map(|changed| changed.metadata.clone()));
         let original = row_id(row)?;
         let provenance = json!({"sessionId": originals.session.session.id.to_string(), "nodeId": original.to_string()});
         metadata.insert("provenance".into(), provenance);

@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use crate::clock::Ids;
 use crate::ids::NodeId;
 use crate::oplog::Effect;
+use crate::tree::brought::{self, Carried, Part};
 use crate::tree::edit::{self, Refusal};
-use crate::tree::merge::{self, Brought, Conflict, Resolution, Unsettled};
+use crate::tree::merge::{self, Conflict, Resolution, Unsettled};
 use crate::tree::{Delta, Kind, Role, Status};
 use crate::world::Operation;
 
@@ -19,18 +20,19 @@ use super::super::climb::{self, Rung};
 use super::super::conn::Conn;
 use super::super::error::{StoreError, WriteError};
 use super::super::held::Held;
+use super::super::read::padded;
 use super::super::rows::{NodeRow, object};
-use super::super::tables::{nodes, texts};
+use super::super::tables::texts;
 use super::super::tx::{Draft, Tx, row_id};
 use super::super::worlds;
 use super::Made;
-use super::copies::Originals;
+use super::copies::{Changed, Originals};
 
 /// Where the metadata of what a merge made names the end of the other line.
 const MERGED_FROM: &str = "mergedFrom";
-/// Where that of a `merge` node names what it carries.
+/// Where it says whose doing that is.
 const MERGED_NODES: &str = "mergedNodes";
-/// So many nodes are looked at in one question.
+/// So many rows are looked at in one question.
 const LOOKED_AT: usize = 512;
 
 /// A merge as it was asked for.
@@ -57,29 +59,27 @@ impl Tx<'_> {
         let from = self.line_end(held, wanted.from, "fromLeafId")?;
         let onto = self.line_end(held, wanted.onto, "ontoLeafId")?;
         let (theirs, ours) = (self.since_parting(&onto, &from)?, self.since_parting(&from, &onto)?);
-        let (theirs, ours) = self.apart(held, theirs, ours)?;
-        if theirs.is_empty() {
-            return Err(Refusal::Conflict("all of that line is on this one already".into()).into());
+        let run = self.chosen(held, &theirs, wanted.nodes)?;
+        // Of a run comes what was done up to its end.
+        let last = run.last().or(theirs.last()).map_or(i64::MAX, |row| row.depth.into());
+        let theirs: Vec<NodeRow> = theirs.into_iter().filter(|row| i64::from(row.depth) <= last).collect();
+        let (theirs, ours) = (self.read_line(&theirs)?, self.read_line(&ours)?);
+        if run.is_empty() && theirs.lacks_nothing_of(&ours) {
+            return Err(Refusal::Conflict("all that counts of that line is on this one already".into()).into());
         }
-        let theirs = self.brought(held, theirs, wanted.nodes)?;
-        let (done, ours) = (self.done_by(&theirs)?, self.done_by(&ours)?);
-        let settled = settle(&done, &ours, wanted.resolve)?;
-        let mut metadata = Map::new();
-        metadata.insert(MERGED_FROM.into(), wanted.from.to_string().into());
-        let (mut effects, result) = if wanted.nodes.is_empty() {
+        let settled = settle(&theirs, &ours, &run, wanted.resolve)?;
+        let (mut effects, result) = if run.is_empty() {
             let node = NodeId::new(ids.next(actor.at));
             let mut draft = Draft::new(node, Role::System, Kind::Merge, ids.seed(), actor.at);
-            let nodes: Vec<Value> =
-                theirs.iter().map(|row| Ok(row_id(row)?.to_string().into())).collect::<Result<_, StoreError>>()?;
-            metadata.insert(MERGED_NODES.into(), nodes.into());
-            let operations = settled.into_iter().flat_map(|(_, operations)| operations).collect();
+            draft.metadata = said_of(wanted.from, settled.parts.iter().map(|(_, carried, _)| *carried));
+            let operations = settled.parts.into_iter().flat_map(|(_, _, kept)| kept).chain(settled.sets).collect();
             draft.delta = Delta { operations, ..Delta::default() };
-            (draft.author, draft.metadata) = (Some(actor.user), metadata);
+            draft.author = Some(actor.user);
             let row = self.insert(held.n, held.session.edits, Some(&onto), &draft)?;
             (vec![Effect::Added { node, parent: Some(wanted.onto) }], row)
         } else {
-            let operations: HashMap<i64, Vec<Operation>> = settled.into_iter().collect();
-            let originals = Originals { session: held, rows: theirs, operations, metadata };
+            let changed = self.as_copies(&run, settled, wanted.from)?;
+            let originals = Originals { session: held, rows: run, changed };
             let (effects, mut copies) = self.copy_all(held, &originals, &onto, (ids, actor.at))?;
             (effects, copies.pop().ok_or(Refusal::NotFound("the message"))?)
         };
@@ -109,96 +109,114 @@ impl Tx<'_> {
         own.map(|rung| self.row_n(rung.n)).collect()
     }
 
-    /// What each of two lines has that the other does not have, also not by an earlier merge.
-    fn apart(
-        &mut self,
-        held: &Held,
-        theirs: Vec<NodeRow>,
-        ours: Vec<NodeRow>,
-    ) -> Result<(Vec<NodeRow>, Vec<NodeRow>), StoreError> {
-        let ids = |rows: &[NodeRow]| rows.iter().map(row_id).collect::<Result<Vec<_>, _>>();
-        let (their_ids, our_ids) = (ids(&theirs)?, ids(&ours)?);
-        let brought = self.run(|conn| brought_to(conn, held.n, their_ids.iter().chain(&our_ids)))?;
-        let lacking = |rows: Vec<NodeRow>, side: &[NodeId], other: &[NodeId]| {
-            let lacking = merge::lacking(side, other, &brought);
-            rows.into_iter().zip(side).filter(|(_, id)| lacking.contains(id)).map(|(row, _)| row).collect::<Vec<_>>()
-        };
-        Ok((lacking(theirs, &their_ids, &our_ids), lacking(ours, &our_ids, &their_ids)))
-    }
-
-    /// What is brought over: everything, or a run of it.
-    fn brought(&mut self, held: &Held, theirs: Vec<NodeRow>, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
+    /// The run of the other line that is to come with its messages; nothing where none was named.
+    fn chosen(&mut self, held: &Held, theirs: &[NodeRow], ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
         if ids.is_empty() {
-            return Ok(theirs);
+            return Ok(Vec::new());
         }
         let run = self.run_of(held, ids)?;
         let there: HashSet<i64> = theirs.iter().map(|row| row.n).collect();
         if run.iter().all(|row| there.contains(&row.n)) {
             return Ok(run);
         }
-        let message = "messages of the other line are expected that this one does not have yet".to_owned();
+        let message = "messages of the other line after the two parted are expected".to_owned();
         Err(Refusal::Invalid { field: "nodeIds", message }.into())
     }
 
-    /// What each of some nodes does to the world, where that counts.
-    fn done_by(&mut self, rows: &[NodeRow]) -> Result<Vec<(i64, Vec<Operation>)>, StoreError> {
-        let counting = rows.iter().filter(|row| !row.is_muted);
-        counting.map(|row| Ok((row.n, self.run(|conn| worlds::delta(conn, row.n, row.revision))?.operations))).collect()
-    }
-}
-
-/// What earlier merges brought to some nodes of a session, and to what they brought.
-fn brought_to<'a>(
-    conn: &mut Conn,
-    session_n: i64,
-    ids: impl Iterator<Item = &'a NodeId>,
-) -> Result<Brought, StoreError> {
-    let mut brought = Brought::new();
-    let mut seen: HashSet<NodeId> = ids.copied().collect();
-    let mut open: Vec<NodeId> = seen.iter().copied().collect();
-    while !open.is_empty() {
-        let mut next = Vec::new();
-        for chunk in open.chunks(LOOKED_AT) {
-            let names = chunk.iter().map(|id| id.as_bytes().to_vec());
-            let merged = nodes::table.inner_join(texts::table.on(texts::n.eq(nodes::n)));
-            let merged = merged.filter(nodes::session_n.eq(session_n)).filter(nodes::id.eq_any(names));
-            let by_a_merge = texts::metadata.like(format!("%\"{MERGED_FROM}\"%"));
-            let merged = merged.filter(nodes::kind.eq(Kind::Merge.code()).or(by_a_merge));
-            let found: Vec<(i64, Vec<u8>, String)> =
-                merged.select((nodes::n, nodes::id, texts::metadata)).load(conn)?;
-            for (n, id, metadata) in found {
-                let bad = |column| StoreError::Inconsistent { table: "texts", column, row: n };
-                let id = NodeId::from_slice(&id).ok_or_else(|| bad("id"))?;
-                let originals = originals(&object(&metadata).ok_or_else(|| bad("metadata"))?);
-                next.extend(originals.iter().copied().filter(|original| seen.insert(*original)));
-                brought.insert(id, originals);
-            }
+    /// What was done on a line, and counts.
+    fn read_line(&mut self, rows: &[NodeRow]) -> Result<Line, StoreError> {
+        let counting: Vec<NodeRow> = rows.iter().filter(|row| !row.is_muted).cloned().collect();
+        let records = self.run(|conn| records(conn, &counting))?;
+        let mut line = Line::default();
+        for row in &counting {
+            let parts = self.parts_of(row, records.get(&row.n))?;
+            line.hosts.extend(parts.iter().map(|_| row.n));
+            line.parts.extend(parts);
         }
-        open = next;
+        Ok(line)
     }
-    Ok(brought)
+
+    fn parts_of(&mut self, row: &NodeRow, record: Option<&Vec<Carried>>) -> Result<Vec<Part>, StoreError> {
+        let done = self.run(|conn| worlds::delta(conn, row.n, row.revision))?.operations;
+        Ok(brought::parts(row_id(row)?, done, record.map_or(&[], Vec::as_slice)))
+    }
+
+    /// What the copies of a run have of their own. One that is muted comes as it is.
+    fn as_copies(
+        &mut self,
+        run: &[NodeRow],
+        settled: Settled,
+        from: NodeId,
+    ) -> Result<HashMap<i64, Changed>, StoreError> {
+        let mut changed = HashMap::new();
+        let mut sets = settled.sets;
+        for row in run.iter().rev() {
+            let (mut operations, mut record) = (Vec::new(), Vec::new());
+            for (_, carried, kept) in settled.parts.iter().filter(|(host, ..)| *host == row.n) {
+                record.push(*carried);
+                operations.extend(kept.iter().cloned());
+            }
+            if row.is_muted {
+                let records = self.run(|conn| records(conn, std::slice::from_ref(row)))?;
+                for part in self.parts_of(row, records.get(&row.n))? {
+                    record.push(Carried { of: part.of, operations: part.operations.len() });
+                    operations.extend(part.operations);
+                }
+            } else {
+                operations.append(&mut sets);
+            }
+            changed.insert(row.n, Changed { operations, metadata: said_of(from, record.into_iter()) });
+        }
+        Ok(changed)
+    }
 }
 
-/// What a merge carries; of a message that came over by one, its original.
-fn originals(metadata: &Map<String, Value>) -> Vec<NodeId> {
-    let id = |value: &Value| value.as_str()?.parse().ok();
-    if !metadata.contains_key(MERGED_FROM) {
-        return Vec::new();
-    }
-    match metadata.get(MERGED_NODES).and_then(Value::as_array) {
-        Some(nodes) => nodes.iter().filter_map(id).collect(),
-        None => metadata.get("provenance").and_then(|from| id(from.get("nodeId")?)).into_iter().collect(),
+/// What was done on a line since it parted from another.
+#[derive(Default)]
+struct Line {
+    parts: Vec<Part>,
+    /// In whose row each part stands.
+    hosts: Vec<i64>,
+}
+
+impl Line {
+    fn lacks_nothing_of(&self, other: &Self) -> bool {
+        brought::had(&self.parts).is_subset(&brought::had(&other.parts))
     }
 }
 
-/// What holds of theirs, node by node; what a conflict was settled with comes last.
+/// What comes over.
+struct Settled {
+    /// In whose row it stands there, whose doing it is, and what of it holds here.
+    parts: Vec<(i64, Carried, Vec<Operation>)>,
+    /// What conflicts were settled with.
+    sets: Vec<Operation>,
+}
+
+/// What of theirs comes over and holds: of all of it, or of a run.
 fn settle(
-    theirs: &[(i64, Vec<Operation>)],
-    ours: &[(i64, Vec<Operation>)],
+    theirs: &Line,
+    ours: &Line,
+    run: &[NodeRow],
     resolve: &BTreeMap<String, Resolution>,
-) -> Result<Vec<(i64, Vec<Operation>)>, Refusal> {
-    let flat = |side: &[(i64, Vec<Operation>)]| side.iter().flat_map(|(_, done)| done.clone()).collect::<Vec<_>>();
-    let settled = merge::settle(&flat(theirs), &flat(ours), resolve).map_err(|unsettled| match unsettled {
+) -> Result<Settled, Refusal> {
+    let (here, there) = (brought::had(&ours.parts), brought::had(&theirs.parts));
+    let chosen: HashSet<i64> = run.iter().map(|row| row.n).collect();
+    let is_chosen = |at: usize| chosen.is_empty() || theirs.hosts.get(at).is_some_and(|host| chosen.contains(host));
+    let coming = brought::coming(&theirs.parts, &here, is_chosen);
+    let mut parts = Vec::new();
+    for (at, ((part, comes), host)) in theirs.parts.iter().zip(coming).zip(&theirs.hosts).enumerate() {
+        let done = part.operations.iter().zip(comes).filter(|(_, comes)| *comes);
+        let done: Vec<Operation> = done.map(|(operation, _)| operation.clone()).collect();
+        let is_new = !here.contains(&part.of) || !chosen.is_empty();
+        if is_chosen(at) && (is_new || !done.is_empty()) {
+            parts.push((*host, part.of, done));
+        }
+    }
+    let brought: Vec<Operation> = parts.iter().flat_map(|(.., done)| done.clone()).collect();
+    let own = ours.parts.iter().filter(|part| !there.contains(&part.of));
+    let own: Vec<Operation> = own.flat_map(|part| part.operations.clone()).collect();
+    let settled = merge::settle(&brought, &own, resolve).map_err(|unsettled| match unsettled {
         Unsettled::Open(open) => {
             Refusal::Diverged { conflicts: Value::Array(open.iter().map(Conflict::to_json).collect()) }
         }
@@ -207,12 +225,34 @@ fn settle(
         }
     })?;
     let mut kept = settled.kept.into_iter();
-    let mut brought: Vec<(i64, Vec<Operation>)> = theirs
-        .iter()
-        .map(|(n, done)| (*n, done.iter().filter(|_| kept.next().unwrap_or(false)).cloned().collect()))
-        .collect();
-    if let Some((_, last)) = brought.last_mut() {
-        last.extend(settled.sets);
+    let mut hold = |(host, of, done): (i64, NodeId, Vec<Operation>)| {
+        let held: Vec<Operation> = done.into_iter().filter(|_| kept.next().unwrap_or(false)).collect();
+        (host, Carried { of, operations: held.len() }, held)
+    };
+    Ok(Settled { parts: parts.into_iter().map(&mut hold).collect(), sets: settled.sets })
+}
+
+/// What something says that a merge made.
+fn said_of(from: NodeId, record: impl Iterator<Item = Carried>) -> Map<String, Value> {
+    let record: Vec<Value> = record.map(|carried| carried.to_json()).collect();
+    Map::from_iter([(MERGED_FROM.into(), from.to_string().into()), (MERGED_NODES.into(), record.into())])
+}
+
+/// Whose doing is held by those of some rows that a merge made.
+fn records(conn: &mut Conn, rows: &[NodeRow]) -> Result<HashMap<i64, Vec<Carried>>, StoreError> {
+    let merged: HashSet<i64> = rows.iter().filter(|row| row.kind == Kind::Merge.code()).map(|row| row.n).collect();
+    let mut records = HashMap::new();
+    for chunk in rows.chunks(LOOKED_AT) {
+        let all: Vec<i64> = chunk.iter().map(|row| row.n).collect();
+        let merges: Vec<i64> = all.iter().copied().filter(|n| merged.contains(n)).collect();
+        let says = texts::metadata.like(format!("%\"{MERGED_NODES}\"%")).or(texts::n.eq_any(padded(&merges)));
+        let some = texts::table.filter(texts::n.eq_any(padded(&all))).filter(says).select((texts::n, texts::metadata));
+        for (n, metadata) in some.load::<(i64, String)>(conn)? {
+            let bad = || StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
+            let said = object(&metadata).ok_or_else(bad)?;
+            let record = said.get(MERGED_NODES).and_then(Value::as_array).into_iter().flatten();
+            records.insert(n, record.map(|one| Carried::from_json(one).ok_or_else(bad)).collect::<Result<_, _>>()?);
+        }
     }
-    Ok(brought)
+    Ok(records)
 }

@@ -241,15 +241,59 @@ async fn what_was_brought_over_counts_once() {
     let error = play.refused("PUT", "tree/edit", known, "conflict").await;
     assert!(error["message"].as_str().unwrap().contains("already"), "{error}");
 
-    // Message by message, then the rest.
+    // Message by message, then the rest; then the messages, whose doings are here already.
     let fourth = gold(&said[0].user, 5).await;
     let some = merge(&spoken.reply, &fourth, json!([spoken.user, spoken.reply])).await;
     let rest = merge(&theirs, &some, json!([])).await;
     let carried = play.nodes().await[&rest]["metadata"]["mergedNodes"].clone();
-    let carries = |node: &String| carried.as_array().unwrap().contains(&json!(node));
+    let carries = |node: &String| carried.as_array().unwrap().iter().any(|one| one["nodeId"] == json!(node));
     assert!(carries(&theirs) && !carries(&spoken.user) && !carries(&spoken.reply), "{carried}");
-    let taken = json!({"op": "merge", "fromLeafId": theirs, "ontoLeafId": rest, "nodeIds": [spoken.user]});
-    play.refused("PUT", "tree/edit", json!({"operations": [taken]}), "conflict").await;
+    let before = has(&rest).await;
+    let read = merge(&theirs, &rest, json!([spoken.user])).await;
+    assert_eq!((has(&read).await, play.nodes().await[&read]["content"].clone()), (before, json!("Look, a purse.")));
+}
+
+/// S4-59, domain 2.13: of a merge comes what is not here yet, as it held there: also when only a part of it is here, when a
+/// conflict was settled, and when something was muted while it came.
+#[tokio::test]
+async fn a_merge_comes_over_in_its_parts() {
+    let (play, said) = bitten().await;
+    let does = async |node: &str, operations: Value| {
+        id(&play.post(&format!("node/{node}/world"), json!({"operations": operations})).await["node"])
+    };
+    let merge = async |from: &str, onto: &str, resolve: Value| {
+        let edit = json!({"op": "merge", "fromLeafId": from, "ontoLeafId": onto, "resolve": resolve});
+        play.edit(json!([edit])).await["nodeIds"][0].as_str().unwrap().to_owned()
+    };
+    let vars = async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"].clone();
+    let add = |path: &str| json!([{"op": "add", "path": path, "value": 1}]);
+    let top = &said[0].reply;
+
+    let one = does(top, add("/a")).await;
+    let two = does(&one, add("/b")).await;
+    let other = does(top, add("/c")).await;
+    let both = merge(&two, &other, json!({})).await;
+    let back = vars(&merge(&both, &one, json!({})).await).await;
+    assert_eq!((&back["a"], &back["b"], &back["c"]), (&json!(1), &json!(1), &json!(1)));
+
+    let set = |value: &str| json!([{"op": "set", "path": "/s", "value": value}]);
+    for (resolution, holds) in [(json!("theirs"), "V"), (json!("ours"), "Q"), (json!("third"), "third")] {
+        let (v, q) = (does(top, set("V")).await, does(top, set("Q")).await);
+        let settled = merge(&v, &q, json!({"/s": resolution})).await;
+        assert_eq!(vars(&settled).await["s"], json!(holds));
+        let back = merge(&settled, &v, json!({})).await;
+        assert_eq!(vars(&back).await["s"], json!(holds), "what was settled there holds here");
+    }
+
+    let quiet = does(top, add("/m")).await;
+    let loud = does(&quiet, add("/n")).await;
+    let state = play.chat(&format!("node/{quiet}/state"));
+    play.app.put(&state, &json!({"effects": "muted"})).await;
+    let onto = does(top, add("/o")).await;
+    let some = merge(&loud, &onto, json!({})).await;
+    play.app.put(&state, &json!({"effects": "on"})).await;
+    let rest = vars(&merge(&loud, &some, json!({})).await).await;
+    assert_eq!((&rest["m"], &rest["n"], &rest["o"]), (&json!(1), &json!(1), &json!(1)));
 }
 
 /// S4-30, domain 2.7: other words for a summary stand for the same messages, and what follows it goes on below them.

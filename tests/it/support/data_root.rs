@@ -146,9 +146,9 @@ fn message(random: &mut SplitMix64, n: usize, has_state: bool) -> Value {
         let count = 3 + random.below(30);
         (0..count).map(|_| WORDS[usize::try_from(random.below(12)).unwrap()]).collect::<Vec<_>>().join(" ")
     };
-    let row = if n % 2 == 0 {
+    let row = if n.is_multiple_of(2) {
         said(&sentence(), n)
-    } else if n % 5 == 0 {
+    } else if n.is_multiple_of(5) {
         let texts = [sentence(), sentence(), sentence()];
         swipes(&texts.each_ref().map(String::as_str), n % 3, n)
     } else {

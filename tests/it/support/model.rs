@@ -22,8 +22,8 @@ pub struct Fact {
     pub operations: Vec<Operation>,
     /// Rules that begin here.
     pub rules: Option<Rules>,
-    /// What a merge carries; of a message that a merge brought over, its original.
-    pub brought: Vec<NodeId>,
+    /// Of what a merge made: whose doing it holds, and how many operations of each; the rest is its own.
+    pub record: Vec<(NodeId, usize)>,
 }
 
 /// One session as it should be.
@@ -138,19 +138,18 @@ impl Model {
         world
     }
 
-    /// What a line has besides what stands on it: whatever was brought to it, and to what was brought. Nothing says any more
-    /// what was brought to a node that was purged.
-    pub fn had(&self, line: &[NodeId]) -> BTreeSet<NodeId> {
-        let mut had: BTreeSet<NodeId> = line.iter().copied().collect();
-        loop {
-            let known = had.iter().filter(|id| self.mirror.nodes().contains_key(id));
-            let brought = known.flat_map(|id| self.facts[id].brought.clone());
-            let more: BTreeSet<NodeId> = had.iter().copied().chain(brought).collect();
-            if more.len() == had.len() {
-                return had;
-            }
-            had = more;
+    /// Whose doing a node holds, and what was done: of a merge that of others, then its own.
+    pub fn parts(&self, node: NodeId) -> Vec<(NodeId, Vec<Operation>)> {
+        let fact = &self.facts[&node];
+        let (mut parts, mut at) = (Vec::new(), 0);
+        for (of, many) in &fact.record {
+            parts.push((*of, fact.operations[at..at + many].to_vec()));
+            at += many;
         }
+        if fact.record.is_empty() || at < fact.operations.len() {
+            parts.push((node, fact.operations[at..].to_vec()));
+        }
+        parts
     }
 
     /// Reads what is new in the log and holds the database to it.
