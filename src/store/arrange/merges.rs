@@ -65,7 +65,7 @@ impl Tx<'_> {
         let theirs: Vec<NodeRow> = theirs.into_iter().filter(|row| i64::from(row.depth) <= last).collect();
         let (theirs, ours) = (self.read_line(&theirs)?, self.read_line(&ours)?);
         if run.is_empty() && theirs.lacks_nothing_of(&ours) {
-            return Err(Refusal::Conflict("all that counts of that line is on this one already".into()).into());
+            return Err(Refusal::Conflict("all of that line is on this one already".into()).into());
         }
         let settled = settle(&theirs, &ours, &run, wanted.resolve)?;
         let (mut effects, result) = if run.is_empty() {
