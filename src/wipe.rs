@@ -2,7 +2,7 @@
 //! the database. Where one stands, everything that may hold such bytes is freed of them, and the mark goes last: so nothing is
 //! done where nothing was destroyed, and what a crash or a failure left is done later.
 //!
-//! To wipe another place where texts lie: a line in [`Wiping::leave_no_bytes`]. It must do no harm to do it twice.
+//! To wipe another place where texts lie: a line in `Wiping::leave_no_bytes`. It must do no harm to do it twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -272,7 +272,7 @@ describe("the library", () => {
     await close();
   });
 
-  test("stories of one name can be told apart: by how their newest message begins, by when, by how much there is", async () => {
+  test("stories of one name can be told apart: by how their newest message begins, by when they began and were last told, by how much there is", async () => {
     const { page, close } = await reader(browser);
     const titled = { title: "Three of a name" };
     for (const tries of [["To the east."], ["To the west."], ["Somewhere?", "**Nowhere** at all."]]) {
@@ -291,9 +291,9 @@ describe("the library", () => {
     const rows = page.locator(".session", { hasText: "Three of a name" });
     await until(async () => (await rows.count()) === 3, "they are there");
     assert.deepEqual(await rows.locator(".preview").allInnerTexts(), ["Nowhere at all.", "To the west.", "To the east."]);
-    assert.match(await rows.first().innerText(), /Rin · 1 turn · 2 timelines · this minute/);
-    assert.match(await rows.nth(1).innerText(), /Rin · this minute/);
-    assert.match(await rows.nth(2).innerText(), /Rin · 1 turn · this minute/);
+    assert.match(await rows.first().innerText(), /Rin · 1 turn · 2 timelines · begun .+ · this minute/);
+    assert.match(await rows.nth(1).innerText(), /Rin · begun .+ · this minute/);
+    assert.match(await rows.nth(2).innerText(), /Rin · 1 turn · begun .+ · this minute/);
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await close();
   });

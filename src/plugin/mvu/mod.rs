@@ -2,7 +2,7 @@
 //! (`docs/modders.md`). Parsed, never evaluated: a model's text is not code.
 //!
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
-//! [`Command`]s in the order of the text. One bad command drops only itself and is listed with the reason.
+//! `Command`s in the order of the text. One bad command drops only itself and is listed with the reason.
 //! `commands.rs` reads the calls, `patch.rs` the patches, `value.rs` the values as people and models write them.
 //! `replay.rs` carries the commands of a chat that comes from elsewhere out.
 
