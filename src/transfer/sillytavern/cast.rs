@@ -171,7 +171,12 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let own = |key: &str| settings.get("power_user").unwrap_or(&settings).get(key).and_then(Value::as_object);
         let descriptions = own("persona_descriptions");
         for (file, name) in own("personas").into_iter().flatten() {
-            let Some(name) = name.as_str().filter(|name| !name.trim().is_empty()) else { continue };
+            let Some(name) = name.as_str().filter(|name| !name.trim().is_empty()) else {
+                let why =
+                    Finding::new(Fate::Skipped, "no_name", "it has no name, by which a message would say who speaks");
+                self.report(Item::skipped("persona", file, why).from_file(&place.name));
+                continue;
+            };
             let about = descriptions.and_then(|all| all.get(file)).cloned().unwrap_or(Value::Null);
             let id = self.persona(file, name, &about).await?;
             cast.personas.insert(file.clone(), id);

@@ -137,7 +137,7 @@ fn personas_play_their_chats() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let settings = json!({"power_user": {
-        "personas": {"wren.png": "Wren", "other.png": "Other"},
+        "personas": {"wren.png": "Wren", "other.png": "Other", "nobody.png": " "},
         "persona_descriptions": {"wren.png": {"description": "A clockmaker.", "position": 0}},
     }});
     root.file("settings.json", &settings.to_string());
@@ -145,6 +145,8 @@ fn personas_play_their_chats() {
     root.chat("Ivo", "by file", &[header(json!({"persona": "other.png"})), greeting(), said("Oh.", 1)]);
     let arrived = taken(&store, root.path());
     assert_eq!(arrived.totals.personas, 2);
+    let told = arrived.report.to_string();
+    assert!(told.contains("persona nobody.png"), "nothing is left out in silence: {told}");
     let owner = store.owner;
     for (held, name) in sessions(&store).into_iter().zip(["Other", "Wren"]) {
         let id = held.session.persona.unwrap().id;
