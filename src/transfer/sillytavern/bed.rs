@@ -176,6 +176,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
             by_file.or_else(|| cast.personas.get(file.user.as_ref()?)).copied()
         });
+        let bound = || folder.cards.iter().find_map(|card| cast.bound.get(card)).copied();
+        let persona = persona.or_else(bound).or(cast.default);
         let ids: Vec<CharacterId> = players.iter().map(|(_, player)| player.id).collect();
         let (cards, persona) = self
             .store

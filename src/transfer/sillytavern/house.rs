@@ -79,9 +79,14 @@ impl Place {
         Ok(Self { name: name.to_owned(), bytes, at })
     }
 
+    /// The name without folder.
+    pub fn file(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+
     /// The name without folder and ending: what other files call it.
     pub fn stem(&self) -> &str {
-        stem(self.name.rsplit('/').next().unwrap_or_default())
+        stem(self.file())
     }
 
     /// What its name ends in, in small letters.

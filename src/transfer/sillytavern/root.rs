@@ -1,4 +1,4 @@
-//! What of a folder of data is imported: cards, chats, groups and the settings that name personas.
+//! What of a folder of data is imported: cards, chats, groups, lorebooks, and the settings that name personas and tags.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,6 +14,9 @@ use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
 
 /// So many entries of an archive are named that are not read.
 const NAMED: usize = 1_000;
+
+/// How the names of pictures end.
+const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
 
 /// The chats of one card, or of one group.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +36,11 @@ pub struct Root {
     pub cards: Vec<Place>,
     /// Chats.
     pub folders: Vec<Folder>,
-    /// The settings, which name personas.
+    /// Lorebooks.
+    pub worlds: Vec<Place>,
+    /// The pictures of personas, by their files.
+    pub avatars: BTreeMap<String, Place>,
+    /// The settings, which name personas and tags.
     pub settings: Option<Place>,
     /// What is not even looked at, and why.
     pub left_out: Vec<Item>,
@@ -99,6 +106,9 @@ impl Root {
             }
         }
         root.groups(house);
+        root.worlds = root.files(house, "worlds", |ending| ending == "json");
+        let pictures = root.files(house, "User Avatars", |ending| PICTURES.contains(&ending));
+        root.avatars = pictures.into_iter().map(|place| (place.file().to_owned(), place)).collect();
         root.settings =
             root.files(house, "", |ending| ending == "json").into_iter().find(|file| file.stem() == "settings");
         Ok(root)
