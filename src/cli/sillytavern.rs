@@ -96,7 +96,7 @@ fn tell(arrived: &Arrived, from: &From) {
     let totals = arrived.totals;
     let verb = if from.dry_run { "would come in" } else { "came in" };
     write::line(&format!(
-        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks; {} left out",
+        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks, {} presets; {} left out",
         totals.characters,
         totals.personas,
         totals.sessions,
@@ -104,6 +104,7 @@ fn tell(arrived: &Arrived, from: &From) {
         totals.chats,
         totals.unchanged,
         totals.lorebooks,
+        totals.presets,
         totals.skipped,
     ));
 }

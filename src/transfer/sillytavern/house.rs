@@ -36,6 +36,16 @@ pub struct Found {
     pub kind: Kind,
 }
 
+impl Found {
+    /// The file, if it is one.
+    pub fn file(self) -> Option<Place> {
+        match self.kind {
+            Kind::File(place) => Some(place),
+            _ => None,
+        }
+    }
+}
+
 /// What something is.
 #[derive(Debug, Clone)]
 pub enum Kind {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
+use crate::ids::{CharacterId, LorebookId, PersonaId, PresetId, UserId};
 use crate::interop::{Fate, Finding};
 use crate::store::{Card, Reader, Source, StoreError};
 
@@ -43,6 +43,7 @@ things! {
     CharacterId "character" character;
     PersonaId "persona" persona;
     LorebookId "lorebook" lorebook;
+    PresetId "preset" preset;
 }
 
 /// What is known of a thing.

@@ -1,7 +1,7 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
 //! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `settings.rs` reads the settings,
-//! `lore.rs` brings lorebooks in, `personas.rs` personas and `cast.rs` characters; `known.rs` says what becomes of a thing that came before. `scan.rs` is the first reading of a chat, which only finds out which
+//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before. `scan.rs` is the first reading of a chat, which only finds out which
 //! files are one story (`interop/grove.rs`); `bed.rs` finds or begins its session,
 //! `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a
 //! message and `worlds.rs` its operations on the world.
@@ -21,6 +21,7 @@ mod known;
 mod lore;
 mod personas;
 mod plant;
+mod presets;
 mod root;
 mod scan;
 mod settings;
@@ -90,6 +91,8 @@ pub struct Totals {
     pub characters: u64,
     /// Lorebooks that are new or have changed.
     pub lorebooks: u64,
+    /// Presets, regular expressions and groups that are new or have changed.
+    pub presets: u64,
     /// Personas that are new or have changed.
     pub personas: u64,
     /// Sessions that are new.
@@ -157,6 +160,8 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         for folder in &root.folders {
             self.folder(folder, &mut cast).await?;
         }
+        self.presets(root).await?;
+        self.arrived.report.items.extend(root.aside.iter().cloned());
         Ok(())
     }
 

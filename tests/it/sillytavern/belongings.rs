@@ -1,4 +1,5 @@
-//! What a folder has besides chats: lorebooks, personas with their pictures, tags, favourites.
+//! What a folder has besides chats: lorebooks, personas with their pictures, tags, favourites, presets, and what is left
+//! aside.
 
 use std::fs;
 
@@ -166,4 +167,58 @@ fn sillytavern_tags_and_favourites_stay() {
     settings(&["1", "2", "3"]);
     assert_eq!(taken(&store, root.path()).totals.characters, 1);
     assert_eq!(character(&store, "Ivo").card["tags"], json!(["Lamp", "night", "Quiet", "Late"]));
+}
+
+/// S4-61: presets, regular expressions and groups come in whole and once, whatever they say; what they do not do here is told,
+/// and what is left aside is counted.
+#[test]
+fn sillytavern_presets_are_kept_whole() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let body = json!({
+        "temperature": 0.70, "prompts": [{"identifier": "main", "content": "Be brief."}], "proxy_password": "x",
+        "extensions": {"regex_scripts": [{"scriptName": "a"}]}, "unknown": {"deep": [1.50, null, "\u{0}"]},
+    });
+    root.file("OpenAI Settings/Plain.json", &format!("\u{feff}{body:#}"));
+    root.file("instruct/Old.json", &json!({"input_sequence": "###"}).to_string());
+    root.file("QuickReplies/Mine.json", &json!({"version": 2, "qrList": []}).to_string());
+    root.file("themes/bad.json", "[1]");
+    root.file(
+        "groups/1.json",
+        &json!({"name": "Ferry", "members": ["Ivo.json"], "chats": [], "activation_strategy": 1}).to_string(),
+    );
+    let scripts = json!([{"id": "r1", "scriptName": "Hush", "findRegex": "/x/g"}, {"scriptName": "Hush"}, {"scriptName": "Hush"}]);
+    root.file("settings.json", &json!({"extension_settings": {"regex": scripts}}).to_string());
+    root.file("backgrounds/a.png", "a");
+    root.file("backgrounds/b.png", "b");
+    root.file("secrets.json", "{}");
+    root.file("characters/Ivo/joy.png", "a");
+    let arrived = taken(&store, root.path());
+    let owner = store.owner;
+    let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
+    let told: Vec<(&str, &str)> = heads.iter().map(|head| (head.kind.as_str(), head.name.as_str())).collect();
+    let regex = ("regex", "Hush");
+    assert_eq!(
+        told,
+        [("group", "Ferry"), ("openai", "Plain"), ("instruct", "Old"), ("quickReplies", "Mine"), regex, regex, regex],
+        "{}",
+        arrived.report
+    );
+    assert_eq!((arrived.totals.presets, arrived.totals.skipped), (7, 1));
+    let plain = heads[1].id;
+    let kept = store.read(move |reader| reader.preset(owner, plain)).unwrap();
+    assert_eq!(kept.card["body"].to_string(), body.to_string(), "to the letter");
+    assert_eq!(codes(&arrived, "Plain"), ["preset", "regex_scripts", "secret"]);
+    for (name, count) in [("backgrounds", 2), ("secrets.json", 1), ("characters", 1)] {
+        let item = arrived.report.items.iter().find(|item| item.name == name).unwrap();
+        assert_eq!((item.findings[0].code, item.findings[0].count), ("left_aside", count));
+    }
+    let known = rows(&store);
+    assert_eq!((taken(&store, root.path()).totals.presets, rows(&store)), (0, known));
+    let at = store.now();
+    store.write(move |tx| tx.trash_preset(owner, plain, at)).unwrap();
+    root.file("instruct/Old.json", &json!({"input_sequence": ">>>"}).to_string());
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.presets, codes(&arrived, "Plain")), (1, vec!["deleted_here"]));
+    store.is_well();
 }

@@ -54,5 +54,8 @@ export const findings = {
   "finding.name_cut": "名字太长，截短了",
   "finding.persona_position": "它的描述原来放在别处，在这里总是放在开头",
   "finding.persona_lorebook": "它的世界书只留下名字，在这里不起作用",
+  "finding.persona_bound": "它和 {n} 个角色绑定：他们的聊天用它，新故事会问你是谁",
+  "finding.persona_default": "新聊天默认用它；在这里每个故事自己选",
+  "finding.favourite": "你的收藏：这里暂时没有收藏夹",
   "finding.macros": "{n} 种宏不会替换，当作文字保留",
 };

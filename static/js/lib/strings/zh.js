@@ -265,6 +265,7 @@ export default {
   "trash.session": "故事",
   "trash.character": "角色",
   "trash.persona": "人设",
+  "trash.preset": "预设",
   "trash.until": "保留到 {when}",
   "trash.destroy": "销毁",
   "trash.destroySure": "“{name}”会彻底消失，再也找不回来。",
