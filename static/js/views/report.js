@@ -49,7 +49,7 @@ function Sieve({ report, wanted, want, byFile, read }) {
   const counts = useMemo(() => tally(report.items), [report]);
   const kinds = useMemo(() => kindsOf(report.items), [report]);
   const chip = (/** @type {Fate | null} */ fate, /** @type {string} */ label, /** @type {number} */ count) =>
-    html`<button type="button" class="chip" aria-pressed=${wanted.fate === fate} onClick=${() => want({ fate })}>${label} <b>${number(count)}</b></button>`;
+    html`<button type="button" class=${wanted.fate === fate ? "chip on" : "chip"} aria-pressed=${wanted.fate === fate} onClick=${() => want({ fate })}>${label} <b>${number(count)}</b></button>`;
   return html`<search class="sieve"><div class="filters" role="group" aria-label=${t("report.fates")}>${chip(null, t("report.all"), report.items.length)}${FATES.map((fate) => counts[fate] > 0 && chip(fate, t(`report.${fate}`), counts[fate]))}</div>
     <div class="row"><input type="search" aria-label=${t("report.find")} placeholder=${t("report.find")} value=${wanted.text} onInput=${(/** @type {InputEvent} */ event) => want({ text: /** @type {HTMLInputElement} */ (event.target).value })} />
       ${kinds.length > 1 && html`<select aria-label=${t("report.kind")} onChange=${(/** @type {Event} */ event) => want({ kind: /** @type {HTMLSelectElement} */ (event.target).value })}><option value="">${t("report.allKinds")}</option>${kinds.map((kind) => html`<option key=${kind} value=${kind} selected=${kind === wanted.kind}>${kindName(kind)}</option>`)}</select>`}
