@@ -35,7 +35,7 @@ function Row({ one }) {
   const close = html`<button type="button" onClick=${() => putAway(n)}>${t("close")}</button>`;
   if (fault) return html`<li><div class="failure" role="alert">${icon("warning")}<div><p><strong>${name}</strong></p><p>${fault.text}</p>${fault.hint && html`<p class="hint">${fault.hint}</p>`}<p class="hint">${t(fault.isEmpty ? "import.nothing" : "bring.stays")}</p>
     <div class="actions">${close}</div></div></div></li>`;
-  if (arrived) return html`<li class="coming" role="status"><span>${name}</span><small>${t(isDry ? "bring.looked" : "bring.in")}</small><p class="aside">${totalsOf(arrived.totals, isDry)}</p>
+  if (arrived) return html`<li class="coming"><span>${name}</span><small>${t(isDry ? "bring.looked" : "bring.in")}</small><p class="aside" role="status">${totalsOf(arrived.totals, isDry)}</p>
     <div class="actions"><button type="button" onClick=${() => openReport(n)}>${icon("book")}<span>${t("report.open")}</span></button>${close}</div></li>`;
   return html`<li class="coming"><span>${name}</span><small>${t(`import.${phase}`)}</small><progress aria-label=${name} max="1" value=${way ? way.done / Math.max(1, way.total) : null}></progress>
     <small>${way && paceOf(way)}</small>${end && html`<button type="button" class="link" aria-label=${t("bring.cancelNamed", { name })} onClick=${end}>${t("cancel")}</button>`}</li>`;
