@@ -37,7 +37,7 @@ export function sifted(items, { fate, kind, text }, wordsOf) {
 
 /** One thing that is said, and of what. @typedef {{code: string, fate: Fate, count: number, at: {item: ReportItem, finding: Finding}[]}} Group */
 
-/** The same thing said of many files stands once, what is said most often first. @param {ReportItem[]} items @returns {Group[]} */
+/** The same thing said of many files stands once: what came over comes last, else what is said most often first. @param {ReportItem[]} items @returns {Group[]} */
 export function grouped(items) {
   /** @type {Map<string, Group>} */
   const groups = new Map();
@@ -50,5 +50,6 @@ export function grouped(items) {
       groups.set(key, group);
     }
   }
-  return [...groups.values()].sort((one, other) => other.at.length - one.at.length);
+  const works = (/** @type {Group} */ { fate }) => Number(fate === "works");
+  return [...groups.values()].sort((one, other) => works(one) - works(other) || other.at.length - one.at.length);
 }

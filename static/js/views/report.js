@@ -8,7 +8,7 @@ import { FATES, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
 import { addEnglish, t, wordFor } from "../lib/i18n.js";
 import { number } from "../lib/measure.js";
 import words from "../lib/strings/en-cards.js";
-import { sentence } from "../lib/text.js";
+import { humanise, sentence } from "../lib/text.js";
 import { openDialog, tell } from "../model/page.js";
 import { incoming } from "../model/transfers.js";
 import { Modal, icon } from "./parts.js";
@@ -79,17 +79,20 @@ function Way({ kind, id, name }) {
 }
 
 /** @param {{one: Group}} props */
-function Said({ one: { fate, count, at } }) {
+function Said({ one: { code, fate, count, at } }) {
   const first = at[0];
   if (!first) return null;
-  const isOne = at.length === 1;
-  const said = isOne ? wordsOf(first.finding) : wordsOf({ ...first.finding, count, line: null });
+  const isSame = at.every(({ finding }) => finding.message === first.finding.message);
+  const said = wordsOf({ ...first.finding, count, line: null, message: isSame ? first.finding.message : humanise(code) });
   return html`<section aria-label=${said}><h3><span class=${`chip ${fate}`}>${t(`report.${fate}`)}</span> ${said}</h3>
-    <details><summary>${t("report.files", { n: at.length })}</summary>${h(Pieces, { all: at, piece: Place })}</details></section>`;
+    <details><summary>${t("report.files", { n: at.length })}</summary>${h(Pieces, { all: at, piece: isSame ? Place : ToldPlace })}</details></section>`;
 }
 
 /** @param {{one: Group["at"][number]}} props */
 const Place = ({ one: { item, finding } }) => html`<p class="aside">${item.name}${item.file && html` <small>${item.file}</small>`}${finding.line ? html` <small>${t("report.line", { line: finding.line })}</small>` : ""} ${item.id && h(Way, { kind: item.kind, id: item.id, name: item.name })}</p>`;
+
+/** The same, where each is told in other words. @param {{one: Group["at"][number]}} props */
+const ToldPlace = ({ one }) => html`${h(Place, { one })}<p class="told">${wordsOf({ ...one.finding, line: null })}</p>`;
 
 /** @param {string} kind */
 const kindName = (kind) => wordFor(`report.kind.${kind}`) || kind;
@@ -102,7 +105,7 @@ const totalsOf = (totals, isDry) => {
 
 /** The page's own words where it has some: what is counted reads alike, what differs each time is the server's. @param {Finding} finding */
 function wordsOf({ code, count, line, message }) {
-  const own = wordFor(`finding.${code}`).replace("{n}", String(count));
+  const own = wordFor(`finding.${code}`, { n: count }).replace("{n}", number(count));
   const at = line ? `${t("report.line", { line })} ` : "";
   return `${at}${own || sentence(message)}`;
 }

@@ -65,7 +65,7 @@ export default {
   "totals.unchanged": "one chat was here already|{count} chats were here already",
   "totals.skipped": "one thing left out|{count} things left out",
   "finding.unread_here": "The browser could not read this file: it was not sent.",
-  "finding.left_aside": "{n} files stay where they are: no story needs them.",
+  "finding.left_aside": "One file stays where it is: no story needs it.|{n} files stay where they are: no story needs them.",
   "command.importForeign": "Bring in chats and archives of other programs",
   "command.importFolder": "Bring in a folder of SillyTavern",
   "import.packing": "being packed",
