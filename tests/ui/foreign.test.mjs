@@ -125,8 +125,11 @@ describe("years of another program", () => {
       { name: "atlas.json", bytes: await golden("books/native.json") },
       { name: "personas.json", bytes: JSON.stringify({ personas: { "a.png": "Wren" }, persona_descriptions: { "a.png": { description: "Walks at night." } } }) },
       { name: "Alone.jsonl", bytes: lines(header(), greeting, said("Who is there?", 1)) },
+      { name: "noise.zip", bytes: "This is no archive." },
     ]);
     await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click();
+    await reportOf(page).getByText(/^It has come in: .*one story, 2 messages, one thing left out/).waitFor();
+    await reportOf(page).getByRole("region", { name: "noise.zip" }).getByText(/no archive/).waitFor();
     await until(async () => (await sessions(server)).some(({ title }) => title === "Alone"), "the chat is there");
     const names = async (path) => (await server.api("GET", path)).items.map(({ name }) => name);
     await until(async () => (await names("/api/lorebooks")).length > 0 && (await names("/api/personas")).includes("Wren") && (await names("/api/characters?limit=500")).includes("Private"), "the others are there");

@@ -11,7 +11,7 @@ import { forgetJob, keepJob, over } from "./jobs.js";
 import { readLibrary } from "./library.js";
 
 /** @import { Data } from "../lib/folder.js" */
-/** @import { ReportItem } from "../lib/wire.d.ts" */
+/** @import { Arrived, ReportItem, Totals } from "../lib/wire.d.ts" */
 /** @import { Part } from "../lib/zip.js" */
 /** @import { Incoming, Parcel } from "../model/transfers.js" */
 /** @import { KeptJob } from "./jobs.js" */
@@ -35,11 +35,32 @@ function ask(parcels) {
   openDialog({ kind: "bring" });
 }
 
-/** Brings parcels in, one after the other. @param {Parcel[]} parcels @param {How} how */
+/** Brings parcels in, one after the other, with one report of all. @param {Parcel[]} parcels @param {How} how */
 export async function bringForeign(parcels, how) {
   openDialog(null);
-  const all = parcels.map((parcel) => ({ parcel, row: addIncoming({ name: parcel.name, phase: "waiting", isDry: how.isDry, parcel }) }));
-  for (const { parcel, row } of all) await orFault(row, () => bring(parcel, how, row));
+  const [only, second] = parcels;
+  if (!only) return;
+  const name = second ? t("bring.several", { n: parcels.length }) : only.name;
+  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, parcels });
+  await orFault(row, async () => {
+    const all = [];
+    for (const parcel of parcels) all.push(await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))));
+    await done(row, all.reduce(together), !second);
+  });
+}
+
+/** One of several that did not come in is told of beside the others. @param {Parcel} parcel @param {unknown} error @returns {Arrived} */
+function notIn({ name }, error) {
+  if (!(error instanceof ApiError) || error.status === 0 || error.details.state === "cancelled") throw error;
+  const { text, hint } = wordsFor(error);
+  const item = besideReport(name, "not_in", 1, `${text} ${hint}`.trim());
+  return { totals: { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 1 }, report: { items: [item] } };
+}
+
+/** @param {Arrived} one @param {Arrived} other @returns {Arrived} */
+function together(one, other) {
+  const totals = Object.fromEntries(Object.entries(one.totals).map(([key, n]) => [key, n + (other.totals[/** @type {keyof Totals} */ (key)] ?? 0)]));
+  return { totals: /** @type {Totals} */ (totals), report: { items: [...one.report.items, ...other.report.items] } };
 }
 
 /** @param {Parcel} parcel @param {How} how @param {Row} row */
@@ -53,7 +74,7 @@ async function bring(parcel, how, row) {
   const { jobId } = await whileSending(() => api.sendForeign(file, { name, dryRun: how.isDry, utcOffset: how.hours }, { sent, signal: stop.signal }));
   const kept = { jobId, name: parcel.name, kind: /** @type {const} */ ("foreign"), isDry: how.isDry, beside };
   keepJob(kept);
-  await came(kept, row);
+  return came(kept, row);
 }
 
 /** What is sent of a parcel, and what its report has to say of the rest. @param {Parcel} parcel @param {string} home @param {Row} row @param {AbortSignal} signal */
@@ -67,22 +88,30 @@ async function fileOf({ file, data }, home, row, signal) {
   return { file: archive, beside: chosen.aside.length ? [...left, besideReport(places, "left_aside", chosen.aside.length)] : left };
 }
 
-/** @param {string} name @param {"unread_here" | "left_aside"} code @param {number} count @returns {ReportItem} */
-const besideReport = (name, code, count) => ({ kind: "file", name, file: null, id: null, fate: "skipped", findings: [{ fate: "skipped", code, line: null, count, message: code }] });
+/** @param {string} name @param {string} code @param {number} count @param {string} [message] @returns {ReportItem} */
+const besideReport = (name, code, count, message = code) => ({ kind: "file", name, file: null, id: null, fate: "skipped", findings: [{ fate: "skipped", code, line: null, count, message }] });
 
-/** Waits for what the server is reading, and shows what became of it. @param {KeptJob} kept @param {Row} row */
-async function came({ jobId, isDry = false, beside = [] }, row) {
+/** Waits for what the server is reading. @param {KeptJob} kept @param {Row} row @returns {Promise<Arrived>} */
+async function came({ jobId, beside = [] }, row) {
   row.put({ jobId, phase: "waiting", way: null, end: () => void api.cancelJob(jobId).catch(() => {}) });
   const reading = pace("reading", row.put);
-  const { report } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null }))).catch((error) => {
+  try {
+    const { report } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null })));
+    if (!report) throw new ApiError(404, {});
+    return { ...report, report: { items: [...report.report.items, ...beside] } };
+  } catch (error) {
     forgetJob(jobId);
     throw error;
-  });
-  if (!report) return;
-  row.put({ phase: "done", way: null, end: null, isDry, arrived: { ...report, report: { items: [...report.report.items, ...beside] } } });
-  if (!isDry) await readLibrary();
-  if (dialog.peek() === null && route.peek().page === "library") openReport(row.n);
-  else tell({ tone: "quiet", stays: true, text: t("bring.done", { name: nameOf(row.n) }), act: { label: "report.open", run: () => openReport(row.n) } });
+  }
+}
+
+/** Shows what became of it. @param {Row} row @param {Arrived} arrived @param {boolean} isKept whether the page loaded anew asks for it again */
+async function done({ n, put }, arrived, isKept) {
+  if (!isKept) forgetJob(rowOf(n)?.jobId);
+  put({ phase: "done", way: null, end: null, arrived });
+  if (!rowOf(n)?.isDry) await readLibrary();
+  if (dialog.peek() === null && route.peek().page === "library") openReport(n);
+  else tell({ tone: "quiet", stays: true, text: t("bring.done", { name: nameOf(n) }), act: { label: "report.open", run: () => openReport(n) } });
 }
 
 const rowOf = (/** @type {number} */ n) => incoming.peek().find((one) => one.n === n);
@@ -95,10 +124,10 @@ export function openReport(n) {
 }
 
 /** After a look: the same again, for good. @param {Incoming} row */
-export function bringAfterLook({ n, parcel }) {
-  if (!parcel) return;
+export function bringAfterLook({ n, parcels }) {
+  if (!parcels) return;
   putAway(n);
-  ask([parcel]);
+  ask(parcels);
 }
 
 /** Whoever has read what there was to say does not need it any more. @param {number} n */
@@ -110,7 +139,7 @@ export function putAway(n) {
 /** Goes on waiting for one of before. @param {KeptJob} kept */
 export async function goOnForeign(kept) {
   const row = addIncoming({ name: kept.name, phase: "waiting", isDry: kept.isDry ?? false, jobId: kept.jobId });
-  await orFault(row, () => came(kept, row));
+  await orFault(row, async () => done(row, await came(kept, row), true));
 }
 
 /** @param {Row} row @param {() => Promise<void>} work */

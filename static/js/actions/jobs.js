@@ -7,7 +7,8 @@ import * as api from "../net/transfers.js";
 
 /** What is remembered of one. `beside`: what the page itself has to add to its report. @typedef {{jobId: Id, name: string, kind: "session" | "foreign", isDry?: boolean, beside?: ReportItem[]}} KeptJob */
 
-/** Milliseconds. */
+/** Milliseconds: a small file is in at once, a large one is not looked at all the time. */
+const LOOK_SOON = 20;
 const LOOK_EVERY = 300;
 
 /**
@@ -16,13 +17,13 @@ const LOOK_EVERY = 300;
  * @returns {Promise<NonNullable<Job["result"]>>} what came of it; why nothing did is thrown
  */
 export async function over(jobId, hear) {
-  for (;;) {
+  for (let wait = LOOK_SOON; ; wait = Math.min(LOOK_EVERY, wait * 2)) {
     const job = await api.job(jobId).catch(whileOffline);
     const { state, result, error } = job;
     if (state === "done" && result) return result;
     if (state !== "queued" && state !== "running") throw new ApiError(422, { ...error, details: { ...error?.details, state } });
     hear(job);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+    await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
 

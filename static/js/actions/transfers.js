@@ -1,13 +1,11 @@
-// What comes in from files, and whole stories that are taken along. Each file goes where it belongs.
+// What comes in from files. Each file goes where it belongs.
 import { belongs } from "../lib/belongs.js";
 import { chooser } from "../lib/chooser.js";
-import { download } from "../lib/download.js";
 import { filesIn } from "../lib/folder.js";
 import { t, wordFor } from "../lib/i18n.js";
 import { sentence } from "../lib/text.js";
 import { sessions } from "../model/library.js";
 import { tell } from "../model/page.js";
-import * as story from "../model/story.js";
 import { addIncoming, dropIncoming, incoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
@@ -19,11 +17,7 @@ import { forgetJob, keepJob, keptJobs, over } from "./jobs.js";
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
-/** @import { Id } from "../lib/wire.d.ts" */
 /** @import { KeptJob } from "./jobs.js" */
-
-/** @param {Id} sid */
-export const takeAlong = (sid) => download(api.storyFile(sid));
 
 /** Brings files in, each to where it belongs. @param {File[]} files */
 export async function bringIn(files) {
@@ -42,7 +36,11 @@ export async function bringDropped(dropped) {
   const folders = entries.filter(({ isDirectory }) => isDirectory);
   const names = new Set(folders.map(({ name }) => name));
   const loose = files.filter(({ name }) => !names.has(name));
-  if (folders.length > 0) askHowFolder(folders.map(({ name }) => name).join(", "), await filesIn(folders));
+  if (folders.length > 0) {
+    const found = await filesIn(folders).catch(() => null);
+    if (found) askHowFolder(folders.map(({ name }) => name).join(", "), found);
+    else tell({ tone: "error", text: t("bring.unreadable") });
+  }
   if (loose.length > 0) await bringIn(loose);
 }
 
@@ -124,15 +122,3 @@ for (const [id, { label, choose }] of Object.entries(choices)) {
     },
   });
 }
-
-register({
-  id: "session.export",
-  label: "command.export",
-  icon: "download",
-  scope: "page",
-  enabled: () => story.session.value !== null,
-  run: () => {
-    const sid = story.session.peek()?.id;
-    if (sid) takeAlong(sid);
-  },
-});

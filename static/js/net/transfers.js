@@ -3,8 +3,13 @@ import { ApiError, call, me, query } from "./api.js";
 
 /** @import * as Wire from "../lib/wire.d.ts" */
 
-/** Where a whole story can be had as a file. @param {Wire.Id} sid */
-export const storyFile = (sid) => `/api/sessions/${sid}/export`;
+/** @typedef {"session" | "sillytavern" | "markdown" | "html"} StoryForm the whole story as this program takes it in again; else one line of it */
+
+/** Where a story can be had as a file. @param {Wire.Id} sid @param {{format?: StoryForm, leaf?: Wire.Id}} [how] */
+export const storyFile = (sid, how = {}) => `/api/sessions/${sid}/export${query(how)}`;
+
+/** Where everything can be had as a folder of SillyTavern, packed. */
+export const everythingFile = "/api/export?format=sillytavern";
 
 /** @param {Wire.Id} jid @returns {Promise<Wire.Job>} */
 export const job = (jid) => call("GET", `/api/jobs/${jid}`);

@@ -63,6 +63,8 @@ export function OpenDialog({ open }) {
       return h(Trash, {});
     case "report":
       return h(Report, { report: open.report, characterId: open.characterId, n: open.n ?? null });
+    case "takeout":
+      return h(TakeOut, { key: open.sid, open });
     case "bring":
       return h(Bring, {});
     case "editCharacter":
@@ -71,6 +73,7 @@ export function OpenDialog({ open }) {
 }
 
 const Report = later(() => import("./report.js").then((module) => module.Report));
+const TakeOut = later(() => import("./takeout.js").then((module) => module.TakeOut), 0);
 const Bring = later(() => import("./bring.js").then((module) => module.Bring), 0);
 const EditCharacter = later(() => import("./character.js").then((module) => module.EditCharacter));
 const Why = later(() => import("./why.js").then((module) => module.Why));

@@ -15,7 +15,7 @@ import { Avatar, Blank, CommandButton, Menu, Waiting, icon, later } from "./part
 const Transfers = later(() => import("./transfers.js").then((module) => module.Transfers), 0);
 const Years = later(() => import("./transfers.js").then((module) => module.Years), 0);
 const CharacterTools = later(() => import("./cards.js").then((module) => module.CharacterTools), 0);
-const takeAlong = (/** @type {Session} */ { id }) => import("../actions/transfers.js").then((module) => module.takeAlong(id));
+const SessionTools = later(() => import("./cards.js").then((module) => module.SessionTools), 0);
 
 export function Library() {
   return html`<div class="library"><div class="library-inner">${h(Contents, {})}</div></div>`;
@@ -79,7 +79,7 @@ function SessionRow({ session, now }) {
         sessions.value.some(({ id, title }) => id !== session.id && title === session.title) ? t("library.begun", { when: moment(session.createdAt) }) : "",
       ].filter(Boolean).map((part) => `${part} · `)}<time datetime=${session.updatedAt} title=${moment(session.updatedAt)}>${ago(session.updatedAt, now)}</time></small></span></a>
     ${h(Menu, { label: t("library.manage", { name: session.title }) }, html`<button type="button" onClick=${() => ask(session, "rename")}>${icon("edit")}${t("command.rename")}</button>
-      <button type="button" onClick=${() => takeAlong(session)}>${icon("download")}${t("command.export")}</button>
+      ${h(SessionTools, { session })}
       <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;
 }
 

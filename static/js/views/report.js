@@ -40,7 +40,7 @@ export function Report({ report, characterId, n }) {
     ${isLong && h(Sieve, { report, wanted: wanted.value, want: (next) => (wanted.value = { ...wanted.peek(), ...next }), byFile: byFile.value, read: (by) => (byFile.value = by) })}
     ${items.length === 0 ? html`<p class="aside">${t(report.items.length === 0 ? "report.nothing" : "report.none")}</p>` : byFile.value ? h(Pieces, { key: JSON.stringify(wanted.value), all: items, piece: Item }) : h(Pieces, { key: `said ${JSON.stringify(wanted.value)}`, all: grouped(items), piece: Said })}
     <div class="actions foot-actions"><button type="button" onClick=${copy}>${icon("copy")}<span>${t("report.copy")}</span></button>
-      ${row?.parcel && isDry && html`<button type="button" class="primary" onClick=${() => bringAfterLook(row)}>${icon("upload")}<span>${t("bring.now")}</span></button>`}
+      ${row?.parcels && isDry && html`<button type="button" class="primary" onClick=${() => bringAfterLook(row)}>${icon("upload")}<span>${t("bring.now")}</span></button>`}
       ${characterId && html`<button type="button" class="primary" onClick=${() => openDialog({ kind: "start", characterId })}>${icon("play")}<span>${t("notice.play")}</span></button>`}</div>`);
 }
 
@@ -99,7 +99,7 @@ const kindName = (kind) => wordFor(`report.kind.${kind}`) || kind;
 
 /** @param {Totals} totals @param {boolean} isDry */
 const totalsOf = (totals, isDry) => {
-  const parts = /** @type {const} */ (["characters", "personas", "sessions", "messages", "unchanged", "skipped"]).filter((key) => totals[key] > 0).map((key) => t(`totals.${key}`, { n: totals[key], count: number(totals[key]) }));
+  const parts = Object.entries(totals).map(([key, n]) => (n > 0 ? wordFor(`totals.${key}`, { n, count: number(n) }) : "")).filter(Boolean);
   return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
 };
 

@@ -3,6 +3,7 @@
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { openReport, putAway } from "../actions/foreign.js";
+import "../actions/takeout.js";
 import { bringDropped, goOn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import { bytes, rate, span } from "../lib/measure.js";
