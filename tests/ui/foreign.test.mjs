@@ -73,7 +73,7 @@ describe("years of another program", () => {
     await report.getByRole("combobox", { name: "Order" }).selectOption({ label: "By file" });
     await report.getByRole("button", { name: "Copy the report" }).click();
     await report.getByText("Copied").first().waitFor();
-    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /It has come in.*\n[^]*Torn chats\/Ivo\/Torn\.jsonl\n {2}left out: Line 3:/);
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /It has come in.*\n[^]*Torn chats\/Ivo\/Torn\.jsonl\n {2}works: .*\n {2}left out: Line 3:/);
     await report.getByRole("searchbox").fill("Night");
     await report.getByRole("link", { name: "Open “Night”" }).click();
     await page.locator(".message.last").waitFor();
@@ -106,6 +106,9 @@ describe("years of another program", () => {
     await page.unroute("**/api/jobs/*");
     await reportOf(page).getByText(/^It has come in: one character, .*5 stories/).waitFor();
     await page.reload();
+    await row.getByText(/^It has come in: one character/).waitFor();
+    assert.equal(await reportOf(page).count(), 0, "what was seen does not open by itself again");
+    await row.getByRole("button", { name: "What came along" }).click();
     await reportOf(page).getByRole("button", { name: "Close" }).click();
     await row.getByRole("button", { name: "Close" }).click();
     await row.waitFor({ state: "detached" });

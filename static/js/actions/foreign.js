@@ -7,7 +7,7 @@ import { addIncoming, askAbout, dropIncoming, incoming } from "../model/transfer
 import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
 import { wordsFor } from "./failure.js";
-import { forgetJob, keepJob, over } from "./jobs.js";
+import { forgetJob, keepJob, over, seeJob } from "./jobs.js";
 import { readLibrary } from "./library.js";
 
 /** @import { Data } from "../lib/folder.js" */
@@ -45,7 +45,7 @@ export async function bringForeign(parcels, how) {
   await orFault(row, async () => {
     const all = [];
     for (const parcel of parcels) all.push(await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))));
-    await done(row, all.reduce(together), !second);
+    await done(row, all.reduce(together), { isKept: !second });
   });
 }
 
@@ -82,9 +82,10 @@ async function fileOf({ file, data }, home, row, signal) {
   if (file) return { file, beside: [] };
   const chosen = data.find((one) => one.home === home) ?? /** @type {Data} */ (data[0]);
   const packing = pace("packing", row.put);
-  const { archive, unread } = await pack(chosen.parts, (bytes) => packing(bytes, chosen.bytes), signal);
+  const below = (/** @type {Part} */ { path, file }) => ({ path: path.slice(chosen.home.length), file });
+  const { archive, unread } = await pack(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
   const left = unread.map((path) => besideReport(path, "unread_here", 1));
-  const places = [...new Set(chosen.aside.map(({ path }) => path.slice(chosen.home.length).split("/")[0]))].sort().join(", ");
+  const places = [...new Set(chosen.aside.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
   return { file: archive, beside: chosen.aside.length ? [...left, besideReport(places, "left_aside", chosen.aside.length)] : left };
 }
 
@@ -105,11 +106,12 @@ async function came({ jobId, beside = [] }, row) {
   }
 }
 
-/** Shows what became of it. @param {Row} row @param {Arrived} arrived @param {boolean} isKept whether the page loaded anew asks for it again */
-async function done({ n, put }, arrived, isKept) {
+/** Shows what became of it. @param {Row} row @param {Arrived} arrived @param {{isKept: boolean, isSeen?: boolean}} how whether the page loaded anew asks for it again, and whether its report was seen before */
+async function done({ n, put }, arrived, { isKept, isSeen = false }) {
   if (!isKept) forgetJob(rowOf(n)?.jobId);
   put({ phase: "done", way: null, end: null, arrived });
   if (!rowOf(n)?.isDry) await readLibrary();
+  if (isSeen) return;
   if (dialog.peek() === null && route.peek().page === "library") openReport(n);
   else tell({ tone: "quiet", stays: true, text: t("bring.done", { name: nameOf(n) }), act: { label: "report.open", run: () => openReport(n) } });
 }
@@ -120,7 +122,9 @@ const nameOf = (/** @type {number} */ n) => rowOf(n)?.name ?? "";
 /** Shows what became of one that has come. @param {number} n */
 export function openReport(n) {
   const row = rowOf(n);
-  if (row?.arrived) openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
+  if (!row?.arrived) return;
+  if (row.jobId) seeJob(row.jobId);
+  openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
 }
 
 /** After a look: the same again, for good. @param {Incoming} row */
@@ -139,7 +143,7 @@ export function putAway(n) {
 /** Goes on waiting for one of before. @param {KeptJob} kept */
 export async function goOnForeign(kept) {
   const row = addIncoming({ name: kept.name, phase: "waiting", isDry: kept.isDry ?? false, jobId: kept.jobId });
-  await orFault(row, async () => done(row, await came(kept, row), true));
+  await orFault(row, async () => done(row, await came(kept, row), { isKept: true, isSeen: kept.isSeen ?? false }));
 }
 
 /** @param {Row} row @param {() => Promise<void>} work */

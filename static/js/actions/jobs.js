@@ -5,7 +5,7 @@ import * as api from "../net/transfers.js";
 
 /** @import { Id, Job, ReportItem } from "../lib/wire.d.ts" */
 
-/** What is remembered of one. `beside`: what the page itself has to add to its report. @typedef {{jobId: Id, name: string, kind: "session" | "foreign", isDry?: boolean, beside?: ReportItem[]}} KeptJob */
+/** What is remembered of one. `beside`: what the page itself has to add to its report; `isSeen`: it was opened. @typedef {{jobId: Id, name: string, kind: "session" | "foreign", isDry?: boolean, isSeen?: boolean, beside?: ReportItem[]}} KeptJob */
 
 /** Milliseconds: a small file is in at once, a large one is not looked at all the time. */
 const LOOK_SOON = 20;
@@ -50,6 +50,9 @@ const keep = (jobs) => remember(KEY, jobs.length ? JSON.stringify(jobs) : null);
 
 /** @param {KeptJob} job */
 export const keepJob = (job) => keep([...keptJobs(), job]);
+
+/** Its report was opened. @param {Id} jobId */
+export const seeJob = (jobId) => keep(keptJobs().map((job) => (job.jobId === jobId ? { ...job, isSeen: true } : job)));
 
 /** @param {Id | null | undefined} jobId */
 export const forgetJob = (jobId) => keep(keptJobs().filter((job) => job.jobId !== jobId));
