@@ -48,7 +48,7 @@ fn sillytavern_books_come_in() {
     assert_eq!((arrived.totals.lorebooks, books(&store).len()), (3, 3), "{}", arrived.report);
     assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "bad")), (vec!["lore", "lore_for_all"], vec!["no_lorebook"]));
     let (before, native) =
-        (books(&store), books(&store).into_iter().find(|book| book.card["name"] == "native").unwrap());
+        (books(&store), books(&store).into_iter().find(|book| book.card["name"] == "Native").unwrap());
     let recorded: Value = serde_json::from_slice(&fs::read(golden("../books/native.expect.json")).unwrap()).unwrap();
     assert_eq!(native.card["entries"], recorded["stored"]["entries"], "as it was recorded");
     let known = rows(&store);
