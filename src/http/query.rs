@@ -1,6 +1,7 @@
 //! What stands after the question mark, and the ids in a path. Unknown keys are refused, so that a typo does not pass
 //! silently; a malformed id in a path is simply not there.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Ready, ready};
 use std::slice;
@@ -227,6 +228,21 @@ impl FromRequest for PluginName {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(Ok(Self(request.match_info().get("plugin").unwrap_or_default().to_owned())))
+    }
+}
+
+/// What an entry of a lorebook is known by, in a path: a number, or a word.
+#[derive(Debug, Clone)]
+pub struct EntryUid(pub String);
+
+impl FromRequest for EntryUid {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        // Unlike a single part, all of them together come without any escapes left: a word may have a slash in it.
+        let parts = request.match_info().load::<BTreeMap<String, String>>().unwrap_or_default();
+        ready(Ok(Self(parts.get("uid").cloned().unwrap_or_default())))
     }
 }
 
