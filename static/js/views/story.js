@@ -2,6 +2,7 @@
 import { h, html } from "../../vendor/preact.js";
 import { addEnglish } from "../lib/i18n.js";
 import edits from "../lib/strings/en-edit.js";
+import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
 import { loading } from "../model/story.js";
 import { Chat } from "./chat.js";
@@ -10,6 +11,7 @@ import { World } from "./world.js";
 
 addEnglish(words);
 addEnglish(edits);
+addEnglish(lore);
 
 /** A story that cannot be read has no world either. */
 export const Story = () => (loading.value.state === "failed" ? h(Chat, {}) : html`${h(Chat, {})}${h(World, {})}`);

@@ -1,10 +1,12 @@
 // Stories and characters that come in from files on the first page: the way to bring one, how far each is, and what is wrong with those
 // that cannot. Loaded apart from the page.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import "../actions/lore.js";
 import { bringIn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-edit.js";
+import lore from "../lib/strings/en-lore.js";
 import { dropIncoming, incoming } from "../model/transfers.js";
 import { CommandButton, icon } from "./parts.js";
 
@@ -12,9 +14,10 @@ import { CommandButton, icon } from "./parts.js";
 
 addEnglish(words);
 addEnglish(cards);
+addEnglish(lore);
 
 export const Transfers = () =>
-  html`${incoming.value.length > 0 && html`<ul class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
+  html`${h(CommandButton, { id: "page.lore", wide: true })}${incoming.value.length > 0 && html`<ul class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
     ${h(CommandButton, { id: "page.importCard", wide: true })}${h(CommandButton, { id: "page.import", wide: true })}${h(DropPlace, {})}`;
 
 /** @param {{one: Incoming}} props */
