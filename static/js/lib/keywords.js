@@ -7,6 +7,9 @@ const CAPITAL = /\p{Lu}[\p{L}\p{M}\p{N}’'-]+(?:[ ](?:(?:of|the|de|von|van)[ ])
 const BEGINNING = /(?:^|[.!?…:;。！？\n“”"「」『』(（*—-])\s*$/u;
 /** Quoted words with these are speech, no name. */
 const SPEECH = /[,.!?;…，。！？；、]|(?:\S+\s+){3}/u;
+const ARTICLE = /^(?:the|an?)\s+/i;
+/** Small words inside of a name. */
+const LINKS = /^(?:(?:of|the|de|von|van) )+/;
 const MOST = 6;
 
 /** @param {string} text @param {string[]} names who speaks, and who else is known @returns {string[]} a few, the likeliest first */
@@ -14,15 +17,17 @@ export function keywordsOf(text, names) {
   /** @type {Map<string, number>} */
   const counts = new Map();
   const count = (/** @type {string} */ word, weight = 1) => word && counts.set(word, (counts.get(word) ?? 0) + weight);
-  for (const [, quoted = ""] of text.matchAll(QUOTED)) if (!SPEECH.test(quoted)) count(quoted.trim());
+  for (const [, quoted = ""] of text.matchAll(QUOTED)) if (!SPEECH.test(quoted)) count(quoted.trim().replace(ARTICLE, ""));
+  /** Single words with which a sentence begins: they count if they have their capital letter elsewhere, too. @type {string[]} */
   const begun = [];
   for (const { 0: found, index } of text.matchAll(CAPITAL)) {
-    const word = found.replace(/['’](?:s|\p{L}{2})?$/u, "");
-    if (/^I['’]|^I$/.test(found) || word.length < 2) continue;
-    if (BEGINNING.test(text.slice(Math.max(0, index - 8), index))) begun.push(word);
-    else count(word);
+    const isBegun = BEGINNING.test(text.slice(Math.max(0, index - 8), index));
+    const [first = "", ...rest] = found.replace(/['’]s?$/u, "").split(" ");
+    if (/^I['’]/.test(first)) continue;
+    if (!isBegun) count([first, ...rest].join(" "));
+    else if (rest.length === 0) begun.push(first);
+    else count(rest.join(" ").replace(LINKS, ""));
   }
-  // One that begins a sentence counts where it has its capital letter elsewhere, too.
   for (const word of begun) if (counts.has(word)) count(word);
   const known = [...new Set(names)].filter((name) => name && text.includes(name));
   const lower = new Set(known.map((name) => name.toLowerCase()));

@@ -21,6 +21,6 @@ export const entryOf = (form, key) => ({
 /** @param {{entry: NewEntry, keys: Signal<string[]>, suggested?: string[]}} props */
 export const EntryFields = ({ entry, keys, suggested = [] }) =>
   html`<label>${t("lore.fieldName")}<input name="comment" ref=${takeFocus} defaultValue=${entry.comment ?? ""} /></label>
-    <label>${t("lore.fieldText")}<textarea name="content" rows="9" defaultValue=${entry.content ?? ""}></textarea></label>
+    <label>${t("lore.fieldText")}<textarea name="content" rows="7" defaultValue=${entry.content ?? ""}></textarea></label>
     ${h(Keys, { keys, before: entry.key ?? [], suggested })}
     <label class="check"><input type="checkbox" name="constant" defaultChecked=${entry.constant === true} /><span>${t("lore.always")}<small>${t("lore.alwaysHint")}</small></span></label>`;

@@ -30,6 +30,7 @@ const ANOTHER = "another";
 /** @param {{read: Read}} props */
 function Form({ read }) {
   const suggested = useRef(keywordsOf(read.text, read.names)).current;
+  const name = read.title || (suggested.find((word) => !read.names.includes(word)) ?? suggested[0] ?? "");
   const keyFor = useRef(keyring()).current;
   const keys = useSignal(/** @type {string[]} */ ([]));
   const busy = useRef(false);
@@ -44,10 +45,10 @@ function Form({ read }) {
     busy.current = false;
   };
   return html`<form onSubmit=${save}>
-    ${h(EntryFields, { entry: { comment: read.title || (suggested[0] ?? ""), content: read.text, key: [], constant: false }, keys, suggested })}
+    ${h(EntryFields, { entry: { comment: name, content: read.text, key: [], constant: false }, keys, suggested })}
     <label>${t("lore.where")}<select value=${where.value} onChange=${(/** @type {Event} */ event) => (where.value = /** @type {HTMLSelectElement} */ (event.target).value)}>
       ${(books.value ?? []).map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}<option value=${ANOTHER}>${t("lore.another")}</option></select></label>
     ${where.value === ANOTHER && html`<label>${t("lore.anotherName")}<input name="book" required maxlength="200" defaultValue=${session.peek()?.title ?? ""} /></label>`}
     <p class="aside">${t("lore.text")}</p>
-    <div class="actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
+    <div class="actions foot-actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
 }

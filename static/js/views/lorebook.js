@@ -128,5 +128,5 @@ function EntryForm({ bookId, entry, done }) {
   };
   return html`<form onSubmit=${save}>${h(EntryFields, { entry: entry ?? {}, keys })}
     <label class="check"><input type="checkbox" name="on" defaultChecked=${entry?.disable !== true} /><span>${t("lore.on")}<small>${t("lore.onHint")}</small></span></label>
-    <div class="actions"><button type="button" onClick=${() => done(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
+    <div class="actions foot-actions"><button type="button" onClick=${() => done(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
 }
