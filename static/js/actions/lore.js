@@ -89,7 +89,7 @@ export async function removeEntry(id, entry, name, back) {
   });
   if (!isGone) return false;
   const keyFor = keyring();
-  const run = () => void addEntry(id, entry, keyFor).then((made) => made && back(made));
+  const run = () => void addEntry(id, entry, keyFor).then((made) => made && (back(made), readBooks()));
   tell({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
   return true;
 }

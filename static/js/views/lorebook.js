@@ -20,20 +20,24 @@ const NEW = Symbol("a new entry");
 /** @param {{id: Id, opened: string | null, back: () => void}} props */
 export function Book({ id, opened, back }) {
   const entries = useSignal(/** @type {LoreEntry[]} */ ([]));
-  const isRead = useSignal(false);
+  const reading = useSignal(/** @type {"on" | "done" | "failed"} */ ("on"));
   const editing = useSignal(/** @type {string | typeof NEW | null} */ (opened));
   /** The entry that was written last, where the keyboard comes back to. */
   const last = useSignal(/** @type {string | null} */ (null));
   const query = useSignal("");
   const most = useSignal(PAGE);
-  useEffect(() => {
-    let isHere = true;
+  const isHere = useRef(true);
+  const read = () => {
+    reading.value = "on";
     void readAll(id, (page) => {
-      if (isHere) entries.value = joined(entries.peek(), page);
-      return isHere;
-    }).then(() => (isRead.value = true));
-    return () => void (isHere = false);
-  }, [id]);
+      if (isHere.current) entries.value = joined(entries.peek(), page);
+      return isHere.current;
+    }).then((isWhole) => (reading.value = isWhole ? "done" : "failed"));
+  };
+  useEffect(() => {
+    read();
+    return () => void (isHere.current = false);
+  }, []);
   const put = (/** @type {LoreEntry} */ changed) => {
     const known = entries.peek().some(({ uid }) => uid === changed.uid);
     entries.value = known ? entries.peek().map((entry) => (entry.uid === changed.uid ? changed : entry)) : [...entries.peek(), changed];
@@ -49,7 +53,7 @@ export function Book({ id, opened, back }) {
     editing.value = null;
   };
   if (at === NEW || open) return h(EntryForm, { key: String(at === NEW || at), bookId: id, entry: open ?? null, done });
-  if (!isRead.value && (entries.value.length === 0 || at !== null)) return h(Waiting, { rows: 4 });
+  if (reading.value === "on" && (entries.value.length === 0 || at !== null)) return h(Waiting, { rows: 4 });
   const found = matching(entries.value, query.value);
   const shown = found.slice(0, Math.max(most.value, found.findIndex(({ uid }) => String(uid) === last.value) + 1));
   const seek = (/** @type {Event} */ event) => {
@@ -62,19 +66,21 @@ export function Book({ id, opened, back }) {
   return html`<div class="stash"><div class="actions start"><button type="button" ref=${last.value === null ? takeFocus : null} onClick=${back}>${icon("back")}<span>${t("lore.back")}</span></button>
       <button type="button" onClick=${() => (editing.value = NEW)}>${icon("plus")}<span>${t("lore.add")}</span></button></div>
     ${entries.value.length > 0 && html`<div class="search-field">${icon("search")}<input type="search" aria-label=${t("lore.search")} placeholder=${t("lore.search")} value=${query.value} onInput=${seek} /></div>`}
-    <p class="aside" role="status">${!isRead.value ? t("loading") : query.value.trim() ? t("lore.found", { n: found.length, all: entries.value.length }) : t("lore.entries", { n: entries.value.length })}</p>
-    ${isRead.value && found.length === 0 && h(Blank, { symbol: "book", title: t(entries.value.length ? "lore.none" : "lore.noEntries") })}
+    <p class="aside" role="status">${reading.value === "on" ? t("loading") : query.value.trim() ? t("lore.found", { n: found.length, all: entries.value.length }) : t("lore.entries", { n: entries.value.length })}</p>
+    ${reading.value === "failed" && h(Blank, { symbol: "warning", title: t("lore.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
+    ${reading.value === "done" && found.length === 0 && h(Blank, { symbol: "book", title: t(entries.value.length ? "lore.none" : "lore.noEntries") })}
     <ul>${shown.map((entry) => h(Row, { key: String(entry.uid), bookId: id, entry, isLast: String(entry.uid) === last.value, put, edit: () => (editing.value = String(entry.uid)), drop: () => drop(entry) }))}</ul>
     ${shown.length < found.length && html`<button type="button" onClick=${() => (most.value = shown.length + PAGE)}>${t("lore.more")}</button>`}</div>`;
 }
 
-/** Reads all entries, page by page, as long as somebody hears of them. @param {Id} id @param {(page: LoreEntry[]) => boolean} heard */
+/** Reads all entries, page by page, as long as somebody hears of them. @param {Id} id @param {(page: LoreEntry[]) => boolean} heard @returns {Promise<boolean>} whether all of them came */
 async function readAll(id, heard) {
   for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
     const page = await readEntries(id, next);
-    if (!page || !heard(page.items)) return;
+    if (!page || !heard(page.items)) return false;
     next = page.next;
   }
+  return true;
 }
 
 /** What came while others were being read does not stand there twice. @param {LoreEntry[]} known @param {LoreEntry[]} more */

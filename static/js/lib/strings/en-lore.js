@@ -36,6 +36,7 @@ export default {
   "lore.found": "{n} of {all} entries",
   "lore.none": "Nothing found.",
   "lore.noEntries": "Nothing stands in this book yet.",
+  "lore.unread": "Not all of it could be read.",
   "lore.add": "New entry",
   "lore.edit": "Change “{name}”",
   "lore.remove": "Delete “{name}”",

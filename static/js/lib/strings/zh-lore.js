@@ -37,6 +37,7 @@ export default {
   "lore.found": "{all} 个条目中的 {n} 个",
   "lore.none": "什么也没找到。",
   "lore.noEntries": "这本书里还没有条目。",
+  "lore.unread": "没有全部读到。",
   "lore.add": "新条目",
   "lore.edit": "修改“{name}”",
   "lore.remove": "删除“{name}”",
