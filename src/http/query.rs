@@ -1,7 +1,6 @@
 //! What stands after the question mark, and the ids in a path. Unknown keys are refused, so that a typo does not pass
 //! silently; a malformed id in a path is simply not there.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Ready, ready};
 use std::slice;
@@ -10,6 +9,7 @@ use std::str::FromStr;
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use indexmap::IndexMap;
+use serde::Deserialize;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
@@ -240,16 +240,20 @@ impl FromRequest for EntryUid {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        // Unlike a single part, all of them together come without any escapes left: a word may have a slash in it.
-        let parts = request.match_info().load::<BTreeMap<String, String>>().unwrap_or_default();
-        ready(Ok(Self(parts.get("uid").cloned().unwrap_or_default())))
+        let named = request.match_info().load::<EntryPath>();
+        ready(named.map(|path| Self(path.uid)).map_err(|_| ApiError::not_found("the entry")))
     }
+}
+
+/// The part of a path that names an entry. Read as a shape it has no escapes left: a word may have a slash in it.
+#[derive(Deserialize)]
+struct EntryPath {
+    uid: String,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     #[derive(Debug, Default, Deserialize, PartialEq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
