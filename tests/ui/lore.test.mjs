@@ -182,7 +182,12 @@ describe("lorebooks", () => {
 
   test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
     const { page, close } = await atShelf({ expected: REFUSED });
-    await shelf(page).locator("input[type=file]").setInputFiles({ name: "Old tales.lorebook", mimeType: "application/octet-stream", buffer: await golden("novel.json") });
+    const bring = async (file) => {
+      const asked = page.waitForEvent("filechooser");
+      await shelf(page).getByRole("button", { name: "Bring in a lorebook" }).click();
+      await (await asked).setFiles(file);
+    };
+    await bring({ name: "Old tales.lorebook", mimeType: "application/octet-stream", buffer: await golden("novel.json") });
     await page.locator(".notice").getByText("has come in.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "What came along" }).click();
     const report = page.getByRole("dialog", { name: "What came along" });
@@ -197,7 +202,7 @@ describe("lorebooks", () => {
     }, JSON.stringify({ entries: { 0: { uid: 0, key: ["a"], content: "b" } } }));
     await shelf(page).getByRole("article", { name: "Dropped" }).waitFor();
     assert.equal(await shelf(page).getByRole("article").count(), before + 1);
-    await shelf(page).locator("input[type=file]").setInputFiles({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+    await bring({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{}") });
     await page.getByRole("alert").getByText("it has no entries", { exact: false }).waitFor();
     await close();
   });

@@ -4,7 +4,9 @@ import { t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import { putBooks } from "../model/lore.js";
 import { openDialog, tell } from "../model/page.js";
+import { sendBook } from "../net/cards.js";
 import * as api from "../net/lore.js";
+import { tellOf } from "./cards.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { restore } from "./library.js";
@@ -61,12 +63,10 @@ export const takeBook = (id) => download(api.bookFile(id));
 /** Brings books of other programs in, one after the other, and says what came along. @param {File[]} files */
 export async function bringBooks(files) {
   for (const file of files) {
-    const came = await attempt(() => api.sendBook(file));
+    const came = await attempt(() => sendBook(file));
     if (!came) continue;
     await readBooks();
-    const { report } = came;
-    const more = { label: /** @type {const} */ ("report.open"), run: () => openDialog({ kind: "report", report, characterId: null }) };
-    tell({ tone: "quiet", stays: true, text: t("notice.cameIn", { name: came.name }), act: more });
+    tellOf({ ...came, id: null });
   }
 }
 

@@ -14,7 +14,9 @@ export type Dialog =
   | { kind: "start"; characterId: Id }
   | { kind: "character" }
   | { kind: "editCharacter"; characterId: Id }
-  | { kind: "report"; report: Report; characterId: Id | null }
+  | { kind: "report"; report: Report; characterId: Id | null; n?: number }
+  | { kind: "bring" }
+  | { kind: "takeout"; sid: Id; title: string; leaf: Id | null }
   | { kind: "label"; nid: Id }
   | { kind: "stash"; fragmentId?: Id | null }
   | { kind: "trash" }

@@ -7,10 +7,16 @@ import { ApiError, call, me } from "./api.js";
 export const cardFile = (cid, format) => `/api/characters/${cid}/export?format=${format}`;
 
 /** Makes a character of a card of another program. @param {File} file @returns {Promise<Wire.ImportedCharacter>} */
-export const sendCard = (file) => sendFile("POST", "/api/characters/import", file);
+export const sendCard = (file) => send("POST", "/api/characters/import", file);
+
+/** Makes a lorebook of a file of another program. @param {File} file @returns {Promise<{name: string, report: Wire.Report}>} */
+export const sendBook = (file) => send("POST", "/api/lorebooks/import", file);
+
+/** @param {File} file @returns {Promise<{items: {name: string}[], report: Wire.Report}>} */
+export const sendPersonas = (file) => send("POST", "/api/personas/import", file);
 
 /** @param {Wire.Id} cid @param {File} file @returns {Promise<Wire.Character>} */
-export const sendPicture = (cid, file) => sendFile("PUT", `/api/characters/${cid}/avatar`, file);
+export const sendPicture = (cid, file) => send("PUT", `/api/characters/${cid}/avatar`, file);
 
 /** @param {Wire.Id} cid @returns {Promise<Wire.FullCharacter>} */
 export const character = (cid) => call("GET", `/api/characters/${cid}`);
@@ -19,7 +25,7 @@ export const character = (cid) => call("GET", `/api/characters/${cid}`);
 export const changeCharacter = (cid, changes) => call("PATCH", `/api/characters/${cid}`, changes);
 
 /** @param {string} method @param {string} path @param {File} file @returns {Promise<any>} */
-export async function sendFile(method, path, file) {
+async function send(method, path, file) {
   const { csrf } = await me();
   const body = new FormData();
   body.append("file", file);

@@ -1,6 +1,5 @@
 // The calls about lorebooks and their entries.
 import { call, items, query } from "./api.js";
-import { sendFile } from "./cards.js";
 
 /** @import * as Wire from "../lib/wire.d.ts" */
 
@@ -36,9 +35,6 @@ export const changeEntry = (id, uid, fields) => call("PATCH", entry(id, uid), { 
 
 /** @param {Wire.Id} id @param {string} uid */
 export const removeEntry = (id, uid) => call("DELETE", entry(id, uid));
-
-/** Makes a lorebook of a file of another program. @param {File} file @returns {Promise<Wire.Lorebook & {report: Wire.Report}>} */
-export const sendBook = (file) => sendFile("POST", "/api/lorebooks/import", file);
 
 /** Where a lorebook can be had as a file. @param {Wire.Id} id */
 export const bookFile = (id) => `${at(id)}/export`;

@@ -64,7 +64,11 @@ export function OpenDialog({ open }) {
     case "trash":
       return h(Trash, {});
     case "report":
-      return h(Report, { report: open.report, characterId: open.characterId });
+      return h(Report, { report: open.report, characterId: open.characterId, n: open.n ?? null });
+    case "takeout":
+      return h(TakeOut, { key: open.sid, open });
+    case "bring":
+      return h(Bring, {});
     case "lore":
       return h(Lore, { key: open.bookId, bookId: open.bookId, uid: open.uid });
     case "keepLore":
@@ -75,6 +79,8 @@ export function OpenDialog({ open }) {
 }
 
 const Report = later(() => import("./report.js").then((module) => module.Report));
+const TakeOut = later(() => import("./takeout.js").then((module) => module.TakeOut), 0);
+const Bring = later(() => import("./bring.js").then((module) => module.Bring), 0);
 const EditCharacter = later(() => import("./character.js").then((module) => module.EditCharacter));
 const Lore = later(() => import("./lore.js").then((module) => module.Lore));
 const KeepLore = later(() => import("./keep-lore.js").then((module) => module.KeepLore));

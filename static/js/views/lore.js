@@ -1,6 +1,7 @@
 // The lorebooks: all of them, and one with its entries. Loaded when first opened.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { BOOKS, bringBooks, makeBook, readBooks, removeBook, renameBook, takeBook } from "../actions/lore.js";
+import { chooser } from "../lib/chooser.js";
 import { addEnglish, ago, moment, t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import cards from "../lib/strings/en-cards.js";
@@ -40,7 +41,7 @@ function List({ at, last }) {
     if (made) at.value = made.id;
   };
   return h(DropPlace, {}, html`<p class="aside">${t("lore.text")}</p>
-    <div class="actions start"><button type="button" aria-expanded=${making.value} onClick=${() => (making.value = !making.peek())}>${icon("plus")}<span>${t("lore.new")}</span></button>${h(BringIn, {})}</div>
+    <div class="actions start"><button type="button" aria-expanded=${making.value} onClick=${() => (making.value = !making.peek())}>${icon("plus")}<span>${t("lore.new")}</span></button><button type="button" onClick=${choose}>${icon("upload")}<span>${t("lore.bring")}</span></button></div>
     ${making.value && h(NameForm, { name: "", save: make, done: () => (making.value = false) })}
     ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "book", title: t("lore.empty"), hint: t("lore.emptyHint") }) : html`<ul>${list.map((book) => h(Row, { key: book.id, book, isLast: book.id === last, open: () => (at.value = book.id) }))}</ul>`}`);
 }
@@ -74,16 +75,7 @@ function NameForm({ name, save, done }) {
 
 // Books of other programs
 
-function BringIn() {
-  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const choose = () => {
-    const files = [...(field.current?.files ?? [])];
-    if (field.current) field.current.value = "";
-    void bringBooks(files);
-  };
-  return html`<input ref=${field} type="file" hidden multiple accept=${BOOKS} aria-label=${t("lore.bring")} onChange=${choose} />
-    <button type="button" onClick=${() => field.current?.click()}>${icon("upload")}<span>${t("lore.bring")}</span></button>`;
-}
+const choose = chooser(bringBooks, { accept: BOOKS });
 
 /** A file that is dropped on the list comes in as a lorebook, and not as what the page behind would take it for. @param {{children?: import("../../vendor/preact.js").ComponentChildren}} props */
 function DropPlace({ children }) {

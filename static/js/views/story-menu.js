@@ -1,6 +1,7 @@
 // What the header and the menu of the page offer while a story is open.
 import { h, html } from "../../vendor/preact.js";
 import "../actions/lore.js";
+import "../actions/takeout.js";
 import "../actions/transfers.js";
 import { CommandButton } from "./parts.js";
 
