@@ -10,7 +10,7 @@ use crate::ids::{NodeId, SessionId};
 use crate::store::Snapshot;
 use crate::transfer::{Form, LineWish, export_line};
 
-use super::transfer::{held, into_new};
+use super::work::{held, into_new};
 use super::write;
 
 /// In which form.

@@ -3,7 +3,6 @@
 //! written by `lines.rs`.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,10 +14,10 @@ use crate::archive::Limits;
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
 use crate::ids::SessionId;
-use crate::store::{Held, Snapshot};
+use crate::store::Snapshot;
 use crate::transfer;
 
-use super::work::{alone, bar};
+use super::work::{alone, bar, held, into_new};
 use super::{Outcome, lines, sillytavern, write};
 
 /// What is exported, and where to.
@@ -89,31 +88,6 @@ fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), a
     written?;
     write::line(&format!("{session}  {}  {}", file.display(), held.session.title));
     Ok(())
-}
-
-/// A session, whoever's it is.
-pub(super) fn held(snapshot: &mut Snapshot, session: SessionId) -> Result<Held, anyhow::Error> {
-    snapshot.session(None, session)?.with_context(|| format!("there is no session {session}"))
-}
-
-/// Writes a file that must not be there yet: under another name until it is whole.
-pub(super) fn into_new(
-    file: &Path,
-    written: impl FnOnce(BufWriter<File>) -> Result<BufWriter<File>, anyhow::Error>,
-) -> Result<(), anyhow::Error> {
-    if file.exists() {
-        bail!("{} is there already: name another file, or move it away", file.display());
-    }
-    let part = file.with_added_extension("part");
-    let whole = || -> Result<(), anyhow::Error> {
-        let out = written(BufWriter::new(File::create(&part)?))?;
-        out.into_inner()?.sync_all()?;
-        Ok(fs::rename(&part, file)?)
-    }();
-    whole.map_err(|error| {
-        let _ = fs::remove_file(&part);
-        error.context(format!("{} could not be written", file.display()))
-    })
 }
 
 /// Takes in what is wanted.

@@ -136,7 +136,7 @@ mod tests {
         check("[in](javascript:x) [out](https://a.example)", "<p>in <a href=\"https://a.example\">out</a></p>\n");
         check("[a](data:text/html,x)[b](JAVASCRIPT:x)[c](//a.example)", "<p>abc</p>\n");
         check("```js\"><i>\n<x>\n```", "<pre><code>&lt;x&gt;\n</code></pre>\n");
-        check("\"Hm\" &amp; <!-- no -->", "<p>&quot;Hm&quot; &amp; &lt;!-- no --&gt;</p>\n");
+        check("\"Hm\" &amp; <!-- no -->", "<p>\"Hm\" &amp; &lt;!-- no --&gt;</p>\n");
     }
 
     proptest::proptest! {

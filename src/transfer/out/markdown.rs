@@ -4,7 +4,7 @@
 use super::readable::{Passage, Title};
 
 /// What means something wherever it stands.
-const MARKS: &str = r"\`*_[]<>&~|$!";
+const MARKS: &str = r"\`*_[]{}<>&~|$^!";
 
 /// What stands before the messages.
 pub fn beginning(title: &Title) -> String {
@@ -67,7 +67,9 @@ mod tests {
     /// The text that a reader sees, and whether anything in it is more than text in paragraphs.
     fn seen(markdown: &str) -> (String, bool) {
         let (mut text, mut is_plain) = (String::new(), true);
-        for event in Parser::new_ext(markdown, Options::all()) {
+        // Dashes and quotation marks that are drawn in another way still read as they were written.
+        let options = Options::all() - Options::ENABLE_SMART_PUNCTUATION;
+        for event in Parser::new_ext(markdown, options) {
             match event {
                 Event::Text(part) => text.push_str(&part),
                 Event::HardBreak => text.push('\n'),

@@ -52,8 +52,9 @@ fn swipes(map: &mut Map<String, Value>, mut texts: Vec<Value>) {
     for info in &mut infos {
         info.as_object_mut().unwrap().entry("extra").or_insert_with(|| json!({}));
     }
-    if let Some(date) = map.get("send_date") {
-        infos[chosen]["send_date"] = date.clone();
+    match map.get("send_date") {
+        Some(date) => infos[chosen]["send_date"] = date.clone(),
+        None => map.extend(infos[chosen].get("send_date").map(|date| ("send_date".to_owned(), date.clone()))),
     }
     infos[chosen]["extra"] = map["extra"].clone();
     map.insert("swipe_id".into(), chosen.into());
