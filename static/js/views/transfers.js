@@ -1,14 +1,16 @@
 // What comes in from files on the first page: the ways to bring it, how far each is, what is wrong with those that cannot come, and
 // where the report is. Loaded apart from the page.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { openReport, putAway } from "../actions/foreign.js";
+import "../actions/lore.js";
 import "../actions/takeout.js";
 import { bringDropped, goOn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import { bytes, rate, span } from "../lib/measure.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-edit.js";
+import lore from "../lib/strings/en-lore.js";
 import { dialog } from "../model/page.js";
 import { incoming } from "../model/transfers.js";
 import { CommandButton, icon } from "./parts.js";
@@ -18,13 +20,18 @@ import { totalsOf } from "./report.js";
 
 addEnglish(words);
 addEnglish(cards);
+addEnglish(lore);
 
 const WAYS_IN = ["page.importFolder", "page.importForeign", "page.importCard", "page.import"];
 
 export function Transfers() {
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const newest = incoming.value.at(-1)?.n;
   useEffect(goOn, []);
-  return html`${incoming.value.length > 0 && html`<ul class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
-    ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(DropPlace, {})}`;
+  // It may have been asked for from the top of a long page.
+  useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
+  return html`${incoming.value.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
+    ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(CommandButton, { id: "page.lore", wide: true })}${h(DropPlace, {})}`;
 }
 
 /** For who has just come, and brings years along. */
