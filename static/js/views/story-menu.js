@@ -4,7 +4,7 @@ import "../actions/takeout.js";
 import "../actions/transfers.js";
 import { CommandButton } from "./parts.js";
 
-const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "session.file", "session.export", "session.spent", "session.linear", "session.tree"];
+const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "session.file", "session.export", "session.exportAs", "session.spent", "session.linear", "session.tree"];
 
 export const StoryMenu = () => html`<hr />${ITEMS.map((id) => h(CommandButton, { key: id, id, wide: true }))}`;
 
