@@ -34,8 +34,9 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    arrange, auth, branches, cards, characters, docs, drafts, health, line, lorebooks, messages, models, nodes, page,
-    personas, pictures, plugins, search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
+    arrange, auth, branches, cards, characters, docs, drafts, exports, health, line, lorebooks, messages, models,
+    nodes, page, personas, pictures, plugins, search, sessions, states, transcript, transfers, trash, tree, turns,
+    worlds,
 };
 use table::{Entry, group, route};
 
@@ -134,7 +135,7 @@ fn trash() -> Vec<Entry> {
 
 fn transfers() -> Vec<Entry> {
     vec![
-        route(GET, "/api/sessions/{sid}/export", User, "A whole session as one file", transfers::export),
+        route(GET, "/api/sessions/{sid}/export", User, "A session as a file: all of it, or one line", exports::session),
         route(POST, "/api/sessions/import", User, "Takes the file of a session in", transfers::import).answers(&[202]),
         route(POST, "/api/import", User, "Takes what another program keeps in", transfers::import_foreign)
             .answers(&[202]),

@@ -27,8 +27,8 @@ pub struct Sketch {
     pub takes_file: Option<&'static str>,
     /// Whether it takes a file, as its body or as the field `file` of a form.
     pub takes_form: bool,
-    /// The kind of file that it answers with.
-    pub gives_file: Option<&'static str>,
+    /// The kinds of files that it may answer with.
+    pub gives_files: &'static [&'static str],
     /// The body it takes, and whether there must be one.
     pub body: Option<(RefOr<Schema>, bool)>,
     /// The body it answers with.
@@ -123,7 +123,7 @@ impl Input for Form {
 
 impl Output for Result<Picture, ApiError> {
     fn describe(sketch: &mut Sketch) {
-        sketch.gives_file = Some("image/*");
+        sketch.gives_files = &["image/*"];
     }
 }
 
@@ -135,7 +135,7 @@ impl Input for Archive {
 
 impl Output for Result<Download, ApiError> {
     fn describe(sketch: &mut Sketch) {
-        sketch.gives_file = Some(KIND);
+        sketch.gives_files = &[KIND, "application/jsonl", "text/markdown", "text/html"];
     }
 }
 
