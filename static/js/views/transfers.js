@@ -3,6 +3,7 @@
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { openReport, putAway } from "../actions/foreign.js";
+import "../actions/personas.js";
 import "../actions/takeout.js";
 import { bringDropped, goOn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
@@ -28,7 +29,7 @@ export function Transfers() {
   // It may have been asked for from the top of a long page.
   useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return html`${incoming.value.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
-    ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(DropPlace, {})}`;
+    ${h(CommandButton, { id: "page.personas", wide: true })}${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(DropPlace, {})}`;
 }
 
 /** For who has just come, and brings years along. */
