@@ -31,6 +31,9 @@ use super::traces::{ELSEWHERE, unpacked};
 /// So many nodes are read at once.
 const PIECE: usize = 128;
 
+/// Name, hash, end and header of a source.
+type SourceColumns = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
+
 /// One moment of a database, for those who carry something out of it.
 pub struct Snapshot {
     conn: Conn,
@@ -365,7 +368,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         let of_session = sources::table.filter(sources::became.eq(self.held.session.id.as_bytes().to_vec()));
         let of_session =
             of_session.order(sources::n).select((sources::name, sources::hash, sources::node, sources::header));
-        let rows: Vec<(String, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>)> = of_session.load(self.conn)?;
+        let rows: Vec<SourceColumns> = of_session.load(self.conn)?;
         for (name, hash, node, header) in rows {
             let hash = hash.and_then(|hash| blake3::Hash::from_slice(&hash).ok()).map(|hash| hash.to_hex().to_string());
             let own =
