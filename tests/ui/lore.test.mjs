@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, messageOf, openGrown } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, giveFiles, messageOf, openGrown } from "./support/stage.mjs";
 
 const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) => clotho.api("POST", "/api/lorebooks", { name, entries });
 /** The lorebooks of this name, with their entries. @returns {Promise<any[]>} */
@@ -118,6 +118,7 @@ describe("lorebooks", () => {
     assert.deepEqual(JSON.parse(await readFile(await (await coming).path(), "utf8")), { name: "Harbours of the north", entries: {} });
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
     await row("Harbours of the north").waitFor({ state: "detached" });
+    assert.ok(await shelf(page).evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
     await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
     await row("Harbours of the north").waitFor();
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
@@ -165,6 +166,7 @@ describe("lorebooks", () => {
     await dialog.getByRole("button", { name: "Delete “Place 777”" }).click();
     await dialog.getByText("0 of 999 entries").waitFor();
     assert.equal((await now()).length, 999);
+    assert.ok(await dialog.evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
     await row.waitFor();
     assert.equal((await now()).find(({ uid }) => uid === 777).odd.n, 777);
@@ -182,12 +184,8 @@ describe("lorebooks", () => {
 
   test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
     const { page, close } = await atShelf({ expected: REFUSED });
-    const bring = async (file) => {
-      const asked = page.waitForEvent("filechooser");
-      await shelf(page).getByRole("button", { name: "Bring in a lorebook" }).click();
-      await (await asked).setFiles(file);
-    };
-    await bring({ name: "Old tales.lorebook", mimeType: "application/octet-stream", buffer: await golden("novel.json") });
+    const bring = (file) => giveFiles(page, shelf(page).getByRole("button", { name: "Bring in a lorebook" }), [file]);
+    await bring({ name: "Old tales.lorebook", buffer: await golden("novel.json") });
     await page.locator(".notice").getByText("has come in.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "What came along" }).click();
     const report = page.getByRole("dialog", { name: "What came along" });
@@ -202,22 +200,29 @@ describe("lorebooks", () => {
     }, JSON.stringify({ entries: { 0: { uid: 0, key: ["a"], content: "b" } } }));
     await shelf(page).getByRole("article", { name: "Dropped" }).waitFor();
     assert.equal(await shelf(page).getByRole("article").count(), before + 1);
-    await bring({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+    await bring({ name: "none.json", buffer: Buffer.from("{}") });
     await page.getByRole("alert").getByText("it has no entries", { exact: false }).waitFor();
     await close();
   });
 
   test("S4-61: on a phone and in Chinese, by touch, in the dark", async () => {
-    await book("潮汐", [{ comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true }]);
+    const endless = "0123456789".repeat(60);
+    await book("潮汐", [{ comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true }, { comment: endless, key: [endless], content: endless }]);
     const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "世界书" }).tap();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("article", { name: "潮汐" }).getByRole("button", { name: "打开" }).tap();
+    await dialog.getByRole("article", { name: endless }).waitFor();
+    const fits = () => dialog.evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth);
+    assert.ok(await fits(), "nothing in the list is wider than the screen");
+    await dialog.getByRole("button", { name: `修改“${endless}”` }).tap();
+    await dialog.getByRole("textbox", { name: "正文" }).waitFor();
+    assert.ok(await fits(), "nothing in the form is wider than the screen");
+    await dialog.getByRole("button", { name: "取消" }).tap();
     await dialog.getByRole("button", { name: "修改“灯塔”" }).tap();
     await dialog.getByRole("textbox", { name: "正文" }).waitFor();
     await check(page, "an entry on a phone");
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
     assert.doesNotMatch(await dialog.innerText(), /[a-z]{4,}/);
     await close();
   });
