@@ -73,6 +73,11 @@ describe("saving as lore", () => {
     await until(async () => (await page.locator(".chosen").count()) === 0, "nothing is chosen any more");
     await choose(page, messageOf(page, ids[0]), "Save as lore");
     await text.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("k");
+    await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
     assert.equal(await dialog.getByRole("combobox").locator("option:checked").innerText(), "Weather", "the last one is chosen already");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
