@@ -148,7 +148,7 @@ describe("lorebooks", () => {
     await dialog.getByText("1 of 1000 entries").waitFor();
     await dialog.getByRole("checkbox", { name: "“Place 777” is on" }).uncheck();
     await until(async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries[777].disable === true, "it is switched off");
-    await dialog.getByRole("button", { name: "Change “Place 777”" }).click();
+    await dialog.getByRole("button", { name: "Edit “Place 777”" }).click();
     await dialog.getByRole("textbox", { name: "Text" }).fill("Here stood the 灯塔.");
     await dialog.getByRole("button", { name: "Leave out the key “place 777”" }).click();
     await page.keyboard.press("Escape");
@@ -162,7 +162,7 @@ describe("lorebooks", () => {
     const row = dialog.getByRole("article", { name: "Place 777" });
     await row.getByText("Here stood the 灯塔.").waitFor();
     assert.equal(await dialog.getByRole("searchbox").inputValue(), "灯塔", "what was looked for is still there");
-    assert.ok(await row.getByRole("button", { name: "Change “Place 777”" }).evaluate((button) => button === document.activeElement));
+    assert.ok(await row.getByRole("button", { name: "Edit “Place 777”" }).evaluate((button) => button === document.activeElement));
     await check(page, "the entries of a book");
     const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
     const { content, key, constant, disable, order, odd } = (await now())[777];
@@ -221,11 +221,11 @@ describe("lorebooks", () => {
     await dialog.getByRole("article", { name: endless }).waitFor();
     const fits = () => dialog.evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth);
     assert.ok(await fits(), "nothing in the list is wider than the screen");
-    await dialog.getByRole("button", { name: `修改“${endless}”` }).tap();
+    await dialog.getByRole("button", { name: `编辑“${endless}”` }).tap();
     await dialog.getByRole("textbox", { name: "正文" }).waitFor();
     assert.ok(await fits(), "nothing in the form is wider than the screen");
     await dialog.getByRole("button", { name: "取消" }).tap();
-    await dialog.getByRole("button", { name: "修改“灯塔”" }).tap();
+    await dialog.getByRole("button", { name: "编辑“灯塔”" }).tap();
     await dialog.getByRole("textbox", { name: "正文" }).waitFor();
     await check(page, "an entry on a phone");
     assert.doesNotMatch(await dialog.innerText(), /[a-z]{4,}/);
