@@ -324,7 +324,7 @@ impl Check {
     }
 
     fn whole(mut self) -> Result<Checked, String> {
-        self.part(Part::Traces)?;
+        self.part(Part::Sources)?;
         let cards = self.session.cards.iter().map(|(_, hash)| hash);
         let persona = self.session.persona.iter().map(|(_, hash)| hash);
         cards.chain(persona).try_for_each(|hash| self.has_blob(BlobKind::Card, hash))?;

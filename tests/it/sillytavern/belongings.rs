@@ -66,7 +66,7 @@ fn sillytavern_books_come_in() {
     assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "native")), (vec!["edited_here"], vec!["deleted_here"]));
     let after = books(&store);
     let harbour = after.iter().find(|book| book.card["name"] == "Harbour").unwrap();
-    assert_eq!((after.len(), harbour.card["entries"]["1"]["own"].to_string()), (2, r#"{"n":1.50}"#.into()));
+    assert_eq!((after.len(), harbour.card["entries"]["1"]["own"].to_string()), (2, r#"{"n":1.5}"#.into()));
     assert_eq!(harbour.id, before.iter().find(|book| book.card["name"] == "Harbour").unwrap().id);
     assert_eq!(after.iter().find(|book| book.id == edited.id).unwrap().card, edited.card);
     store.is_well();
