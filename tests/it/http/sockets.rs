@@ -3,6 +3,7 @@
 use super::play::{Play, ids};
 use super::*;
 use crate::support::socket::{Socket, types};
+use crate::support::wait::until;
 
 /// A message with one reply below HEAD.
 async fn begin(play: &Play, text: &str) -> (Value, String) {
@@ -343,14 +344,8 @@ async fn sockets_are_counted() {
     assert_eq!(open().await.err(), Some(429));
     first.reset();
     // The server hears of it when it next looks at the connection.
-    for _ in 0..3_000 {
-        match open().await {
-            Ok(_) => return,
-            Err(status) => assert_eq!(status, 429),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("the place was never free again");
+    until("a place that is free again", async || open().await.inspect_err(|status| assert_eq!(*status, 429)).is_ok())
+        .await;
 }
 
 /// A session that is deleted while somebody watches: they are told, and hear nothing more.
