@@ -118,6 +118,21 @@ async fn a_gap_is_filled_from_the_log() {
     }
 }
 
+/// An operation on a message that lies in the stash by now shows nothing of it, and is counted all the same.
+#[tokio::test]
+async fn what_is_out_of_the_tree_by_now_leaves_no_gap() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let before = play.session().await["op"].as_i64().unwrap();
+    play.app.put(&play.chat(&format!("node/{}/state", said.reply)), &json!({"rating": 1})).await;
+    play.edit(json!([{"op": "prune", "nodeId": said.user}])).await;
+    let newest = play.session().await["op"].as_i64().unwrap();
+    let mut socket = play.app.socket(&play.sid, Some(before)).await;
+    let frames = socket.until(|frame| frame["op"] == json!(newest) && frame["type"] == "head.moved").await;
+    assert_eq!(told(&frames), (before + 1..=newest).collect::<Vec<_>>());
+    assert_eq!((&frames[1]["type"], &frames[1]["operation"]["op"]), (&json!("tree.changed"), &json!(before + 1)));
+}
+
 /// S4-46: who comes in the middle of a reply asks for what is there; who was there before goes on where they stopped.
 #[tokio::test]
 async fn latecomers_get_the_text_so_far() {
