@@ -5,6 +5,7 @@
 mod backup;
 mod doctor;
 mod keeping;
+mod lines;
 mod plugin;
 mod serve;
 mod sillytavern;
@@ -34,7 +35,7 @@ struct Line {
 enum Command {
     /// Serve (the default).
     Serve,
-    /// Write a whole session, or all of them, as files; also while a server runs.
+    /// Write a whole session, or all of them, or one line for others to read, as files; also while a server runs.
     Export(transfer::Export),
     /// Take in the file of a session, or what another program keeps, while no server runs.
     Import(transfer::Import),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use jiff::tz::{Offset, TimeZone};
 
 use crate::app;
 use crate::clock::{Clock, Ids, SystemClock};
@@ -14,7 +13,7 @@ use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
 use crate::transfer::Progress;
-use crate::transfer::sillytavern::{self, Arrived, Given, Wish};
+use crate::transfer::sillytavern::{self, Arrived, Given, Wish, zone_ahead};
 
 use super::work::{alone, bar};
 use super::{Outcome, write};
@@ -40,7 +39,7 @@ pub struct From {
 
 /// Takes it in and tells what became of it.
 pub fn import(from: &From, config: &Config) -> Outcome {
-    let zone = zone(from.utc_offset)?;
+    let zone = zone_ahead(from.utc_offset).context("--utc-offset: a number of hours between -25 and 25 is expected")?;
     let clock = SystemClock;
     let ids = Ids::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -75,16 +74,6 @@ async fn named(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
         bail!("nobody here is named \"{name}\"; there are: {}", names.join(", "));
     };
     Ok(user.id)
-}
-
-fn zone(hours: f64) -> Result<TimeZone, anyhow::Error> {
-    const MOST: f64 = 26.0;
-    if !(-MOST..MOST).contains(&hours) {
-        bail!("--utc-offset: a number of hours between -25 and 25 is expected");
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "it lies between -26 and 26 hours")]
-    let seconds = (hours * 3_600.0) as i32;
-    Ok(TimeZone::fixed(Offset::from_seconds(seconds).context("--utc-offset")?))
 }
 
 fn tell(arrived: &Arrived, from: &From) {

@@ -4,7 +4,7 @@
 //! only looks (`check.rs`, each line by itself in `fits.rs`) and finds whatever is wrong before anything is written; the second time it writes, in small
 //! pieces between the writes of others, into a session that nobody sees until it is whole. `names.rs` gives new ids where
 //! the old ones are taken; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far they are.
-//! `sillytavern/` takes in a whole folder of another program, `cards.rs` brings cards of other programs in and out, `books.rs`
+//! `out/` writes one line of a session in forms that others read, `sillytavern/` takes in a whole folder of another program, `cards.rs` brings cards of other programs in and out, `books.rs`
 //! lorebooks, `personas.rs` personas,
 //! `pictures.rs` pictures; `report.rs` says of every card and file of another program what became of it.
 //!
@@ -20,6 +20,7 @@ mod fits;
 mod import;
 mod jobs;
 mod names;
+mod out;
 mod personas;
 mod pictures;
 mod report;
@@ -28,10 +29,11 @@ pub mod sillytavern;
 pub use books::{BookNotKept, arriving_book, new_book};
 pub use cards::{Arriving, NotKept, arriving, lorebook_of, sheet};
 pub use check::{Beside, Checked, check};
-pub use desk::{Desk, Errand, FileKind};
+pub use desk::{Desk, Errand, FileKind, Foreign};
 pub use export::export;
 pub use import::{Arrival, ImportError, Progress, discard, import};
 pub use jobs::{Brought, Busy, Job, Jobs, State};
+pub use out::{Form, LineWish, export_line};
 pub use personas::arriving_personas;
 pub use pictures::{picture_address, pictures};
 pub use report::{Item, Report};

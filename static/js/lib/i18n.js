@@ -2,10 +2,7 @@
 import { signal } from "../../vendor/preact.js";
 import en from "./strings/en.js";
 
-/** @import cards from "./strings/en-cards.js" */
-/** @import edit from "./strings/en-edit.js" */
-/** @import story from "./strings/en-story.js" */
-/** @typedef {keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards} Key */
+/** @typedef {import("./strings/keys.d.ts").Key} Key */
 /** @typedef {"en" | "zh"} Locale */
 
 export const LOCALES = /** @type {const} */ ({ en: "English", zh: "中文" });
@@ -48,10 +45,10 @@ export function t(key, vars = {}) {
   return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }
 
-/** The text of a key that the server's own words may lead to, or "" where there is none. @param {string} key */
-export function wordFor(key) {
+/** The text of a key that the server's own words may lead to, or "" where there is none. @param {string} key @param {Parameters<typeof t>[1]} [vars] */
+export function wordFor(key, vars) {
   void locale.value;
-  return key in words ? t(/** @type {Key} */ (key)) : (servers[key] ?? "");
+  return key in words ? t(/** @type {Key} */ (key), vars) : (servers[key] ?? "");
 }
 
 /** @param {string} iso @returns {string} HH:mm */

@@ -136,9 +136,44 @@ export interface ImportedCharacter extends FullCharacter {
   report: Report;
 }
 
+/** A lorebook; entries are asked for apart. */
+export interface Lorebook {
+  id: Id;
+  name: string;
+  entryCount: number;
+  updatedAt: string;
+}
+
+/** An entry in the form of world info: it says more than this, and what the page does not show stays. */
+export interface LoreEntry {
+  uid: number | string;
+  comment?: string;
+  key?: string[];
+  content?: string;
+  constant?: boolean;
+  disable?: boolean;
+}
+
 /** What an import made of what it was given. */
 export interface Report {
   items: ReportItem[];
+}
+
+/** What came of what another program keeps. */
+export interface Arrived {
+  totals: Totals;
+  report: Report;
+}
+
+/** How much of it is new; `chats`: those that were read, `unchanged`: those of them that were here already. */
+export interface Totals {
+  characters: number;
+  personas: number;
+  sessions: number;
+  messages: number;
+  chats: number;
+  unchanged: number;
+  skipped: number;
 }
 
 export interface ReportItem {
@@ -476,7 +511,7 @@ export interface Diff {
 /** Something that was deleted and can be brought back. */
 export interface TrashItem {
   id: Id;
-  kind: "session" | "character" | "persona";
+  kind: "session" | "character" | "persona" | "lorebook";
   name: string;
   nodes: number | null;
   trashedAt: string;
@@ -532,10 +567,10 @@ export interface Spent {
 /** Long work that somebody waits for. */
 export interface Job {
   id: Id;
-  state: "queued" | "running" | "done" | "failed" | "interrupted";
+  state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
   done: number;
   total: number;
-  result?: { sessionId: Id } | null;
+  result?: { sessionId: Id | null; report?: Arrived | null } | null;
   error?: { code: string; message: string; hint?: string | null; details?: { line?: number; flaw?: string } } | null;
 }
 

@@ -78,7 +78,7 @@ impl TestServer {
     pub async fn over(&self, job: &str) -> Value {
         until_some("the end of a job", async || {
             let told = self.get(&format!("/api/jobs/{job}")).await;
-            matches!(told["state"].as_str(), Some("done" | "failed")).then_some(told)
+            matches!(told["state"].as_str(), Some("done" | "failed" | "cancelled")).then_some(told)
         })
         .await
     }
