@@ -1,9 +1,12 @@
 //! A node as a message of another program: what `sillytavern/sprout.rs` took apart is put together again, and what was
 //! written here becomes what the other program would have made of it.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
+use crate::ids::NodeId;
 use crate::interop::chat::{Alternative, Row};
 use crate::store::{Held, Placed, Reader, StoreError};
 use crate::tree::{Kind, Node, Role, Status};
@@ -24,6 +27,8 @@ pub struct Chat<'a> {
     pub held: &'a Held,
     /// Who speaks.
     pub cast: &'a Cast,
+    /// The chats that keep a place, by the message at which they end.
+    pub bookmarks: Option<&'a HashMap<NodeId, String>>,
     /// Whether messages have variables.
     pub has_state: bool,
     /// The variables of the message before, but for the state.
@@ -47,7 +52,11 @@ impl Chat<'_> {
             if one.node.id == own.id {
                 after.clone_from(&beside);
             }
-            alternatives.push(alternative(&one.node, state, beside));
+            let mut alternative = alternative(&one.node, state, beside);
+            if let Some(name) = self.bookmarks.and_then(|bookmarks| bookmarks.get(&one.node.id)) {
+                alternative.extra.entry("bookmark_link").or_insert_with(|| name.as_str().into());
+            }
+            alternatives.push(alternative);
         }
         self.before = after;
         let kept = kept(own);
