@@ -110,6 +110,17 @@ fn books() -> Vec<Entry> {
         route(PATCH, "/api/lorebooks/{lid}", User, "Changes fields of a lorebook", lorebooks::change),
         route(DELETE, "/api/lorebooks/{lid}", User, "Moves a lorebook to the trash", lorebooks::delete).answers(&[204]),
         route(GET, "/api/lorebooks/{lid}/entries", User, "The entries of a lorebook", lorebooks::entries),
+        route(POST, "/api/lorebooks/{lid}/entries", User, "Keeps a new entry of a lorebook", lorebooks::add)
+            .answers(&[201]),
+        route(PATCH, "/api/lorebooks/{lid}/entries/{uid}", User, "Changes fields of an entry", lorebooks::change_entry),
+        route(
+            DELETE,
+            "/api/lorebooks/{lid}/entries/{uid}",
+            User,
+            "Takes an entry out of a lorebook",
+            lorebooks::drop_entry,
+        )
+        .answers(&[204]),
         route(GET, "/api/lorebooks/{lid}/export", User, "A lorebook as other programs read it", lorebooks::export),
     ]
 }
