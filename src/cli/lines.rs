@@ -106,9 +106,9 @@ fn all(snapshot: &mut Snapshot, path: &Path, user: Option<&str>) -> Result<(), a
     };
     bar.finish_and_clear();
     written?;
-    let Gone { characters, lorebooks, personas, sessions, chats } = gone;
+    let Gone { characters, lorebooks, personas, presets, sessions, chats } = gone;
     write::line(&format!(
-        "{}: {characters} characters, {lorebooks} lorebooks, {personas} personas, {sessions} sessions in {chats} chats",
+        "{}: {characters} characters, {lorebooks} lorebooks, {personas} personas, {presets} presets, {sessions} sessions in {chats} chats",
         path.display()
     ));
     Ok(())

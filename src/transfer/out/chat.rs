@@ -11,11 +11,10 @@ use crate::interop::chat::{Alternative, Row};
 use crate::store::{Held, Placed, Reader, StoreError};
 use crate::tree::{Kind, Node, Role, Status};
 
+use super::super::sillytavern::STATE;
 use super::cast::Cast;
 use super::line::Told;
 
-/// Where the variables of messages live.
-pub const STATE: &str = "stat_data";
 /// What follows from the state and is not made here.
 const DERIVED: [&str; 2] = ["display_data", "delta_data"];
 /// When a reply was begun and ended: of each alternative, and of the message those of the one that is chosen.

@@ -1,4 +1,4 @@
-//! Everything of a user as a folder of data that the other program opens: cards, chats and groups, lorebooks, personas.
+//! Everything of a user as a folder of data that the other program opens: cards, chats and groups, lorebooks, personas, presets.
 //!
 //! What came in from such a folder goes back under its own name, so that it is known there and here.
 
@@ -7,16 +7,18 @@ use std::io::{Seek, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::ids::{CharacterId, UserId};
+use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
 use crate::interop::card;
 use crate::store::{CardFile, ExportError, Held, PersonaCard, Reader, Snapshot, Source, StoreError};
 
 use super::super::cards::{lorebook_of, sheet};
+use super::super::personas::persona_mark;
+use super::super::sillytavern::{FOLDERS, LIST};
 use super::cast::Cast;
 use super::line::Line;
 use super::lines::{End, Lines, file_name};
 use super::names::{Names, is_plain, safe};
-use super::shelf::{LIST, List, Shelf};
+use super::shelf::{List, Shelf};
 use super::sillytavern::{self, Links};
 
 /// So many things are read at once.
@@ -31,6 +33,8 @@ pub struct Gone {
     pub lorebooks: u64,
     /// Personas.
     pub personas: u64,
+    /// Presets, regular expressions and groups.
+    pub presets: u64,
     /// Sessions.
     pub sessions: u64,
     /// Chats: a session has one for each of its lines.
@@ -51,7 +55,11 @@ pub fn export_all<W: Write + Seek>(
     let cards = house.characters()?;
     house.lorebooks(&cards)?;
     let personas = house.personas()?;
-    house.sessions(&cards.files, &personas, told)?;
+    let (groups, regex) = house.presets()?;
+    let Personas { files, power_user } = personas;
+    let settings = json!({"power_user": power_user, "extension_settings": {"regex": regex}});
+    house.put("settings.json", settings.to_string().as_bytes())?;
+    house.sessions(&cards.files, &files, groups, told)?;
     let House { mut shelf, list, gone, .. } = house;
     let text = list.text();
     shelf.put(LIST, |out| Ok(out.write_all(text.as_bytes())?))?;
@@ -70,7 +78,13 @@ struct House<'a, W: Write + Seek> {
 #[derive(Default)]
 struct Cards {
     files: HashMap<CharacterId, String>,
-    books: Vec<crate::ids::LorebookId>,
+    books: Vec<LorebookId>,
+}
+
+/// The personas by their files, and what the settings say of them.
+struct Personas {
+    files: HashMap<PersonaId, String>,
+    power_user: Value,
 }
 
 /// A group on its way out.
@@ -79,6 +93,23 @@ struct Group {
     name: String,
     members: Vec<String>,
     chats: Vec<String>,
+}
+
+impl Group {
+    /// Its file: what came in says how it plays.
+    fn file(self, id: &str, came: Option<Map<String, Value>>) -> Value {
+        let members: Vec<String> = self.members.iter().map(|member| format!("{member}.png")).collect();
+        let mut group = came.unwrap_or_else(|| {
+            let new = json!({
+                "id": id, "name": self.name, "members": members, "avatar_url": "", "allow_self_responses": false,
+                "activation_strategy": 0, "generation_mode": 0, "disabled_members": [], "fav": false,
+                "chat_id": self.chats.first(),
+            });
+            new.as_object().cloned().unwrap_or_default()
+        });
+        group.insert("chats".to_owned(), self.chats.into());
+        group.into()
+    }
 }
 
 impl<W: Write + Seek> House<'_, W> {
@@ -146,33 +177,59 @@ impl<W: Write + Seek> House<'_, W> {
         )
     }
 
-    /// The personas, and their names by their files.
-    fn personas(&mut self) -> Result<HashMap<crate::ids::PersonaId, String>, ExportError> {
+    fn personas(&mut self) -> Result<Personas, ExportError> {
         let (mut files, mut names) = (HashMap::new(), Names::default());
-        let (mut named, mut described) = (Map::new(), Map::new());
+        let (mut named, mut described, mut default) = (Map::new(), Map::new(), None);
         self.every(
             |reader, owner, skip, most| reader.personas(owner, skip, most),
             |house, persona| {
                 let file = house.persona_file(&persona, &mut names)?;
                 let text = |key: &str| persona.card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-                let mut about = persona_part(&persona, "about").and_then(Value::as_object).cloned().unwrap_or_default();
-                about.insert("description".into(), text("description").into());
-                about.entry("position").or_insert(json!(0));
+                let came = persona_part(&persona, "about").and_then(Value::as_object).cloned();
+                let mut about = Map::from_iter([("description".to_owned(), text("description").into())]);
+                about.extend(came.unwrap_or_else(|| Map::from_iter([("position".to_owned(), json!(0))])));
                 named.insert(file.clone(), text("name").into());
                 described.insert(file.clone(), about.into());
+                if persona_part(&persona, "isDefault") == Some(&json!(true)) {
+                    default = default.take().or(Some(file.clone()));
+                }
                 let picture = house.reader.card_file(house.owner, persona.id.uuid(), CardFile::PICTURE)?;
                 if let Some(picture) = picture {
                     house.put(&format!("User Avatars/{file}"), &picture.bytes)?;
                 }
-                house.list.note(&format!("personas/{file}"), said(&persona), persona.id);
+                house.list.note(&format!("personas/{file}"), persona_mark(&persona.card), persona.id);
                 files.insert(persona.id, file);
                 house.gone.personas += 1;
                 Ok(())
             },
         )?;
-        let settings = json!({"power_user": {"personas": named, "persona_descriptions": described}});
-        self.put("settings.json", settings.to_string().as_bytes())?;
-        Ok(files)
+        let power_user = json!({"personas": named, "persona_descriptions": described, "default_persona": default});
+        Ok(Personas { files, power_user })
+    }
+
+    /// Presets go back as they came: the groups for those who write them, and what stood in the settings.
+    fn presets(&mut self) -> Result<(BTreeMap<String, Map<String, Value>>, Vec<Value>), ExportError> {
+        let (mut groups, mut regex, mut names) = (BTreeMap::new(), Vec::new(), Names::default());
+        self.every(
+            |reader, owner, skip, most| reader.presets(owner, None, skip, most),
+            |house, head| {
+                let Some(preset) = house.reader.preset(house.owner, head.id)? else { return Ok(()) };
+                let body = preset.card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
+                let came = house.came_as(head.id.as_bytes(), &head.kind)?;
+                let name = came.unwrap_or_else(|| safe(&head.name));
+                if head.kind == "group" {
+                    groups.insert(name, body);
+                } else if head.kind == "regex" {
+                    regex.push(body.into());
+                } else if let Some((folder, _)) = FOLDERS.iter().find(|(_, kind)| *kind == head.kind) {
+                    let name = if names.take(&format!("{folder}/{name}")) { name } else { names.unique(&name) };
+                    house.put(&format!("{folder}/{name}.json"), Value::from(body).to_string().as_bytes())?;
+                }
+                house.gone.presets += 1;
+                Ok(())
+            },
+        )?;
+        Ok((groups, regex))
     }
 
     fn persona_file(&mut self, persona: &PersonaCard, names: &mut Names) -> Result<String, StoreError> {
@@ -187,7 +244,8 @@ impl<W: Write + Seek> House<'_, W> {
     fn sessions(
         &mut self,
         cards: &HashMap<CharacterId, String>,
-        personas: &HashMap<crate::ids::PersonaId, String>,
+        personas: &HashMap<PersonaId, String>,
+        mut kept: BTreeMap<String, Map<String, Value>>,
         mut told: impl FnMut(u64),
     ) -> Result<(), ExportError> {
         let mut names: HashMap<String, Names> = HashMap::new();
@@ -213,14 +271,13 @@ impl<W: Write + Seek> House<'_, W> {
                 Ok(())
             },
         )?;
-        for (id, Group { name, members, chats }) in groups {
-            let members: Vec<String> = members.iter().map(|member| format!("{member}.png")).collect();
-            let group = json!({
-                "id": id, "name": name, "members": members, "avatar_url": "", "allow_self_responses": false,
-                "activation_strategy": 0, "generation_mode": 0, "disabled_members": [], "fav": false,
-                "chat_id": chats.first(), "chats": chats,
-            });
+        for (id, group) in groups {
+            let group = group.file(&id, kept.remove(&id));
             self.put(&format!("groups/{id}.json"), group.to_string().as_bytes())?;
+        }
+        // Groups without a story, too.
+        for (id, group) in kept {
+            self.put(&format!("groups/{id}.json"), Value::from(group).to_string().as_bytes())?;
         }
         Ok(())
     }
@@ -236,7 +293,7 @@ impl<W: Write + Seek> House<'_, W> {
         &mut self,
         held: &Held,
         cards: &HashMap<CharacterId, String>,
-        personas: &HashMap<crate::ids::PersonaId, String>,
+        personas: &HashMap<PersonaId, String>,
         names: &mut HashMap<String, Names>,
         groups: &mut BTreeMap<String, Group>,
     ) -> Result<(), ExportError> {
@@ -297,12 +354,6 @@ impl<W: Write + Seek> House<'_, W> {
             skip += PAGE;
         }
     }
-}
-
-/// By what it is seen that a persona has not changed.
-fn said(persona: &PersonaCard) -> blake3::Hash {
-    let said = ["name", "description"].map(|key| persona.card.get(key).cloned().unwrap_or_default());
-    blake3::hash(json!(said).to_string().as_bytes())
 }
 
 fn persona_part<'a>(persona: &'a PersonaCard, name: &str) -> Option<&'a Value> {

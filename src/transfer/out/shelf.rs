@@ -11,9 +11,6 @@ use zip::{CompressionMethod, ZipWriter};
 
 use crate::store::ExportError;
 
-/// The name of the list.
-pub const LIST: &str = "clotho.json";
-
 /// A place for files.
 pub enum Shelf<W: Write + Seek> {
     /// A folder.

@@ -9,8 +9,9 @@ use crate::ids::NodeId;
 use crate::interop::chat;
 use crate::store::{ExportError, Reader};
 
+use super::super::sillytavern::STATE;
 use super::cast::Cast;
-use super::chat::{Chat, STATE};
+use super::chat::Chat;
 use super::header;
 use super::line::Line;
 

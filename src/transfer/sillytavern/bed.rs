@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, NodeId, SessionId};
+use crate::ids::{CharacterId, NodeId, PersonaId, SessionId};
 use crate::interop::grove::Address;
 use crate::store::{Draft, Seedling, Source, Whereabouts};
 use crate::tree::bounds::MOST_CHARACTERS;
@@ -172,10 +172,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             return Ok(());
         }
         let (owner, at) = (self.wish.owner, self.wish.at);
-        let persona = files.iter().find_map(|file| {
-            let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
-            by_file.or_else(|| cast.personas.get(file.user.as_ref()?)).copied()
-        });
+        let persona = plays(folder, files, cast);
         let ids: Vec<CharacterId> = players.iter().map(|(_, player)| player.id).collect();
         let (cards, persona) = self
             .store
@@ -239,6 +236,17 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             .await?;
         Ok(())
     }
+}
+
+/// Who the user is: the persona that a chat names, else the one that its messages name, else the one that is bound to the card,
+/// else the one that new chats begin with.
+fn plays(folder: &Folder, files: &[&Scanned], cast: &Cast) -> Option<PersonaId> {
+    let named = files.iter().find_map(|file| {
+        let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
+        by_file.or_else(|| cast.personas.get(file.user.as_ref()?))
+    });
+    let bound = || folder.cards.iter().find_map(|card| cast.bound.get(card));
+    named.or_else(bound).copied().or(cast.default)
 }
 
 /// The longest title, in characters.

@@ -1,6 +1,7 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
-//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `cast.rs` brings characters and personas in; `scan.rs` is the first reading of a chat, which only finds out which
+//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `settings.rs` reads the settings,
+//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before. `scan.rs` is the first reading of a chat, which only finds out which
 //! files are one story (`interop/grove.rs`); `bed.rs` finds or begins its session,
 //! `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a
 //! message and `worlds.rs` its operations on the world.
@@ -16,12 +17,23 @@
 mod bed;
 mod cast;
 mod house;
+mod known;
+mod list;
+mod lore;
+mod personas;
 mod plant;
+mod presets;
 mod root;
 mod scan;
+mod settings;
 mod sprout;
 mod worlds;
 
+pub(super) use list::LIST;
+pub(super) use presets::FOLDERS;
+pub(super) use worlds::STATE;
+
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -33,14 +45,17 @@ use serde::Serialize;
 
 use crate::clock::{Ids, Time};
 use crate::ids::UserId;
-use crate::interop::grove;
-use crate::store::Store;
+use crate::interop::{Fate, Finding, grove};
+use crate::store::{Source, Store, Tx, WriteError};
 
 use super::import::{ImportError, Progress};
 use super::report::Report;
 use cast::Cast;
+use list::List;
+use lore::Shelved;
 use root::{Folder, Root};
 use scan::Scanned;
+use settings::{SETTINGS, Settings};
 
 /// How a folder is taken in.
 #[derive(Debug, Clone)]
@@ -91,7 +106,11 @@ pub struct Arrived {
 pub struct Totals {
     /// Characters that are new or have changed.
     pub characters: u64,
-    /// Personas that are new.
+    /// Lorebooks that are new or have changed.
+    pub lorebooks: u64,
+    /// Presets, regular expressions and groups that are new or have changed.
+    pub presets: u64,
+    /// Personas that are new or have changed.
     pub personas: u64,
     /// Sessions that are new.
     pub sessions: u64,
@@ -120,7 +139,9 @@ pub async fn import(
         Given::Path(path) => Root::find(&path)?,
         Given::File(file, name) => Root::of_file(file, &name)?,
     };
-    let mut work = Work { store, ids, wish, arrived: Arrived::default(), way: Way::new(root.chat_bytes()), told };
+    let (arrived, way) = (Arrived::default(), Way::new(root.chat_bytes()));
+    let (settings, list) = (Settings::default(), List::of(&root));
+    let mut work = Work { store, ids, wish, arrived, way, settings, list, books: HashMap::new(), told };
     work.take(&root).await?;
     Ok(work.arrived)
 }
@@ -132,6 +153,11 @@ struct Work<'a, F> {
     wish: Wish,
     arrived: Arrived,
     way: Way,
+    settings: Settings,
+    /// What went out from here.
+    list: List,
+    /// The lorebooks that came in, by their files without ending.
+    books: HashMap<String, Shelved>,
     told: F,
 }
 
@@ -140,12 +166,22 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         for left in &root.left_out {
             self.report(left.clone());
         }
+        match Settings::of(root) {
+            Ok(settings) => self.settings = settings,
+            Err(why) => {
+                let why = Finding::new(Fate::Skipped, "bad_settings", format!("they cannot be read: {why}"));
+                self.report(super::Item::skipped("file", SETTINGS, why).from_file(SETTINGS));
+            }
+        }
         let mut cast = Cast::default();
+        self.lorebooks(root).await?;
         self.personas(root, &mut cast).await?;
         self.characters(root, &mut cast).await?;
         for folder in &root.folders {
             self.folder(folder, &mut cast).await?;
         }
+        self.presets(root).await?;
+        self.arrived.report.items.extend(root.aside.iter().cloned());
         Ok(())
     }
 
@@ -155,6 +191,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         for chat in &folder.chats {
             self.go_on()?;
             match Scanned::read(chat, &self.wish.zone, &self.way) {
+                Ok(found) if self.is_known_line(folder, &found).await? => {}
                 Ok(found) if found.messages > 0 => scanned.push(found),
                 Ok(found) => {
                     self.arrived.totals.chats += 1;
@@ -171,9 +208,25 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         Ok(())
     }
 
+    /// Keeps a thing, and by what it is known again.
+    async fn put(
+        &self,
+        source: Source,
+        keep: impl Fn(&mut Tx<'_>, UserId) -> Result<(), WriteError> + Send + 'static,
+    ) -> Result<(), ImportError> {
+        let owner = self.wish.owner;
+        if self.wish.is_dry {
+            return Ok(());
+        }
+        let write = move |tx: &mut Tx<'_>| {
+            keep(tx, owner)?;
+            tx.put_source(owner, &source)
+        };
+        Ok(self.store.write(write).await?)
+    }
+
     fn report(&mut self, item: super::Item) {
-        use crate::interop::Fate::Skipped;
-        let lines = item.findings.iter().filter(|finding| finding.fate == Skipped).map(|finding| finding.count);
+        let lines = item.findings.iter().filter(|finding| finding.fate == Fate::Skipped).map(|finding| finding.count);
         self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
         self.arrived.report.items.push(item);
     }
@@ -185,7 +238,6 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> super::Item {
-    use crate::interop::{Fate, Finding};
     super::Item::skipped("file", name, Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {error}")))
         .from_file(name)
 }

@@ -96,7 +96,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         self.finish(folder, &files, &ends, &bed, &sources, open.as_deref()).await
     }
 
-    fn leave(&mut self, file: &Scanned, session: SessionId) {
+    /// Says why the story of a file is left where it is.
+    pub fn leave(&mut self, file: &Scanned, session: SessionId) {
         let message = "its story lies in the trash: bring it back or delete it for good, and import again";
         let mut item = Item::skipped("session", file.place.stem(), Finding::new(Fate::Skipped, "in_trash", message));
         item.id = Some(session.to_string());
@@ -319,6 +320,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             item.findings.push(Finding::new(Fate::Skipped, "below_taken_out", message).of(end.left));
         }
         item.findings.extend(file.kept());
+        if let Some(book) = file.header.text("world_info") {
+            item.findings.push(Finding::new(Fate::Kept, "chat_lorebook", self.lore_of("the chat", book)));
+        }
         if end.hash != file.hash {
             let message = "it changed while it was read: import it again to have all of it";
             item.findings.push(Finding::new(Fate::Skipped, "changed_meanwhile", message));
