@@ -17,9 +17,6 @@ use super::known::Thing;
 use super::root::{Folder, Root};
 use super::scan::Scanned;
 
-/// The name of the list.
-pub const LIST: &str = "clotho.json";
-
 /// The files of a folder that went out from here or from another house.
 #[derive(Debug, Default)]
 pub struct List(HashMap<String, (String, Uuid)>);

@@ -1,7 +1,7 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
 //! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `settings.rs` reads the settings,
-//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before. `scan.rs` is the first reading of a chat, which only finds out which
+//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here. `scan.rs` is the first reading of a chat, which only finds out which
 //! files are one story (`interop/grove.rs`); `bed.rs` finds or begins its session,
 //! `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a
 //! message and `worlds.rs` its operations on the world.
@@ -29,8 +29,8 @@ mod settings;
 mod sprout;
 mod worlds;
 
-pub(super) use list::LIST;
 pub(super) use presets::FOLDERS;
+pub(super) use root::LIST;
 pub(super) use worlds::STATE;
 
 use std::collections::HashMap;

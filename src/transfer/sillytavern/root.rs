@@ -12,13 +12,14 @@ use crate::interop::{Fate, Finding};
 use super::super::Item;
 use super::super::import::ImportError;
 use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
-use super::list::LIST;
 use super::presets::FOLDERS;
 use super::settings::SETTINGS;
 
 /// So many entries of an archive are named that are not read.
 const NAMED: usize = 1_000;
 
+/// The list of a folder that went out from here (`list.rs`).
+pub const LIST: &str = "clotho.json";
 /// How the names of pictures end.
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
 

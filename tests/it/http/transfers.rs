@@ -27,7 +27,7 @@ pub async fn sent(app: &TestServer, file: &[u8]) -> Value {
     over(app, &job).await
 }
 
-async fn over(app: &TestServer, job: &str) -> Value {
+pub async fn over(app: &TestServer, job: &str) -> Value {
     for _ in 0..6_000 {
         let job = app.get(&format!("/api/jobs/{job}")).await;
         if job["state"] == "done" || job["state"] == "failed" {
