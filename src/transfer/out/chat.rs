@@ -47,7 +47,9 @@ impl Chat<'_> {
         let mut after = None;
         for one in &alike {
             let beside = self.beside(&one.node);
-            let state = if self.has_state { reader.world(self.held, one)?.vars.get(STATE).cloned() } else { None };
+            // On this line there may be none, and yet one on that of a sibling.
+            let may_have = self.has_state || beside.is_some();
+            let state = if may_have { reader.world(self.held, one)?.vars.get(STATE).cloned() } else { None };
             if one.node.id == own.id {
                 after.clone_from(&beside);
             }

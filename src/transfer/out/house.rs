@@ -87,6 +87,9 @@ struct Personas {
     power_user: Value,
 }
 
+/// Groups as they came in, by their files.
+type Groups = BTreeMap<String, Map<String, Value>>;
+
 /// A group on its way out.
 #[derive(Default)]
 struct Group {
@@ -208,8 +211,8 @@ impl<W: Write + Seek> House<'_, W> {
     }
 
     /// Presets go back as they came: the groups for those who write them, and what stood in the settings.
-    fn presets(&mut self) -> Result<(BTreeMap<String, Map<String, Value>>, Vec<Value>), ExportError> {
-        let (mut groups, mut regex, mut names) = (BTreeMap::new(), Vec::new(), Names::default());
+    fn presets(&mut self) -> Result<(Groups, Vec<Value>), ExportError> {
+        let (mut groups, mut regex, mut names) = (Groups::new(), Vec::new(), Names::default());
         self.every(
             |reader, owner, skip, most| reader.presets(owner, None, skip, most),
             |house, head| {
@@ -245,7 +248,7 @@ impl<W: Write + Seek> House<'_, W> {
         &mut self,
         cards: &HashMap<CharacterId, String>,
         personas: &HashMap<PersonaId, String>,
-        mut kept: BTreeMap<String, Map<String, Value>>,
+        mut kept: Groups,
         mut told: impl FnMut(u64),
     ) -> Result<(), ExportError> {
         let mut names: HashMap<String, Names> = HashMap::new();

@@ -56,15 +56,14 @@ impl Lines {
         if leaves.is_empty() {
             leaves.push(head);
         }
-        let main = main(&leaves, sources, head);
+        let came = came(reader, held, sources, &leaves)?;
+        let main = main(&leaves, sources, &came, head);
         leaves.sort_by_key(|leaf| *leaf != main);
         let mut lines = Self::default();
         for leaf in leaves {
             let label = labels.iter().find(|label| label.node == leaf);
-            let came = sources.iter().find(|source| source.node == Some(leaf) && source.header.is_some());
-            let came = came.and_then(|source| file_name(&source.name));
-            let name = match (came, label) {
-                (Some(name), _) => name.to_owned(),
+            let name = match (came.get(&leaf), label) {
+                (Some(name), _) => name.clone(),
                 (None, Some(label)) if leaf != main => names.unique(&label.name),
                 (None, _) if leaf == main => names.unique(&held.session.title),
                 (None, _) => names.unique(&format!("{} - Branch #{}", held.session.title, lines.ends.len())),
@@ -91,13 +90,40 @@ pub fn file_name(source: &str) -> Option<&str> {
     source.rsplit('/').next()?.strip_suffix(".jsonl").filter(|name| is_plain(name))
 }
 
+/// The names of files that came in, by the ends of lines that go on from there; the line that is played comes first.
+fn came(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    sources: &[Source],
+    leaves: &[NodeId],
+) -> Result<HashMap<NodeId, String>, StoreError> {
+    let mut came = HashMap::new();
+    let ends = sources.iter().filter_map(|source| Some((source.node?, file_name(&source.name)?.to_owned())));
+    let (mut exact, mut grown) = (Vec::new(), Vec::new());
+    for (node, name) in ends {
+        if leaves.contains(&node) { exact.push((node, name)) } else { grown.push((node, name)) }
+    }
+    came.extend(exact);
+    for (node, name) in grown {
+        let mut ends: Vec<NodeId> = leaves.iter().copied().filter(|leaf| !came.contains_key(leaf)).collect();
+        ends.sort_by_key(|leaf| *leaf != held.session.head);
+        for leaf in ends {
+            if reader.is_on_path(held, node, leaf)? {
+                came.insert(leaf, name);
+                break;
+            }
+        }
+    }
+    Ok(came)
+}
+
 /// The line that the others branch off: the file that came in first, else the one that is played.
-fn main(leaves: &[NodeId], sources: &[Source], head: NodeId) -> NodeId {
-    let first = sources.iter().filter(|source| source.header.is_some()).find_map(|source| {
-        let node = source.node?;
-        leaves.contains(&node).then_some(node)
+fn main(leaves: &[NodeId], sources: &[Source], came: &HashMap<NodeId, String>, head: NodeId) -> NodeId {
+    let first = sources.iter().find_map(|source| {
+        let name = file_name(&source.name)?;
+        leaves.iter().find(|leaf| came.get(leaf).is_some_and(|own| own == name))
     });
-    first.or(leaves.contains(&head).then_some(head)).or(leaves.first().copied()).unwrap_or(head)
+    first.copied().or(leaves.contains(&head).then_some(head)).or(leaves.first().copied()).unwrap_or(head)
 }
 
 /// Whether a line has to be a file: its end is no alternative in another.
