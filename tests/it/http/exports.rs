@@ -160,7 +160,7 @@ async fn everything_goes_out_packed() {
 /// Sends an archive; answers with how much came in.
 async fn sent_to(app: &TestServer, archive: &[u8]) -> Value {
     let begun = app.ask("POST", "/api/import").bytes(archive, "application/zip").send().await.expect(202);
-    let job = super::transfers::over(app, begun["jobId"].as_str().unwrap()).await;
+    let job = app.over(begun["jobId"].as_str().unwrap()).await;
     assert_eq!(job["state"], "done", "{job}");
     job["result"]["report"]["totals"].clone()
 }
