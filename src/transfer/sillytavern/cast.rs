@@ -53,7 +53,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 
     /// Keeps a card, or finds that it is kept already.
-    async fn character(&mut self, place: &Place, bytes: &[u8]) -> Result<Option<Player>, ImportError> {
+    pub(in crate::transfer) async fn character(
+        &mut self,
+        place: &Place,
+        bytes: &[u8],
+    ) -> Result<Option<Player>, ImportError> {
         let (name, hash) = (format!("characters/{}", place.stem()), blake3::hash(bytes));
         let (source, held) = self.known(&name).await?;
         let at = self.wish.at;
@@ -103,27 +107,39 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if let Some(player) = cast.characters.get(stem) {
             return Ok(player.clone());
         }
-        let (source, held) = self.known(&format!("characters/{stem}")).await?;
-        let id = held.as_ref().map_or_else(|| CharacterId::new(self.ids.next(self.wish.at)), |held| held.id);
-        let player = Player { id, open_chat: None };
-        cast.characters.insert(stem.to_owned(), player.clone());
-        if held.is_some() && source.is_some() {
-            return Ok(player);
-        }
         let name: String = stem.chars().filter(|c| !c.is_control()).take(LONGEST_SPEAKER).collect();
         let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
-        let message = "its card is not there: the character has only a name; import again when it is";
-        let findings = vec![Finding::new(Fate::Kept, "card_missing", message)];
-        self.report(Item::new("character", &name, id).with(findings));
-        self.arrived.totals.characters += 1;
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
-        let mut source = Source::new(format!("characters/{stem}"), id.as_bytes());
+        let message = "its card is not there: the character has only a name; import again when it is";
+        let why = Finding::new(Fate::Kept, "card_missing", message);
+        let id = self.somebody(&format!("characters/{stem}"), card, why).await?;
+        let player = Player { id, open_chat: None };
+        cast.characters.insert(stem.to_owned(), player.clone());
+        Ok(player)
+    }
+
+    /// A character who is known by a name among the sources, made of a card if it is not there.
+    pub(in crate::transfer) async fn somebody(
+        &mut self,
+        known_by: &str,
+        card: Map<String, Value>,
+        why: Finding,
+    ) -> Result<CharacterId, ImportError> {
+        let (source, held) = self.known(known_by).await?;
+        let id = held.as_ref().map_or_else(|| CharacterId::new(self.ids.next(self.wish.at)), |held| held.id);
+        if held.is_some() && source.is_some() {
+            return Ok(id);
+        }
+        let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
+        self.report(Item::new("character", name, id).with(vec![why]));
+        self.arrived.totals.characters += 1;
+        let mut source = Source::new(known_by, id.as_bytes());
         source.header = Some(mark(&card));
         let at = self.wish.at;
         let character = CharacterCard { id, card, created: at, updated: at };
         let arriving = Arriving { character, files: Vec::new(), book: None, open_chat: None, items: Vec::new() };
         self.keep_character(arriving, true, source).await?;
-        Ok(player)
+        Ok(id)
     }
 
     /// What is known of a card, and the character that it has become.

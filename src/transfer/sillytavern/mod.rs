@@ -13,13 +13,13 @@
 //!
 //! To take in another thing of such a folder: where it lies in `root.rs`, its reading in `interop/`, a file here that writes it.
 
-mod bed;
-mod cast;
-mod house;
+pub(super) mod bed;
+pub(super) mod cast;
+pub(super) mod house;
 mod plant;
-mod root;
-mod scan;
-mod sprout;
+pub(super) mod root;
+pub(super) mod scan;
+pub(super) mod sprout;
 mod worlds;
 
 use std::fs::File;
@@ -109,22 +109,27 @@ pub async fn import(
         Given::Path(path) => Root::find(&path)?,
         Given::File(file, name) => Root::of_file(file, &name)?,
     };
-    let mut work = Work { store, ids, wish, arrived: Arrived::default(), way: Way::new(root.chat_bytes()), told };
+    // Each chat is read twice.
+    let mut work = Work::new(store, ids, wish, Way::new(root.chat_bytes().saturating_mul(2)), told);
     work.take(&root).await?;
     Ok(work.arrived)
 }
 
 /// An import on its way.
-struct Work<'a, F> {
-    store: &'a Store,
-    ids: &'a Ids,
-    wish: Wish,
-    arrived: Arrived,
-    way: Way,
+pub(super) struct Work<'a, F> {
+    pub(super) store: &'a Store,
+    pub(super) ids: &'a Ids,
+    pub(super) wish: Wish,
+    pub(super) arrived: Arrived,
+    pub(super) way: Way,
     told: F,
 }
 
-impl<F: FnMut(Progress) -> bool> Work<'_, F> {
+impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
+    pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, way: Way, told: F) -> Self {
+        Self { store, ids, wish, arrived: Arrived::default(), way, told }
+    }
+
     async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
         for left in &root.left_out {
             self.report(left.clone());
@@ -139,7 +144,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     }
 
     /// The chats of one card, or of one group.
-    async fn folder(&mut self, folder: &Folder, cast: &mut Cast) -> Result<(), ImportError> {
+    pub(super) async fn folder(&mut self, folder: &Folder, cast: &mut Cast) -> Result<(), ImportError> {
         let mut scanned = Vec::with_capacity(folder.chats.len());
         for chat in &folder.chats {
             self.go_on()?;
@@ -160,7 +165,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         Ok(())
     }
 
-    fn report(&mut self, item: super::Item) {
+    pub(super) fn report(&mut self, item: super::Item) {
         use crate::interop::Fate::Skipped;
         let lines = item.findings.iter().filter(|finding| finding.fate == Skipped).map(|finding| finding.count);
         self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
@@ -168,30 +173,30 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     }
 
     /// Tells how far it is; who listens may end it.
-    fn go_on(&mut self) -> Result<(), ImportError> {
+    pub(super) fn go_on(&mut self) -> Result<(), ImportError> {
         if (self.told)(self.way.progress()) { Ok(()) } else { Err(ImportError::Stopped) }
     }
 }
 
-fn unreadable(name: &str, error: &io::Error) -> super::Item {
+pub(super) fn unreadable(name: &str, error: &io::Error) -> super::Item {
     use crate::interop::{Fate, Finding};
     super::Item::skipped("file", name, Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {error}")))
         .from_file(name)
 }
 
-/// How far an import is: bytes of chats, which are read twice.
+/// How far an import is, in bytes that are read.
 #[derive(Debug, Clone)]
-struct Way {
+pub(super) struct Way {
     done: Arc<AtomicU64>,
     total: u64,
 }
 
 impl Way {
-    fn new(bytes: u64) -> Self {
-        Self { done: Arc::default(), total: bytes.saturating_mul(2) }
+    pub(super) fn new(total: u64) -> Self {
+        Self { done: Arc::default(), total }
     }
 
-    fn passed(&self, bytes: usize) {
+    pub(super) fn passed(&self, bytes: usize) {
         self.done.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 

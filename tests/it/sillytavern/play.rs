@@ -76,7 +76,8 @@ async fn over(app: &TestServer, job: &str) -> Value {
     panic!("the job {job} does not end");
 }
 
-async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
+/// Sends a file and waits until its job is over.
+pub async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
     let ask = app.ask("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");
     over(app, ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
 }
