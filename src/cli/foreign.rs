@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use jiff::tz::{Offset, TimeZone};
 
 use crate::app;
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
-use crate::transfer::sillytavern::{self, Arrived, Given, Wish};
+use crate::transfer::sillytavern::{self, Arrived, Given, Wish, zone_ahead};
 use crate::transfer::{Progress, foreign};
 
 use super::work::{alone, bar};
@@ -58,7 +57,7 @@ pub fn import(path: &Path, how: &How, config: &Config) -> Outcome {
 }
 
 fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
-    let zone = zone(how.utc_offset)?;
+    let zone = zone_ahead(how.utc_offset).context("--utc-offset: a number of hours between -25 and 25 is expected")?;
     let clock = SystemClock;
     let ids = Ids::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -88,7 +87,7 @@ fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
 }
 
 /// Whose it will be.
-pub async fn owner(store: &Store, how: &How, clock: &dyn Clock, ids: &Ids) -> Result<UserId, anyhow::Error> {
+pub async fn owner(store: &Arc<Store>, how: &How, clock: &dyn Clock, ids: &Ids) -> Result<UserId, anyhow::Error> {
     match &how.user {
         Some(name) => named(store, name).await,
         None => Ok(app::settled(store, clock, ids).await?),
@@ -102,16 +101,6 @@ async fn named(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
         bail!("nobody here is named \"{name}\"; there are: {}", names.join(", "));
     };
     Ok(user.id)
-}
-
-fn zone(hours: f64) -> Result<TimeZone, anyhow::Error> {
-    const MOST: f64 = 26.0;
-    if !(-MOST..MOST).contains(&hours) {
-        bail!("--utc-offset: a number of hours between -25 and 25 is expected");
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "it lies between -26 and 26 hours")]
-    let seconds = (hours * 3_600.0) as i32;
-    Ok(TimeZone::fixed(Offset::from_seconds(seconds).context("--utc-offset")?))
 }
 
 fn tell(arrived: &Arrived, how: &How) {

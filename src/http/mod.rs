@@ -139,6 +139,7 @@ fn transfers() -> Vec<Entry> {
         route(POST, "/api/import", User, "Takes what another program keeps in", transfers::import_foreign)
             .answers(&[202]),
         route(GET, "/api/jobs/{jid}", User, "How far a job is", transfers::job),
+        route(DELETE, "/api/jobs/{jid}", User, "Ends a job that waits or runs", transfers::cancel).answers(&[204]),
     ]
 }
 

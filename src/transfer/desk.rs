@@ -37,8 +37,19 @@ pub struct Errand {
 pub enum FileKind {
     /// A session, as this program writes it.
     Session,
-    /// An archive or a chat of another program, with its name.
-    Foreign(String),
+    /// What another program keeps.
+    Foreign(Foreign),
+}
+
+/// What another program keeps, and how it is taken in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreign {
+    /// How the file is called: its ending tells an archive from a chat.
+    pub name: String,
+    /// The time zone of moments that name none.
+    pub zone: TimeZone,
+    /// Whether nothing is written, and only the report is wanted.
+    pub is_dry: bool,
 }
 
 /// The desk.
@@ -97,6 +108,11 @@ impl Desk {
         self.jobs.begin(owner, id).map(|()| id)
     }
 
+    /// Ends a caller's job that waits or runs, when it looks next. `false`: there is none.
+    pub fn cancel(&self, owner: UserId, id: JobId) -> bool {
+        self.jobs.cancel(owner, id)
+    }
+
     /// The file did not arrive.
     pub fn forget(&self, id: JobId) {
         self.jobs.forget(id);
@@ -139,7 +155,7 @@ impl Desk {
             let brought =
                 kept.session.map(Brought::Session).or(report.map(|report| Brought::Foreign(Arc::new(report))));
             let state = brought.map_or(State::Failed(ImportError::Stopped), State::Done);
-            Job { id, owner, progress: Progress::default(), state }
+            Job { id, owner, progress: Progress::default(), state, is_unwanted: false }
         }))
     }
 
@@ -164,9 +180,14 @@ impl Clerk {
     fn serve(&self, runtime: &tokio::runtime::Runtime, queue: &Receiver<Errand>) {
         while let Ok(Errand { job, owner, file, kind }) = queue.recv() {
             let result = match kind {
+                _ if self.jobs.is_unwanted(job) => Err(ImportError::Cancelled),
                 FileKind::Session => runtime.block_on(self.session(job, owner, file)).map(Brought::Session),
-                FileKind::Foreign(name) => runtime.block_on(self.foreign(job, owner, file, name)).map(Brought::Foreign),
+                FileKind::Foreign(how) => runtime.block_on(self.foreign(job, owner, file, how)).map(Brought::Foreign),
             };
+            let result = result.map_err(|error| match error {
+                ImportError::Stopped if self.jobs.is_unwanted(job) => ImportError::Cancelled,
+                error => error,
+            });
             if let Err(error) = &result {
                 runtime.block_on(self.failed(job, error));
             }
@@ -187,9 +208,9 @@ impl Clerk {
         import(&self.store, &mut file, arrival, &self.ids, self.clock.now(), self.limits, told).await
     }
 
-    async fn foreign(&self, job: JobId, owner: UserId, file: File, name: String) -> Result<Arc<Value>, ImportError> {
-        let wish = Wish { owner, at: self.clock.now(), zone: TimeZone::UTC, is_dry: false };
-        let given = Given::File(file, name);
+    async fn foreign(&self, job: JobId, owner: UserId, file: File, how: Foreign) -> Result<Arc<Value>, ImportError> {
+        let wish = Wish { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry };
+        let given = Given::File(file, how.name);
         let told = |progress| self.goes_on(job, progress);
         let arrived = foreign::import(&self.store, &self.ids, given, wish, told).await?;
         let report = serde_json::to_value(&arrived).unwrap_or_default();
@@ -200,7 +221,7 @@ impl Clerk {
 
     fn goes_on(&self, job: JobId, progress: Progress) -> bool {
         self.jobs.runs(job, progress);
-        !self.is_closed.load(Ordering::SeqCst)
+        !self.is_closed.load(Ordering::SeqCst) && !self.jobs.is_unwanted(job)
     }
 
     /// What was interrupted is told after the restart too; what was refused is not to look interrupted then.

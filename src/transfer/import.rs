@@ -48,6 +48,9 @@ pub enum ImportError {
     /// The program ends.
     #[error("the server stopped before the file was in")]
     Stopped,
+    /// Whoever sent it does not want it any more.
+    #[error("it was cancelled")]
+    Cancelled,
 }
 
 impl From<WriteError> for ImportError {

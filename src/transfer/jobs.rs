@@ -25,6 +25,8 @@ pub struct Job {
     pub progress: Progress,
     /// Where it stands.
     pub state: State,
+    /// Whether nobody wants it any more: it ends when it looks next.
+    pub is_unwanted: bool,
 }
 
 /// Where a job stands.
@@ -75,7 +77,7 @@ impl Jobs {
         {
             all.remove(oldest);
         }
-        all.push(Job { id, owner, progress: Progress::default(), state: State::Queued });
+        all.push(Job { id, owner, progress: Progress::default(), state: State::Queued, is_unwanted: false });
         Ok(())
     }
 
@@ -87,6 +89,18 @@ impl Jobs {
     /// A job that came to nothing before it began.
     pub fn forget(&self, id: JobId) {
         self.all().retain(|job| job.id != id);
+    }
+
+    /// A caller does not want a job any more. `false`: there is none that could still end.
+    pub fn cancel(&self, owner: UserId, id: JobId) -> bool {
+        let mut all = self.all();
+        let job = all.iter_mut().find(|job| job.id == id && job.owner == owner && !job.is_over());
+        job.map(|job| job.is_unwanted = true).is_some()
+    }
+
+    /// Whether nobody wants a job any more.
+    pub fn is_unwanted(&self, id: JobId) -> bool {
+        self.all().iter().any(|job| job.id == id && job.is_unwanted)
     }
 
     /// A job runs, and is so far.
@@ -118,5 +132,25 @@ impl Jobs {
 impl Job {
     fn is_over(&self) -> bool {
         matches!(self.state, State::Done(_) | State::Failed(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// S4-53: only its caller ends a job, and only one that is not over; it is told once it looks.
+    #[test]
+    fn a_job_is_cancelled() {
+        let (jobs, job) = (Jobs::default(), JobId::new(Uuid::from_u128(1)));
+        let (owner, stranger) = (UserId::new(Uuid::from_u128(2)), UserId::new(Uuid::from_u128(3)));
+        jobs.begin(owner, job).unwrap();
+        assert!(!jobs.cancel(stranger, job) && !jobs.is_unwanted(job));
+        assert!(jobs.cancel(owner, job) && jobs.is_unwanted(job));
+        jobs.ends(job, Err(ImportError::Cancelled));
+        assert!(!jobs.cancel(owner, job), "it is over");
+        assert!(!jobs.cancel(owner, JobId::new(Uuid::from_u128(4))), "there is none");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Program, held};
 use crate::app::App;
-use crate::http::answer::{Answer, Reply};
+use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
 use crate::http::file::{Archive, Download, KIND, Upload, nameless, unwritable};
@@ -62,7 +62,7 @@ pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobB
 /// Takes what another program keeps in: an archive of its folder, or one chat. What became of each file is told by its job.
 ///
 /// # Errors
-/// As for a session.
+/// As for a session; or no clock is that far ahead.
 pub async fn import_foreign(
     app: Program,
     caller: Caller,
@@ -70,8 +70,8 @@ pub async fn import_foreign(
     Archive(upload): Archive,
 ) -> Answer<JobBegun> {
     upload.may_arrive(app.config.limits.import_bytes, Archive::KIND)?;
-    let name = query.0.name.unwrap_or_else(|| "chats.zip".into());
-    handed_in(app, caller, upload, FileKind::Foreign(name)).await
+    let how = query.0.read()?;
+    handed_in(app, caller, upload, FileKind::Foreign(how)).await
 }
 
 async fn handed_in(app: Program, caller: Caller, upload: Upload, kind: FileKind) -> Answer<JobBegun> {
@@ -109,4 +109,16 @@ impl From<Busy> for ApiError {
 pub async fn job(app: Program, caller: Caller, jid: Jid) -> Answer<Job> {
     let job = app.desk.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(Jid::WHAT))?;
     Reply::ok(&Job::from(job))
+}
+
+/// Ends a job that waits or runs. What another program kept stays as far as it came; of a session nothing does.
+///
+/// # Errors
+/// It is not there, or over.
+pub async fn cancel(app: Program, caller: Caller, jid: Jid) -> Answer<Nothing> {
+    if app.desk.cancel(caller.0, jid.0) {
+        return Ok(Reply::done());
+    }
+    app.desk.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(Jid::WHAT))?;
+    Err(ApiError::new(Code::Conflict, "the job is over").hint("ask for it to see how it ended"))
 }

@@ -6,7 +6,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{Id, JobRef, SessionRef};
 use crate::http::error::{ApiError, Code, ErrorFields};
-use crate::transfer::{self, Brought, ImportError, State};
+use crate::transfer::sillytavern::zone_ahead;
+use crate::transfer::{self, Brought, Foreign, ImportError, State};
 
 /// Long work has begun.
 #[derive(Debug, Serialize, ToSchema)]
@@ -16,13 +17,30 @@ pub struct JobBegun {
     pub job_id: JobRef,
 }
 
-/// How a file of another program is called.
+/// How a file of another program is called, and how it is taken in.
 #[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ForeignFile {
     /// Its name: `data.zip`, or that of a chat, `Night.jsonl`, which becomes the title. An archive unless it ends in `.jsonl`.
     pub name: Option<String>,
+    /// Whether nothing is written, and only the report is wanted; `false` unless named.
+    pub dry_run: Option<bool>,
+    /// How far ahead of UTC the clock was that wrote old dates without a time zone, in hours between -25 and 25; 0 unless named.
+    pub utc_offset: Option<f64>,
+}
+
+impl ForeignFile {
+    /// What is wanted.
+    ///
+    /// # Errors
+    /// No clock is that far ahead.
+    pub fn read(self) -> Result<Foreign, ApiError> {
+        let zone = zone_ahead(self.utc_offset.unwrap_or(0.0));
+        let refusal = || ApiError::invalid("utcOffset", "a number of hours between -25 and 25 is expected");
+        let name = self.name.unwrap_or_else(|| "chats.zip".into());
+        Ok(Foreign { name, zone: zone.ok_or_else(refusal)?, is_dry: self.dry_run.unwrap_or(false) })
+    }
 }
 
 /// Where a job stands. It is remembered for a week; why one failed, until the server stops.
@@ -33,7 +51,7 @@ pub struct Job {
     pub id: JobRef,
     /// What it does: `import`.
     pub kind: &'static str,
-    /// `queued`, `running`, `done`, `failed`, or `interrupted`: the server stopped before the file was in.
+    /// `queued`, `running`, `done`, `failed`, `cancelled`, or `interrupted`: the server stopped before the file was in.
     pub state: &'static str,
     /// How much of the work is done, in bytes of the file, which is read twice.
     pub done: u64,
@@ -41,7 +59,7 @@ pub struct Job {
     pub total: u64,
     /// What came of it, once it is done.
     pub result: Option<JobResult>,
-    /// Why it failed or was interrupted. Nothing was kept then.
+    /// Why it did not come in. Of a session nothing was kept then; of what another program keeps what came until then stays.
     pub error: Option<ErrorFields>,
 }
 
@@ -68,7 +86,11 @@ impl From<transfer::Job> for Job {
                 ("done", Some(JobResult { session_id: None, report: Some((*report).clone()) }), None)
             }
             State::Failed(error) => {
-                let state = if matches!(error, ImportError::Stopped) { "interrupted" } else { "failed" };
+                let state = match error {
+                    ImportError::Stopped => "interrupted",
+                    ImportError::Cancelled => "cancelled",
+                    _ => "failed",
+                };
                 (state, None, Some(ApiError::from(error).body(None).error))
             }
         };
@@ -90,6 +112,7 @@ impl From<ImportError> for ApiError {
             ImportError::Store(error) => error.into(),
             ImportError::Unknown(_) => Self::invalid("file", error.to_string()),
             ImportError::Read(cause) => Self::internal(cause),
+            ImportError::Cancelled => Self::new(Code::Conflict, error.to_string()).hint("send the file again to go on"),
             ImportError::Stopped => {
                 Self::new(Code::Unavailable, error.to_string()).hint("nothing of it was kept: send the file again")
             }

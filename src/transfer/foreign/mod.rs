@@ -27,8 +27,9 @@ const NAMED: usize = 200;
 const DEEPEST: usize = 8;
 
 /// What is taken in, for whoever sends something else.
-const TAKEN: &str = "a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), \
-                     or chats of ChatGPT (conversations.json), Open WebUI or LibreChat, also several in a folder or archive";
+const TAKEN: &str = "a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), chats of \
+                     ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
+                     Chub, or a folder or archive of these";
 
 /// Takes in whatever another program has kept: a folder, an archive, a file. What is there already is left alone.
 ///

@@ -18,6 +18,7 @@ use crate::tree::{Kind, Role, card};
 
 use super::super::Item;
 use super::super::begin::Beginning;
+use super::super::books::new_book;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES, Progress};
 use super::super::sillytavern::Work;
 use super::super::sillytavern::bed::Bed;
@@ -111,6 +112,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             Sown::New => None,
         };
         let mut bed = self.bed_of(&tale, session, (&title, &key, place)).await?;
+        self.lore(&mut tale, &key, &title, &place.name).await?;
         let mut item = Item::new("session", title, bed.session).from_file(&place.name);
         let (before, size) = (self.arrived.totals.messages, size(&tale.said));
         let newest = tale.said.iter().filter_map(|said| said.date).max();
@@ -205,6 +207,36 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         }
         let known_by = format!("{}/characters/{name}", tale.program.word());
         self.somebody(&known_by, card, Finding::new(Fate::Kept, "stand_in", message)).await
+    }
+
+    /// Keeps the lorebook of a story, once.
+    async fn lore(&mut self, tale: &mut Tale, key: &str, title: &str, file: &str) -> Result<(), ImportError> {
+        let Some(book) = tale.book.take() else { return Ok(()) };
+        let (owner, key) = (self.wish.owner, format!("{key}/lore"));
+        let known = key.clone();
+        let is_known =
+            self.store.read(move |reader| Ok::<_, ImportError>(reader.source(owner, &known)?.is_some())).await?;
+        if is_known {
+            return Ok(());
+        }
+        let (book, item) = match new_book(book, title, self.ids, self.wish.at) {
+            Ok(new) => new,
+            Err(unfit) => {
+                let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
+                self.report(Item::skipped("lorebook", title, why).from_file(file));
+                return Ok(());
+            }
+        };
+        self.report(item.from_file(file));
+        if self.wish.is_dry {
+            return Ok(());
+        }
+        let source = Source::new(key, book.id.as_bytes());
+        let write = move |tx: &mut Tx<'_>| {
+            tx.put_lorebook(owner, &book)?;
+            tx.put_source(owner, &source)
+        };
+        Ok(self.store.write(write).await?)
     }
 
     /// Writes what the story has and the session has not; answers with the node of each message.

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 use serde::Serialize;
 
 use crate::clock::{Ids, Time};
@@ -53,6 +53,17 @@ pub struct Wish {
     pub zone: TimeZone,
     /// Whether nothing is written, and only the report is wanted.
     pub is_dry: bool,
+}
+
+/// The zone of a clock that was so many hours ahead of UTC; none beyond 26 of them.
+pub fn zone_ahead(hours: f64) -> Option<TimeZone> {
+    const MOST: f64 = 26.0;
+    if !(-MOST..MOST).contains(&hours) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it lies between -26 and 26 hours")]
+    let seconds = (hours * 3_600.0) as i32;
+    Offset::from_seconds(seconds).ok().map(TimeZone::fixed)
 }
 
 /// What is taken in.

@@ -21,7 +21,7 @@ import { navigate } from "./travel.js";
 export const isRead = () => !story.session.value?.model?.startsWith("plugin:");
 
 /** @param {ChatNode | null} node */
-const isThere = (node) => node?.status === "complete" && node.kind !== "change";
+export const isThere = (node) => node?.status === "complete" && node.kind !== "change";
 
 /** Whether the line on screen is the story itself, and its nodes are one’s to arrange. @param {ChatNode | null} node */
 export const canArrange = (node) => isThere(node) && story.peek.value === null && !isLinear.value;

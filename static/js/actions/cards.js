@@ -1,8 +1,9 @@
-// Characters as files: cards of other programs come in, are changed, and are taken along.
+// Characters, lorebooks and personas as files: cards of other programs come in, are changed, and are taken along.
+import { chooser } from "../lib/chooser.js";
 import { download } from "../lib/download.js";
 import { t } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
-import { dropIncoming, putIncoming } from "../model/transfers.js";
+import { addIncoming, dropIncoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/cards.js";
 import { register } from "./commands.js";
@@ -10,40 +11,44 @@ import { attempt, wordsFor } from "./failure.js";
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
-/** @import { CharacterChanges, Id, ImportedCharacter } from "../lib/wire.d.ts" */
+/** @import { CharacterChanges, Id, Report } from "../lib/wire.d.ts" */
 
 /** What a card may be called. */
-export const CARDS = ".png,.json,.charx,.yaml,.yml";
+const CARDS = ".png,.json,.charx,.yaml,.yml";
 
-/** Whether a file is a card, by its name. @param {File} file */
-export const isCard = (file) => CARDS.split(",").some((ending) => file.name.toLowerCase().endsWith(ending));
+/** Where each kind of file goes, and what is told of it. A character has an id. @type {Record<string, (file: File) => Promise<{id: Id | null, name: string, report: Report}>>} */
+const WAYS = {
+  card: api.sendCard,
+  book: async (file) => ({ ...(await api.sendBook(file)), id: null }),
+  persona: async (file) => {
+    const { items, report } = await api.sendPersonas(file);
+    return { id: null, name: items.map(({ name }) => name).join(", ") || file.name, report };
+  },
+};
 
-let counted = 0;
-
-/** Brings cards in, one after the other. @param {File[]} files */
+/** Brings cards, lorebooks and personas in, one after the other. @param {{file: File, to: string}[]} files */
 export async function bringCards(files) {
-  for (const file of files) {
-    // Numbers of their own: stories count upwards.
-    const put = { n: --counted, name: file.name, share: 0, fault: null };
-    putIncoming({ ...put, phase: "sending" });
+  for (const { file, to } of files) {
+    const { n, put } = addIncoming({ name: file.name, phase: "sending" });
     try {
-      const came = await api.sendCard(file);
-      dropIncoming(put.n);
+      const came = await WAYS[to]?.(file);
+      dropIncoming(n);
       await readLibrary();
-      tellOf(came);
+      if (came) tellOf(came);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      putIncoming({ ...put, phase: "failed", fault: wordsFor(error) });
+      put({ phase: "failed", fault: { ...wordsFor(error), isEmpty: true } });
     }
   }
 }
 
-/** Says that a character is there, and leads to what is to say of it. @param {ImportedCharacter} came */
+/** Says that it is there, and leads to what is to say of it. @param {{id: Id | null, name: string, report: Report}} came */
 function tellOf({ id, name, report }) {
   const hasMore = report.items.some(({ findings }) => findings.length > 0);
   const more = { label: /** @type {const} */ ("report.open"), run: () => openDialog({ kind: "report", report, characterId: id }) };
-  const start = { label: /** @type {const} */ ("notice.play"), run: () => openDialog({ kind: "start", characterId: id }) };
-  tell({ tone: "quiet", stays: hasMore, text: t("notice.cameIn", { name }), act: hasMore ? more : start });
+  const start = id && { label: /** @type {const} */ ("notice.play"), run: () => openDialog({ kind: "start", characterId: id }) };
+  const act = hasMore ? more : start;
+  tell({ tone: "quiet", stays: hasMore, text: t("notice.cameIn", { name }), ...(act && { act }) });
 }
 
 /** @param {Id} cid @param {"png" | "json" | "charx"} format */
@@ -66,16 +71,7 @@ export async function changeCharacter(cid, changes, picture) {
   await readLibrary();
 }
 
-/** It is kept until it was used: the browser forgets one that nothing leads to. */
-const chooser = document.createElement("input");
-chooser.type = "file";
-chooser.accept = CARDS;
-chooser.multiple = true;
-chooser.addEventListener("change", () => {
-  const files = [...(chooser.files ?? [])];
-  chooser.value = "";
-  void bringCards(files);
-});
+const choose = chooser((files) => bringCards(files.map((file) => ({ file, to: "card" }))), { accept: CARDS });
 
 register({
   id: "page.importCard",
@@ -84,6 +80,6 @@ register({
   scope: "page",
   run: () => {
     navigate("/");
-    chooser.click();
+    choose();
   },
 });

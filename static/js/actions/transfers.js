@@ -1,72 +1,88 @@
-// Whole stories as files: taken along, brought in.
+// What comes in from files. Each file goes where it belongs.
+import { belongs } from "../lib/belongs.js";
+import { chooser } from "../lib/chooser.js";
+import { filesIn } from "../lib/folder.js";
 import { t, wordFor } from "../lib/i18n.js";
-import { download } from "../lib/download.js";
 import { sentence } from "../lib/text.js";
 import { sessions } from "../model/library.js";
 import { tell } from "../model/page.js";
-import * as story from "../model/story.js";
-import { dropIncoming, putIncoming } from "../model/transfers.js";
+import { addIncoming, dropIncoming, incoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
-import { bringCards, isCard } from "./cards.js";
+import { bringCards } from "./cards.js";
 import { register } from "./commands.js";
 import { wordsFor } from "./failure.js";
+import { askHow, askHowFolder, goOnForeign, pace } from "./foreign.js";
+import { forgetJob, keepJob, keptJobs, over } from "./jobs.js";
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
-/** @import { Id, Job } from "../lib/wire.d.ts" */
-/** @import { Incoming } from "../model/transfers.js" */
-/** @typedef {(changes: Partial<Incoming>) => void} Put */
+/** @import { KeptJob } from "./jobs.js" */
 
-/** @param {Id} sid */
-export const takeAlong = (sid) => download(api.storyFile(sid));
-
-let counted = 0;
-
-/** Brings what some files hold in, one after the other: stories, and characters. @param {File[]} files */
+/** Brings files in, each to where it belongs. @param {File[]} files */
 export async function bringIn(files) {
-  const cards = files.filter(isCard);
-  if (cards.length) void bringCards(cards);
-  files = files.filter((file) => !isCard(file));
-  const all = files.map((file) => ({ file, n: ++counted }));
-  const put = (/** @type {{file: File, n: number}} */ { file, n }, /** @type {Partial<Incoming>} */ changes) => putIncoming({ n, name: file.name, phase: "waiting", share: 0, fault: null, ...changes });
-  all.forEach((one) => put(one, {}));
-  for (const one of all) {
-    try {
-      const sid = await takeIn(one.file, (changes) => put(one, changes));
-      dropIncoming(one.n);
-      await readLibrary();
-      const name = sessions.peek().find(({ id }) => id === sid)?.title ?? one.file.name;
-      const isCopy = sessions.peek().some(({ id, title }) => id !== sid && title === name);
-      tell({ tone: "quiet", text: t(isCopy ? "notice.importedBeside" : "notice.imported", { name }), act: { label: "notice.open", run: () => navigate(`/s/${sid}`) } });
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      put(one, { phase: "failed", fault: faultOf(error) });
-    }
+  const all = await Promise.all(files.map(async (file) => ({ file, to: await belongs(file) })));
+  const of = (/** @type {string} */ wanted) => all.filter(({ to }) => to === wanted).map(({ file }) => file);
+  const foreign = of("foreign");
+  if (foreign.length > 0) askHow(foreign);
+  void bringCards(all.filter(({ to }) => to !== "session" && to !== "foreign"));
+  await bringStories(of("session"));
+}
+
+/** What was dropped: files, and folders as a whole. The browser tells of it only while it is being dropped. @param {DataTransfer} dropped */
+export async function bringDropped(dropped) {
+  const entries = [...dropped.items].map((item) => item.webkitGetAsEntry?.() ?? null).filter((entry) => entry !== null);
+  const files = [...dropped.files];
+  const folders = entries.filter(({ isDirectory }) => isDirectory);
+  const names = new Set(folders.map(({ name }) => name));
+  const loose = files.filter(({ name }) => !names.has(name));
+  if (folders.length > 0) {
+    const found = await filesIn(folders).catch(() => null);
+    if (found) askHowFolder(folders.map(({ name }) => name).join(", "), found);
+    else tell({ tone: "error", text: t("bring.unreadable") });
+  }
+  if (loose.length > 0) await bringIn(loose);
+}
+
+/** Stories, one after the other. @param {File[]} files */
+async function bringStories(files) {
+  const all = files.map((file) => ({ file, row: addIncoming({ name: file.name, phase: "waiting" }) }));
+  for (const { file, row } of all) {
+    await orFault(row, async () => {
+      const sending = pace("sending", row.put);
+      const { jobId } = await api.sendStory(file, { sent: (bytes) => sending(bytes, file.size) });
+      const kept = { jobId, name: file.name, kind: /** @type {const} */ ("session") };
+      keepJob(kept);
+      await storyCame(kept, row);
+    });
   }
 }
 
-/** @param {File} file @param {Put} put @returns {Promise<Id>} the story that is there now */
-async function takeIn(file, put) {
-  put({ phase: "sending" });
-  const { jobId } = await api.sendStory(file, (bytes) => put({ phase: "sending", share: bytes / Math.max(1, file.size) }));
-  for (;;) {
-    const { state, done, total, result, error } = await api.job(jobId).catch(whileOffline);
-    if (state === "failed" || state === "interrupted") throw new ApiError(422, error ?? {});
-    if (state === "done" && result) return result.sessionId;
-    put(state === "running" ? { phase: "reading", share: done / Math.max(1, total) } : { phase: "waiting" });
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+/** Waits for a story that the server is reading. @param {KeptJob} kept @param {ReturnType<typeof addIncoming>} row */
+async function storyCame({ jobId, name }, row) {
+  row.put({ jobId, phase: "waiting", way: null });
+  const reading = pace("reading", row.put);
+  try {
+    const { sessionId } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null })));
+    dropIncoming(row.n);
+    await readLibrary();
+    const title = sessions.peek().find(({ id }) => id === sessionId)?.title ?? name;
+    const isCopy = sessions.peek().some(({ id, title: other }) => id !== sessionId && other === title);
+    tell({ tone: "quiet", text: t(isCopy ? "notice.importedBeside" : "notice.imported", { name: title }), act: { label: "notice.open", run: () => navigate(`/s/${sessionId}`) } });
+  } finally {
+    forgetJob(jobId);
   }
 }
 
-/** The file is on the server: a connection that is lost stops nothing. @param {unknown} error @returns {Omit<Job, "id">} */
-function whileOffline(error) {
-  if (error instanceof ApiError && error.status === 0) return { state: "queued", done: 0, total: 0 };
-  throw error;
+/** @param {ReturnType<typeof addIncoming>} row @param {() => Promise<void>} work */
+async function orFault(row, work) {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    row.put({ phase: "failed", fault: { ...faultOf(error), isEmpty: true } });
+  }
 }
-
-/** Milliseconds. */
-const LOOK_EVERY = 300;
 
 /** A file that is broken says where. @param {ApiError} error */
 function faultOf(error) {
@@ -76,36 +92,33 @@ function faultOf(error) {
   return { text: own || t("import.broken", { line }), hint: own ? t("import.line", { line }) : sentence(error.message.replace(/^line \d+: /, "")) };
 }
 
-/** It is kept until it was used: the browser forgets one that nothing leads to. */
-const chooser = document.createElement("input");
-chooser.type = "file";
-chooser.accept = ".clotho";
-chooser.multiple = true;
-chooser.addEventListener("change", () => {
-  const files = [...(chooser.files ?? [])];
-  chooser.value = "";
-  void bringIn(files);
+/** Goes on waiting for what the page waited for before it was loaded anew. */
+export function goOn() {
+  const known = new Set(incoming.peek().map(({ jobId }) => jobId));
+  for (const kept of keptJobs().filter(({ jobId }) => !known.has(jobId))) {
+    if (kept.kind === "foreign") void goOnForeign(kept);
+    else {
+      const row = addIncoming({ name: kept.name, phase: "waiting", jobId: kept.jobId });
+      void orFault(row, () => storyCame(kept, row));
+    }
+  }
+}
+
+const choices = /** @type {const} */ ({
+  "page.import": { label: "command.import", choose: chooser(bringIn, { accept: ".clotho" }) },
+  "page.importForeign": { label: "command.importForeign", choose: chooser(bringIn, {}) },
+  "page.importFolder": { label: "command.importFolder", choose: chooser((files) => askHowFolder(null, files), { folder: true }) },
 });
 
-register({
-  id: "page.import",
-  label: "command.import",
-  icon: "upload",
-  scope: "page",
-  run: () => {
-    navigate("/");
-    chooser.click();
-  },
-});
-
-register({
-  id: "session.export",
-  label: "command.export",
-  icon: "download",
-  scope: "page",
-  enabled: () => story.session.value !== null,
-  run: () => {
-    const sid = story.session.peek()?.id;
-    if (sid) takeAlong(sid);
-  },
-});
+for (const [id, { label, choose }] of Object.entries(choices)) {
+  register({
+    id,
+    label,
+    icon: "upload",
+    scope: "page",
+    run: () => {
+      navigate("/");
+      choose();
+    },
+  });
+}

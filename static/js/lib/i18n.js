@@ -48,10 +48,10 @@ export function t(key, vars = {}) {
   return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }
 
-/** The text of a key that the server's own words may lead to, or "" where there is none. @param {string} key */
-export function wordFor(key) {
+/** The text of a key that the server's own words may lead to, or "" where there is none. @param {string} key @param {Parameters<typeof t>[1]} [vars] */
+export function wordFor(key, vars) {
   void locale.value;
-  return key in words ? t(/** @type {Key} */ (key)) : (servers[key] ?? "");
+  return key in words ? t(/** @type {Key} */ (key), vars) : (servers[key] ?? "");
 }
 
 /** @param {string} iso @returns {string} HH:mm */

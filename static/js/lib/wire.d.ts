@@ -141,6 +141,23 @@ export interface Report {
   items: ReportItem[];
 }
 
+/** What came of what another program keeps. */
+export interface Arrived {
+  totals: Totals;
+  report: Report;
+}
+
+/** How much of it is new; `chats`: those that were read, `unchanged`: those of them that were here already. */
+export interface Totals {
+  characters: number;
+  personas: number;
+  sessions: number;
+  messages: number;
+  chats: number;
+  unchanged: number;
+  skipped: number;
+}
+
 export interface ReportItem {
   kind: string;
   name: string;
@@ -532,10 +549,10 @@ export interface Spent {
 /** Long work that somebody waits for. */
 export interface Job {
   id: Id;
-  state: "queued" | "running" | "done" | "failed" | "interrupted";
+  state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
   done: number;
   total: number;
-  result?: { sessionId: Id } | null;
+  result?: { sessionId: Id | null; report?: Arrived | null } | null;
   error?: { code: string; message: string; hint?: string | null; details?: { line?: number; flaw?: string } } | null;
 }
 

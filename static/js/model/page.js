@@ -62,7 +62,7 @@ export const dialog = signal(null);
  *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}
  *   | {kind: "label", nid: Id} | {kind: "stash", fragmentId?: Id | null} | {kind: "trash"} | {kind: "spent"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
  *   | {kind: "git"} | {kind: "purge", nid: Id} | {kind: "otherModel", nid: Id} | {kind: "stories"} | {kind: "summarise", first: Id | null, last: Id}
- *   | {kind: "merge", from: Id} | {kind: "plot"} | {kind: "report", report: Report, characterId: Id | null} | {kind: "editCharacter", characterId: Id}} Dialog
+ *   | {kind: "merge", from: Id} | {kind: "plot"} | {kind: "bring"} | {kind: "takeout", sid: Id, title: string, leaf: Id | null} | {kind: "report", report: Report, characterId: Id | null, n?: number} | {kind: "editCharacter", characterId: Id}} Dialog
  */
 
 /**

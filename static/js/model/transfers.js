@@ -1,21 +1,47 @@
-// Stories that come in from files.
+// What comes in from files: stories, characters, and what other programs keep.
 import { signal } from "../../vendor/preact.js";
 
+/** @import { Data } from "../lib/folder.js" */
+/** @import { Arrived, Id } from "../lib/wire.d.ts" */
+
 /**
- * `share`: how much of the phase is done, 0 to 1; `fault`: why it failed, in words.
- * @typedef {{n: number, name: string, phase: "sending" | "waiting" | "reading" | "failed", share: number, fault: {text: string, hint: string} | null}} Incoming
+ * How far a phase is, in bytes; `from`: how much was done at the moment `since`, in milliseconds of the page's clock.
+ * @typedef {{done: number, total: number, from: number, since: number}} Way
  */
 
-/** Those on their way and those that failed, in the order in which they were brought. */
+/**
+ * `fault`: why it failed, in words; `end`: what stops it; `arrived`: what came of what another program keeps, or would come if it was
+ * only looked at; `jobId`: the work on the server that it waits for.
+ * @typedef {{n: number, name: string, phase: "packing" | "sending" | "waiting" | "reading" | "failed" | "done", way?: Way | null, fault?: {text: string, hint: string, isEmpty?: boolean} | null,
+ *   end?: (() => void) | null, arrived?: Arrived | null, isDry?: boolean, parcels?: Parcel[], jobId?: Id | null}} Incoming
+ */
+
+/**
+ * What another program keeps, as it was given: one file, or the data of a folder, of one person or of several.
+ * @typedef {{name: string, file: File | null, data: Data[]}} Parcel
+ */
+
+/** Those on their way, those that failed, and those with a report, in the order in which they were brought. */
 export const incoming = signal(/** @type {Incoming[]} */ ([]));
 
-/** @param {Incoming} next */
-export function putIncoming(next) {
-  const known = incoming.peek().some(({ n }) => n === next.n);
-  incoming.value = known ? incoming.peek().map((one) => (one.n === next.n ? next : one)) : [...incoming.peek(), next];
+let counted = 0;
+
+/** A new one, which changes as it goes on. @param {Omit<Incoming, "n">} first @returns {{n: number, put: (changes: Partial<Incoming>) => void}} */
+export function addIncoming(first) {
+  const n = ++counted;
+  incoming.value = [...incoming.peek(), { n, ...first }];
+  return { n, put: (changes) => (incoming.value = incoming.peek().map((one) => (one.n === n ? { ...one, ...changes } : one))) };
 }
 
 /** @param {number} n */
 export function dropIncoming(n) {
   incoming.value = incoming.peek().filter((one) => one.n !== n);
+}
+
+/** What waits for the answer how it is to come in. */
+export const asked = signal(/** @type {Parcel[]} */ ([]));
+
+/** @param {Parcel[]} parcels */
+export function askAbout(parcels) {
+  asked.value = parcels;
 }

@@ -9,6 +9,12 @@ export const cardFile = (cid, format) => `/api/characters/${cid}/export?format=$
 /** Makes a character of a card of another program. @param {File} file @returns {Promise<Wire.ImportedCharacter>} */
 export const sendCard = (file) => send("POST", "/api/characters/import", file);
 
+/** @param {File} file @returns {Promise<{name: string, report: Wire.Report}>} */
+export const sendBook = (file) => send("POST", "/api/lorebooks/import", file);
+
+/** @param {File} file @returns {Promise<{items: {name: string}[], report: Wire.Report}>} */
+export const sendPersonas = (file) => send("POST", "/api/personas/import", file);
+
 /** @param {Wire.Id} cid @param {File} file @returns {Promise<Wire.Character>} */
 export const sendPicture = (cid, file) => send("PUT", `/api/characters/${cid}/avatar`, file);
 

@@ -1,13 +1,14 @@
-// What can be done with a character of the first page. Loaded apart from it.
+// What can be done with a character or a story of the first page. Loaded apart from it.
 import { html } from "../../vendor/preact.js";
 import { takeCard } from "../actions/cards.js";
 import { removeCharacter } from "../actions/library.js";
+import { takeAlong } from "../actions/takeout.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-cards.js";
 import { openDialog } from "../model/page.js";
 import { icon } from "./parts.js";
 
-/** @import { Character } from "../lib/wire.d.ts" */
+/** @import { Character, Session } from "../lib/wire.d.ts" */
 
 addEnglish(words);
 
@@ -18,3 +19,7 @@ export const CharacterTools = ({ character }) =>
   html`<button type="button" onClick=${() => openDialog({ kind: "editCharacter", characterId: character.id })}>${icon("edit")}${t("character.edit")}</button>
     ${FORMS.map((form) => html`<button type="button" onClick=${() => takeCard(character.id, form)}>${icon("download")}${t(`character.take.${form}`)}</button>`)}
     <button type="button" onClick=${() => removeCharacter(character)}>${icon("trash")}${t("library.deleteCharacter")}</button>`;
+
+/** @param {{session: Session}} props */
+export const SessionTools = ({ session: { id } }) =>
+  html`<button type="button" onClick=${() => takeAlong(id)}>${icon("download")}${t("command.export")}</button>`;

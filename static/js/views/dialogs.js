@@ -62,13 +62,19 @@ export function OpenDialog({ open }) {
     case "trash":
       return h(Trash, {});
     case "report":
-      return h(Report, { report: open.report, characterId: open.characterId });
+      return h(Report, { report: open.report, characterId: open.characterId, n: open.n ?? null });
+    case "takeout":
+      return h(TakeOut, { key: open.sid, open });
+    case "bring":
+      return h(Bring, {});
     case "editCharacter":
       return h(EditCharacter, { key: open.characterId, characterId: open.characterId });
   }
 }
 
 const Report = later(() => import("./report.js").then((module) => module.Report));
+const TakeOut = later(() => import("./takeout.js").then((module) => module.TakeOut), 0);
+const Bring = later(() => import("./bring.js").then((module) => module.Bring), 0);
 const EditCharacter = later(() => import("./character.js").then((module) => module.EditCharacter));
 const Why = later(() => import("./why.js").then((module) => module.Why));
 const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);

@@ -7,6 +7,7 @@ import "../actions/merge.js";
 import "../actions/move.js";
 import "../actions/stash.js";
 import "../actions/summarise.js";
+import "../actions/takeout.js";
 import "../actions/transfers.js";
 import "../actions/turn.js";
 import { GIT } from "../lib/git.js";

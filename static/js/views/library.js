@@ -13,8 +13,9 @@ import { Avatar, Blank, CommandButton, Menu, Waiting, icon, later } from "./part
 /** @import { Character, Session } from "../lib/wire.d.ts" */
 
 const Transfers = later(() => import("./transfers.js").then((module) => module.Transfers), 0);
+const Years = later(() => import("./transfers.js").then((module) => module.Years), 0);
 const CharacterTools = later(() => import("./cards.js").then((module) => module.CharacterTools), 0);
-const takeAlong = (/** @type {Session} */ { id }) => import("../actions/transfers.js").then((module) => module.takeAlong(id));
+const SessionTools = later(() => import("./cards.js").then((module) => module.SessionTools), 0);
 
 export function Library() {
   return html`<div class="library"><div class="library-inner">${h(Contents, {})}</div></div>`;
@@ -38,7 +39,7 @@ function Contents() {
       ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}
         ${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}</li>`)}
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
-      ${first && html`<li><button type="button" class="card new" onClick=${() => document.getElementById("models")?.scrollIntoView()}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
+      ${first && html`<li>${h(Years, {})}</li><li><button type="button" class="card new" onClick=${() => document.getElementById("models")?.scrollIntoView()}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul></section>
     ${h(Models, {})}
     <div class="foot">${h(Transfers, {})}${h(CommandButton, { id: "page.trash", wide: true })}</div>`;
@@ -78,7 +79,7 @@ function SessionRow({ session, now }) {
         sessions.value.some(({ id, title }) => id !== session.id && title === session.title) ? t("library.begun", { when: moment(session.createdAt) }) : "",
       ].filter(Boolean).map((part) => `${part} · `)}<time datetime=${session.updatedAt} title=${moment(session.updatedAt)}>${ago(session.updatedAt, now)}</time></small></span></a>
     ${h(Menu, { label: t("library.manage", { name: session.title }) }, html`<button type="button" onClick=${() => ask(session, "rename")}>${icon("edit")}${t("command.rename")}</button>
-      <button type="button" onClick=${() => takeAlong(session)}>${icon("download")}${t("command.export")}</button>
+      ${h(SessionTools, { session })}
       <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;
 }
 

@@ -1,31 +1,116 @@
-// What an import says of what came in: what works, what was translated, what is kept and does nothing here.
-import { h, html } from "../../vendor/preact.js";
+// What an import says of what came in: what works, what was translated, what is kept and does nothing here, what was left out. A long
+// one is counted, sifted, read by file or by what is said, and drawn piece by piece.
+import { h, html, useMemo, useSignal } from "../../vendor/preact.js";
+import { bringAfterLook } from "../actions/foreign.js";
+import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
-import { t, wordFor } from "../lib/i18n.js";
-import { sentence } from "../lib/text.js";
+import { FATES, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
+import { addEnglish, t, wordFor } from "../lib/i18n.js";
+import { number } from "../lib/measure.js";
+import words from "../lib/strings/en-cards.js";
+import { humanise, sentence } from "../lib/text.js";
 import { openDialog, tell } from "../model/page.js";
+import { incoming } from "../model/transfers.js";
 import { Modal, icon } from "./parts.js";
 
-/** @import { Finding, Report as Told, ReportItem } from "../lib/wire.d.ts" */
+/** @import { Group, Wanted } from "../lib/findings.js" */
+/** @import { Fate, Finding, Report as Told, ReportItem, Totals } from "../lib/wire.d.ts" */
 
-/** @param {{report: Told, characterId: string | null}} props */
-export function Report({ report, characterId }) {
+addEnglish(words);
+
+/** So many pieces are drawn at first, and more by as many. */
+const PIECE = 100;
+/** A report of so many items is read as it is. */
+const SHORT = 5;
+
+/** @param {{report: Told, characterId: string | null, n: number | null}} props */
+export function Report({ report, characterId, n }) {
+  const row = incoming.value.find((one) => one.n === n) ?? null;
+  const isDry = row?.isDry === true;
+  const wanted = useSignal(/** @type {Wanted} */ ({ fate: null, kind: "", text: "" }));
+  const byFile = useSignal(true);
+  const items = useMemo(() => sifted(report.items, wanted.value, wordsOf), [report, wanted.value]);
   const copy = async () => {
-    if (await copyText(report.items.map(asText).join("\n"))) tell({ tone: "quiet", text: t("notice.copied") });
+    const totals = row?.arrived ? [totalsOf(row.arrived.totals, isDry)] : [];
+    if (await copyText([...totals, ...report.items.map(asText)].join("\n"))) tell({ tone: "quiet", text: t("notice.copied") });
   };
-  return h(Modal, { title: t("report.title"), class: "report" }, html`${report.items.map((item, n) => html`<section key=${n} aria-label=${item.name}>
-      <h3>${item.name}${item.file && html` <small>${item.file}</small>`}</h3>
-      ${item.findings.length === 0 ? html`<p>${t("report.nothing")}</p>` : html`<ul>${item.findings.map((finding, i) => html`<li key=${i}><span class="chip">${t(`report.${finding.fate}`)}</span> <span>${wordsOf(finding)}</span></li>`)}</ul>`}</section>`)}
-    <div class="actions"><button type="button" onClick=${copy}>${icon("copy")}<span>${t("report.copy")}</span></button>
+  const isLong = report.items.length > SHORT;
+  return h(Modal, { title: t(isDry ? "report.dryTitle" : "report.title"), class: isLong ? "report wide" : "report" }, html`
+    ${row?.arrived && html`<p class="totals">${totalsOf(row.arrived.totals, isDry)}</p>`}
+    ${isLong && h(Sieve, { report, wanted: wanted.value, want: (next) => (wanted.value = { ...wanted.peek(), ...next }), byFile: byFile.value, read: (by) => (byFile.value = by) })}
+    ${items.length === 0 ? html`<p class="aside">${t(report.items.length === 0 ? "report.nothing" : "report.none")}</p>` : byFile.value ? h(Pieces, { key: JSON.stringify(wanted.value), all: items, piece: Item }) : h(Pieces, { key: `said ${JSON.stringify(wanted.value)}`, all: grouped(items), piece: Said })}
+    <div class="actions foot-actions"><button type="button" onClick=${copy}>${icon("copy")}<span>${t("report.copy")}</span></button>
+      ${row?.parcels && isDry && html`<button type="button" class="primary" onClick=${() => bringAfterLook(row)}>${icon("upload")}<span>${t("bring.now")}</span></button>`}
       ${characterId && html`<button type="button" class="primary" onClick=${() => openDialog({ kind: "start", characterId })}>${icon("play")}<span>${t("notice.play")}</span></button>`}</div>`);
 }
 
+/** @param {{report: Told, wanted: Wanted, want: (next: Partial<Wanted>) => void, byFile: boolean, read: (byFile: boolean) => void}} props */
+function Sieve({ report, wanted, want, byFile, read }) {
+  const counts = useMemo(() => tally(report.items), [report]);
+  const kinds = useMemo(() => kindsOf(report.items), [report]);
+  const chip = (/** @type {Fate | null} */ fate, /** @type {string} */ label, /** @type {number} */ count) =>
+    html`<button type="button" class=${wanted.fate === fate ? "chip on" : "chip"} aria-pressed=${wanted.fate === fate} onClick=${() => want({ fate })}>${label} <b>${number(count)}</b></button>`;
+  return html`<search class="sieve"><div class="filters" role="group" aria-label=${t("report.fates")}>${chip(null, t("report.all"), report.items.length)}${FATES.map((fate) => counts[fate] > 0 && chip(fate, t(`report.${fate}`), counts[fate]))}</div>
+    <div class="row"><input type="search" aria-label=${t("report.find")} placeholder=${t("report.find")} value=${wanted.text} onInput=${(/** @type {InputEvent} */ event) => want({ text: /** @type {HTMLInputElement} */ (event.target).value })} />
+      ${kinds.length > 1 && html`<select aria-label=${t("report.kind")} onChange=${(/** @type {Event} */ event) => want({ kind: /** @type {HTMLSelectElement} */ (event.target).value })}><option value="">${t("report.allKinds")}</option>${kinds.map((kind) => html`<option key=${kind} value=${kind} selected=${kind === wanted.kind}>${kindName(kind)}</option>`)}</select>`}
+      <select aria-label=${t("report.order")} onChange=${(/** @type {Event} */ event) => read(/** @type {HTMLSelectElement} */ (event.target).value === "file")}><option value="file" selected=${byFile}>${t("report.byFile")}</option><option value="said" selected=${!byFile}>${t("report.bySaid")}</option></select></div></search>`;
+}
+
+/** A list of any length, of which only a part is drawn. @param {{all: unknown[], piece: (props: {one: any}) => any}} props */
+function Pieces({ all, piece }) {
+  const drawn = useSignal(PIECE);
+  const left = all.length - drawn.value;
+  return html`${all.slice(0, drawn.value).map((one, n) => h(piece, { key: n, one }))}
+    ${left > 0 && html`<button type="button" onClick=${() => (drawn.value += PIECE)}>${t("report.more", { n: Math.min(left, PIECE), left: number(left) })}</button>`}`;
+}
+
+/** @param {{one: ReportItem}} props */
+function Item({ one: { kind, name, file, id, fate, findings } }) {
+  return html`<section aria-label=${name}><h3>${name}${file && html` <small>${file}</small>`}${id && h(Way, { kind, id, name })}</h3>
+    ${findings.length === 0 ? html`<p>${fate === "works" ? t("report.nothing") : t(`report.${fate}`)}</p>` : html`<ul>${findings.map((finding, i) => html`<li key=${i}><span class=${`chip ${finding.fate}`}>${t(`report.${finding.fate}`)}</span> <span>${wordsOf(finding)}</span></li>`)}</ul>`}</section>`;
+}
+
+/** Leads to what has come. @param {{kind: string, id: string, name: string}} props */
+function Way({ kind, id, name }) {
+  const open = (/** @type {Event} */ event) => (event.preventDefault(), navigate(`/s/${id}`));
+  if (kind === "session") return html` <a href=${`/s/${id}`} aria-label=${t("report.openNamed", { name })} onClick=${open}>${t("notice.open")}</a>`;
+  if (kind === "character") return html` <button type="button" class="link" aria-label=${t("report.playNamed", { name })} onClick=${() => openDialog({ kind: "start", characterId: id })}>${t("notice.play")}</button>`;
+  return null;
+}
+
+/** @param {{one: Group}} props */
+function Said({ one: { code, fate, count, at } }) {
+  const first = at[0];
+  if (!first) return null;
+  const isSame = at.every(({ finding }) => finding.message === first.finding.message);
+  const said = wordsOf({ ...first.finding, count, line: null, message: isSame ? first.finding.message : humanise(code) });
+  return html`<section aria-label=${said}><h3><span class=${`chip ${fate}`}>${t(`report.${fate}`)}</span> ${said}</h3>
+    <details><summary>${t("report.files", { n: at.length })}</summary>${h(Pieces, { all: at, piece: isSame ? Place : ToldPlace })}</details></section>`;
+}
+
+/** @param {{one: Group["at"][number]}} props */
+const Place = ({ one: { item, finding } }) => html`<p class="aside">${item.name}${item.file && html` <small>${item.file}</small>`}${finding.line ? html` <small>${t("report.line", { line: finding.line })}</small>` : ""} ${item.id && h(Way, { kind: item.kind, id: item.id, name: item.name })}</p>`;
+
+/** The same, where each is told in other words. @param {{one: Group["at"][number]}} props */
+const ToldPlace = ({ one }) => html`${h(Place, { one })}<p class="told">${wordsOf({ ...one.finding, line: null })}</p>`;
+
+/** @param {string} kind */
+const kindName = (kind) => wordFor(`report.kind.${kind}`) || kind;
+
+/** @param {Totals} totals @param {boolean} isDry */
+const totalsOf = (totals, isDry) => {
+  const parts = Object.entries(totals).map(([key, n]) => (n > 0 ? wordFor(`totals.${key}`, { n, count: number(n) }) : "")).filter(Boolean);
+  return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
+};
+
 /** The page's own words where it has some: what is counted reads alike, what differs each time is the server's. @param {Finding} finding */
 function wordsOf({ code, count, line, message }) {
-  const own = wordFor(`finding.${code}`).replace("{n}", String(count));
+  const own = wordFor(`finding.${code}`, { n: count }).replace("{n}", number(count));
   const at = line ? `${t("report.line", { line })} ` : "";
   return `${at}${own || sentence(message)}`;
 }
 
 /** @param {ReportItem} item */
 const asText = (item) => [`${item.name} ${item.file ?? ""}`.trim(), ...item.findings.map((finding) => `  ${t(`report.${finding.fate}`)}: ${wordsOf(finding)}`)].join("\n");
+
+export { totalsOf };

@@ -1,5 +1,6 @@
 // What the header and the menu of the page offer while a story is open.
 import { h, html } from "../../vendor/preact.js";
+import "../actions/takeout.js";
 import "../actions/transfers.js";
 import { CommandButton } from "./parts.js";
 

@@ -1,6 +1,7 @@
 // The page of a story: the chat and the world beside it. Loaded apart from the first page.
 import { h, html } from "../../vendor/preact.js";
 import { addEnglish } from "../lib/i18n.js";
+import files from "../lib/strings/en-cards.js";
 import edits from "../lib/strings/en-edit.js";
 import words from "../lib/strings/en-story.js";
 import { loading } from "../model/story.js";
@@ -10,6 +11,7 @@ import { World } from "./world.js";
 
 addEnglish(words);
 addEnglish(edits);
+addEnglish(files);
 
 /** A story that cannot be read has no world either. */
 export const Story = () => (loading.value.state === "failed" ? h(Chat, {}) : html`${h(Chat, {})}${h(World, {})}`);

@@ -1,38 +1,65 @@
-// Stories and characters that come in from files on the first page: the way to bring one, how far each is, and what is wrong with those
-// that cannot. Loaded apart from the page.
+// What comes in from files on the first page: the ways to bring it, how far each is, what is wrong with those that cannot come, and
+// where the report is. Loaded apart from the page.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
-import { bringIn } from "../actions/transfers.js";
+import { run } from "../actions/commands.js";
+import { openReport, putAway } from "../actions/foreign.js";
+import "../actions/takeout.js";
+import { bringDropped, goOn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
+import { bytes, rate, span } from "../lib/measure.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-edit.js";
-import { dropIncoming, incoming } from "../model/transfers.js";
+import { dialog } from "../model/page.js";
+import { incoming } from "../model/transfers.js";
 import { CommandButton, icon } from "./parts.js";
+import { totalsOf } from "./report.js";
 
-/** @import { Incoming } from "../model/transfers.js" */
+/** @import { Incoming, Way } from "../model/transfers.js" */
 
 addEnglish(words);
 addEnglish(cards);
 
-export const Transfers = () =>
-  html`${incoming.value.length > 0 && html`<ul class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
-    ${h(CommandButton, { id: "page.importCard", wide: true })}${h(CommandButton, { id: "page.import", wide: true })}${h(DropPlace, {})}`;
+const WAYS_IN = ["page.importFolder", "page.importForeign", "page.importCard", "page.import"];
 
-/** @param {{one: Incoming}} props */
-function Row({ one: { n, name, phase, share, fault } }) {
-  if (fault) return html`<li><div class="failure" role="alert">${icon("warning")}<div><p><strong>${name}</strong></p><p>${fault.text}</p>${fault.hint && html`<p class="hint">${fault.hint}</p>`}<p class="hint">${t("import.nothing")}</p>
-    <div class="actions"><button type="button" onClick=${() => dropIncoming(n)}>${t("close")}</button></div></div></div></li>`;
-  return html`<li class="coming"><span>${name}</span><small>${t(`import.${phase}`)}</small><progress aria-label=${name} max="1" value=${phase === "waiting" ? null : share}></progress></li>`;
+export function Transfers() {
+  useEffect(goOn, []);
+  return html`${incoming.value.length > 0 && html`<ul class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
+    ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(DropPlace, {})}`;
 }
 
-/** A file that is dropped anywhere on the page comes in. */
+/** For who has just come, and brings years along. */
+export const Years = () => html`<button type="button" class="card new" onClick=${() => run("page.importFolder")}>${icon("upload")}<strong>${t("bring.years")}</strong><span>${t("bring.yearsHint")}</span></button>`;
+
+/** @param {{one: Incoming}} props */
+function Row({ one }) {
+  const { n, name, phase, way, fault, arrived, end, isDry = false } = one;
+  const close = html`<button type="button" onClick=${() => putAway(n)}>${t("close")}</button>`;
+  if (fault) return html`<li><div class="failure" role="alert">${icon("warning")}<div><p><strong>${name}</strong></p><p>${fault.text}</p>${fault.hint && html`<p class="hint">${fault.hint}</p>`}<p class="hint">${t(fault.isEmpty ? "import.nothing" : "bring.stays")}</p>
+    <div class="actions">${close}</div></div></div></li>`;
+  if (arrived) return html`<li class="coming"><span>${name}</span><small>${t(isDry ? "bring.looked" : "bring.in")}</small><p class="aside" role="status">${totalsOf(arrived.totals, isDry)}</p>
+    <div class="actions"><button type="button" onClick=${() => openReport(n)}>${icon("book")}<span>${t("report.open")}</span></button>${close}</div></li>`;
+  return html`<li class="coming"><span>${name}</span><small>${t(`import.${phase}`)}</small><progress aria-label=${name} max="1" value=${way ? way.done / Math.max(1, way.total) : null}></progress>
+    <small>${way && paceOf(way)}</small>${end && html`<button type="button" class="link" aria-label=${t("bring.cancelNamed", { name })} onClick=${end}>${t("cancel")}</button>`}</li>`;
+}
+
+/** How much, how fast, and how long still. @param {Way} way */
+function paceOf({ done, total, from, since }) {
+  const much = t("bring.of", { done: bytes(done), total: bytes(total) });
+  const seconds = (performance.now() - since) / 1000;
+  const speed = (done - from) / seconds;
+  return seconds < 1 || speed <= 0 ? much : [much, rate(speed), t("bring.rest", { time: span((total - done) / speed) })].join(" · ");
+}
+
+/** What is dropped anywhere on the page comes in. */
 function DropPlace() {
   const isOver = useSignal(false);
   useEffect(() => {
     const hear = (/** @type {DragEvent} */ event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
+      if (dialog.peek()) return;
       isOver.value = event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null);
-      if (event.type === "drop") void bringIn([...event.dataTransfer.files]);
+      if (event.type === "drop") void bringDropped(event.dataTransfer);
     };
     const kinds = /** @type {const} */ (["dragover", "dragleave", "drop"]);
     kinds.forEach((kind) => addEventListener(kind, hear));

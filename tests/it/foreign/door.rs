@@ -1,7 +1,7 @@
 //! Whatever comes to the door: what it is, its content says.
 
 use super::*;
-use crate::cli::clotho;
+use crate::sillytavern::command::clotho;
 use crate::sillytavern::hostile::packed;
 use crate::sillytavern::{only, sessions};
 use crate::support::data_root::{greeting, lines, said};
@@ -47,9 +47,14 @@ fn what_is_nothing_is_refused_by_name() {
         std::fs::write(&path, bytes).unwrap();
         tried(&store, &path).unwrap_err().to_string()
     };
-    for (name, bytes) in [("a.json", br#"{"hello": 1}"#.as_slice()), ("b", b"hello"), ("c.zip", b""), ("d.json", b"[1, 2]")] {
+    for (name, bytes) in
+        [("a.json", br#"{"hello": 1}"#.as_slice()), ("b", b"hello"), ("c.zip", b""), ("d.json", b"[1, 2]")]
+    {
         let told = refused(name, bytes);
-        assert!(told.contains("ChatGPT") && told.contains("SillyTavern") && told.contains("KoboldAI"), "{name}: {told}");
+        assert!(
+            told.contains("ChatGPT") && told.contains("SillyTavern") && told.contains("KoboldAI"),
+            "{name}: {told}"
+        );
     }
     assert!(refused("e.zip", b"PK\x03\x04 no").contains("no archive that can be read"));
     assert_eq!(sessions(&store).len(), 0);
@@ -65,7 +70,10 @@ fn the_command_takes_whatever_it_is() {
     let path = folder.file("conversations.json", &json!([asked_twice()]).to_string());
     let path = path.to_str().unwrap();
     let (code, told, said) = clotho(&data, &["import", path, "--dry-run"]);
-    assert!(code == Some(0) && told.contains("would come in: 1 characters, 0 personas, 1 sessions, 5 messages"), "{told}{said}");
+    assert!(
+        code == Some(0) && told.contains("would come in: 1 characters, 0 personas, 1 sessions, 5 messages"),
+        "{told}{said}"
+    );
     let (code, told, _) = clotho(&data, &["import", path, "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((code, &told["totals"]["messages"]), (Some(0), &json!(5)));
@@ -78,7 +86,17 @@ fn the_command_takes_whatever_it_is() {
     let (code, _, said) = clotho(&data, &["import", nothing.to_str().unwrap()]);
     assert!(code == Some(1) && said.contains("text-generation-webui"), "{said}");
     let (code, told, _) = clotho(&data, &["import", "--help"]);
-    for name in ["ChatGPT", "Open WebUI", "LibreChat", "RisuAI", "Agnai", "KoboldAI", "text-generation-webui", "CAI Tools", "Chub"] {
+    for name in [
+        "ChatGPT",
+        "Open WebUI",
+        "LibreChat",
+        "RisuAI",
+        "Agnai",
+        "KoboldAI",
+        "text-generation-webui",
+        "CAI Tools",
+        "Chub",
+    ] {
         assert!(code == Some(0) && told.contains(name), "{name}: {told}");
     }
     store.reopen();

@@ -37,7 +37,13 @@ fn a_bad_story_costs_only_itself() {
     let arrived = taken(&store, &folder.file("conversations.json", &text));
     let told = arrived.report.to_string();
     assert_eq!(arrived.totals.sessions, 1, "{told}");
-    for wanted in ["story 1 of the file: it is not JSON", "story 2", "story 4", "story 6 of the file: it is not JSON", "no message in it"] {
+    for wanted in [
+        "story 1 of the file: it is not JSON",
+        "story 2",
+        "story 4",
+        "story 6 of the file: it is not JSON",
+        "no message in it",
+    ] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
     store.is_well();
@@ -52,7 +58,8 @@ fn a_very_long_story_comes_in() {
         .map(|n: usize| {
             let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
             let parent = n.checked_sub(1).map(name);
-            let message = json!({"author": {"role": role}, "content": {"content_type": "text", "parts": [format!("Line {n}.")]}});
+            let message =
+                json!({"author": {"role": role}, "content": {"content_type": "text", "parts": [format!("Line {n}.")]}});
             (name(n), json!({"parent": parent, "message": message}))
         })
         .collect();
@@ -71,10 +78,48 @@ fn anything() -> impl Strategy<Value = Value> {
         "[a-c\u{0}<>:{}\\[\\]]{0,6}".prop_map(Value::from),
     ];
     let keys = [
-        "mapping", "message", "parent", "children", "author", "role", "content", "parts", "text", "content_type", "current_node",
-        "conversationId", "messages", "messagesTree", "messageId", "parentMessageId", "chat", "history", "currentId", "id",
-        "type", "data", "actions", "prompt", "savedsettings", "opmode", "histories", "msgs", "src", "visible", "internal",
-        "data_visible", "msg", "retries", "thoughts", "metadata", "create_time", "worldinfo", "localLore", "a", "b", "c",
+        "mapping",
+        "message",
+        "parent",
+        "children",
+        "author",
+        "role",
+        "content",
+        "parts",
+        "text",
+        "content_type",
+        "current_node",
+        "conversationId",
+        "messages",
+        "messagesTree",
+        "messageId",
+        "parentMessageId",
+        "chat",
+        "history",
+        "currentId",
+        "id",
+        "type",
+        "data",
+        "actions",
+        "prompt",
+        "savedsettings",
+        "opmode",
+        "histories",
+        "msgs",
+        "src",
+        "visible",
+        "internal",
+        "data_visible",
+        "msg",
+        "retries",
+        "thoughts",
+        "metadata",
+        "create_time",
+        "worldinfo",
+        "localLore",
+        "a",
+        "b",
+        "c",
     ];
     leaf.prop_recursive(6, 60, 6, move |inner| {
         prop_oneof![

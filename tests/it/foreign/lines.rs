@@ -22,12 +22,17 @@ fn spoken(tale: &Tale) -> Vec<(Who, &str)> {
 fn recorded_chats_are_read() {
     for name in ["foreign-ooba", "foreign-risu"] {
         let tales = tale::read(&fs::read(golden(&format!("{name}.json"))).unwrap()).unwrap();
-        let expected: Value = serde_json::from_slice(&fs::read(golden(&format!("{name}.expect.json"))).unwrap()).unwrap();
+        let expected: Value =
+            serde_json::from_slice(&fs::read(golden(&format!("{name}.expect.json"))).unwrap()).unwrap();
         let rows = expected["files"][0].as_array().unwrap();
-        let rows: Vec<&Value> = rows.iter().filter(|row| row["mes"].as_str().is_some_and(|mes| !mes.is_empty())).collect();
+        let rows: Vec<&Value> =
+            rows.iter().filter(|row| row["mes"].as_str().is_some_and(|mes| !mes.is_empty())).collect();
         assert_eq!(tales[0].said.len(), rows.len(), "{name}");
         for (said, row) in tales[0].said.iter().zip(rows) {
-            assert_eq!((said.text.as_str(), said.who == Who::User), (row["mes"].as_str().unwrap(), row["is_user"] == true));
+            assert_eq!(
+                (said.text.as_str(), said.who == Who::User),
+                (row["mes"].as_str().unwrap(), row["is_user"] == true)
+            );
             if row["name"] == "Wrenna" {
                 assert_eq!((said.name.as_deref(), said.date), (Some("Wrenna"), Some(1_700_000_001_000)));
             }
@@ -55,12 +60,18 @@ fn chats_of_risu_come_with_their_lore() {
     let (store, folder) = (TestStore::new(), DataRoot::new());
     let path = folder.file("Ivo/chats.json", &all.to_string());
     let arrived = taken(&store, path.parent().unwrap().parent().unwrap());
-    assert_eq!((arrived.totals.sessions, arrived.totals.characters, arrived.totals.messages), (2, 1, 4), "{}", arrived.report);
+    assert_eq!(
+        (arrived.totals.sessions, arrived.totals.characters, arrived.totals.messages),
+        (2, 1, 4),
+        "{}",
+        arrived.report
+    );
     let held = sessions(&store).remove(0);
     let first = node(&store, &held, "Welcome in.");
     assert_eq!((first.kind.word(), first.reasoning.as_deref()), ("greeting", Some("Who?")));
     assert_eq!(node(&store, &held, "Hello.").metadata["risu"]["saying"], "x");
-    let (owner, books) = (store.owner, |store: &TestStore, owner| store.read(move |reader| reader.lorebooks(owner, None, 10)));
+    let (owner, books) =
+        (store.owner, |store: &TestStore, owner| store.read(move |reader| reader.lorebooks(owner, None, 10)));
     assert_eq!(books(&store, owner).len(), 1);
     let told = arrived.report.to_string();
     assert!(told.contains("character Ivo") && told.contains("note, scriptstate"), "{told}");
@@ -89,7 +100,10 @@ fn chats_of_agnai_keep_what_was_written_anew() {
     assert_eq!(store.shown(held.session.id), ["Light it.", "It burns."]);
     let (owner, card) = (store.owner, held.session.cards[0].id);
     let card = store.read(move |reader| reader.character(owner, card)).unwrap().card;
-    assert_eq!((&card["name"], &card["scenario"], &card["firstMessage"]), (&json!("Ivo"), &json!("A tower."), &json!("Evening.")));
+    assert_eq!(
+        (&card["name"], &card["scenario"], &card["firstMessage"]),
+        (&json!("Ivo"), &json!("A tower."), &json!("Evening."))
+    );
     let line = json!({"name": "Line", "messages": [{"msg": "Hi."}, {"msg": "Ho.", "userId": "u"}]});
     assert_eq!(spoken(&tales(&line)[0]), [(Who::Voice, "Hi."), (Who::User, "Ho.")]);
 }
@@ -150,6 +164,9 @@ fn histories_of_character_ai_are_read() {
             "candidates": [{"candidate_id": "x", "raw_content": "No."}, {"candidate_id": "y", "raw_content": "Yes."}]}]},
     ]}});
     let tales = tales(&file);
-    assert_eq!((tales.len(), tales[0].voice.as_deref(), tales[0].said[0].name.as_deref()), (2, Some("Ivo"), Some("Wren")));
+    assert_eq!(
+        (tales.len(), tales[0].voice.as_deref(), tales[0].said[0].name.as_deref()),
+        (2, Some("Ivo"), Some("Wren"))
+    );
     assert_eq!((spoken(&tales[1]), tales[1].head), (vec![(Who::Voice, "No."), (Who::Voice, "Yes.")], Some(1)));
 }

@@ -4,7 +4,7 @@
 //! `hostile` who means no good.
 
 mod again;
-mod command;
+pub mod command;
 mod golden;
 pub mod hostile;
 mod kills;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::http::play::Play;
 use crate::support::app::TestApp;
-use crate::support::data_root::{DataRoot, greeting, header, said, swipes, with_state};
+use crate::support::data_root::{DataRoot, greeting, header, lines, said, swipes, with_state};
 use crate::support::mock_model::Reply;
 use crate::support::server::TestServer;
 
@@ -68,7 +68,7 @@ async fn an_imported_story_is_played_on() {
 async fn over(app: &TestServer, job: &str) -> Value {
     for _ in 0..6_000 {
         let told = app.get(&format!("/api/jobs/{job}")).await;
-        if matches!(told["state"].as_str(), Some("done" | "failed")) {
+        if matches!(told["state"].as_str(), Some("done" | "failed" | "cancelled")) {
             return told;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -111,4 +111,55 @@ async fn an_archive_is_sent() {
     assert_eq!((&told["state"], &told["result"]["report"]), (&json!("done"), &report));
     let titles = app.get("/api/sessions").await;
     assert!(titles["items"].as_array().unwrap().iter().any(|session| session["title"] == "Alone"), "{titles}");
+}
+
+/// S4-53: who only looks gets the report and nothing else; who names the clock of old dates has them in its time; a clock that
+/// cannot be is refused.
+#[tokio::test]
+async fn a_chat_is_looked_at_first() {
+    let app = TestServer::with(TestApp::with()).await;
+    let mut row = said("Who is there?", 1);
+    row["send_date"] = json!("June 19, 2023 2:20pm");
+    let chat = lines(&[header(json!({})), greeting(), row]);
+    let name = "?name=Night.jsonl&utcOffset=5.5";
+    let looked = sent(&app, &format!("{name}&dryRun=true"), chat.as_bytes()).await;
+    assert_eq!(looked["result"]["report"]["totals"]["sessions"], 1, "{looked}");
+    assert_eq!(app.get("/api/sessions").await["items"], json!([]), "nothing is written");
+    sent(&app, name, chat.as_bytes()).await;
+    let id = app.get("/api/sessions").await["items"][0]["id"].as_str().unwrap().to_owned();
+    let line = app.get(&format!("/api/chat/{id}/projection")).await;
+    assert!(line["items"][1]["timestamp"].as_str().unwrap().starts_with("2023-06-19T08:50:00"), "{line}");
+    for wrong in ["utcOffset=26", "utcOffset=-40", "utcOffset=NaN", "utcOffset=east", "dryRun=perhaps"] {
+        let ask = app.ask("POST", &format!("/api/import?{wrong}")).bytes(b"x", "application/zip");
+        ask.send().await.refused("invalid");
+    }
+}
+
+/// S4-53: a job that is cancelled ends early or just before; what came until then stays, and sending the same again brings the
+/// rest. One that is over cannot be cancelled, nor one that is not there.
+#[tokio::test]
+async fn a_job_is_cancelled_and_sent_again() {
+    let app = TestServer::with(TestApp::with()).await;
+    let texts: Vec<String> =
+        (0..200).map(|n| lines(&[header(json!({})), greeting(), said(&format!("Night {n}"), n)])).collect();
+    let names: Vec<String> = (0..200).map(|n| format!("chats/Ivo/{n}.jsonl")).collect();
+    let files: Vec<(&str, &[u8])> =
+        names.iter().zip(&texts).map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+    let archive = super::hostile::packed(&files);
+    let begun = app.ask("POST", "/api/import").bytes(&archive, "application/zip").send().await.expect(202);
+    let job = begun["jobId"].as_str().unwrap().to_owned();
+    let cancel = || app.ask("DELETE", &format!("/api/jobs/{job}")).send();
+    let was_cancelled = cancel().await.status == 204;
+    let ended = over(&app, &job).await;
+    assert!(was_cancelled || ended["state"] == "done", "{ended}");
+    if ended["state"] == "cancelled" {
+        assert_eq!((&ended["result"], &ended["error"]["code"]), (&Value::Null, &json!("conflict")), "{ended}");
+    }
+    cancel().await.refused("conflict");
+    let nothing = "/api/jobs/018f3e2a-0000-7000-8000-0000000000aa";
+    app.ask("DELETE", nothing).send().await.refused("not_found");
+    let again = sent(&app, "", &archive).await;
+    assert_eq!(again["state"], "done", "{again}");
+    let all = app.get("/api/sessions?limit=500").await;
+    assert_eq!(all["items"].as_array().unwrap().len(), 200);
 }

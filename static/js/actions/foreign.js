@@ -1,0 +1,181 @@
+// What other programs keep: packed where it is a folder, sent, waited for, and reported.
+import { dataIn, filesOf } from "../lib/folder.js";
+import { t } from "../lib/i18n.js";
+import { pack } from "../lib/zip.js";
+import { dialog, openDialog, route, tell } from "../model/page.js";
+import { addIncoming, askAbout, dropIncoming, incoming } from "../model/transfers.js";
+import { ApiError } from "../net/api.js";
+import * as api from "../net/transfers.js";
+import { wordsFor } from "./failure.js";
+import { forgetJob, keepJob, over, seeJob } from "./jobs.js";
+import { readLibrary } from "./library.js";
+
+/** @import { Data } from "../lib/folder.js" */
+/** @import { Arrived, ReportItem, Totals } from "../lib/wire.d.ts" */
+/** @import { Part } from "../lib/zip.js" */
+/** @import { Incoming, Parcel } from "../model/transfers.js" */
+/** @import { KeptJob } from "./jobs.js" */
+
+/** How a parcel comes in. `hours`: how far ahead of UTC the clock was that wrote dates without a zone; `home`: whose data. @typedef {{isDry: boolean, hours: number, home: string}} How */
+/** @typedef {ReturnType<typeof addIncoming>} Row */
+
+/** Asks how some files are to come in. @param {File[]} files */
+export const askHow = (files) => ask(files.map((file) => ({ name: file.name, file, data: [] })));
+
+/** Asks the same of a folder. @param {string | null} name that of its first step unless named @param {File[] | Part[]} files */
+export function askHowFolder(name, files) {
+  const parts = files.map((file) => ("path" in file ? file : filesOf([file]))).flat();
+  if (parts.length === 0) return tell({ tone: "error", text: t("bring.emptyFolder") });
+  ask([{ name: name ?? parts[0]?.path.split("/")[0] ?? "", file: null, data: dataIn(parts) }]);
+}
+
+/** @param {Parcel[]} parcels */
+function ask(parcels) {
+  askAbout(parcels);
+  openDialog({ kind: "bring" });
+}
+
+/** Brings parcels in, one after the other, with one report of all. @param {Parcel[]} parcels @param {How} how */
+export async function bringForeign(parcels, how) {
+  openDialog(null);
+  const [only, second] = parcels;
+  if (!only) return;
+  const name = second ? t("bring.several", { n: parcels.length }) : only.name;
+  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, parcels });
+  await orFault(row, async () => {
+    const all = [];
+    for (const parcel of parcels) all.push(await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))));
+    await done(row, all.reduce(together), { isKept: !second });
+  });
+}
+
+/** One of several that did not come in is told of beside the others. @param {Parcel} parcel @param {unknown} error @returns {Arrived} */
+function notIn({ name }, error) {
+  if (!(error instanceof ApiError) || error.status === 0 || error.details.state === "cancelled") throw error;
+  const { text, hint } = wordsFor(error);
+  const item = besideReport(name, "not_in", 1, `${text} ${hint}`.trim());
+  return { totals: { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 1 }, report: { items: [item] } };
+}
+
+/** @param {Arrived} one @param {Arrived} other @returns {Arrived} */
+function together(one, other) {
+  const totals = Object.fromEntries(Object.entries(one.totals).map(([key, n]) => [key, n + (other.totals[/** @type {keyof Totals} */ (key)] ?? 0)]));
+  return { totals: /** @type {Totals} */ (totals), report: { items: [...one.report.items, ...other.report.items] } };
+}
+
+/** @param {Parcel} parcel @param {How} how @param {Row} row */
+async function bring(parcel, how, row) {
+  const stop = new AbortController();
+  row.put({ end: () => stop.abort() });
+  const { file, beside } = await fileOf(parcel, how.home, row, stop.signal);
+  const sending = pace("sending", row.put);
+  const name = parcel.file ? parcel.name : `${parcel.name}.zip`;
+  const sent = (/** @type {number} */ bytes) => sending(bytes, file.size);
+  const { jobId } = await whileSending(() => api.sendForeign(file, { name, dryRun: how.isDry, utcOffset: how.hours }, { sent, signal: stop.signal }));
+  const kept = { jobId, name: parcel.name, kind: /** @type {const} */ ("foreign"), isDry: how.isDry, beside };
+  keepJob(kept);
+  return came(kept, row);
+}
+
+/** What is sent of a parcel, and what its report has to say of the rest. @param {Parcel} parcel @param {string} home @param {Row} row @param {AbortSignal} signal */
+async function fileOf({ file, data }, home, row, signal) {
+  if (file) return { file, beside: [] };
+  const chosen = data.find((one) => one.home === home) ?? /** @type {Data} */ (data[0]);
+  const packing = pace("packing", row.put);
+  const below = (/** @type {Part} */ { path, file }) => ({ path: path.slice(chosen.home.length), file });
+  const { archive, unread } = await pack(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
+  const left = unread.map((path) => besideReport(path, "unread_here", 1));
+  const places = [...new Set(chosen.aside.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
+  return { file: archive, beside: chosen.aside.length ? [...left, besideReport(places, "left_aside", chosen.aside.length)] : left };
+}
+
+/** @param {string} name @param {string} code @param {number} count @param {string} [message] @returns {ReportItem} */
+const besideReport = (name, code, count, message = code) => ({ kind: "file", name, file: null, id: null, fate: "skipped", findings: [{ fate: "skipped", code, line: null, count, message }] });
+
+/** Waits for what the server is reading. @param {KeptJob} kept @param {Row} row @returns {Promise<Arrived>} */
+async function came({ jobId, beside = [] }, row) {
+  row.put({ jobId, phase: "waiting", way: null, end: () => void api.cancelJob(jobId).catch(() => {}) });
+  const reading = pace("reading", row.put);
+  try {
+    const { report } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null })));
+    if (!report) throw new ApiError(404, {});
+    return { ...report, report: { items: [...report.report.items, ...beside] } };
+  } catch (error) {
+    forgetJob(jobId);
+    throw error;
+  }
+}
+
+/** Shows what became of it. @param {Row} row @param {Arrived} arrived @param {{isKept: boolean, isSeen?: boolean}} how whether the page loaded anew asks for it again, and whether its report was seen before */
+async function done({ n, put }, arrived, { isKept, isSeen = false }) {
+  if (!isKept) forgetJob(rowOf(n)?.jobId);
+  put({ phase: "done", way: null, end: null, arrived });
+  if (!rowOf(n)?.isDry) await readLibrary();
+  if (isSeen) return;
+  if (dialog.peek() === null && route.peek().page === "library") openReport(n);
+  else tell({ tone: "quiet", stays: true, text: t("bring.done", { name: nameOf(n) }), act: { label: "report.open", run: () => openReport(n) } });
+}
+
+const rowOf = (/** @type {number} */ n) => incoming.peek().find((one) => one.n === n);
+const nameOf = (/** @type {number} */ n) => rowOf(n)?.name ?? "";
+
+/** Shows what became of one that has come. @param {number} n */
+export function openReport(n) {
+  const row = rowOf(n);
+  if (!row?.arrived) return;
+  if (row.jobId) seeJob(row.jobId);
+  openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
+}
+
+/** After a look: the same again, for good. @param {Incoming} row */
+export function bringAfterLook({ n, parcels }) {
+  if (!parcels) return;
+  putAway(n);
+  ask(parcels);
+}
+
+/** Whoever has read what there was to say does not need it any more. @param {number} n */
+export function putAway(n) {
+  forgetJob(rowOf(n)?.jobId);
+  dropIncoming(n);
+}
+
+/** Goes on waiting for one of before. @param {KeptJob} kept */
+export async function goOnForeign(kept) {
+  const row = addIncoming({ name: kept.name, phase: "waiting", isDry: kept.isDry ?? false, jobId: kept.jobId });
+  await orFault(row, async () => done(row, await came(kept, row), { isKept: true, isSeen: kept.isSeen ?? false }));
+}
+
+/** @param {Row} row @param {() => Promise<void>} work */
+async function orFault(row, work) {
+  try {
+    await work();
+  } catch (error) {
+    const isStopped = error instanceof DOMException && error.name === "AbortError";
+    const isForgotten = error instanceof ApiError && error.status === 404;
+    if (isStopped || isForgotten) return dropIncoming(row.n);
+    if (!(error instanceof ApiError)) throw error;
+    const { state } = error.details;
+    const words = state === "cancelled" ? { text: t("bring.cancelled"), hint: "" } : wordsFor(error);
+    row.put({ phase: "failed", way: null, end: null, fault: { ...words, isEmpty: !state || error.code === "invalid" || rowOf(row.n)?.isDry === true } });
+  }
+}
+
+/** Tells of a phase as it goes on. @param {Incoming["phase"]} phase @param {Row["put"]} put */
+export function pace(phase, put) {
+  const since = performance.now();
+  /** @type {number | null} */
+  let from = null;
+  return (/** @type {number} */ done, /** @type {number} */ total) => put({ phase, way: { done, total, from: (from ??= done), since } });
+}
+
+/** What is on its way breaks off with the page: the browser asks before it leaves. @template T @param {() => Promise<T>} work */
+async function whileSending(work) {
+  const ask = (/** @type {Event} */ event) => event.preventDefault();
+  addEventListener("beforeunload", ask);
+  try {
+    return await work();
+  } finally {
+    removeEventListener("beforeunload", ask);
+  }
+}

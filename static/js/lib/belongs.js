@@ -1,0 +1,72 @@
+// Where a file that somebody brings in belongs, by its name, and by what is in it where the name does not say.
+
+/** @typedef {"session" | "card" | "book" | "persona" | "foreign"} Belongs a file of this program; a card, a lorebook or personas of another one; everything else that others keep */
+
+/** A larger one is no card: it is read where there is room for it. */
+const MOST_JSON = 16 << 20;
+
+/** So many parts of a picture are looked at: what describes it stands near its beginning or its end. */
+const MOST_CHUNKS = 20_000;
+
+/** @param {File} file @returns {Promise<Belongs>} */
+export async function belongs(file) {
+  switch (endingOf(file.name)) {
+    case "clotho":
+      return "session";
+    case "charx":
+    case "yaml":
+    case "yml":
+      return "card";
+    case "png":
+      return (await keywords(file)).includes("naidata") ? "book" : "card";
+    case "json":
+      return file.size > MOST_JSON ? "foreign" : belongsJson(await file.text());
+    default:
+      return "foreign";
+  }
+}
+
+/** @param {string} name */
+const endingOf = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+
+/** JSON that cannot be read is taken for a card: the server says what is wrong with it. @param {string} text @returns {Belongs} */
+export function belongsJson(text) {
+  const value = parsed(text);
+  if (value === undefined) return "card";
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return "foreign";
+  const has = (/** @type {string[]} */ ...keys) => keys.some((key) => key in value);
+  if (has("power_user", "persona_descriptions")) return "persona";
+  if (has("spec") || has("first_mes", "char_name", "char_greeting") || value.kind === "character") return "card";
+  if (value.type === "risu" || value.kind === "memory" || has("lorebookVersion") || isEntries(value.entries)) return "book";
+  if (has("name") && has("description", "personality", "scenario", "mes_example") && !has("messages", "history", "chat")) return "card";
+  return Object.keys(value).length === 0 ? "card" : "foreign";
+}
+
+/** @param {unknown} entries of a lorebook: a map or a list of them */
+const isEntries = (entries) => typeof entries === "object" && entries !== null;
+
+/** @param {string} text @returns {any} nothing where it is no JSON */
+function parsed(text) {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The keywords of the texts inside a picture, without reading the picture. @param {Blob} file */
+async function keywords(file) {
+  const found = [];
+  for (let at = 8, n = 0; at + 8 < file.size && n < MOST_CHUNKS; n += 1) {
+    const head = new Uint8Array(await file.slice(at, at + 8 + 80).arrayBuffer());
+    const length = new DataView(head.buffer).getUint32(0);
+    const [kind, data] = [text(head.subarray(4, 8)), head.subarray(8, 8 + length)];
+    if (/^(tEXt|zTXt|iTXt)$/.test(kind)) found.push(text(data.subarray(0, data.indexOf(0))).toLowerCase());
+    if (kind === "IEND") break;
+    at += length + 12;
+  }
+  return found;
+}
+
+/** @param {Uint8Array} bytes */
+const text = (bytes) => new TextDecoder("latin1").decode(bytes);

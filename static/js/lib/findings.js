@@ -1,0 +1,55 @@
+// What an import says, counted, sifted and put together: plain readings of a report.
+
+/** @import { Fate, Finding, ReportItem } from "./wire.d.ts" */
+
+export const FATES = /** @type {const} */ (["works", "translated", "kept", "skipped"]);
+
+/** @typedef {{fate: Fate | null, kind: string, text: string}} Wanted an empty text or kind, and no fate, mean everything */
+
+/** Of how many cards and files something is said in each of the four ways. @param {ReportItem[]} items */
+export function tally(items) {
+  const counts = { works: 0, translated: 0, kept: 0, skipped: 0 };
+  for (const item of items) for (const fate of fatesOf(item)) counts[fate] += 1;
+  return counts;
+}
+
+/** @param {ReportItem} item */
+const fatesOf = (item) => new Set([item.fate, ...item.findings.map(({ fate }) => fate)]);
+
+/** The kinds that there are, in the order in which they come. @param {ReportItem[]} items */
+export const kindsOf = (items) => [...new Set(items.map(({ kind }) => kind))];
+
+/**
+ * What is wanted of a report: of an item only what was sifted for.
+ * @param {ReportItem[]} items @param {Wanted} wanted @param {(finding: Finding) => string} wordsOf
+ */
+export function sifted(items, { fate, kind, text }, wordsOf) {
+  const words = text.trim().toLowerCase();
+  const has = (/** @type {string | null | undefined} */ where) => (where ?? "").toLowerCase().includes(words);
+  return items.flatMap((item) => {
+    if (kind && item.kind !== kind) return [];
+    const isNamed = words === "" || has(item.name) || has(item.file);
+    const findings = item.findings.filter((finding) => (!fate || finding.fate === fate) && (isNamed || has(wordsOf(finding))));
+    const isWhole = isNamed && (!fate || item.fate === fate);
+    return isWhole || findings.length > 0 ? [{ ...item, findings }] : [];
+  });
+}
+
+/** One thing that is said, and of what. @typedef {{code: string, fate: Fate, count: number, at: {item: ReportItem, finding: Finding}[]}} Group */
+
+/** The same thing said of many files stands once: what came over comes last, else what is said most often first. @param {ReportItem[]} items @returns {Group[]} */
+export function grouped(items) {
+  /** @type {Map<string, Group>} */
+  const groups = new Map();
+  for (const item of items) {
+    for (const finding of item.findings) {
+      const key = `${finding.fate} ${finding.code}`;
+      const group = groups.get(key) ?? { code: finding.code, fate: finding.fate, count: 0, at: [] };
+      group.count += finding.count;
+      group.at.push({ item, finding });
+      groups.set(key, group);
+    }
+  }
+  const works = (/** @type {Group} */ { fate }) => Number(fate === "works");
+  return [...groups.values()].sort((one, other) => works(one) - works(other) || other.at.length - one.at.length);
+}

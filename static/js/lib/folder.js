@@ -1,0 +1,68 @@
+// Folders that somebody brings in: the files of one, and what of it is the data of whom.
+
+/** @import { Part } from "./zip.js" */
+
+/** The files below what was dropped. @param {FileSystemEntry[]} entries @returns {Promise<Part[]>} */
+export async function filesIn(entries) {
+  /** @type {Part[]} */
+  const found = [];
+  for (const waiting = [...entries]; waiting.length > 0; ) {
+    const next = /** @type {FileSystemEntry} */ (waiting.pop());
+    if (next.isDirectory) waiting.push(...(await listed(/** @type {FileSystemDirectoryEntry} */ (next))));
+    else found.push({ path: next.fullPath.replace(/^\//, ""), file: await fileOf(/** @type {FileSystemFileEntry} */ (next)) });
+  }
+  return found;
+}
+
+/** A browser lists a folder in portions. @param {FileSystemDirectoryEntry} folder */
+async function listed(folder) {
+  const reader = folder.createReader();
+  /** @type {FileSystemEntry[]} */
+  const all = [];
+  for (;;) {
+    /** @type {FileSystemEntry[]} */
+    const portion = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (portion.length === 0) return all;
+    all.push(...portion);
+  }
+}
+
+/** @param {FileSystemFileEntry} entry @returns {Promise<File>} */
+const fileOf = (entry) => new Promise((resolve, reject) => entry.file(resolve, reject));
+
+/** The files of a folder that was chosen. @param {Iterable<File>} files @returns {Part[]} */
+export const filesOf = (files) => [...files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+
+/** What lies in a folder of data and is no part of a story, nor of who plays in it: it stays where it is. */
+const ASIDE = new Set(["assets", "backgrounds", "backups", "extensions", "movingUI", "secrets.json", "themes", "thumbnails", "user", "vectors"]);
+
+/**
+ * The data of somebody in a folder: where it lies, what is sent, and what is left where it is.
+ * @typedef {{home: string, parts: Part[], bytes: number, aside: Part[]}} Data
+ */
+
+/**
+ * Whose data a folder has: each lies where the folders `characters` or `chats` are. Without any, the whole is sent, and the
+ * server says what it is.
+ * @param {Part[]} parts @returns {Data[]}
+ */
+export function dataIn(parts) {
+  const homes = [...new Set(parts.flatMap(({ path }) => homeOf(path) ?? []))].sort();
+  return (homes.length ? homes : [""]).map((home) => {
+    const own = parts.filter(({ path }) => path.startsWith(home));
+    const aside = own.filter(({ path }) => isAside(path.slice(home.length)));
+    const left = new Set(aside);
+    const sent = own.filter((part) => !left.has(part));
+    return { home, parts: sent, bytes: sent.reduce((sum, { file }) => sum + file.size, 0), aside };
+  });
+}
+
+/** @param {string} path */
+function homeOf(path) {
+  const steps = path.split("/");
+  const at = steps.findIndex((step) => step === "characters" || step === "chats");
+  return at < 0 || at === steps.length - 1 ? null : steps.slice(0, at).map((step) => `${step}/`).join("");
+}
+
+/** Pictures of moods lie beside the cards, in folders. @param {string} path below the home */
+const isAside = (path) => ASIDE.has(path.split("/")[0] ?? "") || /(^|\/)\.|^characters\/[^/]+\//.test(path);

@@ -1,0 +1,40 @@
+// The question before what another program keeps comes in: only look, or bring it in; and what cannot be read from the files.
+import { h, html, useRef } from "../../vendor/preact.js";
+import { bringForeign } from "../actions/foreign.js";
+import { addEnglish, t } from "../lib/i18n.js";
+import { bytes, number } from "../lib/measure.js";
+import words from "../lib/strings/en-cards.js";
+import { asked } from "../model/transfers.js";
+import { Modal, icon } from "./parts.js";
+
+/** @import { Parcel } from "../model/transfers.js" */
+
+addEnglish(words);
+
+export function Bring() {
+  const parcels = asked.value;
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const homes = parcels.flatMap(({ data }) => (data.length > 1 ? data.map(({ home }) => home) : []));
+  const go = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const said = new FormData(/** @type {HTMLFormElement} */ (form.current));
+    const isDry = event.submitter?.getAttribute("value") === "look";
+    void bringForeign(parcels, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
+  };
+  return h(Modal, { title: t("bring.title") }, html`<form ref=${form} class="bring" onSubmit=${go}>
+    <ul>${parcels.map((parcel, n) => html`<li key=${n}>${icon(parcel.file ? "book" : "stash")}<span><strong>${parcel.name}</strong><small>${sizeOf(parcel)}</small></span></li>`)}</ul>
+    <p class="aside">${t("bring.text")}</p>
+    ${homes.length > 1 && html`<label>${t("bring.home")}<select name="home">${homes.map((home) => html`<option key=${home} value=${home} selected=${home.endsWith("default-user/")}>${home}</option>`)}</select></label>`}
+    <label>${t("bring.hours")}<input name="hours" type="number" min="-25" max="25" step="0.25" defaultValue=${String(-new Date().getTimezoneOffset() / 60)} /><small>${t("bring.hoursHint")}</small></label>
+    <div class="actions"><button value="look">${icon("search")}<span>${t("bring.look")}</span></button>
+      <button class="primary" value="bring" autofocus>${icon("upload")}<span>${t("bring.go")}</span></button></div></form>`);
+}
+
+/** @param {Parcel} parcel */
+function sizeOf({ file, data }) {
+  if (file) return bytes(file.size);
+  const count = data.reduce((all, { parts }) => all + parts.length, 0);
+  const aside = data.reduce((all, one) => all + one.aside.length, 0);
+  const size = bytes(data.reduce((all, one) => all + one.bytes, 0));
+  return [t("bring.files", { n: count, count: number(count), size }), aside > 0 && t("bring.aside", { n: aside, count: number(aside) })].filter(Boolean).join(" ");
+}

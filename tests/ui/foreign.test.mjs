@@ -1,0 +1,197 @@
+// The page against the real server: what other programs keep comes in, by folder, by archive, by file, and is reported.
+import assert from "node:assert/strict";
+import { readFile, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { describe } from "node:test";
+import { pack } from "../../static/js/lib/zip.js";
+import { reader, test, until } from "./support/browser.mjs";
+import { files, folderOf, greeting, header, lines, said } from "./support/root.mjs";
+import { REFUSED, browser, check, clotho, own } from "./support/stage.mjs";
+import { startClotho } from "./support/server.mjs";
+
+const golden = (name) => readFile(new URL(`../fixtures/golden/${name}`, import.meta.url));
+
+/** A server of its own: what comes in is counted. */
+async function house() {
+  const server = await startClotho();
+  own.push(server);
+  return server;
+}
+
+/** Chooses a folder, or files, on the first page. */
+async function chooses(page, label, what) {
+  const asked = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: label }).first().click();
+  await (await asked).setFiles(what);
+}
+
+/** Drops files on the page. @param {{name: string, bytes: Buffer | string}[]} all */
+const drops = (page, all) =>
+  page.evaluate((all) => {
+    const data = new DataTransfer();
+    for (const { name, base64 } of all) data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+    dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+  }, all.map(({ name, bytes }) => ({ name, base64: Buffer.from(bytes).toString("base64") })));
+
+const sessions = async (server) => (await server.api("GET", "/api/sessions?limit=500")).items;
+const reportOf = (page, name = "What came along") => page.getByRole("dialog", { name });
+
+async function archiveOf(all) {
+  const parts = Object.entries(all).map(([path, text]) => ({ path, file: new File([text], path) }));
+  return Buffer.from(await (await pack(parts, () => {}, new AbortController().signal)).archive.arrayBuffer());
+}
+
+describe("years of another program", () => {
+  test("S4-53, S0-05: a folder is looked at, brought in, reported and played on; a second time adds nothing", async () => {
+    const server = await house();
+    const root = await folderOf(files());
+    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(server.base);
+    await chooses(page, /^Years of SillyTavern/, root);
+    const question = page.getByRole("dialog", { name: "Bring in what another program keeps" });
+    await question.getByText("34 files,").waitFor();
+    await question.getByText("2 more stay where they are").waitFor();
+    await check(page, "the question before it comes in");
+    await question.getByRole("button", { name: "Only look first" }).click();
+    const look = reportOf(page, "What would come along");
+    await look.getByText(/^It would come in: one character, .*32 stories, .* Nothing was written\.$/).waitFor();
+    assert.equal((await sessions(server)).length, 0);
+    await look.getByRole("button", { name: "Bring it in now" }).click();
+    await question.getByRole("button", { name: "Bring it in" }).click();
+    const report = reportOf(page);
+    await report.getByText(/^It has come in: one character, .*32 stories/).waitFor();
+    assert.equal((await sessions(server)).length, 32, "a story and its branch are one tree, a greeting in common makes none");
+    assert.ok(!(await server.hasOnDisk("never sent")), "keys stay where they are");
+    await report.getByRole("button", { name: /^left out/ }).click();
+    await report.getByRole("region", { name: "Torn" }).getByText("Line 3:").waitFor();
+    await report.getByText("2 files stay where they are").waitFor();
+    assert.equal(await report.getByRole("region", { name: "Ivo" }).count(), 0);
+    await check(page, "a long report");
+    await report.getByRole("button", { name: /^all/ }).click();
+    await report.getByRole("combobox", { name: "Order" }).selectOption({ label: "By what is said" });
+    await report.getByText("1 regex script", { exact: false }).waitFor();
+    await report.getByRole("combobox", { name: "Order" }).selectOption({ label: "By file" });
+    await report.getByRole("button", { name: "Copy the report" }).click();
+    await report.getByText("Copied").first().waitFor();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /It has come in.*\n[^]*Torn chats\/Ivo\/Torn\.jsonl\n {2}works: .*\n {2}left out: Line 3:/);
+    await report.getByRole("searchbox").fill("Night");
+    await report.getByRole("link", { name: "Open “Night”" }).click();
+    await page.locator(".message.last").waitFor();
+    await page.goto(server.base);
+    await page.getByRole("listitem").filter({ hasText: "default-user" }).getByRole("button", { name: "Close" }).click();
+    await chooses(page, "Bring in a folder of SillyTavern", root);
+    await question.getByRole("button", { name: "Bring it in" }).click();
+    await report.getByText(/^It has come in: 33 chats were here already/).waitFor();
+    assert.equal((await sessions(server)).length, 32);
+    await close();
+    await rm(dirname(root), { recursive: true });
+  });
+
+  test("S4-53: an archive is dropped, and the page that was loaded anew goes on waiting for it and has its report", async () => {
+    const server = await house();
+    const archive = await archiveOf(files(3));
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    await page.getByRole("button", { name: /^Years of SillyTavern/ }).waitFor();
+    const running = { kind: "import", state: "running", done: 10, total: 100, result: null, error: null };
+    await page.route("**/api/jobs/*", (route) => route.fulfill({ json: { id: route.request().url().split("/").at(-1), ...running } }));
+    await drops(page, [{ name: "all.zip", bytes: archive }]);
+    await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click();
+    const row = page.getByRole("list", { name: "Stories that come in" }).getByRole("listitem").filter({ hasText: "all.zip" });
+    await row.getByText("being read").waitFor();
+    await row.getByText("10 byte of 100 byte").waitFor();
+    await check(page, "an archive that is being read");
+    await page.reload();
+    await row.getByText("being read").waitFor();
+    await page.unroute("**/api/jobs/*");
+    await reportOf(page).getByText(/^It has come in: one character, .*5 stories/).waitFor();
+    await page.reload();
+    await row.getByText(/^It has come in: one character/).waitFor();
+    assert.equal(await reportOf(page).count(), 0, "what was seen does not open by itself again");
+    await row.getByRole("button", { name: "What came along" }).click();
+    await reportOf(page).getByRole("button", { name: "Close" }).click();
+    await row.getByRole("button", { name: "Close" }).click();
+    await row.waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByText("Night").first().waitFor();
+    assert.equal(await row.count(), 0, "what was put away does not come back");
+    await close();
+  });
+
+  test("several files at once go where they belong", async () => {
+    const server = await house();
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    await page.getByRole("button", { name: /^Years of SillyTavern/ }).waitFor();
+    await drops(page, [
+      { name: "private.json", bytes: await golden("cards/v2-private.json") },
+      { name: "atlas.json", bytes: await golden("books/native.json") },
+      { name: "personas.json", bytes: JSON.stringify({ personas: { "a.png": "Wren" }, persona_descriptions: { "a.png": { description: "Walks at night." } } }) },
+      { name: "Alone.jsonl", bytes: lines(header(), greeting, said("Who is there?", 1)) },
+      { name: "noise.zip", bytes: "This is no archive." },
+    ]);
+    await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click();
+    await reportOf(page).getByText(/^It has come in: .*one story, 2 messages, one thing left out/).waitFor();
+    await reportOf(page).getByRole("region", { name: "noise.zip" }).getByText(/no archive/).waitFor();
+    await until(async () => (await sessions(server)).some(({ title }) => title === "Alone"), "the chat is there");
+    const names = async (path) => (await server.api("GET", path)).items.map(({ name }) => name);
+    await until(async () => (await names("/api/lorebooks")).length > 0 && (await names("/api/personas")).includes("Wren") && (await names("/api/characters?limit=500")).includes("Private"), "the others are there");
+    await close();
+  });
+
+  test("what is on its way is cancelled, in both places; what is nothing that is known is refused with what to do", async () => {
+    const server = await house();
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(server.base);
+    const chat = { name: "Alone.jsonl", mimeType: "application/octet-stream", buffer: Buffer.from(lines(header(), greeting, said("Hello?", 1))) };
+    const begin = async () => {
+      await chooses(page, "Bring in chats and archives of other programs", chat);
+      await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click();
+    };
+    await page.route("**/api/import?*", () => {});
+    await begin();
+    await page.getByRole("button", { name: "Cancel “Alone.jsonl”" }).click();
+    await page.getByRole("list", { name: "Stories that come in" }).waitFor({ state: "detached" });
+    await page.unroute("**/api/import?*");
+    let isCancelled = false;
+    await page.route("**/api/jobs/*", (route) => {
+      if (route.request().method() === "DELETE") isCancelled = true;
+      const [state, error] = isCancelled ? ["cancelled", { code: "conflict", message: "it was cancelled" }] : ["running", null];
+      return route.fulfill(route.request().method() === "DELETE" ? { status: 204 } : { json: { id: "x", state, done: 1, total: 2, result: null, error } });
+    });
+    await begin();
+    await page.getByRole("button", { name: "Cancel “Alone.jsonl”" }).click();
+    const failed = page.getByRole("alert").filter({ hasText: "Alone.jsonl" });
+    await failed.getByText("It was cancelled.").waitFor();
+    await failed.getByText("What came until then stays.", { exact: false }).waitFor();
+    await failed.getByRole("button", { name: "Close" }).click();
+    await page.unroute("**/api/jobs/*");
+    await chooses(page, "Bring in chats and archives of other programs", { name: "noise.zip", mimeType: "application/zip", buffer: Buffer.from("This is no archive.") });
+    await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click();
+    await page.getByRole("alert").filter({ hasText: "noise.zip" }).getByText(/no archive/).waitFor();
+    await page.getByRole("alert").getByText("Nothing of it was kept.").waitFor();
+    await close();
+  });
+
+  test("thousands of findings are drawn piece by piece, on a phone and in Chinese too", async () => {
+    const server = await house();
+    const items = Array.from({ length: 5_000 }, (_, n) => ({ kind: "session", name: `Chat ${n}`, file: `chats/Ivo/Chat ${n}.jsonl`, id: null, fate: "works", findings: [{ fate: "skipped", code: "bad_line", line: n + 2, count: 1, message: "not JSON" }] }));
+    const totals = { characters: 0, personas: 0, sessions: 5_000, messages: 10_000, chats: 5_000, unchanged: 0, skipped: 5_000 };
+    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    await page.route("**/api/jobs/*", (route) => route.fulfill({ json: { id: "x", state: "done", done: 2, total: 2, result: { sessionId: null, report: { totals, report: { items } } }, error: null } }));
+    await page.goto(server.base);
+    await chooses(page, "读入其他程序的聊天与压缩包", { name: "all.jsonl", mimeType: "application/octet-stream", buffer: Buffer.from(lines(header(), greeting)) });
+    await page.getByRole("dialog").getByRole("button", { name: "读进来" }).tap();
+    const report = page.getByRole("dialog", { name: "带来了什么" });
+    await report.getByText("5,000 个故事").waitFor();
+    assert.equal(await report.getByRole("region").count(), 100);
+    await report.getByRole("button", { name: /^再显示 100 项/ }).tap();
+    assert.equal(await report.getByRole("region").count(), 200);
+    await report.getByRole("searchbox").fill("Chat 4999");
+    await report.getByText("第 5001 行").waitFor();
+    assert.equal(await report.getByRole("region").count(), 1);
+    await check(page, "a report on a phone");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing leads beyond the screen");
+    await close();
+  });
+});

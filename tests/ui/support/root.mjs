@@ -1,0 +1,36 @@
+// A folder of data as SillyTavern keeps one, of texts of our own.
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+const date = (minute) => new Date(1_740_000_000_000 + minute * 60_000).toISOString();
+export const header = (metadata = {}) => ({ chat_metadata: metadata, user_name: "unused", character_name: "unused" });
+export const greeting = { name: "Ivo", is_user: false, is_system: false, send_date: date(0), mes: "Good evening.", extra: {} };
+export const said = (mes, minute) => ({ name: "Wren", is_user: true, is_system: false, send_date: date(minute), mes, extra: {} });
+export const reply = (swipes, minute) => ({ name: "Ivo", is_user: false, is_system: false, send_date: date(minute), mes: swipes[0], extra: {}, swipes, swipe_id: 0, swipe_info: swipes.map(() => ({ send_date: date(minute), extra: {} })) });
+/** Rows as the text of a chat; a text stands as it is. */
+export const lines = (...rows) => rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
+
+/** The files of a folder: a story with a branch, so many that share only the greeting, a line that is none, and what no story needs. @returns {Record<string, string>} */
+export function files(greeted = 30) {
+  const night = [greeting, said("Who keeps the lamp?", 1), reply(["I do.", "Nobody does."], 2)];
+  return {
+    "characters/Ivo.json": JSON.stringify({ spec: "chara_card_v2", spec_version: "2.0", data: { name: "Ivo", description: "Keeps the lamps.", first_mes: "Good evening.", extensions: { regex_scripts: [{ scriptName: "dim", findRegex: "a", replaceString: "b" }] } } }),
+    "chats/Ivo/Night.jsonl": lines(header(), ...night, said("Show me.", 3), reply(["Come up."], 4)),
+    "chats/Ivo/Night - Branch.jsonl": lines(header({ main_chat: "Night" }), ...night, said("Goodbye.", 3)),
+    "chats/Ivo/Torn.jsonl": lines(header(), greeting, "{ this is torn", said("Torn?", 1)),
+    ...Object.fromEntries(Array.from({ length: greeted }, (_, n) => [`chats/Ivo/Evening ${n}.jsonl`, lines(header(), greeting, said(`Evening ${n}.`, 1))])),
+    "backgrounds/sea.jpg": "x".repeat(1000),
+    "secrets.json": '{"api_key_openai": "never sent"}',
+  };
+}
+
+/** Writes files into a new folder. @param {Record<string, string>} all @returns {Promise<string>} its path */
+export async function folderOf(all) {
+  const top = join(await mkdtemp(join(tmpdir(), "clotho-root-")), "default-user");
+  for (const [path, text] of Object.entries(all)) {
+    await mkdir(dirname(join(top, path)), { recursive: true });
+    await writeFile(join(top, path), text);
+  }
+  return top;
+}
