@@ -44,7 +44,7 @@ pub enum FileKind {
 /// What another program keeps, and how it is taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
-    /// How the file is called: its ending tells an archive from a chat.
+    /// How the file is called: a chat without a title is called so.
     pub name: String,
     /// The time zone of moments that name none.
     pub zone: TimeZone,

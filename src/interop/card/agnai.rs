@@ -56,7 +56,6 @@ fn described(persona: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::interop::card;
     use serde_json::json;
 

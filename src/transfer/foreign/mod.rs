@@ -2,7 +2,7 @@
 //! or an archive of SillyTavern goes to `sillytavern/`; anything else is looked at file by file.
 //!
 //! `sort.rs` says what a file is, `tale.rs` makes a session of a story (`interop/tale/`). To take in another kind of file: its
-//! sign in `sort.rs` and its arm in [`Work::file`].
+//! sign in `sort.rs` or in `interop/kind.rs`, and its arm in `file`.
 
 mod sort;
 mod tale;
@@ -10,8 +10,10 @@ mod tale;
 use std::fs::{self, File};
 use std::path::Path;
 
+use serde_json::{Map, Value};
+
 use crate::clock::Ids;
-use crate::interop::{Fate, Finding};
+use crate::interop::{Fate, Finding, kind, text};
 use crate::store::Store;
 
 use super::Item;
@@ -155,8 +157,25 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 self.character(place, &place.read()?).await?;
                 Ok(None)
             }
-            Sort::Json => self.stories(place).await,
+            Sort::Json => match self.stories(place).await? {
+                Some(Sort::Nothing) => self.thing(place).await,
+                read => Ok(read),
+            },
             Sort::Chat | Sort::Nothing => Ok(Some(sort)),
+        }
+    }
+
+    /// Takes JSON in that is no story.
+    async fn thing(&mut self, place: &Place) -> Result<Option<Sort>, ImportError> {
+        let bytes = place.read()?;
+        let text = text::decode(&bytes).ok();
+        let value = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
+        match value.as_ref().and_then(kind::of) {
+            Some(kind::Kind::Card) => {
+                self.character(place, &bytes).await?;
+                Ok(None)
+            }
+            _ => Ok(Some(Sort::Nothing)),
         }
     }
 }

@@ -68,6 +68,52 @@ fn a_very_long_story_comes_in() {
     assert_eq!(store.shown(only(&store).session.id).len(), 20_000);
 }
 
+/// Keys that are read, and a few that are not.
+const KEYS: &[&str] = &[
+    "mapping",
+    "message",
+    "parent",
+    "children",
+    "author",
+    "role",
+    "content",
+    "parts",
+    "text",
+    "content_type",
+    "current_node",
+    "conversationId",
+    "messages",
+    "messagesTree",
+    "messageId",
+    "parentMessageId",
+    "chat",
+    "history",
+    "currentId",
+    "id",
+    "type",
+    "data",
+    "actions",
+    "prompt",
+    "savedsettings",
+    "opmode",
+    "histories",
+    "msgs",
+    "src",
+    "visible",
+    "internal",
+    "data_visible",
+    "msg",
+    "retries",
+    "thoughts",
+    "metadata",
+    "create_time",
+    "worldinfo",
+    "localLore",
+    "a",
+    "b",
+    "c",
+];
+
 /// Anything at all, under the keys that are read.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -77,54 +123,10 @@ fn anything() -> impl Strategy<Value = Value> {
         any::<f64>().prop_map(|number| serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number)),
         "[a-c\u{0}<>:{}\\[\\]]{0,6}".prop_map(Value::from),
     ];
-    let keys = [
-        "mapping",
-        "message",
-        "parent",
-        "children",
-        "author",
-        "role",
-        "content",
-        "parts",
-        "text",
-        "content_type",
-        "current_node",
-        "conversationId",
-        "messages",
-        "messagesTree",
-        "messageId",
-        "parentMessageId",
-        "chat",
-        "history",
-        "currentId",
-        "id",
-        "type",
-        "data",
-        "actions",
-        "prompt",
-        "savedsettings",
-        "opmode",
-        "histories",
-        "msgs",
-        "src",
-        "visible",
-        "internal",
-        "data_visible",
-        "msg",
-        "retries",
-        "thoughts",
-        "metadata",
-        "create_time",
-        "worldinfo",
-        "localLore",
-        "a",
-        "b",
-        "c",
-    ];
-    leaf.prop_recursive(6, 60, 6, move |inner| {
+    leaf.prop_recursive(6, 60, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::vec((prop::sample::select(&keys[..]), inner), 0..6)
+            prop::collection::vec((prop::sample::select(KEYS), inner), 0..6)
                 .prop_map(|pairs| pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
         ]
     })

@@ -71,7 +71,7 @@ fn chats_of_risu_come_with_their_lore() {
     assert_eq!((first.kind.word(), first.reasoning.as_deref()), ("greeting", Some("Who?")));
     assert_eq!(node(&store, &held, "Hello.").metadata["risu"]["saying"], "x");
     let (owner, books) =
-        (store.owner, |store: &TestStore, owner| store.read(move |reader| reader.lorebooks(owner, None, 10)));
+        (store.owner, |store: &TestStore, owner| store.read(move |reader| reader.lorebooks(owner, 0, 10)));
     assert_eq!(books(&store, owner).len(), 1);
     let told = arrived.report.to_string();
     assert!(told.contains("character Ivo") && told.contains("note, scriptstate"), "{told}");
