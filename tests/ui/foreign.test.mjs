@@ -100,6 +100,7 @@ describe("years of another program", () => {
     const row = page.getByRole("list", { name: "Stories that come in" }).getByRole("listitem").filter({ hasText: "all.zip" });
     await row.getByText("being read").waitFor();
     await row.getByText("10 byte of 100 byte").waitFor();
+    await until(() => row.evaluate((li) => li.getBoundingClientRect().bottom <= innerHeight), "it is in view, wherever on the page it was dropped");
     await check(page, "an archive that is being read");
     await page.reload();
     await row.getByText("being read").waitFor();

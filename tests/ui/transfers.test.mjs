@@ -85,6 +85,27 @@ describe("whole stories as files", () => {
     await chinese.close();
   });
 
+  test("S0-05: a page that was loaded anew goes on waiting for a story, and one that is on its way is cancelled without a trace", async () => {
+    const { path } = await grown();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Under the bridge" });
+    const { page, close } = await open(path);
+    const { bytes } = await takeAlong(page);
+    await page.goto(clotho.base);
+    await page.route("**/api/jobs/*", (route) => route.fulfill({ json: { id: "x", state: "running", done: 1, total: 2, result: null, error: null } }));
+    await bringIn(page, "bridge.clotho", bytes);
+    await page.getByText("being read").waitFor();
+    await page.reload();
+    await page.getByText("being read").waitFor();
+    await page.unroute("**/api/jobs/*");
+    await page.getByText("“Under the bridge” has come in, beside another story of that name.").waitFor();
+    await page.getByRole("list", { name: "Stories that come in" }).waitFor({ state: "detached" });
+    await page.route("**/api/sessions/import", () => {});
+    await bringIn(page, "bridge.clotho", bytes);
+    await page.getByRole("button", { name: "Cancel “bridge.clotho”" }).click();
+    await page.getByRole("list", { name: "Stories that come in" }).waitFor({ state: "detached" });
+    await close();
+  });
+
   test("a story is taken along from the first page, by its menu; and the palette finds both ways", async () => {
     const { path } = await grown();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Up the hill" });

@@ -7,7 +7,7 @@ import { addIncoming, askAbout, dropIncoming, incoming } from "../model/transfer
 import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
 import { wordsFor } from "./failure.js";
-import { forgetJob, keepJob, over, seeJob } from "./jobs.js";
+import { cancel, forgetJob, keepJob, over, pace, seeJob, wasUnwanted, whileSending } from "./jobs.js";
 import { readLibrary } from "./library.js";
 
 /** @import { Data } from "../lib/folder.js" */
@@ -51,7 +51,7 @@ export async function bringForeign(parcels, how) {
 
 /** One of several that did not come in is told of beside the others. @param {Parcel} parcel @param {unknown} error @returns {Arrived} */
 function notIn({ name }, error) {
-  if (!(error instanceof ApiError) || error.status === 0 || error.details.state === "cancelled") throw error;
+  if (!(error instanceof ApiError) || error.status === 0 || wasUnwanted(error)) throw error;
   const { text, hint } = wordsFor(error);
   const item = besideReport(name, "not_in", 1, `${text} ${hint}`.trim());
   return { totals: { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 1 }, report: { items: [item] } };
@@ -94,7 +94,7 @@ const besideReport = (name, code, count, message = code) => ({ kind: "file", nam
 
 /** Waits for what the server is reading. @param {KeptJob} kept @param {Row} row @returns {Promise<Arrived>} */
 async function came({ jobId, beside = [] }, row) {
-  row.put({ jobId, phase: "waiting", way: null, end: () => void api.cancelJob(jobId).catch(() => {}) });
+  row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
   try {
     const { report } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null })));
@@ -151,31 +151,12 @@ async function orFault(row, work) {
   try {
     await work();
   } catch (error) {
-    const isStopped = error instanceof DOMException && error.name === "AbortError";
+    const isStopped = error instanceof DOMException && wasUnwanted(error);
     const isForgotten = error instanceof ApiError && error.status === 404;
     if (isStopped || isForgotten) return dropIncoming(row.n);
     if (!(error instanceof ApiError)) throw error;
     const { state } = error.details;
-    const words = state === "cancelled" ? { text: t("bring.cancelled"), hint: "" } : wordsFor(error);
+    const words = wasUnwanted(error) ? { text: t("bring.cancelled"), hint: "" } : wordsFor(error);
     row.put({ phase: "failed", way: null, end: null, fault: { ...words, isEmpty: !state || error.code === "invalid" || rowOf(row.n)?.isDry === true } });
-  }
-}
-
-/** Tells of a phase as it goes on. @param {Incoming["phase"]} phase @param {Row["put"]} put */
-export function pace(phase, put) {
-  const since = performance.now();
-  /** @type {number | null} */
-  let from = null;
-  return (/** @type {number} */ done, /** @type {number} */ total) => put({ phase, way: { done, total, from: (from ??= done), since } });
-}
-
-/** What is on its way breaks off with the page: the browser asks before it leaves. @template T @param {() => Promise<T>} work */
-async function whileSending(work) {
-  const ask = (/** @type {Event} */ event) => event.preventDefault();
-  addEventListener("beforeunload", ask);
-  try {
-    return await work();
-  } finally {
-    removeEventListener("beforeunload", ask);
   }
 }

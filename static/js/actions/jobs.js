@@ -4,6 +4,7 @@ import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
 
 /** @import { Id, Job, ReportItem } from "../lib/wire.d.ts" */
+/** @import { Incoming } from "../model/transfers.js" */
 
 /** What is remembered of one. `beside`: what the page itself has to add to its report; `isSeen`: it was opened. @typedef {{jobId: Id, name: string, kind: "session" | "foreign", isDry?: boolean, isSeen?: boolean, beside?: ReportItem[]}} KeptJob */
 
@@ -56,3 +57,28 @@ export const seeJob = (jobId) => keep(keptJobs().map((job) => (job.jobId === job
 
 /** @param {Id | null | undefined} jobId */
 export const forgetJob = (jobId) => keep(keptJobs().filter((job) => job.jobId !== jobId));
+
+/** Ends a job that nobody wants any more; it says itself that it has ended. @param {Id} jobId */
+export const cancel = (jobId) => void api.cancelJob(jobId).catch(() => {});
+
+/** Whether it ended because whoever began it did not want it any more. @param {unknown} error */
+export const wasUnwanted = (error) => (error instanceof DOMException ? error.name === "AbortError" : error instanceof ApiError && error.details.state === "cancelled");
+
+/** Tells of a phase as it goes on. @param {Incoming["phase"]} phase @param {(changes: Partial<Incoming>) => void} put */
+export function pace(phase, put) {
+  const since = performance.now();
+  /** @type {number | null} */
+  let from = null;
+  return (/** @type {number} */ done, /** @type {number} */ total) => put({ phase, way: { done, total, from: (from ??= done), since } });
+}
+
+/** What is on its way breaks off with the page: the browser asks before it leaves. @template T @param {() => Promise<T>} work */
+export async function whileSending(work) {
+  const ask = (/** @type {Event} */ event) => event.preventDefault();
+  addEventListener("beforeunload", ask);
+  try {
+    return await work();
+  } finally {
+    removeEventListener("beforeunload", ask);
+  }
+}

@@ -12,8 +12,8 @@ import * as api from "../net/transfers.js";
 import { bringCards } from "./cards.js";
 import { register } from "./commands.js";
 import { wordsFor } from "./failure.js";
-import { askHow, askHowFolder, goOnForeign, pace } from "./foreign.js";
-import { forgetJob, keepJob, keptJobs, over } from "./jobs.js";
+import { askHow, askHowFolder, goOnForeign } from "./foreign.js";
+import { cancel, forgetJob, keepJob, keptJobs, over, pace, wasUnwanted, whileSending } from "./jobs.js";
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
@@ -50,7 +50,9 @@ async function bringStories(files) {
   for (const { file, row } of all) {
     await orFault(row, async () => {
       const sending = pace("sending", row.put);
-      const { jobId } = await api.sendStory(file, { sent: (bytes) => sending(bytes, file.size) });
+      const stop = new AbortController();
+      row.put({ end: () => stop.abort() });
+      const { jobId } = await whileSending(() => api.sendStory(file, { sent: (bytes) => sending(bytes, file.size), signal: stop.signal }));
       const kept = { jobId, name: file.name, kind: /** @type {const} */ ("session") };
       keepJob(kept);
       await storyCame(kept, row);
@@ -60,7 +62,7 @@ async function bringStories(files) {
 
 /** Waits for a story that the server is reading. @param {KeptJob} kept @param {ReturnType<typeof addIncoming>} row */
 async function storyCame({ jobId, name }, row) {
-  row.put({ jobId, phase: "waiting", way: null });
+  row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
   try {
     const { sessionId } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null })));
@@ -79,6 +81,7 @@ async function orFault(row, work) {
   try {
     await work();
   } catch (error) {
+    if (wasUnwanted(error)) return dropIncoming(row.n);
     if (!(error instanceof ApiError)) throw error;
     row.put({ phase: "failed", fault: { ...faultOf(error), isEmpty: true } });
   }

@@ -1,6 +1,6 @@
 // What comes in from files on the first page: the ways to bring it, how far each is, what is wrong with those that cannot come, and
 // where the report is. Loaded apart from the page.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { openReport, putAway } from "../actions/foreign.js";
 import "../actions/takeout.js";
@@ -22,8 +22,12 @@ addEnglish(cards);
 const WAYS_IN = ["page.importFolder", "page.importForeign", "page.importCard", "page.import"];
 
 export function Transfers() {
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const newest = incoming.value.at(-1)?.n;
   useEffect(goOn, []);
-  return html`${incoming.value.length > 0 && html`<ul class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
+  // It may have been asked for from the top of a long page.
+  useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
+  return html`${incoming.value.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
     ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(DropPlace, {})}`;
 }
 
