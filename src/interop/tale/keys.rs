@@ -9,6 +9,8 @@ use crate::interop::chat::date;
 
 /// So many seconds are a moment in the year 5138; what is more are milliseconds.
 const SECONDS: f64 = 1e11;
+/// Half a millisecond, in nanoseconds.
+const HALF_MS: i128 = 500_000;
 
 /// A text that says something.
 pub fn text(map: &mut Map<String, Value>, key: &str) -> Option<String> {
@@ -76,9 +78,8 @@ pub fn moment(map: &mut Map<String, Value>, key: &str) -> Option<i64> {
     let found = match value {
         Value::Number(number) => number.as_f64().and_then(|number| {
             let seconds = if number.abs() < SECONDS { number } else { number / 1_000.0 };
-            // In whole milliseconds: a fraction of one is the noise of the number's own form.
-            let duration = SignedDuration::try_from_secs_f64((seconds * 1_000.0).round() / 1_000.0).ok()?;
-            i64::try_from(duration.as_millis()).ok()
+            let nanos = SignedDuration::try_from_secs_f64(seconds).ok()?.as_nanos();
+            i64::try_from((nanos + HALF_MS).div_euclid(2 * HALF_MS)).ok()
         }),
         other => date::read(other, &TimeZone::UTC),
     };

@@ -9,7 +9,7 @@ use crate::support::data_root::{greeting, lines, said};
 /// S4-53: a folder of many things, or an archive of it: each comes in as what it is, and what is nothing is named.
 #[test]
 fn a_folder_of_many_things_comes_in() {
-    let (store, folder) = (TestStore::new(), DataRoot::new());
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
     let night = lines(&[greeting(), said("Hm.", 1)]);
     let story = asked_twice().to_string();
     let files: [(&str, &[u8]); 6] = [
@@ -30,7 +30,7 @@ fn a_folder_of_many_things_comes_in() {
     for name in ["character Rin", "picture.jpg", "notes.txt", "hello.json", "The lamp", "Night.txt"] {
         assert!(told.contains(name), "{name}: {told}");
     }
-    let archive = DataRoot::new();
+    let archive = DataRoot::bare();
     let path = archive.file("all.zip", "");
     std::fs::write(&path, packed(&files)).unwrap();
     let again = taken(&store, &path);
@@ -41,7 +41,7 @@ fn a_folder_of_many_things_comes_in() {
 /// What is nothing at all is refused, and the refusal says what is taken.
 #[test]
 fn what_is_nothing_is_refused_by_name() {
-    let (store, folder) = (TestStore::new(), DataRoot::new());
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
     let refused = |name: &str, bytes: &[u8]| {
         let path = folder.file(name, "");
         std::fs::write(&path, bytes).unwrap();
@@ -63,7 +63,7 @@ fn what_is_nothing_is_refused_by_name() {
 /// S4-53: `clotho import` takes a file of any program, and says beforehand what would come.
 #[test]
 fn the_command_takes_whatever_it_is() {
-    let (store, folder) = (TestStore::new(), DataRoot::new());
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
     let data = store.settings.data_dir.clone();
     let mut store = store;
     store.close();
@@ -106,7 +106,7 @@ fn the_command_takes_whatever_it_is() {
 /// S4-53: a chat of Chub, whose texts are objects, is a chat like any other.
 #[test]
 fn a_chat_of_chub_is_a_chat() {
-    let (store, folder) = (TestStore::new(), DataRoot::new());
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
     let rows = [
         json!({"user_name": "Wren", "character_name": "Ivo"}),
         json!({"name": "Ivo", "is_user": false, "mes": {"message": "Evening.", "id": 7}, "swipe_id": 0,

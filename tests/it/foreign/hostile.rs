@@ -29,7 +29,7 @@ fn messages_may_name_anything() {
 /// Security: a story that is none costs only itself.
 #[test]
 fn a_bad_story_costs_only_itself() {
-    let (store, folder) = (TestStore::new(), DataRoot::new());
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
     let deep = format!("{{\"mapping\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     let odd = r#"{"mapping": {"a": 5, "b": {"message": {"author": 7, "content": {"parts": {"x": 1}}, "create_time": "soon"}}}, "title": [1]}"#;
     let story = asked_twice();
@@ -49,7 +49,7 @@ fn a_bad_story_costs_only_itself() {
     store.is_well();
 }
 
-/// Security: a hundred thousand messages in one line come in, a piece at a time.
+/// Security: twenty thousand messages in one line come in, a piece at a time.
 #[test]
 fn a_very_long_story_comes_in() {
     let store = TestStore::new();

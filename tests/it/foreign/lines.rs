@@ -57,7 +57,7 @@ fn chats_of_risu_come_with_their_lore() {
         ]})
     };
     let all = json!({"type": "risuAllChats", "ver": 2, "data": [chat("1", "One", &lore), chat("2", "Two", &json!([]))], "folders": []});
-    let (store, folder) = (TestStore::new(), DataRoot::new());
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
     let path = folder.file("Ivo/chats.json", &all.to_string());
     let arrived = taken(&store, path.parent().unwrap().parent().unwrap());
     assert_eq!(

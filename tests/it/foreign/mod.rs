@@ -28,7 +28,7 @@ fn tried(store: &TestStore, path: &Path) -> Result<Arrived, ImportError> {
 
 /// Takes one file with this in it in.
 fn taken_json(store: &TestStore, value: &Value) -> Arrived {
-    let folder = DataRoot::new();
+    let folder = DataRoot::bare();
     taken(store, &folder.file("file.json", &value.to_string()))
 }
 

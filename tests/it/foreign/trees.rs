@@ -207,7 +207,7 @@ fn conversations_of_librechat_are_trees() {
     });
     let mut text = json!({"conversationId": "l-2", "title": "Deep", "recursive": true, "messagesTree": []}).to_string();
     text = text.replace("[]", &told(&deep));
-    let folder = DataRoot::new();
+    let folder = DataRoot::bare();
     let arrived = taken(&store, &folder.file("deep.json", &text));
     assert_eq!(arrived.totals.messages, 1_000, "{}", arrived.report);
     let deep = sessions(&store).into_iter().find(|held| held.session.title == "Deep").unwrap();
