@@ -6,6 +6,7 @@ mod backup;
 mod doctor;
 mod foreign;
 mod keeping;
+mod lines;
 mod plugin;
 mod serve;
 mod transfer;
@@ -34,7 +35,7 @@ struct Line {
 enum Command {
     /// Serve (the default).
     Serve,
-    /// Write a whole session, or all of them, as files; also while a server runs.
+    /// Write a whole session, or all of them, or one line for others to read, as files; also while a server runs.
     Export(transfer::Export),
     /// Take in the file of a session, or whatever another program keeps, while no server runs.
     Import(transfer::Import),

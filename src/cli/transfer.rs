@@ -1,8 +1,8 @@
 //! `clotho export` and `clotho import`: whole sessions as files. Exporting only reads, also beside a server that runs;
-//! importing needs the data directory for itself. What other programs keep is taken in by `foreign.rs`.
+//! importing needs the data directory for itself. What other programs keep is taken in by `foreign.rs`, and what they and people read is
+//! written by `lines.rs`.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,12 +17,16 @@ use crate::store::Snapshot;
 use crate::transfer;
 
 use super::foreign::How;
-use super::work::{alone, bar};
-use super::{Outcome, foreign, write};
+use super::work::{alone, bar, held, into_new};
+use super::{Outcome, foreign, lines, write};
 
 /// What is exported, and where to.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Export {
+    /// In a form that others read.
+    #[command(subcommand)]
+    other: Option<lines::Into>,
     /// The session, as its address in the browser names it.
     #[arg(required_unless_present = "all")]
     session: Option<SessionId>,
@@ -70,6 +74,7 @@ pub fn export(wanted: &Export, config: &Config) -> Outcome {
     let mut snapshot =
         Snapshot::open(&database).with_context(|| format!("the database {} cannot be read", database.display()))?;
     match wanted {
+        Export { other: Some(other), .. } => lines::export(&mut snapshot, other, config)?,
         Export { session: Some(session), file: Some(file), .. } => one(&mut snapshot, *session, file)?,
         Export { all: Some(folder), .. } => {
             fs::create_dir_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
@@ -84,26 +89,14 @@ pub fn export(wanted: &Export, config: &Config) -> Outcome {
 }
 
 fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
-    if file.exists() {
-        bail!("{} is there already: name another file, or move it away", file.display());
-    }
-    let held = snapshot.session(None, session)?.with_context(|| format!("there is no session {session}"))?;
+    let held = held(snapshot, session)?;
     let bar = bar(u64::try_from(held.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
     bar.set_message(held.session.title.clone());
-    // Under another name until it is whole.
-    let part = file.with_added_extension("part");
-    let written = || -> Result<(), anyhow::Error> {
-        let out = BufWriter::new(File::create(&part)?);
-        let now = SystemClock.now();
-        let out = transfer::export(snapshot, &held, out, now, |nodes| bar.set_position(nodes))?;
-        out.into_inner()?.sync_all()?;
-        Ok(fs::rename(&part, file)?)
-    }();
+    let now = SystemClock.now();
+    let written =
+        into_new(file, |out| Ok(transfer::export(snapshot, &held, out, now, |nodes| bar.set_position(nodes))?));
     bar.finish_and_clear();
-    if let Err(error) = written {
-        let _ = fs::remove_file(&part);
-        return Err(error.context(format!("{} could not be written", file.display())));
-    }
+    written?;
     write::line(&format!("{session}  {}  {}", file.display(), held.session.title));
     Ok(())
 }

@@ -1,12 +1,17 @@
-//! What commands share that do long work: the store for themselves alone, and a bar that shows how far they are.
+//! What commands share that do long work: the store for themselves alone, a file that is there when it is whole, and a bar that
+//! shows how far they are.
 
-use std::io::IsTerminal;
+use std::fs::{self, File};
+use std::io::{BufWriter, IsTerminal};
+use std::path::Path;
 
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::app;
 use crate::config::Config;
-use crate::store::{Store, StoreError};
+use crate::ids::SessionId;
+use crate::store::{Held, Snapshot, Store, StoreError};
 
 /// Opens the store, which nobody else may use.
 pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
@@ -23,4 +28,29 @@ pub fn bar(length: u64, template: &str) -> ProgressBar {
         if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::with_draw_target(Some(length), target).with_style(style)
+}
+
+/// A session, whoever's it is.
+pub fn held(snapshot: &mut Snapshot, session: SessionId) -> Result<Held, anyhow::Error> {
+    snapshot.session(None, session)?.with_context(|| format!("there is no session {session}"))
+}
+
+/// Writes a file that must not be there yet: under another name until it is whole.
+pub fn into_new(
+    file: &Path,
+    written: impl FnOnce(BufWriter<File>) -> Result<BufWriter<File>, anyhow::Error>,
+) -> Result<(), anyhow::Error> {
+    if file.exists() {
+        bail!("{} is there already: name another file, or move it away", file.display());
+    }
+    let part = file.with_added_extension("part");
+    let whole = || -> Result<(), anyhow::Error> {
+        let out = written(BufWriter::new(File::create(&part)?))?;
+        out.into_inner()?.sync_all()?;
+        Ok(fs::rename(&part, file)?)
+    }();
+    whole.map_err(|error| {
+        let _ = fs::remove_file(&part);
+        error.context(format!("{} could not be written", file.display()))
+    })
 }

@@ -91,8 +91,8 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
         if let (Some(schema), 200..=203) = (&sketch.answer, status) {
             answer = answer.content("application/json", json(schema.clone()));
         }
-        if let (Some(kind), 200) = (sketch.gives_file, status) {
-            answer = answer.content(kind, file());
+        for kind in sketch.gives_files.iter().filter(|_| *status == 200) {
+            answer = answer.content(*kind, file());
         }
         if entry.is_tagged() && matches!(status, 200 | 304) {
             answer = tagged(entry, answer);

@@ -131,19 +131,25 @@ pub fn nameless(data_dir: &Path, id: Uuid) -> io::Result<File> {
 /// A file that a client gets.
 pub struct Download {
     name: String,
+    kind: &'static str,
     file: File,
     length: u64,
 }
 
 impl Download {
-    /// A file from its beginning, under a name.
+    /// A file of a kind from its beginning, under a name.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn of(name: String, mut file: File) -> io::Result<Self> {
+    pub fn of(name: String, kind: &'static str, mut file: File) -> io::Result<Self> {
         file.rewind()?;
         let length = file.metadata()?.len();
-        Ok(Self { name, file, length })
+        Ok(Self { name, kind, file, length })
+    }
+
+    /// Whether it is packed already, so that nobody need try again.
+    fn is_packed(&self) -> bool {
+        matches!(self.kind, KIND | Archive::KIND)
     }
 }
 
@@ -151,6 +157,7 @@ impl Responder for Download {
     type Body = actix_web::body::BoxBody;
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        let is_packed = self.is_packed();
         let pieces = stream::try_unfold(self.file, |file| async move {
             let (bytes, file) = web::block(move || piece(file)).await.map_err(io::Error::other)??;
             Ok::<_, io::Error>((!bytes.is_empty()).then_some((bytes, file)))
@@ -158,9 +165,10 @@ impl Responder for Download {
         let mut answer = HttpResponse::Ok();
         answer.insert_header((header::CONTENT_DISPOSITION, disposition(&self.name)));
         answer.insert_header((header::CACHE_CONTROL, "no-store"));
-        // It is packed already.
-        answer.insert_header((header::CONTENT_ENCODING, "identity"));
-        answer.content_type(KIND).body(SizedStream::new(self.length, Box::pin(pieces)))
+        if is_packed {
+            answer.insert_header((header::CONTENT_ENCODING, "identity"));
+        }
+        answer.content_type(self.kind).body(SizedStream::new(self.length, Box::pin(pieces)))
     }
 }
 

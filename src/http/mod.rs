@@ -34,8 +34,9 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    arrange, auth, branches, cards, characters, docs, drafts, health, line, lorebooks, messages, models, nodes, page,
-    personas, pictures, plugins, search, sessions, states, transcript, transfers, trash, tree, turns, worlds,
+    arrange, auth, branches, cards, characters, docs, drafts, exports, health, line, lorebooks, messages, models,
+    nodes, page, personas, pictures, plugins, search, sessions, states, transcript, transfers, trash, tree, turns,
+    worlds,
 };
 use table::{Entry, group, route};
 
@@ -109,6 +110,17 @@ fn books() -> Vec<Entry> {
         route(PATCH, "/api/lorebooks/{lid}", User, "Changes fields of a lorebook", lorebooks::change),
         route(DELETE, "/api/lorebooks/{lid}", User, "Moves a lorebook to the trash", lorebooks::delete).answers(&[204]),
         route(GET, "/api/lorebooks/{lid}/entries", User, "The entries of a lorebook", lorebooks::entries),
+        route(POST, "/api/lorebooks/{lid}/entries", User, "Keeps a new entry of a lorebook", lorebooks::add)
+            .answers(&[201]),
+        route(PATCH, "/api/lorebooks/{lid}/entries/{uid}", User, "Changes fields of an entry", lorebooks::change_entry),
+        route(
+            DELETE,
+            "/api/lorebooks/{lid}/entries/{uid}",
+            User,
+            "Takes an entry out of a lorebook",
+            lorebooks::drop_entry,
+        )
+        .answers(&[204]),
         route(GET, "/api/lorebooks/{lid}/export", User, "A lorebook as other programs read it", lorebooks::export),
     ]
 }
@@ -134,7 +146,7 @@ fn trash() -> Vec<Entry> {
 
 fn transfers() -> Vec<Entry> {
     vec![
-        route(GET, "/api/sessions/{sid}/export", User, "A whole session as one file", transfers::export),
+        route(GET, "/api/sessions/{sid}/export", User, "A session as a file: all of it, or one line", exports::session),
         route(POST, "/api/sessions/import", User, "Takes the file of a session in", transfers::import).answers(&[202]),
         route(POST, "/api/import", User, "Takes what another program keeps in", transfers::import_foreign)
             .answers(&[202]),

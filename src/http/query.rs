@@ -9,6 +9,7 @@ use std::str::FromStr;
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use indexmap::IndexMap;
+use serde::Deserialize;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
@@ -230,10 +231,29 @@ impl FromRequest for PluginName {
     }
 }
 
+/// What an entry of a lorebook is known by, in a path: a number, or a word.
+#[derive(Debug, Clone)]
+pub struct EntryUid(pub String);
+
+impl FromRequest for EntryUid {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let named = request.match_info().load::<EntryPath>();
+        ready(named.map(|path| Self(path.uid)).map_err(|_| ApiError::not_found("the entry")))
+    }
+}
+
+/// The part of a path that names an entry. Read as a shape it has no escapes left: a word may have a slash in it.
+#[derive(Deserialize)]
+struct EntryPath {
+    uid: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     #[derive(Debug, Default, Deserialize, PartialEq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]

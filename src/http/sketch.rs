@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::error::ApiError;
 use super::file::{Archive, Download, KIND, Picture, Upload};
 use super::form::Form;
-use super::query::{Cid, Did, Fid, Jid, Lid, Nid, Pid, PluginName, Query, Sid, Tid};
+use super::query::{Cid, Did, EntryUid, Fid, Jid, Lid, Nid, Pid, PluginName, Query, Sid, Tid};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -27,8 +27,8 @@ pub struct Sketch {
     pub takes_file: Option<&'static str>,
     /// Whether it takes a file, as its body or as the field `file` of a form.
     pub takes_form: bool,
-    /// The kind of file that it answers with.
-    pub gives_file: Option<&'static str>,
+    /// The kinds of files that it may answer with.
+    pub gives_files: &'static [&'static str],
     /// The body it takes, and whether there must be one.
     pub body: Option<(RefOr<Schema>, bool)>,
     /// The body it answers with.
@@ -109,6 +109,12 @@ impl Input for PluginName {
     }
 }
 
+impl Input for EntryUid {
+    fn describe(sketch: &mut Sketch) {
+        sketch.path_text("uid", "the entry");
+    }
+}
+
 impl Input for Upload {
     fn describe(sketch: &mut Sketch) {
         sketch.takes_file = Some(KIND);
@@ -123,7 +129,7 @@ impl Input for Form {
 
 impl Output for Result<Picture, ApiError> {
     fn describe(sketch: &mut Sketch) {
-        sketch.gives_file = Some("image/*");
+        sketch.gives_files = &["image/*"];
     }
 }
 
@@ -135,7 +141,7 @@ impl Input for Archive {
 
 impl Output for Result<Download, ApiError> {
     fn describe(sketch: &mut Sketch) {
-        sketch.gives_file = Some(KIND);
+        sketch.gives_files = &[KIND, "application/jsonl", "text/markdown", "text/html"];
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use diesel::prelude::*;
 use serde_json::Value;
@@ -17,11 +18,12 @@ use crate::oplog::Effect;
 use crate::tree::{Kind, Role, Status};
 
 use super::blobs;
+use super::caches::Caches;
 use super::conn::{self, Conn};
 use super::error::StoreError;
 use super::held::Held;
 use super::prepared::prepared;
-use super::read::{held, padded};
+use super::read::{Reader, held, padded};
 use super::rows::{NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text};
 use super::tables::{deltas, fragments, nodes, operations, segments, sessions, texts, traces, users};
 use super::traces::{ELSEWHERE, unpacked};
@@ -32,6 +34,7 @@ const PIECE: usize = 128;
 /// One moment of a database, for those who carry something out of it.
 pub struct Snapshot {
     conn: Conn,
+    caches: Arc<Caches>,
 }
 
 /// Why a session could not be carried out.
@@ -59,7 +62,12 @@ impl Snapshot {
     pub fn open(database: &Path) -> Result<Self, StoreError> {
         let mut conn = conn::open_as_it_is(database)?;
         conn::begin_read(&mut conn)?;
-        Ok(Self { conn })
+        Ok(Self { conn, caches: Arc::default() })
+    }
+
+    /// Reads of this moment what readers of the store read of theirs.
+    pub fn reader(&mut self) -> Reader<'_> {
+        Reader::new(&mut self.conn, &self.caches)
     }
 
     /// A session that the caller may see; for nobody in particular, whoever owns it.

@@ -195,6 +195,28 @@ fn card<Id>(
     Ok(Card { id, card, created: Time(created), updated: Time(updated) })
 }
 
+impl Tx<'_> {
+    /// Replaces one of the caller's lorebooks, if it is still as it was at that moment. Each change gives it a later one.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn swap_lorebook(&mut self, owner: UserId, seen: Time, new: &Lorebook) -> Result<bool, WriteError> {
+        let owner_n = self.user_n(owner)?;
+        let text = Value::Object(new.card.clone()).to_string();
+        let changed = self.run(|conn| {
+            let own = lorebooks::table
+                .filter(lorebooks::id.eq(new.id.as_bytes().to_vec()))
+                .filter(lorebooks::owner_n.eq(owner_n))
+                .filter(lorebooks::trashed.is_null())
+                .filter(lorebooks::updated.eq(seen.0));
+            Ok(diesel::update(own)
+                .set((lorebooks::book.eq(text), lorebooks::updated.eq(new.updated.0)))
+                .execute(conn)?)
+        })?;
+        Ok(changed == 1)
+    }
+}
+
 /// A write to one thing must have changed one row.
 fn one(changed: usize, what: &'static str) -> Result<(), WriteError> {
     if changed == 1 { Ok(()) } else { Err(Refusal::NotFound(what).into()) }

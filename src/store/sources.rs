@@ -72,11 +72,28 @@ impl Reader<'_> {
             .select((sources::name, sources::hash, sources::became, sources::node, sources::header))
             .get_result(self.conn)
             .optional()?;
-        Ok(row.map(|(name, hash, became, node, header)| {
-            let node = node.and_then(|node| NodeId::from_slice(&node));
-            Source { name, hash, became, node, header }
-        }))
+        Ok(row.map(source))
     }
+
+    /// Everything of the caller's that has become this thing, in the order in which it came.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn sources_of(&mut self, owner: UserId, became: &[u8; 16]) -> Result<Vec<Source>, StoreError> {
+        let rows: Vec<Columns> = sources::table
+            .inner_join(users::table.on(users::n.eq(sources::owner_n)))
+            .filter(users::id.eq(owner.as_bytes().to_vec()))
+            .filter(sources::became.eq(became.to_vec()))
+            .order(sources::n)
+            .select((sources::name, sources::hash, sources::became, sources::node, sources::header))
+            .load(self.conn)?;
+        Ok(rows.into_iter().map(source).collect())
+    }
+}
+
+fn source((name, hash, became, node, header): Columns) -> Source {
+    let node = node.and_then(|node| NodeId::from_slice(&node));
+    Source { name, hash, became, node, header }
 }
 
 impl Tx<'_> {

@@ -4,7 +4,8 @@
 //! only looks (`check.rs`, each line by itself in `fits.rs`) and finds whatever is wrong before anything is written; the second time it writes, in small
 //! pieces between the writes of others, into a session that nobody sees until it is whole. `names.rs` gives new ids where
 //! the old ones are taken; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far they are.
-//! `foreign/` is the door for files of other programs, whatever they are; `sillytavern/` takes in a whole folder of one, `begin.rs` begins a session for what comes in, `cards.rs` brings cards of other programs in and out, `books.rs`
+//! `out/` writes one line of a session in forms that others read. `foreign/` is the door for files of other programs, whatever they
+//! are; `sillytavern/` takes in a whole folder of one, `begin.rs` begins a session for what comes in, `cards.rs` brings cards in and out, `books.rs`
 //! lorebooks, `personas.rs` personas,
 //! `pictures.rs` pictures; `report.rs` says of every card and file of another program what became of it.
 //!
@@ -22,6 +23,7 @@ pub mod foreign;
 mod import;
 mod jobs;
 mod names;
+mod out;
 mod personas;
 mod pictures;
 mod report;
@@ -34,6 +36,7 @@ pub use desk::{Desk, Errand, FileKind, Foreign};
 pub use export::export;
 pub use import::{Arrival, ImportError, Progress, discard, import};
 pub use jobs::{Brought, Busy, Job, Jobs, State};
+pub use out::{Form, LineWish, export_line};
 pub use personas::arriving_personas;
 pub use pictures::{picture_address, pictures};
 pub use report::{Item, Report};

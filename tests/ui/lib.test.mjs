@@ -1,6 +1,7 @@
 // Pure parts of the page, without a browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
 import { inRounds } from "../../static/js/lib/rounds.js";
 
 /** More than enough for whatever follows from what has happened. */
@@ -59,5 +60,22 @@ describe("work in rounds", () => {
     await assert.rejects(ask());
     await ask();
     assert.equal(begun, 2);
+  });
+});
+
+describe("words that a passage could be looked up by", () => {
+  const check = (/** @type {string} */ text, /** @type {string[]} */ names, /** @type {string[]} */ expected) => test(`S4-61: ${text.slice(0, 60)}`, () => assert.deepEqual(keywordsOf(text, names), expected));
+
+  check("Rin: Wait. The Keeper of Saint Orme lights “the Grey Lamp”. Nobody saw the Grey Lamp.", ["Rin", "Ann"], ["Rin", "Grey Lamp", "Keeper of Saint Orme"]);
+  check("Snow fell. He liked Snow. I’m cold, said Mara’s brother.", [], ["Snow", "Mara"]);
+  check("“Wait for the tide,” she says. “What a night it is” is all. nothing else", [], []);
+  check("林澈举起「灰灯」，说：“要么跳，要么走。”《潮汐录》里写过。", ["林澈", "我"], ["林澈", "灰灯", "潮汐录"]);
+  check("Aa Bb. x Cc x Dd x Ee x Ff x Gg x Hh x Ii", [], ["Bb", "Cc", "Dd", "Ee", "Ff", "Gg"]);
+  check("", ["Rin"], []);
+
+  test("S4-61: keys stand between commas of any kind; a pattern keeps its own", () => {
+    assert.deepEqual(keysIn("lamp, 灯，塔、sea\n the keep,"), ["lamp", "灯", "塔", "sea", "the keep"]);
+    assert.deepEqual(keysIn(" /la{1,2}mp|灯/i "), ["/la{1,2}mp|灯/i"]);
+    assert.deepEqual(keysIn(" , "), []);
   });
 });

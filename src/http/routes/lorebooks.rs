@@ -3,23 +3,26 @@
 use actix_web::web;
 use bytes::Bytes;
 use futures_util::stream;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Program;
+use crate::clock::Time;
 use crate::http::answer::{Answer, File, FileHead, Nothing, Pieces, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::form::Form;
-use crate::http::query::{Lid, Query};
+use crate::http::query::{EntryUid, Lid, Query};
 use crate::http::wire::lorebooks::{
-    BookExportQuery, BookFormat, ImportedLorebook, LoreEntry, Lorebook, LorebookFields,
+    BookExportQuery, BookFormat, EntryFields, ImportedLorebook, LoreEntry, Lorebook, LorebookFields,
 };
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::LorebookId;
 use crate::interop::book;
 use crate::store::{self, Claim, Tx};
 use crate::transfer::{self, BookNotKept, Report};
+use crate::tree::book::fits;
 
 /// The caller's lorebooks, oldest first.
 ///
@@ -73,7 +76,7 @@ pub async fn entries(app: Program, caller: Caller, id: Lid, query: Query<PageQue
     let (limit, skip) = query.0.bounds()?;
     let book = load(&app, caller, id).await?;
     let (from, most) = (usize::try_from(skip).unwrap_or(0), usize::try_from(limit + 1).unwrap_or(0));
-    let some = book::entries(&book.card).into_iter().skip(from).take(most).cloned().map(LoreEntry);
+    let some = book::numbered(&book.card).into_iter().skip(from).take(most).map(LoreEntry);
     Reply::ok(&PageQuery::page(some.collect(), limit, skip))
 }
 
@@ -82,12 +85,107 @@ pub async fn entries(app: Program, caller: Caller, id: Lid, query: Query<PageQue
 /// # Errors
 /// It is not there, or a field does not fit.
 pub async fn change(app: Program, caller: Caller, id: Lid, body: Body<LorebookFields>) -> Answer<Lorebook> {
-    let mut book = load(&app, caller, id).await?;
-    body.0.apply(&mut book.card)?;
-    book.updated = app.clock.now();
-    let kept = book.clone();
-    app.store.write(move |tx| tx.update_lorebook(caller.0, &kept)).await?;
+    let (book, ()) = edit(&app, caller, id, |book| body.0.clone().apply(book)).await?;
     Reply::ok(&Lorebook::whole(&book))
+}
+
+/// Changes a book as it stands: what somebody else changes meanwhile, in another window or by a program, stays.
+async fn edit<T: Serialize>(
+    app: &Program,
+    caller: Caller,
+    id: Lid,
+    change: impl Fn(&mut Map<String, Value>) -> Result<T, ApiError>,
+) -> Result<(store::Lorebook, T), ApiError> {
+    loop {
+        let mut book = load(app, caller, id).await?;
+        let seen = book.updated;
+        let made = change(&mut book.card)?;
+        book.updated = app.clock.now().max(Time(seen.0 + 1));
+        let (kept, claim, told) = (book.clone(), Claim::present(), serde_json::to_value(&made));
+        let told = told.map_err(ApiError::internal)?;
+        let write = move |tx: &mut Tx<'_>| {
+            let is_kept = tx.swap_lorebook(caller.0, seen, &kept)?;
+            if is_kept {
+                tx.act_for(claim.as_ref(), &told)?;
+            }
+            Ok(is_kept)
+        };
+        if app.store.write(write).await? {
+            return Ok((book, made));
+        }
+    }
+}
+
+/// The same with its entries as a list, each with what it is known by.
+async fn edit_entries<T: Serialize>(
+    app: &Program,
+    caller: Caller,
+    id: Lid,
+    change: impl Fn(&mut Vec<Map<String, Value>>) -> Result<T, ApiError>,
+) -> Result<(store::Lorebook, T), ApiError> {
+    let change = |book: &mut Map<String, Value>| {
+        let mut entries = book::numbered(book);
+        let made = change(&mut entries)?;
+        book.insert("entries".to_owned(), book::by_number(entries).into());
+        fits(book)?;
+        Ok(made)
+    };
+    edit(app, caller, id, change).await
+}
+
+/// What a path of an entry leads to.
+const ENTRY: &str = "the entry";
+
+/// Keeps a new entry, behind the others. One that comes with a `uid` that is free keeps it.
+///
+/// # Errors
+/// The book is not there, or the entry does not fit.
+pub async fn add(app: Program, caller: Caller, id: Lid, body: Body<EntryFields>) -> Answer<LoreEntry> {
+    if let Some(made) = Claim::made_before() {
+        return Reply::created(&LoreEntry(made));
+    }
+    let (_, entry) =
+        edit_entries(&app, caller, id, |entries| Ok(LoreEntry(book::append(entries, &body.0.entry.0)))).await?;
+    Reply::created(&entry)
+}
+
+/// Changes the fields of an entry that the request names.
+///
+/// # Errors
+/// It is not there, or a field does not fit.
+pub async fn change_entry(
+    app: Program,
+    caller: Caller,
+    id: Lid,
+    uid: EntryUid,
+    body: Body<EntryFields>,
+) -> Answer<LoreEntry> {
+    let (_, entry) = edit_entries(&app, caller, id, |entries| {
+        let entry = entries.iter_mut().find(|entry| book::is_known_by(entry, &uid.0));
+        let entry = entry.ok_or_else(|| ApiError::not_found(ENTRY))?;
+        let own = entry.get("uid").cloned();
+        entry.extend(body.0.entry.0.clone());
+        if entry.get("uid") != own.as_ref() {
+            return Err(ApiError::invalid("entry.uid", "what an entry is known by stays"));
+        }
+        Ok(LoreEntry(entry.clone()))
+    })
+    .await?;
+    Reply::ok(&entry)
+}
+
+/// Takes an entry out of a book.
+///
+/// # Errors
+/// It is not there.
+pub async fn drop_entry(app: Program, caller: Caller, id: Lid, uid: EntryUid) -> Answer<Nothing> {
+    edit_entries(&app, caller, id, |entries| {
+        let at = entries.iter().position(|entry| book::is_known_by(entry, &uid.0));
+        entries.remove(at.ok_or_else(|| ApiError::not_found(ENTRY))?);
+        Ok(())
+    })
+    .await?;
+    Ok(Reply::done())
 }
 
 /// Moves one to the trash.

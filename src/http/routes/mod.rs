@@ -9,6 +9,7 @@ pub mod cards;
 pub mod characters;
 pub mod docs;
 pub mod drafts;
+pub mod exports;
 pub mod health;
 pub mod line;
 pub mod lorebooks;

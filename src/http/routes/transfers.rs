@@ -1,54 +1,14 @@
-//! Whole sessions out of the server and into it, and the jobs that take them in.
+//! Files into the server, and the jobs that take them in.
 
-use super::{Program, held};
-use crate::app::App;
+use super::Program;
 use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
-use crate::http::file::{Archive, Download, KIND, Upload, nameless, unwritable};
-use crate::http::query::{Jid, Query, Sid};
+use crate::http::file::{Archive, KIND, Upload, nameless, unwritable};
+use crate::http::query::{Jid, Query};
 use crate::http::wire::ids::Id;
 use crate::http::wire::jobs::{ForeignFile, Job, JobBegun};
-use crate::ids::{SessionId, UserId};
-use crate::store::{ExportError, Snapshot};
-use crate::transfer::{Busy, Errand, FileKind, export as write};
-
-/// So many characters of a title stand in the name of a file.
-const NAME_CHARS: usize = 80;
-
-/// A whole session as one file.
-///
-/// # Errors
-/// The session is not there.
-pub async fn export(app: Program, caller: Caller, sid: Sid) -> Result<Download, ApiError> {
-    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
-    // A few at a time: each holds a connection and reads as fast as it can.
-    let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
-    let program = app.clone();
-    actix_web::web::block(move || packed(&program, caller.0, sid.0)).await.map_err(ApiError::internal)?
-}
-
-/// Written to disk first: a slow client holds a file open and no moment of the database.
-fn packed(app: &App, caller: UserId, id: SessionId) -> Result<Download, ApiError> {
-    let storage = &app.config.storage;
-    let mut snapshot = Snapshot::open(&storage.database_path())?;
-    let held = snapshot.session(Some(caller), id)?.ok_or_else(|| ApiError::not_found(Sid::WHAT))?;
-    let now = app.clock.now();
-    let file = nameless(&storage.data_dir, app.ids.next(now)).map_err(|error| unwritable(&error))?;
-    let file = write(&mut snapshot, &held, std::io::BufWriter::new(file), now, |_| {})?;
-    let file = file.into_inner().map_err(|error| unwritable(error.error()))?;
-    let title: String = held.session.title.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
-    Download::of(format!("{}.clotho", title.trim()), file).map_err(ApiError::internal)
-}
-
-impl From<ExportError> for ApiError {
-    fn from(error: ExportError) -> Self {
-        match error {
-            ExportError::Store(error) => error.into(),
-            ExportError::Write(error) => unwritable(&error),
-        }
-    }
-}
+use crate::transfer::{Busy, Errand, FileKind};
 
 /// Takes a file in. The answer comes when the file has arrived; what becomes of it is told by its job.
 ///

@@ -53,13 +53,21 @@ impl utoipa::PartialSchema for LoreEntry {
 impl ToSchema for LoreEntry {}
 
 /// Fields of a lorebook: all of a new one, or those that change.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LorebookFields {
     /// Its name; a new one must have one.
     pub name: Option<String>,
     /// Its entries, all of them. One without `uid` is new.
     pub entries: Option<Vec<LoreEntry>>,
+}
+
+/// What an entry says: all of a new one, or the fields that change.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EntryFields {
+    /// Its fields.
+    pub entry: LoreEntry,
 }
 
 /// A lorebook that came from another program.

@@ -10,6 +10,7 @@ pub mod branches;
 pub mod cards;
 pub mod drafts;
 pub mod events;
+pub mod exports;
 pub mod host;
 pub mod ids;
 pub mod jobs;

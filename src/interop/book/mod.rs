@@ -102,6 +102,29 @@ pub fn entries(book: &Map<String, Value>) -> Vec<&Map<String, Value>> {
     }
 }
 
+/// The entries of a book, each with what it is known by: its own `uid`, or else the key under which it stands.
+pub fn numbered(book: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    let with = |(key, entry): (String, &Value)| {
+        let mut entry = entry.as_object()?.clone();
+        if entry.get("uid").and_then(known_by).is_none() {
+            entry.insert("uid".to_owned(), key.parse::<u64>().map_or_else(|_| key.into(), Value::from));
+        }
+        Some(entry)
+    };
+    match book.get("entries") {
+        Some(Value::Array(list)) => {
+            list.iter().enumerate().map(|(at, entry)| (at.to_string(), entry)).filter_map(with).collect()
+        }
+        Some(Value::Object(map)) => map.iter().map(|(key, entry)| (key.clone(), entry)).filter_map(with).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether an entry is known by this.
+pub fn is_known_by(entry: &Map<String, Value>, uid: &str) -> bool {
+    entry.get("uid").and_then(known_by).is_some_and(|own| own == uid)
+}
+
 /// A new entry, or one that lacks something, with all that an entry says.
 pub fn whole(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
     let mut whole = fields::blank(index);
@@ -118,10 +141,26 @@ fn known_by(uid: &Value) -> Option<String> {
     }
 }
 
+/// The first number behind those of all entries.
+fn free_number(entries: &[Map<String, Value>]) -> u64 {
+    let number = |entry: &Map<String, Value>| entry.get("uid").and_then(Value::as_u64);
+    entries.iter().filter_map(number).max().map_or(0, |most| most.saturating_add(1))
+}
+
+/// Puts a new entry behind the others. One that is known by something that is free stays known by it.
+pub fn append(entries: &mut Vec<Map<String, Value>>, new: &Map<String, Value>) -> Map<String, Value> {
+    let mut entry = whole(new, entries.len());
+    let own = entry.get("uid").and_then(known_by);
+    if own.is_none_or(|uid| entries.iter().any(|other| is_known_by(other, &uid))) {
+        entry.insert("uid".to_owned(), free_number(entries).into());
+    }
+    entries.push(entry.clone());
+    entry
+}
+
 /// Entries in the form of a book: by their numbers. Those without one, and those whose number is taken, get a free one.
 pub fn by_number(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
-    let number = |entry: &Map<String, Value>| entry.get("uid").and_then(Value::as_u64);
-    let mut free = entries.iter().filter_map(number).max().map_or(0, |most| most.saturating_add(1));
+    let mut free = free_number(&entries);
     let mut book = Map::new();
     for mut entry in entries {
         let own = entry.get("uid").and_then(known_by).filter(|uid| !book.contains_key(uid));

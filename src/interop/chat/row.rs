@@ -31,6 +31,8 @@ pub struct Row {
     pub alternatives: Vec<Alternative>,
     /// Which of them is chosen.
     pub chosen: usize,
+    /// Whether the line has a list of alternatives, be it of one.
+    pub has_swipes: bool,
     /// Everything else that the line says.
     pub rest: Map<String, Value>,
 }
@@ -122,6 +124,7 @@ fn row(mut map: Map<String, Value>) -> Row {
     let place = map.shift_remove("swipe_id").and_then(|place| usize::try_from(place.as_u64()?).ok()).unwrap_or(0);
     let swipes = list(map.shift_remove("swipes"));
     let infos = list(map.shift_remove("swipe_info"));
+    let has_swipes = !swipes.is_empty();
     let variables = variables(map.shift_remove("variables"), place, &mut map);
     let (mut alternatives, chosen) = chosen(own, place, swipes, infos);
     for (position, variables) in variables {
@@ -131,7 +134,7 @@ fn row(mut map: Map<String, Value>) -> Row {
             alternative.variables = Some(variables);
         }
     }
-    Row { name, is_user, is_hidden, alternatives, chosen, rest: map }
+    Row { name, is_user, is_hidden, alternatives, chosen, has_swipes, rest: map }
 }
 
 /// All alternatives, and which is chosen.

@@ -58,7 +58,7 @@ impl Soil<'_> {
         draft.author = (role == Role::User).then_some(self.owner);
         draft.persona = self.persona.filter(|_| role == Role::User);
         draft.character = sprout.speaker.filter(|_| role == Role::Assistant);
-        let name: String = row.name.trim().chars().filter(|c| *c != '\0').take(LONGEST_SPEAKER).collect();
+        let name = short(&row.name);
         draft.name = (!name.is_empty()).then_some(name);
         draft.content = readable(&alternative.text);
         draft.reasoning = reasoning(alternative).map(readable);
@@ -68,7 +68,7 @@ impl Soil<'_> {
     }
 
     fn metadata(&self, sprout: &Sprout<'_>) -> Map<String, Value> {
-        let Sprout { row, alternative, .. } = *sprout;
+        let Sprout { alternative, .. } = *sprout;
         let mut metadata = Map::new();
         if let Some(model) = alternative.extra.get("model").filter(|model| model.is_string()) {
             metadata.insert("model".into(), model.clone());
@@ -76,38 +76,53 @@ impl Soil<'_> {
         let provenance = json!({"file": self.file, "line": sprout.line, "hash": sprout.hash});
         metadata.insert("provenance".into(), provenance);
         metadata.insert("sillytavern".into(), Value::Object(kept(sprout)));
-        if row.name.trim().chars().count() > LONGEST_SPEAKER {
-            metadata.insert("name".into(), row.name.clone().into());
-        }
         metadata
     }
 }
 
-/// What has no place of its own here.
+/// What has no place of its own here; `transfer/out/chat.rs` puts it back where it was.
 fn kept(sprout: &Sprout<'_>) -> Map<String, Value> {
     let Sprout { row, alternative, .. } = *sprout;
     let mut kept = Map::new();
     let is_chosen = sprout.place == row.chosen;
-    if row.alternatives.len() > 1 {
+    if row.has_swipes || row.alternatives.len() > 1 {
         kept.insert("swipe".into(), sprout.place.into());
     }
     let mut extra = alternative.extra.clone();
-    extra.shift_remove("model");
-    extra.shift_remove("reasoning");
+    if extra.get("model").is_some_and(Value::is_string) {
+        extra.shift_remove("model");
+    }
+    if reasoning(alternative).is_some() {
+        extra.shift_remove("reasoning");
+    }
     let parts = [("extra", extra), ("swipe_info", alternative.info.clone())];
     let rest = if is_chosen { row.rest.clone() } else { Map::new() };
     for (name, part) in parts.into_iter().chain([("line", rest)]).filter(|(_, part)| !part.is_empty()) {
         kept.insert(name.into(), Value::Object(part));
     }
-    // The moment in its own words, where the node's would be written otherwise.
-    if let Some(date) = alternative.date.as_ref().filter(|date| date.as_str() != Some(&sprout.created.to_string())) {
-        kept.insert("send_date".into(), date.clone());
+    // The moment in its own words, where the node's would be written otherwise; none where there was none.
+    if alternative.date.as_ref().and_then(Value::as_str) != Some(sprout.created.to_string().as_str()) {
+        kept.insert("send_date".into(), alternative.date.clone().unwrap_or(Value::Null));
     }
     let variables = beside_state(alternative);
     if variables.as_ref() != sprout.before {
         kept.insert("variables".into(), variables.map_or(Value::Null, Value::Object));
     }
+    if alternative.variables.as_ref().is_some_and(|variables| !variables.contains_key(STATE)) {
+        kept.insert("stateless".into(), true.into());
+    }
+    if row.name != short(&row.name) {
+        kept.insert("name".into(), row.name.clone().into());
+    }
+    if row.is_user && row.is_narration() {
+        kept.insert("is_user".into(), true.into());
+    }
     kept
+}
+
+/// A name as a node has it.
+fn short(name: &str) -> String {
+    name.trim().chars().filter(|c| *c != '\0').take(LONGEST_SPEAKER).collect()
 }
 
 /// The variables of a message but for the state, which has become operations.

@@ -43,7 +43,7 @@ export async function bringCards(files) {
 }
 
 /** Says that it is there, and leads to what is to say of it. @param {{id: Id | null, name: string, report: Report}} came */
-function tellOf({ id, name, report }) {
+export function tellOf({ id, name, report }) {
   const hasMore = report.items.some(({ findings }) => findings.length > 0);
   const more = { label: /** @type {const} */ ("report.open"), run: () => openDialog({ kind: "report", report, characterId: id }) };
   const start = id && { label: /** @type {const} */ ("notice.play"), run: () => openDialog({ kind: "start", characterId: id }) };

@@ -112,6 +112,18 @@ register({
   },
 });
 
+/** What was said, each by its name. @param {ChatNode[]} nodes */
+export const asSaid = (nodes) => nodes.map((node) => `${nameOf(node)}: ${textOf(node)}`).join("\n\n");
+
+register({
+  id: "chosen.keepLore",
+  label: "command.keepLore",
+  icon: "book",
+  scope: "page",
+  enabled: () => nodes().some(textOf),
+  run: () => openDialog({ kind: "keepLore", passage: { nodeIds: nodes().map(({ id }) => id) } }),
+});
+
 register({
   id: "chosen.copy",
   label: "chosen.copy",
@@ -119,8 +131,7 @@ register({
   scope: "page",
   enabled: () => (chosen.value?.length ?? 0) > 0,
   run: async () => {
-    const text = nodes().map((node) => `${nameOf(node)}: ${textOf(node)}`).join("\n\n");
-    if (!(await copyText(text))) return;
+    if (!(await copyText(asSaid(nodes())))) return;
     choose(null);
     tell({ tone: "quiet", text: t("notice.copied") });
   },

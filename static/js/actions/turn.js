@@ -2,6 +2,7 @@
 import { locale, t } from "../lib/i18n.js";
 import { copyText } from "../lib/clipboard.js";
 import { focusedMessage } from "../lib/focus.js";
+import { keyring } from "../lib/once.js";
 import { recall, remember } from "../lib/storage.js";
 import { hint, hintSeen, offerHint, passHint, tell } from "../model/page.js";
 import * as story from "../model/story.js";
@@ -38,16 +39,7 @@ export async function readSlashCommands() {
 // Sending
 
 /** A message that was tried and may have arrived although no answer did: the same key makes a second try harmless. */
-let tried = { content: "", parentId: "", key: "" };
-
-/** @param {string} content @param {Id} parentId */
-function keyFor(content, parentId) {
-  if (tried.content !== content || tried.parentId !== parentId) {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    tried = { content, parentId, key: Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("") };
-  }
-  return tried.key;
-}
+let keyFor = keyring();
 
 /** @param {string} text @returns {Promise<void>} */
 export async function send(text) {
@@ -73,7 +65,7 @@ async function sendFrom(parentId, content) {
   const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: story.head.peek() ?? parentId };
   const started = await attempt(() => sendOrCatchUp(message));
   if (!started) return;
-  tried = { content: "", parentId: "", key: "" };
+  keyFor = keyring();
   if (story.draft.peek().trim() === content) writeDraft("");
   story.applyStarted(started);
   void refresh().then(() => wentBack && showTimelines());
@@ -82,7 +74,7 @@ async function sendFrom(parentId, content) {
 /** @param {Parameters<typeof api.send>[1]} message */
 async function sendOrCatchUp(message) {
   try {
-    return await api.send(sid(), message, keyFor(message.content, message.parentId));
+    return await api.send(sid(), message, keyFor([message.content, message.parentId]));
   } catch (error) {
     if (error instanceof api.ApiError && error.code === "head_moved") {
       await refresh();

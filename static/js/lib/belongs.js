@@ -13,6 +13,8 @@ export async function belongs(file) {
   switch (endingOf(file.name)) {
     case "clotho":
       return "session";
+    case "lorebook":
+      return "book";
     case "charx":
     case "yaml":
     case "yml":

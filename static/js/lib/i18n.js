@@ -2,10 +2,7 @@
 import { signal } from "../../vendor/preact.js";
 import en from "./strings/en.js";
 
-/** @import cards from "./strings/en-cards.js" */
-/** @import edit from "./strings/en-edit.js" */
-/** @import story from "./strings/en-story.js" */
-/** @typedef {keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards} Key */
+/** @typedef {import("./strings/keys.d.ts").Key} Key */
 /** @typedef {"en" | "zh"} Locale */
 
 export const LOCALES = /** @type {const} */ ({ en: "English", zh: "中文" });

@@ -136,6 +136,24 @@ export interface ImportedCharacter extends FullCharacter {
   report: Report;
 }
 
+/** A lorebook; entries are asked for apart. */
+export interface Lorebook {
+  id: Id;
+  name: string;
+  entryCount: number;
+  updatedAt: string;
+}
+
+/** An entry in the form of world info: it says more than this, and what the page does not show stays. */
+export interface LoreEntry {
+  uid: number | string;
+  comment?: string;
+  key?: string[];
+  content?: string;
+  constant?: boolean;
+  disable?: boolean;
+}
+
 /** What an import made of what it was given. */
 export interface Report {
   items: ReportItem[];
@@ -493,7 +511,7 @@ export interface Diff {
 /** Something that was deleted and can be brought back. */
 export interface TrashItem {
   id: Id;
-  kind: "session" | "character" | "persona";
+  kind: "session" | "character" | "persona" | "lorebook";
   name: string;
   nodes: number | null;
   trashedAt: string;

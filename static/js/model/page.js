@@ -3,7 +3,8 @@ import { signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.js";
 
 /** @import { Key } from "../lib/i18n.js" */
-/** @import { Id, Report } from "../lib/wire.d.ts" */
+/** @import { Id } from "../lib/wire.d.ts" */
+/** @typedef {import("./dialog.d.ts").Dialog} Dialog */
 
 /** @typedef {{page: "library"} | {page: "story", sid: Id, nid: Id | null}} Route */
 /** @typedef {"chat" | "world"} Pane */
@@ -56,14 +57,6 @@ export const letRearrange = (may) => (mayRearrange.value = may);
 
 /** The dialog on screen. @type {import("../../vendor/preact.js").Signal<Dialog | null>} */
 export const dialog = signal(null);
-
-/**
- * @typedef {{kind: "search", text: string, at: Id | null} | {kind: "why", nid: Id} | {kind: "rename", sid: Id, title: string} | {kind: "model", sid: Id, model: string}
- *   | {kind: "delete", sid: Id, title: string} | {kind: "start", characterId: Id} | {kind: "character"}
- *   | {kind: "label", nid: Id} | {kind: "stash", fragmentId?: Id | null} | {kind: "trash"} | {kind: "spent"} | {kind: "branches"} | {kind: "compare", from: Id, to: Id}
- *   | {kind: "git"} | {kind: "purge", nid: Id} | {kind: "otherModel", nid: Id} | {kind: "stories"} | {kind: "summarise", first: Id | null, last: Id}
- *   | {kind: "merge", from: Id} | {kind: "plot"} | {kind: "bring"} | {kind: "takeout", sid: Id, title: string, leaf: Id | null} | {kind: "report", report: Report, characterId: Id | null, n?: number} | {kind: "editCharacter", characterId: Id}} Dialog
- */
 
 /**
  * A word to the reader. `error` ones say what the server said. What was said while a dialog was open stands in it, and is

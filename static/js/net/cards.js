@@ -9,7 +9,7 @@ export const cardFile = (cid, format) => `/api/characters/${cid}/export?format=$
 /** Makes a character of a card of another program. @param {File} file @returns {Promise<Wire.ImportedCharacter>} */
 export const sendCard = (file) => send("POST", "/api/characters/import", file);
 
-/** @param {File} file @returns {Promise<{name: string, report: Wire.Report}>} */
+/** Makes a lorebook of a file of another program. @param {File} file @returns {Promise<{name: string, report: Wire.Report}>} */
 export const sendBook = (file) => send("POST", "/api/lorebooks/import", file);
 
 /** @param {File} file @returns {Promise<{items: {name: string}[], report: Wire.Report}>} */

@@ -249,7 +249,7 @@ function MovingBar() {
     ${h(CommandButton, { id: "moving.elsewhere", wide: true })}<span ...${dropOn("moving.stash")}>${h(CommandButton, { id: "moving.stash", wide: true })}</span>${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div></div>`;
 }
 
-const CHOSEN = ["chosen.between", "chosen.leaveOut", "chosen.putBack", "chosen.mute", "chosen.unmute", "chosen.summarise", "chosen.copy", "chosen.none"];
+const CHOSEN = ["chosen.between", "chosen.leaveOut", "chosen.putBack", "chosen.mute", "chosen.unmute", "chosen.summarise", "chosen.keepLore", "chosen.copy", "chosen.none"];
 
 /** What can be done with the messages that are ticked. */
 function ChosenBar() {

@@ -4,6 +4,7 @@ import { begin, changeModel, createCharacter, remove, rename } from "../actions/
 import { rerollWith } from "../actions/replies.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import edits from "../lib/strings/en-edit.js";
+import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { openDialog } from "../model/page.js";
@@ -17,6 +18,7 @@ import { Modal, Waiting, later } from "./parts.js";
 
 addEnglish(words);
 addEnglish(edits);
+addEnglish(lore);
 
 /** @param {{open: Dialog}} props */
 export function OpenDialog({ open }) {
@@ -67,6 +69,10 @@ export function OpenDialog({ open }) {
       return h(TakeOut, { key: open.sid, open });
     case "bring":
       return h(Bring, {});
+    case "lore":
+      return h(Lore, { key: open.bookId, bookId: open.bookId, uid: open.uid });
+    case "keepLore":
+      return h(KeepLore, { passage: open.passage });
     case "editCharacter":
       return h(EditCharacter, { key: open.characterId, characterId: open.characterId });
   }
@@ -76,6 +82,8 @@ const Report = later(() => import("./report.js").then((module) => module.Report)
 const TakeOut = later(() => import("./takeout.js").then((module) => module.TakeOut), 0);
 const Bring = later(() => import("./bring.js").then((module) => module.Bring), 0);
 const EditCharacter = later(() => import("./character.js").then((module) => module.EditCharacter));
+const Lore = later(() => import("./lore.js").then((module) => module.Lore));
+const KeepLore = later(() => import("./keep-lore.js").then((module) => module.KeepLore));
 const Why = later(() => import("./why.js").then((module) => module.Why));
 const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);
 const branches = () => import("./branches.js");

@@ -2,6 +2,7 @@
 import { h, html } from "../../vendor/preact.js";
 import { canRun } from "../actions/commands.js";
 import { rate } from "../actions/arrange.js";
+import "../actions/keep-lore.js";
 import "../actions/move.js";
 import "../actions/purge.js";
 import "../actions/replies.js";
@@ -11,7 +12,7 @@ import { CommandButton, Menu, icon } from "./parts.js";
 
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 
-const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.choose", "message.summarise", "message.copyTo", "message.move"];
+const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.keepLore", "message.choose", "message.summarise", "message.copyTo", "message.move"];
 const MOST_STARS = 5;
 
 /** @param {{node: ChatNode}} props */

@@ -7,8 +7,9 @@ import { ago, moment, t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
 import { plain } from "../lib/text.js";
 import { fragments } from "../model/arrangement.js";
-import { mayRearrange } from "../model/page.js";
+import { mayRearrange, openDialog } from "../model/page.js";
 import { purges } from "../model/story.js";
+import { inOrder } from "../tree/fragment.js";
 import { nameOf } from "../tree/speaker.js";
 import { handleOfFragment } from "./drag.js";
 import { ReadOnly } from "./message.js";
@@ -39,7 +40,7 @@ function Row({ fragment, isOpened }) {
     <h3 ...${mayRearrange.value ? handleOfFragment(fragment.id, name) : {}}>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${excerpt(plain(fragment.firstLine))}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
     ${!fragment.canReturn && html`<p class="aside no-return">${icon("warning")}<span>${t(fragment.originId ? "stash.originOut" : "stash.originGone")}</span></p>`}
     <div class="actions">${mayRearrange.value && html`${fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}${button("stash.putBelow", "move", () => place(fragment.id, name, false))}${button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}`}
-      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}
+      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("command.keepLore", "book", () => openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }))}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}
       ${mayRearrange.value && button("command.purge", "shred", () => turn("purge"), doing.value === "purge")}</div>
     ${doing.value === "read" && h(Contents, { id: fragment.id })}
     ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}
@@ -81,24 +82,4 @@ function Contents({ id }) {
   return html`<ol class="contents" aria-label=${t("stash.contents")}>${inOrder(nodes.value).map(
     ({ node, steps }) => html`<li key=${node.id} class=${`steps-${Math.min(steps, DEEPEST)}`}><b>${nameOf(node)}</b>${h(ReadOnly, { node })}</li>`,
   )}</ol>${next.value && html`<button type="button" onClick=${more}>${t("stash.more")}</button>`}`;
-}
-
-/** Each branch in one piece, the first child first; how often it turned off on its way. @param {ChatNode[]} nodes parents before children */
-function inOrder(nodes) {
-  /** @type {Map<Id | null, ChatNode[]>} */
-  const below = new Map();
-  const ids = new Set(nodes.map(({ id }) => id));
-  for (const node of nodes) {
-    const parent = node.parentId !== null && ids.has(node.parentId) ? node.parentId : null;
-    below.set(parent, [...(below.get(parent) ?? []), node]);
-  }
-  const found = [];
-  const open = (below.get(null) ?? []).map((node) => ({ node, steps: 0 })).reverse();
-  for (let at = open.pop(); at; at = open.pop()) {
-    found.push(at);
-    const { steps } = at;
-    const children = below.get(at.node.id) ?? [];
-    open.push(...children.map((node, i) => ({ node, steps: steps + (i > 0 ? 1 : 0) })).reverse());
-  }
-  return found.filter(({ node }) => node.kind !== "change");
 }

@@ -3,12 +3,14 @@
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { openReport, putAway } from "../actions/foreign.js";
+import "../actions/lore.js";
 import "../actions/takeout.js";
 import { bringDropped, goOn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import { bytes, rate, span } from "../lib/measure.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-edit.js";
+import lore from "../lib/strings/en-lore.js";
 import { dialog } from "../model/page.js";
 import { incoming } from "../model/transfers.js";
 import { CommandButton, icon } from "./parts.js";
@@ -18,6 +20,7 @@ import { totalsOf } from "./report.js";
 
 addEnglish(words);
 addEnglish(cards);
+addEnglish(lore);
 
 const WAYS_IN = ["page.importFolder", "page.importForeign", "page.importCard", "page.import"];
 
@@ -28,7 +31,7 @@ export function Transfers() {
   // It may have been asked for from the top of a long page.
   useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return html`${incoming.value.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
-    ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(DropPlace, {})}`;
+    ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(CommandButton, { id: "page.lore", wide: true })}${h(DropPlace, {})}`;
 }
 
 /** For who has just come, and brings years along. */

@@ -52,6 +52,63 @@ async fn a_book_is_kept_and_changed() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
+/// S4-61: an entry is added, changed and taken out by itself; the others stay as they are, also what another window does
+/// meanwhile.
+#[tokio::test]
+async fn an_entry_is_kept_by_itself() {
+    let app = TestServer::start().await;
+    let entries = json!([{"uid": 7, "key": ["moss"], "odd": {"a": null}}, {"uid": "a/b", "content": "A word."}]);
+    let path = format!(
+        "/api/lorebooks/{}",
+        id(&app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await)
+    );
+    let add = |entry: Value| app.ask("POST", &format!("{path}/entries")).json(&json!({"entry": entry}));
+    let gate = add(json!({"key": ["gate"], "content": "It squeaks."})).header("idempotency-key", "once");
+    let made = gate.clone().send().await.expect(201);
+    assert_eq!((&made["uid"], &made["probability"]), (&json!(8), &json!(100)));
+    assert_eq!(gate.send().await.expect(201), made, "asked twice, kept once");
+    let at_once = futures_util::future::join_all((0..8).map(|n| add(json!({"comment": n.to_string()})).send())).await;
+    let mut uids: Vec<u64> = at_once.iter().map(|heard| heard.expect(201)["uid"].as_u64().unwrap()).collect();
+    uids.sort_unstable();
+    assert_eq!(uids, (9..17).collect::<Vec<_>>(), "none was lost to another");
+
+    let change = |uid: &str, entry: Value| {
+        app.ask("PATCH", &format!("{path}/entries/{uid}")).json(&json!({"entry": entry})).send()
+    };
+    let moss = change("7", json!({"disable": true})).await.expect(200);
+    assert_eq!((&moss["disable"], &moss["key"], &moss["odd"]), (&json!(true), &json!(["moss"]), &json!({"a": null})));
+    assert_eq!(change("a%2Fb", json!({"constant": true})).await.expect(200)["content"], "A word.");
+    let error = change("7", json!({"uid": 3})).await.refused("invalid");
+    assert_eq!(error["details"]["field"], "entry.uid");
+    change("99", json!({})).await.refused("not_found");
+    let typo = app.ask("POST", &format!("{path}/entries")).json(&json!({"entries": {}})).send().await;
+    assert_eq!(typo.refused("invalid")["details"]["field"], "entries");
+
+    app.ask("DELETE", &format!("{path}/entries/7")).send().await.expect(204);
+    app.ask("DELETE", &format!("{path}/entries/7")).send().await.refused("not_found");
+    assert_eq!(add(moss.clone()).send().await.expect(201), moss, "brought back, it is the same one");
+    let book = app.get(&path).await;
+    assert_eq!(book["entryCount"], 11);
+    let keys: Vec<&Value> = book["entries"].as_array().unwrap().iter().map(|entry| &entry["uid"]).collect();
+    assert_eq!((keys.first(), keys.last()), (Some(&&json!("a/b")), Some(&&json!(7))));
+}
+
+/// Entries of another program that have no number of their own are known by the key under which they stand.
+#[tokio::test]
+async fn an_entry_without_a_number_can_be_changed() {
+    let app = TestServer::start().await;
+    let sent = br#"{"name": "Old", "entries": {"4": {"key": ["mill"]}, "x": {"key": ["well"], "uid": 4}}}"#;
+    let book = app.ask("POST", "/api/lorebooks/import").bytes(sent, "application/json").send().await.expect(201);
+    let path = format!("/api/lorebooks/{}/entries", id(&book));
+    let uids = app.get(&path).await["items"].as_array().unwrap().iter().map(|entry| entry["uid"].clone()).collect();
+    assert_eq!(Value::Array(uids), json!([4, 4]));
+    let change = json!({"entry": {"content": "It turns."}});
+    app.ask("PATCH", &format!("{path}/4")).json(&change).send().await.expect(200);
+    let items = app.get(&path).await["items"].clone();
+    assert_eq!((&items[0]["uid"], &items[0]["content"]), (&json!(4), &json!("It turns.")));
+    assert_eq!((&items[1]["uid"], &items[1]["key"]), (&json!(5), &json!(["well"])));
+}
+
 /// S4-61: recorded books come in and go out as they came, with everything that nobody here knows.
 #[tokio::test]
 async fn recorded_books_come_in_and_go_out() {

@@ -3,8 +3,8 @@
 //! `contract` compares the table of routes, the document and what is served; `refusals` sends every route what it must not
 //! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side; `codes` has a refusal of
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
-//! `views` (the faces of a tree), `cards` (cards of other programs, pictures), `lorebooks`, `branches` (several of its lines), `transcripts` (a line as a file), `transfers` (whole
-//! sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
+//! `views` (the faces of a tree), `cards` (cards of other programs, pictures), `lorebooks`, `branches` (several of its lines), `transcripts` (a line as a file), `exports` (a line as a file of
+//! others), `transfers` (whole sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
 //! request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself offers),
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
 //! no node), `unread` (replies that nobody saw), `fields` (what every node says of itself), `edits` and `pieces` (what is
@@ -22,6 +22,7 @@ mod cost;
 mod deltas;
 mod drafts;
 mod edits;
+mod exports;
 mod fields;
 mod files;
 mod finds;

@@ -38,6 +38,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
         ("PUT", "state") => json!({"isEnabled": false}),
         ("PUT", "edit") => json!({"operations": [{"op": "prune", "nodeId": node}]}),
         ("PUT", "plugins") => json!([]),
+        ("POST", "entries") | ("PATCH", "{uid}") => json!({"entry": {"content": "Mine now"}}),
         ("PATCH", "{sid}") => json!({"title": "Mine now"}),
         ("PATCH", _) => json!({"name": "Mine now"}),
         _ => return None,

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::equal::session;
 use crate::support::test_store::TestStore;
 
-fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+pub fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.env("CLOTHO_STORAGE__DATA_DIR", data).env_remove("CLOTHO_CONFIG").current_dir(data.parent().unwrap());
     let Output { status, stdout, stderr } = command.args(arguments).output().unwrap();

@@ -1,5 +1,5 @@
 //! Sessions out of one store and into another: `equal` says that what comes in is what went out, `cases` is the table of
-//! files that may not come in, `command` is what a host types, `memory` what is held of a large one, `beside` how others go
+//! files that may not come in, `command` is what a host types, `lines` the same for single lines, `memory` what is held of a large one, `beside` how others go
 //! on meanwhile, and `kill` what a crash leaves.
 
 mod beside;
@@ -7,6 +7,7 @@ mod cases;
 mod command;
 mod equal;
 pub mod kill;
+mod lines;
 pub mod memory;
 
 use std::fs::File;

@@ -182,6 +182,7 @@ export default {
   "trash.session": "Story",
   "trash.character": "Character",
   "trash.persona": "Persona",
+  "trash.lorebook": "Lorebook",
   "trash.until": "kept until {when}",
   "trash.destroy": "Destroy",
   "trash.destroySure": "“{name}” will be gone for good; nothing brings it back.",

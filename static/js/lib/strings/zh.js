@@ -1,11 +1,13 @@
 // 中文。
 import cards, { findings } from "./zh-cards.js";
 import edit from "./zh-edit.js";
+import lore from "./zh-lore.js";
 
-/** @type {Record<import("../i18n.js").Key, string>} */
+/** @type {Record<import("./keys.d.ts").Key, string>} */
 export default {
   ...cards,
   ...edit,
+  ...lore,
   title: "Clotho",
   menu: "菜单",
   panes: "面板",
@@ -265,6 +267,7 @@ export default {
   "trash.session": "故事",
   "trash.character": "角色",
   "trash.persona": "人设",
+  "trash.lorebook": "世界书",
   "trash.until": "保留到 {when}",
   "trash.destroy": "销毁",
   "trash.destroySure": "“{name}”会彻底消失，再也找不回来。",

@@ -1,0 +1,69 @@
+//! What goes out: whole sessions, and single lines in forms that others read.
+
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::ids::NodeRef;
+use crate::http::error::ApiError;
+use crate::http::file::KIND;
+use crate::transfer::Form;
+
+/// What of a session goes out, and how.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct SessionExport {
+    /// The form; `session` unless said.
+    #[param(inline)]
+    pub format: SessionFormat,
+    /// Where the line ends, in the forms that have one line; HEAD unless said.
+    #[param(value_type = Option<String>)]
+    pub leaf: Option<NodeRef>,
+}
+
+/// A form in which a session goes out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionFormat {
+    /// All of it, as this program takes it in again.
+    #[default]
+    Session,
+    /// One line as a chat of SillyTavern, with the siblings of replies as swipes.
+    SillyTavern,
+    /// One line as Markdown, in which every text reads as it was written.
+    Markdown,
+    /// One line as a page of HTML that needs nothing else.
+    Html,
+}
+
+impl SessionFormat {
+    /// What such a file is.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Session => KIND,
+            Self::SillyTavern => "application/jsonl",
+            Self::Markdown => "text/markdown; charset=utf-8",
+            Self::Html => "text/html; charset=utf-8",
+        }
+    }
+}
+
+impl SessionExport {
+    /// The form of the one line that is asked for, if it is one.
+    ///
+    /// # Errors
+    /// A line's end is named, and the whole session asked for.
+    pub fn form(&self) -> Result<Option<Form>, ApiError> {
+        let form = match self.format {
+            SessionFormat::Session => None,
+            SessionFormat::SillyTavern => Some(Form::SillyTavern),
+            SessionFormat::Markdown => Some(Form::Markdown),
+            SessionFormat::Html => Some(Form::Html),
+        };
+        if form.is_none() && self.leaf.is_some() {
+            let refusal = ApiError::invalid("leaf", "a whole session goes out, which ends in more than one place");
+            return Err(refusal.hint("leave it away, or ask for another format, such as markdown"));
+        }
+        Ok(form)
+    }
+}

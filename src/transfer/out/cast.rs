@@ -1,0 +1,76 @@
+//! Who speaks in a session, by the names that files of others have for them.
+
+use serde_json::Value;
+
+use crate::ids::CharacterId;
+use crate::store::{Held, Reader, StoreError};
+use crate::tree::{Node, Role};
+
+use super::names::safe;
+
+/// The name of a user who has none.
+const USER: &str = "User";
+/// The name of nobody's words.
+const NARRATOR: &str = "Narrator";
+
+/// Everybody who plays.
+pub struct Cast {
+    /// The characters, in speaking order.
+    pub characters: Vec<Player>,
+    /// The name of the persona that plays.
+    pub persona: Option<String>,
+}
+
+/// A character that plays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Player {
+    /// Its id.
+    pub id: CharacterId,
+    /// Its name.
+    pub name: String,
+    /// The file of its card, without ending.
+    pub file: String,
+}
+
+impl Cast {
+    /// The cast of a session, in the versions that it plays with.
+    pub fn of(reader: &mut Reader<'_>, held: &Held) -> Result<Self, StoreError> {
+        let mut characters = Vec::with_capacity(held.session.cards.len());
+        for card in &held.session.cards {
+            let name = name(reader, &card.hash)?;
+            let file = file(reader, held, card.id)?.unwrap_or_else(|| safe(&name));
+            characters.push(Player { id: card.id, name, file });
+        }
+        let persona = held.session.persona.as_ref().map(|persona| name(reader, &persona.hash)).transpose()?;
+        Ok(Self { characters, persona: persona.filter(|name| !name.is_empty()) })
+    }
+
+    /// The name of who speaks.
+    pub fn name(&self, node: &Node) -> String {
+        let own = node.name.as_deref().filter(|name| !name.is_empty());
+        let named = own.or_else(|| match node.role {
+            Role::User => self.persona.as_deref(),
+            Role::Assistant => self.player(node).map(|player| player.name.as_str()),
+            Role::System => None,
+        });
+        let nobody = if node.role == Role::User { USER } else { NARRATOR };
+        named.unwrap_or(nobody).to_owned()
+    }
+
+    /// The character that speaks; the first, where nobody is named.
+    pub fn player(&self, node: &Node) -> Option<&Player> {
+        let own = node.character.and_then(|id| self.characters.iter().find(|player| player.id == id));
+        own.or(self.characters.first())
+    }
+}
+
+fn name(reader: &mut Reader<'_>, hash: &str) -> Result<String, StoreError> {
+    let card: Option<Value> = serde_json::from_slice(&reader.blob(hash)?).ok();
+    Ok(card.as_ref().and_then(|card| card.get("name")?.as_str()).unwrap_or_default().trim().to_owned())
+}
+
+/// The file in which a card came in.
+fn file(reader: &mut Reader<'_>, held: &Held, id: CharacterId) -> Result<Option<String>, StoreError> {
+    let sources = reader.sources_of(held.session.owner, id.as_bytes())?;
+    Ok(sources.iter().find_map(|source| source.name.strip_prefix("characters/")).map(str::to_owned))
+}

@@ -1,0 +1,171 @@
+//! A node as a message of another program: what `sillytavern/sprout.rs` took apart is put together again, and what was
+//! written here becomes what the other program would have made of it.
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Time;
+use crate::interop::chat::{Alternative, Row};
+use crate::store::{Held, Placed, Reader, StoreError};
+use crate::tree::{Kind, Node, Role, Status};
+
+use super::cast::Cast;
+use super::line::Told;
+
+/// Where the variables of messages live.
+pub const STATE: &str = "stat_data";
+/// What follows from the state and is not made here.
+const DERIVED: [&str; 2] = ["display_data", "delta_data"];
+/// When a reply was begun and ended: of each alternative, and of the message those of the one that is chosen.
+const TIMES: [&str; 2] = ["gen_started", "gen_finished"];
+
+/// A chat on its way out.
+pub struct Chat<'a> {
+    /// The session.
+    pub held: &'a Held,
+    /// Who speaks.
+    pub cast: &'a Cast,
+    /// Whether messages have variables.
+    pub has_state: bool,
+    /// The variables of the message before, but for the state.
+    pub before: Option<Map<String, Value>>,
+}
+
+impl Chat<'_> {
+    /// A message of a line; none where nothing was said.
+    pub fn row(&mut self, reader: &mut Reader<'_>, told: &Told) -> Result<Option<Row>, StoreError> {
+        let own = &told.own.node;
+        if own.content.is_empty() && (own.kind == Kind::Merge || own.status == Status::Error) {
+            return Ok(None);
+        }
+        let alike: Vec<&Placed> = told.all.iter().filter(|one| is_swipe(&one.node, own)).collect();
+        let chosen = alike.iter().position(|one| one.node.id == own.id).unwrap_or(0);
+        let mut alternatives = Vec::with_capacity(alike.len());
+        let mut after = None;
+        for one in &alike {
+            let beside = self.beside(&one.node);
+            let state = if self.has_state { reader.world(self.held, one)?.vars.get(STATE).cloned() } else { None };
+            if one.node.id == own.id {
+                after.clone_from(&beside);
+            }
+            alternatives.push(alternative(&one.node, state, beside));
+        }
+        self.before = after;
+        let kept = kept(own);
+        Ok(Some(Row {
+            name: self.name(own),
+            is_user: own.role == Role::User || kept.is_some_and(|kept| kept.contains_key("is_user")),
+            is_hidden: !own.is_enabled || own.status == Status::Error,
+            chosen,
+            has_swipes: kept.map_or(own.role == Role::Assistant, |kept| kept.contains_key("swipe")),
+            rest: self.rest(own, &alike),
+            alternatives,
+        }))
+    }
+
+    fn name(&self, node: &Node) -> String {
+        match kept(node) {
+            Some(kept) => text(kept, "name").or(node.name.as_deref()).unwrap_or_default().to_owned(),
+            None => self.cast.name(node),
+        }
+    }
+
+    /// The variables of a node but for the state. Where nothing is said of them, they are those of the message before.
+    fn beside(&self, node: &Node) -> Option<Map<String, Value>> {
+        match kept(node) {
+            Some(kept) => kept.get("variables").map_or(self.before.clone(), |own| own.as_object().cloned()),
+            None => {
+                let mut before = self.before.clone().or_else(|| self.has_state.then(Map::new))?;
+                before.retain(|key, _| !DERIVED.contains(&key.as_str()));
+                Some(before)
+            }
+        }
+    }
+
+    /// What a line says of a message as a whole.
+    fn rest(&self, own: &Node, alike: &[&Placed]) -> Map<String, Value> {
+        if let Some(line) = part(own, "line") {
+            return line.clone();
+        }
+        let mut rest = alike.iter().find_map(|one| part(&one.node, "line")).cloned().unwrap_or_default();
+        rest.retain(|key, _| !TIMES.contains(&key.as_str()));
+        let several = self.cast.characters.len() > 1 && own.role == Role::Assistant && kept(own).is_none();
+        if let Some(player) = self.cast.player(own).filter(|_| several) {
+            let file = format!("{}.png", player.file);
+            rest.insert("force_avatar".into(), format!("/thumbnail?type=avatar&file={file}").into());
+            rest.insert("original_avatar".into(), file.into());
+        }
+        let known = info(own);
+        rest.extend(TIMES.iter().filter_map(|key| known.get_key_value(*key)).map(|(k, v)| (k.clone(), v.clone())));
+        rest
+    }
+}
+
+/// Whether a message is an alternative of another: written in its place by the same speaker. Of messages of the user and of
+/// nobody only those are that were so where they come from.
+pub fn is_swipe(one: &Node, own: &Node) -> bool {
+    let was = |node: &Node| kept(node).is_some_and(|kept| kept.contains_key("swipe"));
+    let is_whole = one.status == Status::Complete && one.kind != Kind::Merge;
+    let is_by_same = one.name == own.name && one.character == own.character;
+    one.id == own.id || (is_whole && is_by_same && (own.role == Role::Assistant || (was(one) && was(own))))
+}
+
+/// What came in with a message and has no place of its own.
+fn kept(node: &Node) -> Option<&Map<String, Value>> {
+    node.metadata.get("sillytavern")?.as_object()
+}
+
+fn part<'a>(node: &'a Node, name: &str) -> Option<&'a Map<String, Value>> {
+    kept(node)?.get(name)?.as_object()
+}
+
+fn text<'a>(kept: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    kept.get(name)?.as_str()
+}
+
+fn alternative(node: &Node, state: Option<Value>, beside: Option<Map<String, Value>>) -> Alternative {
+    let is_stateless = kept(node).is_some_and(|kept| kept.contains_key("stateless"));
+    let variables = beside.map(|beside| {
+        let state = state.filter(|_| !is_stateless).map(|state| (STATE.to_owned(), state));
+        state.into_iter().chain(beside).collect()
+    });
+    let date = match kept(node).and_then(|kept| kept.get("send_date")) {
+        Some(Value::Null) => None,
+        Some(date) => Some(date.clone()),
+        None => Some(node.created.to_string().into()),
+    };
+    Alternative { text: node.content.clone(), date, extra: extra(node), info: info(node), variables }
+}
+
+/// The facts of its making.
+fn extra(node: &Node) -> Map<String, Value> {
+    let mut extra = match (kept(node), node.role) {
+        (Some(_), _) => part(node, "extra").cloned().unwrap_or_default(),
+        (None, Role::System) => Map::from_iter([("type".to_owned(), json!("narrator"))]),
+        (None, _) => {
+            let tokens = node.metadata.get("tokenCount").and_then(|count| count.get("completion"));
+            tokens.map(|count| ("token_count".to_owned(), count.clone())).into_iter().collect()
+        }
+    };
+    let own = [("model", node.metadata.get("model").cloned()), ("reasoning", node.reasoning.clone().map(Value::from))];
+    // Where the other program writes them: behind the name of what was asked.
+    let mut at = extra.keys().position(|key| key == "api").map_or(0, |at| at + 1);
+    for (key, value) in own {
+        if let Some(value) = value {
+            extra.shift_insert(at, key.to_owned(), value);
+            at += 1;
+        }
+    }
+    extra
+}
+
+/// What else is said of an alternative.
+fn info(node: &Node) -> Map<String, Value> {
+    if kept(node).is_some() {
+        return part(node, "swipe_info").cloned().unwrap_or_default();
+    }
+    let took = node.metadata.get("latencyMs").and_then(Value::as_i64);
+    let Some(took) = took.filter(|_| node.role == Role::Assistant) else { return Map::new() };
+    let ended = Time(node.created.0.saturating_add(took));
+    let times = [node.created, ended].map(|time| Value::from(time.to_string()));
+    TIMES.iter().map(|key| (*key).to_owned()).zip(times).collect()
+}

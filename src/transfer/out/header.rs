@@ -1,0 +1,65 @@
+//! What a chat says of itself before its messages: as it came in, where it came in, with the variables as they are now.
+
+use serde_json::{Map, Value, json};
+
+use crate::store::{Reader, Source, StoreError};
+
+use super::chat::STATE;
+use super::line::Line;
+
+/// The header of the file that a line comes from, or one of our own. Of several files the one counts that goes furthest along
+/// the line.
+pub fn of(reader: &mut Reader<'_>, line: &Line) -> Result<Map<String, Value>, StoreError> {
+    let session = &line.held.session;
+    let sources = reader.sources_of(session.owner, session.id.as_bytes())?;
+    let own = source(reader, line, &sources)?.and_then(|source| source.header.as_deref());
+    let mut header = match own.and_then(|text| serde_json::from_str(text).ok()) {
+        Some(Value::Object(map)) if !map.is_empty() => map,
+        _ => new(line),
+    };
+    let world = reader.world(&line.held, &line.leaf)?;
+    let metadata = header.entry("chat_metadata").or_insert_with(|| json!({}));
+    if let Some(metadata) = metadata.as_object_mut() {
+        let vars = world.vars.iter().filter(|(key, _)| *key != STATE);
+        set_variables(metadata, vars.map(|(key, value)| (key.clone(), value.clone())).collect());
+    }
+    Ok(header)
+}
+
+/// The file whose end lies furthest along a line; else the first.
+fn source<'a>(reader: &mut Reader<'_>, line: &Line, sources: &'a [Source]) -> Result<Option<&'a Source>, StoreError> {
+    let files: Vec<&Source> = sources.iter().filter(|source| source.header.is_some()).collect();
+    if let Some(own) = files.iter().find(|source| source.node == Some(line.leaf.node.id)) {
+        return Ok(Some(own));
+    }
+    let ends: Vec<_> = files.iter().filter_map(|source| source.node).collect();
+    let spots = reader.spots(&line.held, &ends)?;
+    let passed = reader.on_path(&line.held, line.leaf.node.id, &spots)?;
+    let furthest = spots.iter().filter(|spot| passed.contains(&spot.id)).max_by_key(|spot| spot.depth);
+    let ends_there = |source: &&&Source| furthest.is_some_and(|spot| source.node == Some(spot.id));
+    Ok(files.iter().find(ends_there).or(files.first()).copied())
+}
+
+/// The variables as they are now, in the order in which they were.
+fn set_variables(metadata: &mut Map<String, Value>, mut now: Map<String, Value>) {
+    let was = metadata.get("variables").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut ordered: Map<String, Value> = was.keys().filter_map(|key| now.shift_remove_entry(key)).collect();
+    ordered.extend(now);
+    if !ordered.is_empty() || metadata.contains_key("variables") {
+        metadata.insert("variables".into(), Value::Object(ordered));
+    }
+}
+
+fn new(line: &Line) -> Map<String, Value> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(line.held.session.id.as_bytes()).update(line.leaf.node.id.as_bytes());
+    let mut bytes = [0; 16];
+    hasher.finalize_xof().fill(&mut bytes);
+    let integrity = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
+    let metadata = json!({"integrity": integrity, "variables": {}});
+    ["chat_metadata", "user_name", "character_name"]
+        .into_iter()
+        .map(str::to_owned)
+        .zip([metadata, "unused".into(), "unused".into()])
+        .collect()
+}

@@ -1,0 +1,84 @@
+//! One line of a tree, read piece by piece: of the whole of it only the numbers of its rows are held.
+
+use crate::store::{Held, Placed, Reader, Show, StoreError};
+
+/// So many messages are in memory at once.
+const PIECE: usize = 32;
+
+/// A line as it is at one moment.
+pub struct Line {
+    /// The session.
+    pub held: Held,
+    /// Its last node.
+    pub leaf: Placed,
+    rows: Vec<i64>,
+}
+
+/// A message of a line, and everything that was written in its place.
+pub struct Told {
+    /// The message.
+    pub own: Placed,
+    /// It and its siblings, in the order in which they were made.
+    pub all: Vec<Placed>,
+}
+
+impl Line {
+    /// All messages, also those that are switched off.
+    pub fn whole(reader: &mut Reader<'_>, held: &Held, leaf: Placed) -> Result<Self, StoreError> {
+        Self::of(reader, held, leaf, Show::Disabled)
+    }
+
+    /// The messages that readers see.
+    pub fn shown(reader: &mut Reader<'_>, held: &Held, leaf: Placed) -> Result<Self, StoreError> {
+        Self::of(reader, held, leaf, Show::Enabled)
+    }
+
+    fn of(reader: &mut Reader<'_>, held: &Held, leaf: Placed, show: Show) -> Result<Self, StoreError> {
+        let rows = reader.line(&leaf, show)?;
+        Ok(Self { held: held.clone(), leaf, rows })
+    }
+
+    /// Hands the messages on in order, each by itself.
+    pub fn messages<E: From<StoreError>>(
+        &self,
+        reader: &mut Reader<'_>,
+        mut each: impl FnMut(&mut Reader<'_>, Placed) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for rows in self.rows.chunks(PIECE) {
+            for placed in reader.placed(&self.held, rows)? {
+                each(reader, placed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same with their siblings.
+    pub fn told<E: From<StoreError>>(
+        &self,
+        reader: &mut Reader<'_>,
+        mut each: impl FnMut(&mut Reader<'_>, Told) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for rows in self.rows.chunks(PIECE) {
+            let placed = reader.placed(&self.held, rows)?;
+            for one in reader.dress(placed)? {
+                let own = one.placed;
+                let all = match one.siblings.ids.len() {
+                    0 | 1 => vec![own.clone()],
+                    _ => reader.nodes(&self.held, &one.siblings.ids)?,
+                };
+                each(reader, Told { own, all })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The moments of its first and its last message.
+    pub fn span(
+        &self,
+        reader: &mut Reader<'_>,
+    ) -> Result<Option<(crate::clock::Time, crate::clock::Time)>, StoreError> {
+        let ends: Vec<i64> = self.rows.first().into_iter().chain(self.rows.last()).copied().collect();
+        let found = reader.placed(&self.held, &ends)?;
+        Ok(found.first().zip(found.last()).map(|(first, last)| (first.node.created, last.node.created)))
+    }
+}

@@ -1,0 +1,85 @@
+//! Out of this server in forms that others read: one line of a tree as a chat of SillyTavern, or as a file for readers.
+//!
+//! `line.rs` walks a line piece by piece, so that neither it nor its tree is ever whole in memory; `cast.rs` knows who speaks.
+//! `chat.rs` makes a message of another program of a node, which undoes what `sillytavern/sprout.rs` does, `header.rs` what
+//! stands before the messages; `sillytavern.rs` writes both. `markdown.rs` and `html.rs` write for people.
+//!
+//! To add a form: a variant of [`Form`], a file here that writes it, and its paragraph in `docs/export.md`.
+
+mod cast;
+mod chat;
+mod header;
+mod html;
+mod line;
+mod markdown;
+mod names;
+mod readable;
+mod sillytavern;
+
+use std::io::Write;
+
+use crate::ids::NodeId;
+use crate::store::{ExportError, Held, Snapshot};
+
+use cast::Cast;
+use line::Line;
+
+/// In which form a line goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A chat of SillyTavern.
+    SillyTavern,
+    /// Markdown, in which every text reads as it was written.
+    Markdown,
+    /// One page of HTML that needs nothing else.
+    Html,
+}
+
+impl Form {
+    /// How the names of its files end.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::SillyTavern => "jsonl",
+            Self::Markdown => "md",
+            Self::Html => "html",
+        }
+    }
+}
+
+/// Which line goes out, and in which form.
+#[derive(Debug, Clone)]
+pub struct LineWish<'a> {
+    /// The last message.
+    pub leaf: NodeId,
+    /// The form.
+    pub form: Form,
+    /// The tags whose blocks readers never see.
+    pub hide_tags: &'a [String],
+}
+
+/// Writes the line from the root to a leaf; the bytes go back. `None`: no node of the session has that id.
+///
+/// # Errors
+/// The database or the bytes fail.
+pub fn export_line<W: Write>(
+    snapshot: &mut Snapshot,
+    held: &Held,
+    wish: &LineWish<'_>,
+    mut out: W,
+) -> Result<Option<W>, ExportError> {
+    let mut reader = snapshot.reader();
+    let Some(leaf) = reader.node(held, wish.leaf)? else { return Ok(None) };
+    let cast = Cast::of(&mut reader, held)?;
+    match wish.form {
+        Form::SillyTavern => {
+            let line = Line::whole(&mut reader, held, leaf)?;
+            sillytavern::write(&mut reader, &line, &cast, &mut out)?;
+        }
+        Form::Markdown | Form::Html => {
+            let line = Line::shown(&mut reader, held, leaf)?;
+            readable::write(&mut reader, &line, &cast, wish, &mut out)?;
+        }
+    }
+    out.flush()?;
+    Ok(Some(out))
+}

@@ -1,0 +1,90 @@
+//! A line as a file for readers: who plays, when it was, and what was said. Fixed words there are none, so that it reads well
+//! in any language.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use crate::clock::Time;
+use crate::prompt::tags;
+use crate::store::{CardFile, ExportError, Reader, StoreError};
+use crate::tree::{Node, Role};
+
+use super::cast::Cast;
+use super::line::Line;
+use super::{Form, LineWish, html, markdown};
+
+/// What stands before the messages.
+pub struct Title {
+    /// What the story is called.
+    pub name: String,
+    /// Who plays, each with a small picture where there is one.
+    pub cast: Vec<(String, Option<CardFile>)>,
+    /// The days from the first to the last message: one, two, or none.
+    pub days: Vec<String>,
+}
+
+/// A message as readers see it.
+pub struct Passage<'a> {
+    /// Who speaks.
+    pub name: String,
+    /// As whom.
+    pub role: Role,
+    /// The text, without what readers never see.
+    pub text: &'a str,
+}
+
+/// Writes a line in a form for readers.
+pub fn write<W: Write>(
+    reader: &mut Reader<'_>,
+    line: &Line,
+    cast: &Cast,
+    wish: &LineWish<'_>,
+    out: &mut W,
+) -> Result<(), ExportError> {
+    let title = title(reader, line, cast)?;
+    let is_html = wish.form == Form::Html;
+    out.write_all(if is_html { html::beginning(&title) } else { markdown::beginning(&title) }.as_bytes())?;
+    line.messages(reader, |_, placed| {
+        let node = &placed.node;
+        let hidden = tags::hide(&node.content, wish.hide_tags);
+        let text = hidden.as_deref().unwrap_or(&node.content).trim();
+        if text.is_empty() {
+            return Ok::<_, ExportError>(());
+        }
+        let passage = Passage { name: name(cast, node), role: node.role, text };
+        let written = if is_html { html::passage(&passage) } else { markdown::passage(&passage) };
+        Ok(out.write_all(written.as_bytes())?)
+    })?;
+    Ok(out.write_all(if is_html { html::END } else { "" }.as_bytes())?)
+}
+
+/// Nobody's words have no name over them, unless they came with one.
+fn name(cast: &Cast, node: &Node) -> String {
+    let is_nobody = node.role == Role::System && node.name.is_none();
+    if is_nobody { String::new() } else { one_line(&cast.name(node)) }
+}
+
+fn title(reader: &mut Reader<'_>, line: &Line, cast: &Cast) -> Result<Title, StoreError> {
+    let owner = line.held.session.owner;
+    let mut all = Vec::new();
+    for player in &cast.characters {
+        all.push((one_line(&player.name), reader.card_file(owner, player.id.uuid(), CardFile::SMALL)?));
+    }
+    if let (Some(name), Some(persona)) = (&cast.persona, &line.held.session.persona) {
+        all.push((one_line(name), reader.card_file(owner, persona.id.uuid(), CardFile::SMALL)?));
+    }
+    let mut seen = HashSet::new();
+    all.retain(|(name, _)| !name.is_empty() && seen.insert(name.clone()));
+    let ends = line.span(reader)?;
+    let mut days: Vec<String> = ends.into_iter().flat_map(|(first, last)| [day(first), day(last)]).collect();
+    days.dedup();
+    Ok(Title { name: one_line(&line.held.session.title), cast: all, days })
+}
+
+fn day(time: Time) -> String {
+    time.to_string().chars().take_while(|c| *c != 'T').collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,103 @@
+// Lorebooks and their entries: those that were written here, and those of other programs.
+import { download } from "../lib/download.js";
+import { t } from "../lib/i18n.js";
+import { keyring } from "../lib/once.js";
+import { putBooks } from "../model/lore.js";
+import { openDialog, tell } from "../model/page.js";
+import { sendBook } from "../net/cards.js";
+import * as api from "../net/lore.js";
+import { tellOf } from "./cards.js";
+import { register } from "./commands.js";
+import { attempt } from "./failure.js";
+import { restore } from "./library.js";
+
+/** @import { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts" */
+/** @typedef {Omit<Partial<LoreEntry>, "uid">} NewEntry */
+
+/** What a lorebook may be called. */
+export const BOOKS = ".json,.lorebook,.png";
+
+export async function readBooks() {
+  return attempt(async () => {
+    /** @type {Lorebook[]} */
+    const all = [];
+    for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
+      const page = await api.books(next);
+      all.push(...page.items);
+      next = page.next;
+    }
+    putBooks(all);
+  });
+}
+
+// Books
+
+/** @param {string} name @param {(request: unknown) => string} keyFor */
+export async function makeBook(name, keyFor) {
+  const made = await attempt(() => api.create({ name }, keyFor(name)));
+  if (made) await readBooks();
+  return made;
+}
+
+/** @param {Id} id @param {string} name */
+export async function renameBook(id, name) {
+  const renamed = await attempt(() => api.rename(id, name));
+  if (renamed) await readBooks();
+  return renamed !== undefined;
+}
+
+/** @param {Lorebook} book */
+export async function removeBook({ id, name }) {
+  const isGone = await attempt(async () => {
+    await api.remove(id);
+    return true;
+  });
+  if (!isGone) return;
+  await readBooks();
+  tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void restore(id).then(readBooks) } });
+}
+
+/** @param {Id} id */
+export const takeBook = (id) => download(api.bookFile(id));
+
+/** Brings books of other programs in, one after the other, and says what came along. @param {File[]} files */
+export async function bringBooks(files) {
+  for (const file of files) {
+    const came = await attempt(() => sendBook(file));
+    if (!came) continue;
+    await readBooks();
+    tellOf({ ...came, id: null });
+  }
+}
+
+// Entries
+
+/** @param {Id} id @param {string} [cursor] */
+export const readEntries = (id, cursor) => attempt(() => api.entries(id, cursor));
+
+/** @param {Id} id @param {NewEntry} entry @param {(request: unknown) => string} keyFor */
+export const addEntry = (id, entry, keyFor) => attempt(() => api.addEntry(id, entry, keyFor(entry)));
+
+/** @param {Id} id @param {LoreEntry} entry @param {Partial<LoreEntry>} changes */
+export const changeEntry = (id, { uid }, changes) => attempt(() => api.changeEntry(id, String(uid), changes));
+
+/** Takes an entry out, and offers to bring it back. @param {Id} id @param {LoreEntry} entry @param {string} name @param {(entry: LoreEntry) => void} back hears of it when it is there again */
+export async function removeEntry(id, entry, name, back) {
+  const isGone = await attempt(async () => {
+    await api.removeEntry(id, String(entry.uid));
+    return true;
+  });
+  if (!isGone) return false;
+  const keyFor = keyring();
+  const run = () => void addEntry(id, entry, keyFor).then((made) => made && (back(made), readBooks()));
+  tell({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
+  return true;
+}
+
+register({
+  id: "page.lore",
+  label: "command.lore",
+  icon: "book",
+  scope: "page",
+  run: () => openDialog({ kind: "lore", bookId: null, uid: null }),
+});

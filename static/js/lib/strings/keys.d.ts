@@ -1,0 +1,8 @@
+// The names of all words of the page. Types alone, so that the first page need not carry the list.
+import type cards from "./en-cards.js";
+import type edit from "./en-edit.js";
+import type en from "./en.js";
+import type lore from "./en-lore.js";
+import type story from "./en-story.js";
+
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof lore;

@@ -1,0 +1,33 @@
+// What each dialog is about. Types alone, so that the first page need not carry the list.
+import type { Id, Report } from "../lib/wire.d.ts";
+
+/** Messages, or what lies in the stash: what a lore entry can be made of. */
+export type Passage = { nodeIds: Id[] } | { fragmentId: Id };
+
+export type Dialog =
+  | { kind: "search"; text: string; at: Id | null }
+  | { kind: "why"; nid: Id }
+  | { kind: "rename"; sid: Id; title: string }
+  | { kind: "model"; sid: Id; model: string }
+  | { kind: "otherModel"; nid: Id }
+  | { kind: "delete"; sid: Id; title: string }
+  | { kind: "start"; characterId: Id }
+  | { kind: "character" }
+  | { kind: "editCharacter"; characterId: Id }
+  | { kind: "report"; report: Report; characterId: Id | null; n?: number }
+  | { kind: "bring" }
+  | { kind: "takeout"; sid: Id; title: string; leaf: Id | null }
+  | { kind: "label"; nid: Id }
+  | { kind: "stash"; fragmentId?: Id | null }
+  | { kind: "trash" }
+  | { kind: "spent" }
+  | { kind: "branches" }
+  | { kind: "compare"; from: Id; to: Id }
+  | { kind: "merge"; from: Id }
+  | { kind: "summarise"; first: Id | null; last: Id }
+  | { kind: "stories" }
+  | { kind: "plot" }
+  | { kind: "git" }
+  | { kind: "purge"; nid: Id }
+  | { kind: "keepLore"; passage: Passage }
+  | { kind: "lore"; bookId: Id | null; uid: string | null };

@@ -1,0 +1,91 @@
+// The lorebooks: all of them, and one with its entries. Loaded when first opened.
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { BOOKS, bringBooks, makeBook, readBooks, removeBook, renameBook, takeBook } from "../actions/lore.js";
+import { chooser } from "../lib/chooser.js";
+import { addEnglish, ago, moment, t } from "../lib/i18n.js";
+import { keyring } from "../lib/once.js";
+import cards from "../lib/strings/en-cards.js";
+import { bookById, books } from "../model/lore.js";
+import { Book } from "./lorebook.js";
+import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { Signal } from "../../vendor/preact.js" */
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { Id, Lorebook } from "../lib/wire.d.ts" */
+
+addEnglish(cards);
+
+/** @param {{bookId: Id | null, uid: string | null}} props the book, and the entry in it, that is shown at once */
+export function Lore({ bookId, uid }) {
+  const at = useSignal(bookId);
+  /** The book that was looked at last, where the keyboard comes back to. */
+  const last = useSignal(/** @type {Id | null} */ (null));
+  useEffect(() => void readBooks(), []);
+  const back = () => {
+    last.value = at.peek();
+    at.value = null;
+    void readBooks();
+  };
+  const id = at.value;
+  return h(Modal, { title: (id && bookById(id)?.name) || t("command.lore"), class: "wide lore", keeps: true }, id ? h(Book, { key: id, id, opened: id === bookId ? uid : null, back }) : h(List, { at, last: last.value }));
+}
+
+/** @param {{at: Signal<Id | null>, last: Id | null}} props */
+function List({ at, last }) {
+  const making = useSignal(false);
+  const keyFor = useRef(keyring()).current;
+  const list = books.value;
+  const make = async (/** @type {string} */ name) => {
+    const made = await makeBook(name, keyFor);
+    if (made) at.value = made.id;
+  };
+  return h(DropPlace, {}, html`<p class="aside">${t("lore.text")}</p>
+    <div class="actions start"><button type="button" aria-expanded=${making.value} onClick=${() => (making.value = !making.peek())}>${icon("plus")}<span>${t("lore.new")}</span></button><button type="button" onClick=${choose}>${icon("upload")}<span>${t("lore.bring")}</span></button></div>
+    ${making.value && h(NameForm, { name: "", save: make, done: () => (making.value = false) })}
+    ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "book", title: t("lore.empty"), hint: t("lore.emptyHint") }) : html`<ul>${list.map((book) => h(Row, { key: book.id, book, isLast: book.id === last, open: () => (at.value = book.id) }))}</ul>`}`);
+}
+
+/** @param {{book: Lorebook, isLast: boolean, open: () => void}} props */
+function Row({ book, isLast, open }) {
+  const { id, name, entryCount, updatedAt } = book;
+  const naming = useSignal(false);
+  const button = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {object} */ more = {}) =>
+    html`<button type="button" ...${more} onClick=${act}>${icon(symbol)}<span>${t(label)}</span></button>`;
+  const save = async (/** @type {string} */ next) => {
+    if (next === name || (await renameBook(id, next))) naming.value = false;
+  };
+  return html`<li class="fragment"><article aria-label=${name}><h3>${name}</h3>
+    <p class="aside">${t("lore.entries", { n: entryCount })} · <time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
+    <div class="actions">${button("lore.open", "book", open, { ref: isLast ? takeFocus : null })}${button("lore.rename", "edit", () => (naming.value = !naming.peek()), { "aria-expanded": naming.value })}
+      ${button("lore.take", "download", () => takeBook(id))}${button("lore.delete", "trash", () => removeBook(book))}</div>
+    ${naming.value && h(NameForm, { name, save, done: () => (naming.value = false) })}</article></li>`;
+}
+
+/** @param {{name: string, save: (name: string) => unknown, done: () => void}} props */
+function NameForm({ name, save, done }) {
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const next = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("name") ?? "").trim();
+    if (next) void save(next);
+  };
+  return html`<form onSubmit=${submit}><label>${t("lore.fieldName")}<input name="name" required maxlength="200" ref=${takeFocus} defaultValue=${name} /></label>
+    <div class="actions"><button type="button" onClick=${done}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
+}
+
+// Books of other programs
+
+const choose = chooser(bringBooks, { accept: BOOKS });
+
+/** A file that is dropped on the list comes in as a lorebook, and not as what the page behind would take it for. @param {{children?: import("../../vendor/preact.js").ComponentChildren}} props */
+function DropPlace({ children }) {
+  const isOver = useSignal(false);
+  const hear = (/** @type {DragEvent} */ event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    isOver.value = event.type === "dragover";
+    if (event.type === "drop") void bringBooks([...event.dataTransfer.files]);
+  };
+  return html`<div class="stash" onDragOver=${hear} onDragLeave=${hear} onDrop=${hear}>${isOver.value && html`<p class="drop" role="status">${icon("upload")}${t("lore.drop")}</p>`}${children}</div>`;
+}

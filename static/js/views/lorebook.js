@@ -1,0 +1,138 @@
+// One lorebook: its entries, found, switched, written, taken out.
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { addEntry, changeEntry, readEntries, removeEntry } from "../actions/lore.js";
+import { excerpt } from "../lib/excerpt.js";
+import { t } from "../lib/i18n.js";
+import { keyring } from "../lib/once.js";
+import { plain } from "../lib/text.js";
+import { EntryFields, entryOf, titleOf } from "./entry.js";
+import { Blank, Waiting, icon } from "./parts.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { Id, LoreEntry } from "../lib/wire.d.ts" */
+
+/** So many entries are drawn at once. */
+const PAGE = 50;
+/** So many keys of an entry are shown in the list. */
+const MOST_KEYS = 8;
+const NEW = Symbol("a new entry");
+
+/** @param {{id: Id, opened: string | null, back: () => void}} props */
+export function Book({ id, opened, back }) {
+  const entries = useSignal(/** @type {LoreEntry[]} */ ([]));
+  const reading = useSignal(/** @type {"on" | "done" | "failed"} */ ("on"));
+  const editing = useSignal(/** @type {string | typeof NEW | null} */ (opened));
+  /** The entry that was written last, where the keyboard comes back to. */
+  const last = useSignal(/** @type {string | null} */ (null));
+  const query = useSignal("");
+  const most = useSignal(PAGE);
+  const isHere = useRef(true);
+  const read = () => {
+    reading.value = "on";
+    void readAll(id, (page) => {
+      if (isHere.current) entries.value = joined(entries.peek(), page);
+      return isHere.current;
+    }).then((isWhole) => (reading.value = isWhole ? "done" : "failed"));
+  };
+  useEffect(() => {
+    read();
+    return () => void (isHere.current = false);
+  }, []);
+  const put = (/** @type {LoreEntry} */ changed) => {
+    const known = entries.peek().some(({ uid }) => uid === changed.uid);
+    entries.value = known ? entries.peek().map((entry) => (entry.uid === changed.uid ? changed : entry)) : [...entries.peek(), changed];
+  };
+  const drop = async (/** @type {LoreEntry} */ entry) => {
+    if (await removeEntry(id, entry, titleOf(entry), put)) entries.value = entries.peek().filter(({ uid }) => uid !== entry.uid);
+  };
+  const at = editing.value;
+  const open = at === NEW ? null : entries.value.find(({ uid }) => String(uid) === at);
+  const done = (/** @type {LoreEntry | null} */ written) => {
+    if (written) put(written);
+    last.value = written ? String(written.uid) : typeof at === "string" ? at : null;
+    editing.value = null;
+  };
+  if (at === NEW || open) return h(EntryForm, { key: String(at === NEW || at), bookId: id, entry: open ?? null, done });
+  if (reading.value === "on" && (entries.value.length === 0 || at !== null)) return h(Waiting, { rows: 4 });
+  const found = matching(entries.value, query.value);
+  const shown = found.slice(0, Math.max(most.value, found.findIndex(({ uid }) => String(uid) === last.value) + 1));
+  const seek = (/** @type {Event} */ event) => {
+    const field = /** @type {HTMLInputElement} */ (event.target);
+    // What is looked for is no text that could be lost.
+    field.defaultValue = field.value;
+    query.value = field.value;
+    most.value = PAGE;
+  };
+  return html`<div class="stash"><div class="actions start"><button type="button" ref=${last.value === null ? takeFocus : null} onClick=${back}>${icon("back")}<span>${t("lore.back")}</span></button>
+      <button type="button" onClick=${() => (editing.value = NEW)}>${icon("plus")}<span>${t("lore.add")}</span></button></div>
+    ${entries.value.length > 0 && html`<div class="search-field">${icon("search")}<input type="search" aria-label=${t("lore.search")} placeholder=${t("lore.search")} value=${query.value} onInput=${seek} /></div>`}
+    <p class="aside" role="status">${reading.value === "on" ? t("loading") : query.value.trim() ? t("lore.found", { n: found.length, all: entries.value.length }) : t("lore.entries", { n: entries.value.length })}</p>
+    ${reading.value === "failed" && h(Blank, { symbol: "warning", title: t("lore.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
+    ${reading.value === "done" && found.length === 0 && h(Blank, { symbol: "book", title: t(entries.value.length ? "lore.none" : "lore.noEntries") })}
+    <ul>${shown.map((entry) => h(Row, { key: String(entry.uid), bookId: id, entry, isLast: String(entry.uid) === last.value, put, edit: () => (editing.value = String(entry.uid)), drop: () => drop(entry) }))}</ul>
+    ${shown.length < found.length && html`<button type="button" onClick=${() => (most.value = shown.length + PAGE)}>${t("lore.more")}</button>`}</div>`;
+}
+
+/** Reads all entries, page by page, as long as somebody hears of them. @param {Id} id @param {(page: LoreEntry[]) => boolean} heard @returns {Promise<boolean>} whether all of them came */
+async function readAll(id, heard) {
+  for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
+    const page = await readEntries(id, next);
+    if (!page || !heard(page.items)) return false;
+    next = page.next;
+  }
+  return true;
+}
+
+/** What came while others were being read does not stand there twice. @param {LoreEntry[]} known @param {LoreEntry[]} more */
+function joined(known, more) {
+  const uids = new Set(known.map(({ uid }) => uid));
+  return [...known, ...more.filter(({ uid }) => !uids.has(uid))];
+}
+
+/** @param {LoreEntry[]} entries @param {string} query */
+function matching(entries, query) {
+  const words = query.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return entries;
+  return entries.filter((entry) => {
+    const text = [entry.comment, ...(entry.key ?? []), entry.content].join("\n").toLocaleLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** @param {{bookId: Id, entry: LoreEntry, isLast: boolean, put: (entry: LoreEntry) => void, edit: () => void, drop: () => void}} props */
+function Row({ bookId, entry, isLast, put, edit, drop }) {
+  const name = titleOf(entry);
+  const keys = entry.key ?? [];
+  const turn = async (/** @type {Event} */ event) => {
+    const box = /** @type {HTMLInputElement} */ (event.target);
+    const changed = await changeEntry(bookId, entry, { disable: !box.checked });
+    if (changed) put(changed);
+    else box.checked = entry.disable !== true;
+  };
+  return html`<li class="fragment"><article class=${entry.disable ? "off" : ""} aria-label=${name}><h3>${name}</h3>
+    ${(entry.constant || keys.length > 0) && html`<p class="chips">${entry.constant && html`<span class="chip on">${t("lore.always")}</span>`}${keys.slice(0, MOST_KEYS).map((key) => html`<span key=${key} class="chip">${excerpt(key, 40)}</span>`)}${keys.length > MOST_KEYS && html`<small>${t("lore.moreKeys", { n: keys.length - MOST_KEYS })}</small>`}</p>`}
+    <p class="aside">${excerpt(plain(entry.content ?? ""), 240)}</p>
+    <div class="actions"><label class="check"><input type="checkbox" checked=${entry.disable !== true} aria-label=${t("lore.isOn", { name })} onChange=${turn} /><span>${t("lore.on")}</span></label>
+      <button type="button" ref=${isLast ? takeFocus : null} aria-label=${t("lore.edit", { name })} onClick=${edit}>${icon("edit")}<span>${t("command.edit")}</span></button>
+      <button type="button" aria-label=${t("lore.remove", { name })} onClick=${drop}>${icon("trash")}<span>${t("lore.delete")}</span></button></div></article></li>`;
+}
+
+/** @param {{bookId: Id, entry: LoreEntry | null, done: (written: LoreEntry | null) => void}} props */
+function EntryForm({ bookId, entry, done }) {
+  const keys = useSignal(entry?.key ?? []);
+  const keyFor = useRef(keyring()).current;
+  const busy = useRef(false);
+  const save = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
+    const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    const fields = { ...entryOf(form, keys.peek()), disable: !form.has("on") };
+    const written = entry ? await changeEntry(bookId, entry, fields) : await addEntry(bookId, fields, keyFor);
+    busy.current = false;
+    if (written) done(written);
+  };
+  return html`<form onSubmit=${save}>${h(EntryFields, { entry: entry ?? {}, keys })}
+    <label class="check"><input type="checkbox" name="on" defaultChecked=${entry?.disable !== true} /><span>${t("lore.on")}<small>${t("lore.onHint")}</small></span></label>
+    <div class="actions foot-actions"><button type="button" onClick=${() => done(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
+}

@@ -1,0 +1,119 @@
+//! Single lines out of the server, as files that others read.
+
+use super::play::Play;
+use super::*;
+use crate::support::client::Heard;
+
+pub async fn exported(app: &TestServer, sid: &str, rest: &str) -> Heard {
+    let heard = app.ask("GET", &format!("/api/sessions/{sid}/export{rest}")).send().await;
+    assert_eq!(heard.status, 200, "{}", heard.text());
+    heard
+}
+
+/// The lines of a chat.
+fn lines(heard: &Heard) -> Vec<Value> {
+    heard.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A story with rerolls, a message that is switched off, and marks in its texts.
+async fn story() -> (Play, String) {
+    let play = Play::with(TestApp::with(), json!({"title": "Lamp & <Key> / 灯"})).await;
+    play.app.mock().script(Reply::ok(["<think>Hm.</think>*waves* <b>no</b>"]).usage(5, 7));
+    let first = play.say("I look\naround.").await;
+    play.another(&first.reply).await;
+    play.checkout(&first.reply, true).await;
+    let second = play.say("A mistake.").await;
+    play.app.put(&play.chat(&format!("node/{}/state", second.user)), &json!({"isEnabled": false})).await;
+    (play, first.reply)
+}
+
+/// S4-53: a line goes out as a chat in which the siblings of replies are swipes, chosen by index, and nothing is said twice in
+/// two ways; messages that are switched off are hidden ones; other lines have no part in it.
+#[tokio::test]
+async fn a_line_goes_out_as_a_chat() {
+    let (play, first) = story().await;
+    let file = exported(&play.app, &play.sid, "?format=sillytavern").await;
+    assert_eq!(file.header("content-type"), Some("application/jsonl"));
+    assert!(file.header("content-disposition").unwrap().contains(".jsonl"));
+    assert!(!file.text().ends_with('\n'));
+    let lines = lines(&file);
+    assert_eq!(lines[0]["user_name"], "unused");
+    let told = |row: &Value| (row["name"].clone(), row["is_user"].clone(), row["is_system"].clone());
+    assert_eq!(told(&lines[1]), (json!("Rin"), json!(false), json!(false)));
+    let nodes = play.nodes().await;
+    let who = nodes[&first]["parentId"].as_str().unwrap();
+    let you = nodes[who]["name"].as_str().unwrap_or("User");
+    assert_eq!(told(&lines[2]), (json!(you), json!(true), json!(false)));
+    assert_eq!((lines[2]["mes"].as_str(), lines[2].get("swipes")), (Some("I look\naround."), None));
+    let reply = &lines[3];
+    let swipes = reply["swipes"].as_array().unwrap();
+    assert_eq!((swipes.len(), &reply["swipe_id"], &swipes[0]), (2, &json!(0), &reply["mes"]));
+    assert_eq!(reply["mes"], "<think>Hm.</think>*waves* <b>no</b>", "what was received");
+    assert_eq!(reply["swipe_info"][0]["extra"], reply["extra"]);
+    assert_eq!(reply["swipe_info"].as_array().unwrap().len(), 2);
+    assert_eq!((&reply["extra"]["token_count"], &reply["send_date"]), (&json!(7), &nodes[&first]["timestamp"]));
+    assert_eq!(told(&lines[4]).2, true);
+    assert_eq!(lines.len(), 6);
+
+    let short = exported(&play.app, &play.sid, &format!("?format=sillytavern&leaf={first}")).await;
+    assert_eq!(self::lines(&short).len(), 4);
+}
+
+/// S4-53: for readers a line is Markdown in which every text reads as it was written, or a page that needs nothing else and
+/// in which no text does anything.
+#[tokio::test]
+async fn a_line_goes_out_for_readers() {
+    let (play, _) = story().await;
+    let markdown = exported(&play.app, &play.sid, "?format=markdown").await;
+    assert_eq!(markdown.header("content-type"), Some("text/markdown; charset=utf-8"));
+    let text = markdown.text();
+    assert!(text.starts_with("# Lamp \\& \\<Key\\> / 灯\n\nRin"), "{text}");
+    assert!(text.contains("I look\\\naround.\n\n**Rin**\n\n\\*waves\\* \\<b\\>no\\</b\\>\n\n"), "{text}");
+    assert!(!text.contains("Hm.") && !text.contains("mistake"), "{text}");
+
+    let html = exported(&play.app, &play.sid, "?format=html").await;
+    assert_eq!(html.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(html.header("content-disposition").unwrap().starts_with("attachment"));
+    let text = html.text();
+    assert!(text.contains("<title>Lamp &amp; &lt;Key&gt; / 灯</title>"), "{text}");
+    assert!(text.contains("<em>waves</em> &lt;b&gt;no&lt;/b&gt;"), "{text}");
+    assert!(text.contains("default-src 'none'") && text.ends_with("</html>\n"), "{text}");
+    assert!(!text.contains("<script") && !text.contains("mistake"), "{text}");
+}
+
+/// S0-05: the pictures of the cast are in the page.
+#[tokio::test]
+async fn a_page_shows_who_plays() {
+    let play = Play::start().await;
+    let cid = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
+    let picture = clotho::interop::picture::as_png(None);
+    let kept = play.app.ask("PUT", &format!("/api/characters/{cid}/avatar")).bytes(&picture, "image/png").send().await;
+    assert_eq!(kept.status, 200, "{}", kept.text());
+    let html = exported(&play.app, &play.sid, "?format=html").await.text();
+    assert!(html.contains("<img alt=\"\" src=\"data:image/jpeg;base64,") && html.contains("<bdi>Rin</bdi>"), "{html}");
+}
+
+/// Domain 9: only one's own lines go out, and what is no end of one is refused by name.
+#[tokio::test]
+async fn what_is_no_line_is_refused() {
+    let (play, first) = story().await;
+    let characters = play.session().await["characterIds"].clone();
+    let other = play.app.post("/api/sessions", &json!({"characterIds": characters})).await;
+    let elsewhere = other["activeLeafId"].as_str().unwrap();
+    let ask = |rest: String| {
+        let address = format!("/api/sessions/{}/export{rest}", play.sid);
+        play.app.ask("GET", &address).send()
+    };
+    for (rest, field) in [
+        (format!("?leaf={first}"), "leaf"),
+        (format!("?format=html&leaf={elsewhere}"), "leaf"),
+        ("?format=html&leaf=x".to_owned(), "leaf"),
+        ("?format=pdf".to_owned(), "format"),
+        ("?form=html".to_owned(), "form"),
+    ] {
+        let refused = ask(rest.clone()).await.refused("invalid");
+        assert_eq!(refused["details"]["field"], field, "{rest}");
+    }
+    let nobody = "/api/sessions/00000000-0000-7000-8000-000000000000/export?format=html";
+    play.app.ask("GET", nobody).send().await.refused("not_found");
+}

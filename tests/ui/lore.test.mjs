@@ -1,0 +1,224 @@
+// The page against the real server: what is kept of a story as lore, and the lorebooks it is kept in.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, messageOf, openGrown } from "./support/stage.mjs";
+
+const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) => clotho.api("POST", "/api/lorebooks", { name, entries });
+/** The lorebooks of this name, with their entries. @returns {Promise<any[]>} */
+const named = async (/** @type {string} */ name) => {
+  const books = (await clotho.api("GET", "/api/lorebooks?limit=500")).items.filter((one) => one.name === name);
+  return Promise.all(books.map(({ id }) => clotho.api("GET", `/api/lorebooks/${id}`)));
+};
+const keepLore = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Save as lore" });
+
+describe("saving as lore", () => {
+  test("S4-61: a part of the stash becomes an entry of a new lorebook, stays in the stash, and the entry is opened from there", async () => {
+    const { path, ids, page, close } = await openGrown({}, "The Keeper of Saint Orme lights “the Grey Lamp” again.");
+    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await chooseFromPage(page, "Stash");
+    await page.getByRole("article", { name: "To the harbour." }).getByRole("button", { name: "Save as lore" }).click();
+    const dialog = keepLore(page);
+    const text = dialog.getByRole("textbox", { name: "Text" });
+    await text.waitFor();
+    assert.match(await text.inputValue(), /^You: To the harbour\.\n\n.+: The Keeper of Saint Orme lights “the Grey Lamp” again\.$/);
+    assert.deepEqual(
+      await dialog.getByRole("list", { name: "Words of this passage" }).getByRole("button").allInnerTexts(),
+      ["Rin", "Grey Lamp", "Keeper of Saint Orme"],
+    );
+    await dialog.getByRole("button", { name: "Take “Keeper of Saint Orme” as a key" }).click();
+    await dialog.getByRole("textbox", { name: "Another key" }).fill("lamp, 灯");
+    await dialog.getByRole("textbox", { name: "Another key" }).press("Enter");
+    await dialog.getByRole("button", { name: "Leave out the key “lamp”" }).click();
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("The lamp");
+    await dialog.getByRole("checkbox", { name: /^Always/ }).check();
+    await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "A new lorebook…" });
+    await dialog.getByRole("textbox", { name: "Name of the new lorebook" }).fill("Coast of lamps");
+    await check(page, "saving as lore");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("It is kept as lore.").waitFor();
+    const [kept] = await named("Coast of lamps");
+    const [entry] = kept.entries;
+    assert.deepEqual([kept.entryCount, entry.comment, entry.key, entry.constant, entry.disable], [1, "The lamp", ["Keeper of Saint Orme", "灯"], true, false]);
+    assert.match(entry.content, /^You: To the harbour\./);
+    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "the part itself stays");
+    await page.locator(".notice").getByRole("button", { name: "Open" }).click();
+    const opened = page.getByRole("dialog", { name: "Coast of lamps" });
+    assert.equal(await opened.getByRole("textbox", { name: "Name", exact: true }).inputValue(), "The lamp");
+    await close();
+  });
+
+  test("S4-61: chosen messages, and one by its menu, extend a lorebook that is there; what was written is not lost by Escape", async () => {
+    const { ids, page, close } = await openGrown();
+    await book("Weather", [{ comment: "Rain", key: ["rain"], content: "It rains." }]);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("s");
+    await messageOf(page, ids[3]).locator("article").focus();
+    await page.keyboard.press("s");
+    await page.locator(".chosen").getByRole("button", { name: "Save as lore" }).click();
+    const dialog = keepLore(page);
+    await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "Weather" });
+    const text = dialog.getByRole("textbox", { name: "Text" });
+    assert.match(await text.inputValue(), /: Snow\.\n\n.*: Masts in the dusk\.$/);
+    await text.fill("Snow, then masts.");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Go on writing" }).click();
+    assert.equal(await text.inputValue(), "Snow, then masts.");
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Snow");
+    // A key that was typed and not ended counts as well.
+    await dialog.getByRole("textbox", { name: "Another key" }).fill("snow");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("It is kept as lore.").waitFor();
+    await until(async () => (await page.locator(".chosen").count()) === 0, "nothing is chosen any more");
+    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await text.waitFor();
+    assert.equal(await text.inputValue(), "You: To the north.");
+    assert.equal(await dialog.getByRole("combobox").locator("option:checked").innerText(), "Weather", "the last one is chosen already");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    const [{ entries }] = await named("Weather");
+    assert.deepEqual(entries.map(({ comment, key, content }) => [comment, key, content]).slice(0, 2), [["Rain", ["rain"], "It rains."], ["Snow", ["snow"], "Snow, then masts."]]);
+    assert.equal(entries.length, 3);
+    await close();
+  });
+});
+
+describe("lorebooks", () => {
+  const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/golden/books/${name}`, import.meta.url));
+  const shelf = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Lorebooks", exact: true });
+
+  /** A reader who has the lorebooks open. @param {Parameters<typeof reader>[1]} [options] */
+  async function atShelf(options) {
+    const opened = await reader(browser, options);
+    await opened.page.goto(clotho.base);
+    await opened.page.getByRole("button", { name: "Lorebooks" }).click();
+    await shelf(opened.page).waitFor();
+    return opened;
+  }
+
+  test("S4-61: a book is begun, named anew, taken along, thrown away and brought back", async () => {
+    const { page, close } = await atShelf();
+    await shelf(page).getByRole("button", { name: "New lorebook" }).click();
+    await shelf(page).getByRole("textbox", { name: "Name" }).fill("Harbours");
+    await page.keyboard.press("Enter");
+    const open = page.getByRole("dialog", { name: "Harbours" });
+    await open.getByText("Nothing stands in this book yet.").waitFor();
+    await open.getByRole("button", { name: "All lorebooks" }).click();
+    const row = (name) => shelf(page).getByRole("article", { name, exact: true });
+    await row("Harbours").getByText("0 entries").waitFor();
+    assert.ok(await row("Harbours").getByRole("button", { name: "Open" }).evaluate((button) => button === document.activeElement), "the keyboard is where it was");
+    await row("Harbours").getByRole("button", { name: "Rename" }).click();
+    await row("Harbours").getByRole("textbox", { name: "Name" }).fill("Harbours of the north");
+    await page.keyboard.press("Enter");
+    await row("Harbours of the north").waitFor();
+    await check(page, "the lorebooks");
+    const coming = page.waitForEvent("download");
+    await row("Harbours of the north").getByRole("button", { name: "Take it along as world info" }).click();
+    assert.deepEqual(JSON.parse(await readFile(await (await coming).path(), "utf8")), { name: "Harbours of the north", entries: {} });
+    await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
+    await row("Harbours of the north").waitFor({ state: "detached" });
+    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await row("Harbours of the north").waitFor();
+    await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
+    await row("Harbours of the north").waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Trash" }).click();
+    await page.getByRole("article", { name: "Harbours of the north" }).getByText(/^Lorebook · /).waitFor();
+    await close();
+  });
+
+  test("S4-61: entries are found among a thousand, written, switched off, taken out and brought back; nothing else about them changes", async () => {
+    const many = Array.from({ length: 1000 }, (_, n) => ({ uid: n, comment: `Place ${n}`, key: [`place ${n}`], content: n === 777 ? "Here stands the 灯塔." : "Nothing is known.", order: n, odd: { n } }));
+    const { id } = await book("Gazetteer", many);
+    const { page, close } = await atShelf();
+    await shelf(page).getByRole("article", { name: "Gazetteer" }).getByRole("button", { name: "Open" }).click();
+    const dialog = page.getByRole("dialog", { name: "Gazetteer" });
+    await dialog.getByRole("status").getByText("1000 entries").waitFor();
+    assert.equal(await dialog.getByRole("article").count(), 50, "not all are drawn at once");
+    await dialog.getByRole("button", { name: "Show more" }).click();
+    await dialog.getByRole("article", { name: "Place 99", exact: true }).waitFor();
+    await dialog.getByRole("searchbox").fill("灯塔");
+    await dialog.getByText("1 of 1000 entries").waitFor();
+    await dialog.getByRole("checkbox", { name: "“Place 777” is on" }).uncheck();
+    await until(async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries[777].disable === true, "it is switched off");
+    await dialog.getByRole("button", { name: "Change “Place 777”" }).click();
+    await dialog.getByRole("textbox", { name: "Text" }).fill("Here stood the 灯塔.");
+    await dialog.getByRole("button", { name: "Leave out the key “place 777”" }).click();
+    await page.keyboard.press("Escape");
+    await page.getByText("What you have typed here is not saved.").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("textbox", { name: "Another key" }).fill("/灯{1,2}塔/i");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("checkbox", { name: /^Always/ }).check();
+    await check(page, "an entry");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    const row = dialog.getByRole("article", { name: "Place 777" });
+    await row.getByText("Here stood the 灯塔.").waitFor();
+    assert.equal(await dialog.getByRole("searchbox").inputValue(), "灯塔", "what was looked for is still there");
+    assert.ok(await row.getByRole("button", { name: "Change “Place 777”" }).evaluate((button) => button === document.activeElement));
+    await check(page, "the entries of a book");
+    const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
+    const { content, key, constant, disable, order, odd } = (await now())[777];
+    assert.deepEqual([content, key, constant, disable, order, odd], ["Here stood the 灯塔.", ["/灯{1,2}塔/i"], true, true, 777, { n: 777 }]);
+
+    await dialog.getByRole("button", { name: "Delete “Place 777”" }).click();
+    await dialog.getByText("0 of 999 entries").waitFor();
+    assert.equal((await now()).length, 999);
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await row.waitFor();
+    assert.equal((await now()).find(({ uid }) => uid === 777).odd.n, 777);
+    await dialog.getByRole("searchbox").fill("");
+    await dialog.getByRole("button", { name: "New entry" }).click();
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("The strait");
+    await dialog.getByRole("textbox", { name: "Text" }).fill("Ice.");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByRole("article", { name: "The strait" }).waitFor();
+    assert.equal((await now()).length, 1001);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
+    const { page, close } = await atShelf({ expected: REFUSED });
+    const bring = async (file) => {
+      const asked = page.waitForEvent("filechooser");
+      await shelf(page).getByRole("button", { name: "Bring in a lorebook" }).click();
+      await (await asked).setFiles(file);
+    };
+    await bring({ name: "Old tales.lorebook", mimeType: "application/octet-stream", buffer: await golden("novel.json") });
+    await page.locator(".notice").getByText("has come in.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "What came along" }).click();
+    const report = page.getByRole("dialog", { name: "What came along" });
+    await report.getByText("none is activated yet").waitFor();
+    await report.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Lorebooks" }).click();
+    const before = await shelf(page).getByRole("article").count();
+    await page.evaluate((text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], "Dropped.json"));
+      document.querySelector("dialog .stash")?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true, bubbles: true }));
+    }, JSON.stringify({ entries: { 0: { uid: 0, key: ["a"], content: "b" } } }));
+    await shelf(page).getByRole("article", { name: "Dropped" }).waitFor();
+    assert.equal(await shelf(page).getByRole("article").count(), before + 1);
+    await bring({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+    await page.getByRole("alert").getByText("it has no entries", { exact: false }).waitFor();
+    await close();
+  });
+
+  test("S4-61: on a phone and in Chinese, by touch, in the dark", async () => {
+    await book("潮汐", [{ comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true }]);
+    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "世界书" }).tap();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("article", { name: "潮汐" }).getByRole("button", { name: "打开" }).tap();
+    await dialog.getByRole("button", { name: "修改“灯塔”" }).tap();
+    await dialog.getByRole("textbox", { name: "正文" }).waitFor();
+    await check(page, "an entry on a phone");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+    assert.doesNotMatch(await dialog.innerText(), /[a-z]{4,}/);
+    await close();
+  });
+});
