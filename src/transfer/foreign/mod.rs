@@ -118,10 +118,18 @@ fn gathered(house: &House) -> Result<(Vec<Place>, Vec<Item>), ImportError> {
 impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     /// Takes files in, each as what it is. One that is nothing is named, unless it is the only one: then it is refused.
     async fn files(&mut self, files: &[Place]) -> Result<(), ImportError> {
-        let (mut unknown, mut chats) = (Vec::new(), Vec::new());
+        let (mut unknown, mut chats, mut sorted) = (Vec::new(), Vec::new(), Vec::with_capacity(files.len()));
         for place in files {
+            match sort::look(place) {
+                Ok(sort) => sorted.push((place, sort)),
+                Err(error) => self.report(unreadable(&place.name, &error)),
+            }
+        }
+        // Whoever has a card is there before what they say.
+        sorted.sort_by_key(|(_, sort)| *sort != Sort::Card);
+        for (place, sort) in sorted {
             self.go_on()?;
-            match self.file(place).await {
+            match self.file(place, sort).await {
                 Ok(None) => {}
                 Ok(Some(Sort::Chat)) => chats.push(place.clone()),
                 Ok(Some(_)) => unknown.push(place),
@@ -150,8 +158,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     }
 
     /// Takes a file in; answers with what it is where that is left to do.
-    async fn file(&mut self, place: &Place) -> Result<Option<Sort>, ImportError> {
-        let sort = sort::look(place)?;
+    async fn file(&mut self, place: &Place, sort: Sort) -> Result<Option<Sort>, ImportError> {
         match sort {
             Sort::Card => {
                 self.character(place, &place.read()?).await?;

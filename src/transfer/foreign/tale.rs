@@ -44,34 +44,34 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     /// The stories of a file, one after the other, however many there are; answers that it is nothing where it has none.
     pub(super) async fn stories(&mut self, place: &Place) -> Result<Option<Sort>, ImportError> {
         let mut pieces = Pieces::new(BufReader::with_capacity(1 << 16, Watched::open(place, &self.way)?));
-        let (mut known, mut bad) = (0_usize, Vec::new());
+        let (mut is_known, mut is_broken, mut bad) = (false, false, Bad::default());
         while let Some((number, piece)) = pieces.next_piece()? {
+            self.go_on()?;
             let read = match piece {
-                Ok(piece) => tale::read(piece).map(|tales| (tales, blake3::hash(piece))).map_err(|why| why.to_string()),
-                Err(fault) => Err(fault.0),
+                Ok(piece) => tale::read(piece).map(|tales| (tales, blake3::hash(piece))).map_err(|why| {
+                    is_broken |= why != NoTale::Unknown;
+                    why.to_string()
+                }),
+                Err(fault) => {
+                    is_broken = true;
+                    Err(fault.0)
+                }
             };
             match read {
                 Ok((tales, hash)) => {
-                    known += 1;
+                    is_known = true;
                     for (n, tale) in tales.into_iter().enumerate() {
-                        self.go_on()?;
                         self.tale(place, tale, (number, n), hash).await?;
                     }
                 }
-                Err(why) => bad.push((number, why)),
+                Err(why) => bad.add(number, &why),
             }
         }
-        if known == 0 && bad.iter().all(|(_, why)| *why == NoTale::Unknown.to_string()) {
+        if !is_known && !is_broken {
             return Ok(Some(Sort::Nothing));
         }
-        let more = bad.len().saturating_sub(NAMED);
-        for (number, why) in bad.into_iter().take(NAMED) {
-            let why = Finding::new(Fate::Skipped, "bad_story", format!("story {number} of the file: {why}"));
+        for why in bad.findings() {
             self.report(Item::skipped("session", place.stem(), why).from_file(&place.name));
-        }
-        if more > 0 {
-            let why = Finding::new(Fate::Skipped, "bad_stories", format!("{more} more stories could not be read"));
-            self.report(Item::skipped("session", place.stem(), why.of(more)).from_file(&place.name));
         }
         Ok(None)
     }
@@ -205,6 +205,10 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
             self.report(Item::skipped("character", name.as_str(), why).from_file(&place.name));
         }
+        // Whose card is here plays, whichever program it came from.
+        if let (_, Some(held)) = self.known(&format!("characters/{name}")).await? {
+            return Ok(held.id);
+        }
         let known_by = format!("{}/characters/{name}", tale.program.word());
         self.somebody(&known_by, card, Finding::new(Fate::Kept, "stand_in", message)).await
     }
@@ -293,6 +297,31 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     }
 }
 
+/// Stories of a file that are left out.
+#[derive(Default)]
+struct Bad {
+    named: Vec<Finding>,
+    more: usize,
+}
+
+impl Bad {
+    fn add(&mut self, number: u64, why: &str) {
+        if self.named.len() < NAMED {
+            self.named.push(Finding::new(Fate::Skipped, "bad_story", format!("story {number} of the file: {why}")));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn findings(mut self) -> Vec<Finding> {
+        if self.more > 0 {
+            let more = format!("{} more stories could not be read", self.more);
+            self.named.push(Finding::new(Fate::Skipped, "bad_stories", more).of(self.more));
+        }
+        self.named
+    }
+}
+
 /// What a story has become.
 enum Sown {
     New,
@@ -323,11 +352,11 @@ fn spots(said: &[Said]) -> Vec<Spot> {
 fn key(tale: &Tale, spots: &[Spot]) -> String {
     let word = tale.program.word();
     if let Some(id) = &tale.id {
-        return format!("{word}/{id}");
+        return readable(&format!("{word}/{id}"));
     }
     let first = tale.said.iter().position(|said| said.who == Who::User).unwrap_or(0);
     let stem = spots.get(first).map_or(Address::ROOT, |spot| spot.address);
-    format!("{word}/{}#{}", tale.voice.as_deref().unwrap_or_default(), stem.hex())
+    readable(&format!("{word}/{}#{}", tale.voice.as_deref().unwrap_or_default(), stem.hex()))
 }
 
 /// The messages that lead to one.

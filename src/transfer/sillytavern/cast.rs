@@ -143,7 +143,10 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 
     /// What is known of a card, and the character that it has become.
-    async fn known(&self, name: &str) -> Result<(Option<Source>, Option<CharacterCard>), ImportError> {
+    pub(in crate::transfer) async fn known(
+        &self,
+        name: &str,
+    ) -> Result<(Option<Source>, Option<CharacterCard>), ImportError> {
         let (owner, name) = (self.wish.owner, name.to_owned());
         self.store
             .read(move |reader| {
