@@ -86,6 +86,8 @@ ids! {
     PersonaId;
     /// A lorebook: what is known of a world, by keys.
     LorebookId;
+    /// A preset: what another program keeps for its prompts.
+    PresetId;
     /// A text that a model drafts and that is no node.
     DraftId;
     /// A session: one story with its tree.

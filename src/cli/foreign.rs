@@ -112,13 +112,15 @@ fn tell(arrived: &Arrived, how: &How) {
     let totals = arrived.totals;
     let verb = if how.dry_run { "would come in" } else { "came in" };
     write::line(&format!(
-        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} left out",
+        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks, {} presets; {} left out",
         totals.characters,
         totals.personas,
         totals.sessions,
         totals.messages,
         totals.chats,
         totals.unchanged,
+        totals.lorebooks,
+        totals.presets,
         totals.skipped,
     ));
 }

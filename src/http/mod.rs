@@ -35,8 +35,8 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, drafts, exports, health, line, lorebooks, messages, models,
-    nodes, page, personas, pictures, plugins, search, sessions, states, transcript, transfers, trash, tree, turns,
-    worlds,
+    nodes, page, personas, pictures, plugins, presets, search, sessions, states, transcript, transfers, trash, tree,
+    turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -52,6 +52,7 @@ pub fn table() -> Vec<Entry> {
         group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
         group("Characters and personas", people()),
         group("Lorebooks", books()),
+        group("Presets", kept_presets()),
         // Before the sessions: a path that is a word comes before the one that takes any.
         group("Out and in", transfers()),
         group("Sessions", stories()),
@@ -122,6 +123,17 @@ fn books() -> Vec<Entry> {
         )
         .answers(&[204]),
         route(GET, "/api/lorebooks/{lid}/export", User, "A lorebook as other programs read it", lorebooks::export),
+    ]
+}
+
+fn kept_presets() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/presets", User, "The caller's presets", presets::list),
+        route(POST, "/api/presets", User, "Keeps a new preset", presets::create).answers(&[201]),
+        route(GET, "/api/presets/{rid}", User, "One preset with all that it says", presets::read),
+        route(PATCH, "/api/presets/{rid}", User, "Changes fields of a preset", presets::change),
+        route(DELETE, "/api/presets/{rid}", User, "Moves a preset to the trash", presets::delete).answers(&[204]),
+        route(GET, "/api/presets/{rid}/export", User, "A preset as other programs read it", presets::export),
     ]
 }
 

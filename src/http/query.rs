@@ -15,7 +15,9 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
-use crate::ids::{CharacterId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, SessionId, TrashId};
+use crate::ids::{
+    CharacterId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId, TrashId,
+};
 
 /// A query of the shape `T`.
 pub struct Query<T>(pub T);
@@ -204,6 +206,8 @@ path_ids! {
     Pid(PersonaId) = "pid" "the persona";
     /// The lorebook of a path.
     Lid(LorebookId) = "lid" "the lorebook";
+    /// The preset of a path.
+    Rid(PresetId) = "rid" "the preset";
     /// The job of a path.
     Jid(JobId) = "jid" "the job";
     /// The fragment of a path.

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::finding::{Fate, Finding};
+use super::finding::{Fate, Finding, many};
 use super::text;
 
 /// The most bytes of such a file: settings hold a lot besides.
@@ -14,6 +14,14 @@ const MOST: usize = 1_000;
 /// A persona that came in, in our own words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Read {
+    /// The file of its picture, by which everything there names it.
+    pub file: String,
+    /// Whether it has a name; one without is called like its file.
+    pub is_named: bool,
+    /// Whether new chats began with it.
+    pub is_default: bool,
+    /// The files of the cards that it was bound to.
+    pub bound: Vec<String>,
     /// The persona as it is kept (`docs/api.md`); what nobody here knows is in its `metadata`.
     pub card: Map<String, Value>,
     /// What is to say of it.
@@ -56,20 +64,30 @@ pub fn read(file: &[u8]) -> Result<Vec<Read>, PersonaError> {
         return Err(PersonaError::TooLong);
     }
     let text = text::decode(file)?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?;
-    let home = value.get("power_user").unwrap_or(&value);
+    of(&serde_json::from_str(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?)
+}
+
+/// The personas of settings, or of a backup, that have been read.
+///
+/// # Errors
+/// There are none.
+pub fn of(value: &Value) -> Result<Vec<Read>, PersonaError> {
+    let home = value.get("power_user").unwrap_or(value);
     let names = home.get("personas").and_then(Value::as_object).filter(|names| !names.is_empty());
     let names = names.ok_or(PersonaError::None)?;
     if names.len() > MOST {
         return Err(PersonaError::TooMany);
     }
     let about = |file: &str| home.get("persona_descriptions").and_then(|all| all.get(file));
-    Ok(names.iter().map(|(file, name)| persona(file, name, about(file))).collect())
+    let default = home.get("default_persona").and_then(Value::as_str);
+    let is_default = |file: &str| default == Some(file);
+    Ok(names.iter().map(|(file, name)| persona(file, name, about(file), is_default(file))).collect())
 }
 
-fn persona(file: &str, name: &Value, about: Option<&Value>) -> Read {
+fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) -> Read {
     let mut findings = Vec::new();
-    let name = name.as_str().map(str::trim).filter(|name| !name.is_empty()).unwrap_or(file);
+    let own = name.as_str().map(str::trim).filter(|name| !name.is_empty());
+    let name = own.unwrap_or(file);
     let mut about = match about {
         Some(Value::Object(about)) => about.clone(),
         // Older files have the bare text.
@@ -86,12 +104,32 @@ fn persona(file: &str, name: &Value, about: Option<&Value>) -> Read {
         let words = "the lorebook that belongs to it is named, and does nothing here";
         findings.push(Finding::new(Fate::Kept, "persona_lorebook", words));
     }
+    let bound = bound(&about);
+    if !bound.is_empty() {
+        let cards = many(bound.len(), "character", "characters");
+        let words = format!("it was bound to {cards}: their chats have it, new stories ask who you are");
+        findings.push(Finding::new(Fate::Kept, "persona_bound", words).of(bound.len()));
+    }
+    let mut kept = Map::from_iter([("file".to_owned(), file.into()), ("about".to_owned(), about.into())]);
+    if is_default {
+        kept.insert("isDefault".to_owned(), true.into());
+        let words = "new chats began with it; here each story says who you are";
+        findings.push(Finding::new(Fate::Kept, "persona_default", words));
+    }
     let card = json!({
         "name": name.replace('\0', ""),
         "description": description,
-        "metadata": {"sillytavern": {"file": file, "about": about}},
+        "metadata": {"sillytavern": kept},
     });
-    Read { card: card.as_object().cloned().unwrap_or_default(), findings }
+    let card = card.as_object().cloned().unwrap_or_default();
+    Read { file: file.to_owned(), is_named: own.is_some(), is_default, bound, card, findings }
+}
+
+/// The files of the cards that a persona is bound to; the other program binds it to groups as well.
+fn bound(about: &Map<String, Value>) -> Vec<String> {
+    let all = about.get("connections").and_then(Value::as_array).into_iter().flatten();
+    let cards = all.filter(|one| one.get("type").and_then(Value::as_str) == Some("character"));
+    cards.filter_map(|one| one.get("id")?.as_str()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -102,7 +140,13 @@ mod tests {
     fn personas_are_read_from_settings_and_backups() {
         let own = json!({
             "personas": {"a.png": " Ann ", "b.png": "", "c.png": "Cid"},
-            "persona_descriptions": {"a.png": {"description": "A smith.", "position": 4, "depth": 2, "lorebook": "Atlas"}, "c.png": "Old."},
+            "persona_descriptions": {
+                "a.png": {
+                    "description": "A smith.", "position": 4, "depth": 2, "lorebook": "Atlas",
+                    "connections": [{"type": "character", "id": "Ivo.png"}, {"type": "group", "id": "1"}],
+                },
+                "c.png": "Old.",
+            },
             "default_persona": "a.png",
         });
         for file in [own.clone(), json!({"power_user": own, "other": 1})] {
@@ -115,8 +159,13 @@ mod tests {
             assert_eq!(read[0].card["metadata"]["sillytavern"]["about"]["depth"], 2);
             assert_eq!(
                 read[0].findings.iter().map(|one| one.code).collect::<Vec<_>>(),
-                ["persona_position", "persona_lorebook"]
+                ["persona_position", "persona_lorebook", "persona_bound", "persona_default"]
             );
+            assert_eq!(
+                (&read[0].bound[..], read[0].is_default, read[1].is_named),
+                (&["Ivo.png".into()][..], true, false)
+            );
+            assert_eq!(read[0].card["metadata"]["sillytavern"]["isDefault"], true);
         }
     }
 

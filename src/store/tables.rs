@@ -28,6 +28,12 @@ diesel::table! {
     }
 }
 diesel::table! {
+    presets (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, kind -> Text, name -> Text, file -> Nullable<Text>, body -> Text,
+        created -> BigInt, updated -> BigInt, trashed -> Nullable<BigInt>,
+    }
+}
+diesel::table! {
     sessions (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, title -> Text, cards -> Text, persona -> Nullable<Text>,
         root_n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, mode -> Text, model -> Nullable<Text>,
@@ -108,5 +114,5 @@ diesel::table! {
 }
 diesel::allow_tables_to_appear_in_same_query!(
     answers, blobs, card_files, characters, deltas, edits, fragments, jobs, keyframes, labels, lorebooks, nodes,
-    operations, personas, segments, sessions, sources, texts, traces, users,
+    operations, personas, presets, segments, sessions, sources, texts, traces, users,
 );

@@ -43,6 +43,8 @@ pub struct Arriving {
     pub book: Option<Lorebook>,
     /// The chat that was open last where it comes from.
     pub open_chat: Option<String>,
+    /// Whether it was a favourite there.
+    pub is_favourite: bool,
     /// What is to say of the two.
     pub items: Vec<Item>,
 }
@@ -52,7 +54,8 @@ pub struct Arriving {
 /// # Errors
 /// It is no card, or more than a card may be.
 pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now: Time) -> Result<Arriving, NotKept> {
-    let card::Read { card: mut fields, book, picture, assets, open_chat, mut findings } = card::read(file)?;
+    let card::Read { card: mut fields, book, picture, assets, open_chat, is_favourite, mut findings } =
+        card::read(file)?;
     let mut files = Vec::new();
     if let Some(bytes) = picture {
         let address = picture_address("characters", id, &bytes);
@@ -87,7 +90,7 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
     });
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
     let character = CharacterCard { id, card: fields, created: now, updated: now };
-    Ok(Arriving { character, files, book, open_chat, items })
+    Ok(Arriving { character, files, book, open_chat, is_favourite, items })
 }
 
 /// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
@@ -104,6 +107,11 @@ fn relieve(fields: &mut Map<String, Value>, findings: &mut Vec<Finding>) -> Opti
 }
 
 impl Arriving {
+    /// A character that has nothing beside it.
+    pub const fn bare(character: CharacterCard) -> Self {
+        Self { character, files: Vec::new(), book: None, open_chat: None, is_favourite: false, items: Vec::new() }
+    }
+
     /// Keeps the character with its files and its lorebook.
     ///
     /// # Errors
@@ -131,6 +139,11 @@ impl Arriving {
 /// The lorebook that belongs to a character.
 pub fn lorebook_of(character: &CharacterCard) -> Option<LorebookId> {
     character.card.get(LOREBOOK)?.as_str()?.parse().ok()
+}
+
+/// Gives a character the lorebook that belongs to it.
+pub fn bind_lorebook(character: &mut CharacterCard, book: LorebookId) {
+    character.card.insert(LOREBOOK.to_owned(), book.to_string().into());
 }
 
 /// A character as a sheet that goes out. Which picture it shows and which lorebook is its own stand beside it, not in it.

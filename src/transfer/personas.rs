@@ -1,14 +1,26 @@
 //! Personas of other programs in.
 
 use crate::clock::{Ids, Time};
-use crate::ids::PersonaId;
+use crate::ids::{PersonaId, UserId};
 use crate::interop::persona::{self, PersonaError};
 use crate::interop::{Fate, Finding};
-use crate::store::PersonaCard;
+use crate::store::{CardFile, PersonaCard, Tx, WriteError};
 use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::card::fits;
 
+use super::pictures::{picture_address, pictures};
 use super::report::{Item, Report};
+
+/// A persona on its way in.
+#[derive(Debug, Clone)]
+pub struct ArrivingPersona {
+    /// The persona.
+    pub persona: PersonaCard,
+    /// Its picture.
+    pub files: Vec<CardFile>,
+    /// What is to say of it.
+    pub item: Item,
+}
 
 /// Reads the personas of a file, and what is to say of each. One that cannot be kept stays behind, the others come.
 ///
@@ -21,20 +33,59 @@ pub fn arriving_personas(
     now: Time,
 ) -> Result<(Vec<PersonaCard>, Report), PersonaError> {
     let (mut personas, mut report) = (Vec::new(), Report::default());
-    for persona::Read { mut card, findings } in persona::read(file)? {
-        let called: String =
-            card.get("name").and_then(|name| name.as_str()).unwrap_or_default().chars().take(LONGEST_SPEAKER).collect();
-        card.insert("name".to_owned(), called.clone().into());
-        let mut item = match fits(&card) {
-            Ok(()) => {
-                let id = PersonaId::new(ids.next(now));
-                personas.push(PersonaCard { id, card, created: now, updated: now });
-                Item::new("persona", called, id).with(findings)
+    for read in persona::read(file)? {
+        let mut item = match new_persona(read, None, PersonaId::new(ids.next(now)), now) {
+            Ok(ArrivingPersona { persona, item, .. }) => {
+                personas.push(persona);
+                item
             }
-            Err(unfit) => Item::skipped("persona", called, Finding::new(Fate::Skipped, "unfit", unfit.message)),
+            Err(item) => *item,
         };
         item.file = name.map(str::to_owned);
         report.items.push(item);
     }
     Ok((personas, report))
+}
+
+/// A persona that was read as one of this server, with its picture where there is one.
+///
+/// # Errors
+/// It is more than a persona may be; the item says so.
+pub fn new_persona(
+    read: persona::Read,
+    picture: Option<Vec<u8>>,
+    id: PersonaId,
+    now: Time,
+) -> Result<ArrivingPersona, Box<Item>> {
+    let persona::Read { mut card, mut findings, .. } = read;
+    let called = card.get("name").and_then(|name| name.as_str()).unwrap_or_default();
+    let called: String = called.chars().take(LONGEST_SPEAKER).collect();
+    card.insert("name".to_owned(), called.clone().into());
+    let mut files = Vec::new();
+    if let Some(bytes) = picture {
+        let address = picture_address("personas", id, &bytes);
+        match pictures(bytes) {
+            Ok(both) => {
+                files.extend(both);
+                card.insert("avatar".to_owned(), address.into());
+            }
+            Err(error) => findings.push(Finding::new(Fate::Skipped, "picture", format!("its picture: {error}"))),
+        }
+    }
+    if let Err(unfit) = fits(&card) {
+        return Err(Box::new(Item::skipped("persona", called, Finding::new(Fate::Skipped, "unfit", unfit.message))));
+    }
+    let persona = PersonaCard { id, card, created: now, updated: now };
+    Ok(ArrivingPersona { persona, files, item: Item::new("persona", called, id).with(findings) })
+}
+
+impl ArrivingPersona {
+    /// Keeps the persona with its picture, in the place of the one with its id where there is one.
+    ///
+    /// # Errors
+    /// The database fails, or the one in whose place it comes is not there.
+    pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId, is_new: bool) -> Result<(), WriteError> {
+        if is_new { tx.put_persona(owner, &self.persona) } else { tx.update_persona(owner, &self.persona) }?;
+        self.files.iter().try_for_each(|file| tx.put_card_file(self.persona.id.uuid(), file))
+    }
 }

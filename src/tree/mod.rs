@@ -26,6 +26,7 @@ pub mod edit;
 pub mod merge;
 pub mod mirror;
 pub mod node;
+pub mod preset;
 pub mod run;
 pub mod session;
 

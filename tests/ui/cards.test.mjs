@@ -3,16 +3,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, check, clotho } from "./support/stage.mjs";
+import { REFUSED, browser, check, clotho, giveFiles } from "./support/stage.mjs";
 
 const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/golden/cards/${name}`, import.meta.url));
 
-/** Chooses a file on the first page. @param {import("playwright-core").Page} page */
-async function bringIn(page, label, files) {
-  const asked = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: label }).click();
-  await (await asked).setFiles(files.map(({ name, buffer }) => ({ name, mimeType: "application/octet-stream", buffer })));
-}
+/** Chooses files on the first page. @param {import("playwright-core").Page} page */
+const bringIn = (page, label, files) => giveFiles(page, page.getByRole("button", { name: label }), files);
 
 /** The characters of this name. @returns {Promise<any[]>} */
 const named = async (/** @type {string} */ name) => (await clotho.api("GET", "/api/characters?limit=500")).items.filter((one) => one.name === name);

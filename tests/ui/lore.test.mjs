@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, messageOf, openGrown } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, giveFiles, messageOf, openGrown } from "./support/stage.mjs";
 
 const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) => clotho.api("POST", "/api/lorebooks", { name, entries });
 /** The lorebooks of this name, with their entries. @returns {Promise<any[]>} */
@@ -73,6 +73,11 @@ describe("saving as lore", () => {
     await until(async () => (await page.locator(".chosen").count()) === 0, "nothing is chosen any more");
     await choose(page, messageOf(page, ids[0]), "Save as lore");
     await text.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("k");
+    await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
     assert.equal(await dialog.getByRole("combobox").locator("option:checked").innerText(), "Weather", "the last one is chosen already");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
@@ -118,6 +123,7 @@ describe("lorebooks", () => {
     assert.deepEqual(JSON.parse(await readFile(await (await coming).path(), "utf8")), { name: "Harbours of the north", entries: {} });
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
     await row("Harbours of the north").waitFor({ state: "detached" });
+    assert.ok(await shelf(page).evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
     await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
     await row("Harbours of the north").waitFor();
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
@@ -142,7 +148,7 @@ describe("lorebooks", () => {
     await dialog.getByText("1 of 1000 entries").waitFor();
     await dialog.getByRole("checkbox", { name: "“Place 777” is on" }).uncheck();
     await until(async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries[777].disable === true, "it is switched off");
-    await dialog.getByRole("button", { name: "Change “Place 777”" }).click();
+    await dialog.getByRole("button", { name: "Edit “Place 777”" }).click();
     await dialog.getByRole("textbox", { name: "Text" }).fill("Here stood the 灯塔.");
     await dialog.getByRole("button", { name: "Leave out the key “place 777”" }).click();
     await page.keyboard.press("Escape");
@@ -156,7 +162,7 @@ describe("lorebooks", () => {
     const row = dialog.getByRole("article", { name: "Place 777" });
     await row.getByText("Here stood the 灯塔.").waitFor();
     assert.equal(await dialog.getByRole("searchbox").inputValue(), "灯塔", "what was looked for is still there");
-    assert.ok(await row.getByRole("button", { name: "Change “Place 777”" }).evaluate((button) => button === document.activeElement));
+    assert.ok(await row.getByRole("button", { name: "Edit “Place 777”" }).evaluate((button) => button === document.activeElement));
     await check(page, "the entries of a book");
     const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
     const { content, key, constant, disable, order, odd } = (await now())[777];
@@ -165,6 +171,7 @@ describe("lorebooks", () => {
     await dialog.getByRole("button", { name: "Delete “Place 777”" }).click();
     await dialog.getByText("0 of 999 entries").waitFor();
     assert.equal((await now()).length, 999);
+    assert.ok(await dialog.evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
     await row.waitFor();
     assert.equal((await now()).find(({ uid }) => uid === 777).odd.n, 777);
@@ -182,12 +189,8 @@ describe("lorebooks", () => {
 
   test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
     const { page, close } = await atShelf({ expected: REFUSED });
-    const bring = async (file) => {
-      const asked = page.waitForEvent("filechooser");
-      await shelf(page).getByRole("button", { name: "Bring in a lorebook" }).click();
-      await (await asked).setFiles(file);
-    };
-    await bring({ name: "Old tales.lorebook", mimeType: "application/octet-stream", buffer: await golden("novel.json") });
+    const bring = (file) => giveFiles(page, shelf(page).getByRole("button", { name: "Bring in a lorebook" }), [file]);
+    await bring({ name: "Old tales.lorebook", buffer: await golden("novel.json") });
     await page.locator(".notice").getByText("has come in.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "What came along" }).click();
     const report = page.getByRole("dialog", { name: "What came along" });
@@ -202,22 +205,29 @@ describe("lorebooks", () => {
     }, JSON.stringify({ entries: { 0: { uid: 0, key: ["a"], content: "b" } } }));
     await shelf(page).getByRole("article", { name: "Dropped" }).waitFor();
     assert.equal(await shelf(page).getByRole("article").count(), before + 1);
-    await bring({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+    await bring({ name: "none.json", buffer: Buffer.from("{}") });
     await page.getByRole("alert").getByText("it has no entries", { exact: false }).waitFor();
     await close();
   });
 
   test("S4-61: on a phone and in Chinese, by touch, in the dark", async () => {
-    await book("潮汐", [{ comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true }]);
+    const endless = "0123456789".repeat(60);
+    await book("潮汐", [{ comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true }, { comment: endless, key: [endless], content: endless }]);
     const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "世界书" }).tap();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("article", { name: "潮汐" }).getByRole("button", { name: "打开" }).tap();
-    await dialog.getByRole("button", { name: "修改“灯塔”" }).tap();
+    await dialog.getByRole("article", { name: endless }).waitFor();
+    const fits = () => dialog.evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth);
+    assert.ok(await fits(), "nothing in the list is wider than the screen");
+    await dialog.getByRole("button", { name: `编辑“${endless}”` }).tap();
+    await dialog.getByRole("textbox", { name: "正文" }).waitFor();
+    assert.ok(await fits(), "nothing in the form is wider than the screen");
+    await dialog.getByRole("button", { name: "取消" }).tap();
+    await dialog.getByRole("button", { name: "编辑“灯塔”" }).tap();
     await dialog.getByRole("textbox", { name: "正文" }).waitFor();
     await check(page, "an entry on a phone");
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
     assert.doesNotMatch(await dialog.innerText(), /[a-z]{4,}/);
     await close();
   });

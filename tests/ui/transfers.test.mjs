@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, chooseFromPage, clotho, grown, line, open, session, texts } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, chooseFromPage, clotho, giveFiles, grown, line, open, session, texts } from "./support/stage.mjs";
 
 const IMPORT = "Bring in a story from a file";
 
@@ -16,11 +16,7 @@ async function takeAlong(page) {
 }
 
 /** Chooses a file on the first page. @param {import("playwright-core").Page} page @param {string} name @param {Buffer} buffer */
-async function bringIn(page, name, buffer) {
-  const asked = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: IMPORT }).click();
-  await (await asked).setFiles({ name, mimeType: "application/octet-stream", buffer });
-}
+const bringIn = (page, name, buffer) => giveFiles(page, page.getByRole("button", { name: IMPORT }), [{ name, buffer }]);
 
 describe("whole stories as files", () => {
   test("S0-05 domain 2.10: a whole story goes out as a file and comes in again as a copy with all its timelines", async () => {

@@ -44,6 +44,7 @@ const icons = {
   left: "chevron-left",
   line: "minus",
   link: "link",
+  lore: "scroll-text",
   menu: "ellipsis-vertical",
   merge: "git-merge",
   moon: "moon",

@@ -20,6 +20,7 @@ pub mod page;
 pub mod personas;
 pub mod pictures;
 pub mod plugins;
+pub mod presets;
 pub mod search;
 pub mod sessions;
 pub mod states;

@@ -10,7 +10,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::ids::{CharacterId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, SessionId, TrashId, UserId};
+use crate::ids::{
+    CharacterId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId, TrashId, UserId,
+};
 
 /// An id on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +28,8 @@ pub type CharacterRef = Id<CharacterId>;
 pub type PersonaRef = Id<PersonaId>;
 /// The id of a lorebook.
 pub type LorebookRef = Id<LorebookId>;
+/// The id of a preset.
+pub type PresetRef = Id<PresetId>;
 /// The id of something in the trash.
 pub type TrashRef = Id<TrashId>;
 /// The id of a job.

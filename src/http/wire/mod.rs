@@ -17,6 +17,7 @@ pub mod jobs;
 pub mod lorebooks;
 pub mod messages;
 pub mod node;
+pub mod presets;
 pub mod report;
 pub mod search;
 pub mod sessions;

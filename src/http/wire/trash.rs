@@ -15,7 +15,7 @@ pub struct TrashItem {
     pub id: TrashRef,
     /// What it is.
     pub kind: TrashKind,
-    /// The title of a session, the name of a character, persona or lorebook.
+    /// The title of a session, the name of a character, persona, lorebook or preset.
     pub name: String,
     /// How many messages a session has on all its branches; null for the others.
     pub nodes: Option<i64>,
@@ -37,6 +37,8 @@ pub enum TrashKind {
     Persona,
     /// A lorebook.
     Lorebook,
+    /// A preset.
+    Preset,
 }
 
 impl TrashItem {
@@ -61,6 +63,7 @@ impl From<Discarded> for TrashKind {
             Discarded::Character => Self::Character,
             Discarded::Persona => Self::Persona,
             Discarded::Lorebook => Self::Lorebook,
+            Discarded::Preset => Self::Preset,
         }
     }
 }
@@ -73,6 +76,7 @@ impl TrashKind {
             Self::Character => "character",
             Self::Persona => "persona",
             Self::Lorebook => "lorebook",
+            Self::Preset => "preset",
         }
     }
 }

@@ -82,7 +82,7 @@ pub fn read(card: Value) -> Result<Read, CardError> {
         }
     }
     read.book = data.shift_remove("character_book").filter(Value::is_object);
-    forget_fav(&mut data);
+    read.is_favourite = [beside.get("fav").cloned(), forget_fav(&mut data)].iter().flatten().any(is_yes);
     read.open_chat = beside.get("chat").and_then(Value::as_str).map(str::to_owned);
     for copy in COPIES {
         beside.shift_remove(copy);
@@ -134,8 +134,9 @@ fn halves(mut card: Map<String, Value>, findings: &mut Vec<Finding>) -> (Map<Str
         other.map(|other| beside.insert("creator_notes".to_owned(), other));
     }
     let talks = card.shift_remove("talkativeness");
-    let own = ["avatar", "chat", "fav", "json_data"];
-    own.iter().for_each(|name| _ = card.shift_remove(*name));
+    for name in ["avatar", "chat", "fav", "json_data"] {
+        card.shift_remove(name).map(|value| beside.insert(name.to_owned(), value));
+    }
     if let (Some(talks), Some(extensions)) =
         (talks, card.entry("extensions").or_insert_with(|| json!({})).as_object_mut())
     {
@@ -145,10 +146,13 @@ fn halves(mut card: Map<String, Value>, findings: &mut Vec<Finding>) -> (Map<Str
 }
 
 /// Which card someone likes best, and which chat was open, is theirs and does not travel.
-fn forget_fav(data: &mut Map<String, Value>) {
-    if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
-        extensions.shift_remove("fav");
-    }
+fn forget_fav(data: &mut Map<String, Value>) -> Option<Value> {
+    data.get_mut("extensions").and_then(Value::as_object_mut)?.shift_remove("fav")
+}
+
+/// Old writers put truths down as words.
+fn is_yes(value: &Value) -> bool {
+    value.as_bool().or_else(|| Some(value.as_str()? == "true")).unwrap_or_default()
 }
 
 /// A field in our form. One of another shape stays where it was, and is told of.

@@ -35,6 +35,8 @@ pub struct Read {
     pub assets: Vec<Asset>,
     /// The chat that was open last where the card comes from.
     pub open_chat: Option<String>,
+    /// Whether it was a favourite there. That stays with its owner, and does not travel with the card.
+    pub is_favourite: bool,
     /// What is to say of it.
     pub findings: Vec<Finding>,
 }

@@ -21,7 +21,7 @@ use crate::store::held::Held;
 use crate::store::read::Reader;
 use crate::store::remains;
 use crate::store::tables::{
-    characters, edits, fragments, labels, lorebooks, nodes, operations, personas, sessions, sources, users,
+    characters, edits, fragments, labels, lorebooks, nodes, operations, personas, presets, sessions, sources, users,
 };
 use crate::store::tx::{Entry, Tx};
 
@@ -44,6 +44,8 @@ pub enum Discarded {
     Persona,
     /// A lorebook.
     Lorebook,
+    /// A preset.
+    Preset,
 }
 
 /// Something in the trash.
@@ -61,7 +63,7 @@ pub struct Trashed {
     pub nodes: i64,
 }
 
-/// A row of any of the four tables.
+/// A row of any of the five tables.
 #[derive(QueryableByName)]
 struct Row {
     #[diesel(sql_type = Integer)]
@@ -85,10 +87,11 @@ impl Row {
             1 => (Discarded::Session, "sessions"),
             2 => (Discarded::Character, "characters"),
             3 => (Discarded::Persona, "personas"),
-            _ => (Discarded::Lorebook, "lorebooks"),
+            4 => (Discarded::Lorebook, "lorebooks"),
+            _ => (Discarded::Preset, "presets"),
         };
         let name = match kind {
-            Discarded::Session => self.about,
+            Discarded::Session | Discarded::Preset => self.about,
             _ => name_of(&self.about).ok_or(StoreError::Inconsistent { table, column: "card", row: self.n })?,
         };
         let id = TrashId::from_slice(&self.id).ok_or(StoreError::Inconsistent { table, column: "id", row: self.n })?;
@@ -134,7 +137,8 @@ impl Reader<'_> {
                  FROM sessions s WHERE s.trashed > 0 UNION ALL \
                SELECT 2, c.n, c.id, c.card, c.owner_n, c.trashed, 0 FROM characters c WHERE c.trashed > 0 UNION ALL \
                SELECT 3, p.n, p.id, p.card, p.owner_n, p.trashed, 0 FROM personas p WHERE p.trashed > 0 UNION ALL \
-               SELECT 4, l.n, l.id, l.book, l.owner_n, l.trashed, 0 FROM lorebooks l WHERE l.trashed > 0) t \
+               SELECT 4, l.n, l.id, l.book, l.owner_n, l.trashed, 0 FROM lorebooks l WHERE l.trashed > 0 UNION ALL \
+               SELECT 5, r.n, r.id, r.name, r.owner_n, r.trashed, 0 FROM presets r WHERE r.trashed > 0) t \
              JOIN users u ON u.n = t.owner_n WHERE u.id = $1 \
              ORDER BY t.trashed DESC, t.kind, t.n DESC LIMIT $2 OFFSET $3",
         );
@@ -158,7 +162,9 @@ impl Reader<'_> {
                SELECT 3, p.n, p.id, p.card, p.owner_n, p.trashed, 0 FROM personas p \
                  WHERE p.id = $1 AND p.trashed > 0 UNION ALL \
                SELECT 4, l.n, l.id, l.book, l.owner_n, l.trashed, 0 FROM lorebooks l \
-                 WHERE l.id = $1 AND l.trashed > 0) t \
+                 WHERE l.id = $1 AND l.trashed > 0 UNION ALL \
+               SELECT 5, r.n, r.id, r.name, r.owner_n, r.trashed, 0 FROM presets r \
+                 WHERE r.id = $1 AND r.trashed > 0) t \
              JOIN users u ON u.n = t.owner_n WHERE u.id = $2",
         );
         let query = query.bind::<Binary, _>(id.as_bytes().to_vec());
@@ -183,6 +189,9 @@ impl Tx<'_> {
             }),
             (Discarded::Lorebook, n) => tx.set_one(|conn| {
                 diesel::update(lorebooks::table.find(n)).set(lorebooks::trashed.eq(None::<i64>)).execute(conn)
+            }),
+            (Discarded::Preset, n) => tx.set_one(|conn| {
+                diesel::update(presets::table.find(n)).set(presets::trashed.eq(None::<i64>)).execute(conn)
             }),
         })
     }
@@ -225,6 +234,7 @@ impl Tx<'_> {
                     files::forget_of_gone(conn).map(|_| gone)
                 }),
                 (Discarded::Lorebook, n) => tx.set_one(|conn| diesel::delete(lorebooks::table.find(n)).execute(conn)),
+                (Discarded::Preset, n) => tx.set_one(|conn| diesel::delete(presets::table.find(n)).execute(conn)),
             }
         })
     }
@@ -241,8 +251,9 @@ impl Tx<'_> {
             let people = diesel::delete(characters::table.filter(characters::trashed.lt(before))).execute(conn)?;
             let personas = diesel::delete(personas::table.filter(personas::trashed.lt(before))).execute(conn)?;
             let books = diesel::delete(lorebooks::table.filter(lorebooks::trashed.lt(before))).execute(conn)?;
+            let presets = diesel::delete(presets::table.filter(presets::trashed.lt(before))).execute(conn)?;
             files::forget_of_gone(conn)?;
-            let all = given_up + people + personas + books;
+            let all = given_up + people + personas + books + presets;
             if all > 0 {
                 remains::mark(conn)?;
             }
@@ -274,8 +285,11 @@ impl Tx<'_> {
         if let Some(n) = look!(personas) {
             return Ok((Discarded::Persona, n));
         }
-        let n = look!(lorebooks).ok_or(Refusal::NotFound("what you look for in the trash"))?;
-        Ok((Discarded::Lorebook, n))
+        if let Some(n) = look!(lorebooks) {
+            return Ok((Discarded::Lorebook, n));
+        }
+        let n = look!(presets).ok_or(Refusal::NotFound("what you look for in the trash"))?;
+        Ok((Discarded::Preset, n))
     }
 
     fn set_one(&mut self, work: impl FnOnce(&mut Conn) -> QueryResult<usize>) -> Result<(), WriteError> {

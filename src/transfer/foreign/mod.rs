@@ -182,7 +182,11 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 self.character(place, &bytes).await?;
                 Ok(None)
             }
-            _ => Ok(Some(Sort::Nothing)),
+            Some(kind::Kind::Book) => {
+                self.lorebook(place, &bytes).await?;
+                Ok(None)
+            }
+            Some(kind::Kind::Personas) | None => Ok(Some(Sort::Nothing)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::BufReader;
 use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, NodeId, SessionId};
+use crate::ids::{CharacterId, LorebookId, NodeId, SessionId};
 use crate::interop::finding::many;
 use crate::interop::grove::Address;
 use crate::interop::tale::{self, NoTale, Pieces, Said, Tale, Who};
@@ -23,6 +23,7 @@ use super::super::import::{ImportError, PIECE, PIECE_BYTES, Progress};
 use super::super::sillytavern::Work;
 use super::super::sillytavern::bed::Bed;
 use super::super::sillytavern::house::Place;
+use super::super::sillytavern::known::Verdict;
 use super::super::sillytavern::scan::Watched;
 use super::super::sillytavern::sprout::{self, readable};
 use super::sort::Sort;
@@ -206,24 +207,22 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             self.report(Item::skipped("character", name.as_str(), why).from_file(&place.name));
         }
         // Whose card is here plays, whichever program it came from.
-        if let (_, Some(held)) = self.known(&format!("characters/{name}")).await? {
+        if let Some(held) = self.known::<CharacterId>(format!("characters/{name}")).await?.held {
             return Ok(held.id);
         }
         let known_by = format!("{}/characters/{name}", tale.program.word());
-        self.somebody(&known_by, card, Finding::new(Fate::Kept, "stand_in", message)).await
+        self.somebody(known_by, card, Finding::new(Fate::Kept, "stand_in", message)).await
     }
 
     /// Keeps the lorebook of a story, once.
     async fn lore(&mut self, tale: &mut Tale, key: &str, title: &str, file: &str) -> Result<(), ImportError> {
         let Some(book) = tale.book.take() else { return Ok(()) };
-        let (owner, key) = (self.wish.owner, format!("{key}/lore"));
-        let known = key.clone();
-        let is_known =
-            self.store.read(move |reader| Ok::<_, ImportError>(reader.source(owner, &known)?.is_some())).await?;
-        if is_known {
+        let known = self.known::<LorebookId>(format!("{key}/lore")).await?;
+        let hash = blake3::hash(Value::Object(book.clone()).to_string().as_bytes());
+        if self.judge(&known, &hash, (title, file)) != Verdict::Comes {
             return Ok(());
         }
-        let (book, item) = match new_book(book, title, self.ids, self.wish.at) {
+        let (mut book, mut item) = match new_book(book, title, self.ids, self.wish.at) {
             Ok(new) => new,
             Err(unfit) => {
                 let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
@@ -231,16 +230,19 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 return Ok(());
             }
         };
+        let is_new = known.held.is_none();
+        book.id = known.id_or(|| book.id);
+        item.id = Some(book.id.to_string());
+        self.arrived.totals.lorebooks += 1;
         self.report(item.from_file(file));
-        if self.wish.is_dry {
-            return Ok(());
-        }
-        let source = Source::new(key, book.id.as_bytes());
-        let write = move |tx: &mut Tx<'_>| {
-            tx.put_lorebook(owner, &book)?;
-            tx.put_source(owner, &source)
-        };
-        Ok(self.store.write(write).await?)
+        let source = known.source(book.id.as_bytes(), Some(hash), &book.card);
+        self.put(
+            source,
+            move |tx, owner| {
+                if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }
+            },
+        )
+        .await
     }
 
     /// Writes what the story has and the session has not; answers with the node of each message.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, NodeId, SessionId};
+use crate::ids::{CharacterId, NodeId, PersonaId, SessionId};
 use crate::interop::grove::Address;
 use crate::store::{Seedling, Source, Whereabouts};
 use crate::tree::PersonaRef;
@@ -174,10 +174,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if self.wish.is_dry {
             return Ok(());
         }
-        let persona = files.iter().find_map(|file| {
-            let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
-            by_file.or_else(|| cast.personas.get(file.user.as_ref()?)).copied()
-        });
+        let persona = plays(folder, files, cast);
         let mut sources: Vec<Source> = Vec::new();
         for file in files {
             let stem = file.outline.stem.map(|stem| stem_key(folder, &stem));
@@ -205,6 +202,17 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         bed.persona = beginning.write(self.store, self.ids).await?;
         Ok(())
     }
+}
+
+/// Who the user is: the persona that a chat names, else the one that its messages name, else the one that is bound to the card,
+/// else the one that new chats begin with.
+fn plays(folder: &Folder, files: &[&Scanned], cast: &Cast) -> Option<PersonaId> {
+    let named = files.iter().find_map(|file| {
+        let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
+        by_file.or_else(|| cast.personas.get(file.user.as_ref()?))
+    });
+    let bound = || folder.cards.iter().find_map(|card| cast.bound.get(card));
+    named.or_else(bound).copied().or(cast.default)
 }
 
 /// By what a file is known again.

@@ -1,20 +1,21 @@
-//! Who plays: the cards of a folder become characters, what its settings say of the user personas. A card that has changed
-//! since changes its character, unless somebody has edited that here.
+//! Who plays: the cards of a folder become characters. A card that has changed since changes its character, unless somebody
+//! has edited that here.
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, PersonaId};
 use crate::interop::{Fate, Finding};
-use crate::store::{Card, CharacterCard, Source, Tx};
+use crate::store::{CharacterCard, Source, Tx};
 use crate::tree::bounds::LONGEST_SPEAKER;
-use crate::tree::card;
+use crate::tree::card::trim;
 
 use super::super::Item;
-use super::super::cards::{Arriving, arriving};
+use super::super::cards::{Arriving, arriving, bind_lorebook, lorebook_of};
 use super::super::import::ImportError;
 use super::house::Place;
+use super::known::Verdict;
 use super::root::Root;
 use super::{Work, unreadable};
 
@@ -25,6 +26,10 @@ pub struct Cast {
     pub characters: HashMap<String, Player>,
     /// Personas by their file, and by their name.
     pub personas: HashMap<String, PersonaId>,
+    /// Personas by the file of a card that they are bound to, without ending.
+    pub bound: HashMap<String, PersonaId>,
+    /// The persona that new chats begin with.
+    pub default: Option<PersonaId>,
 }
 
 /// A character.
@@ -58,10 +63,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         place: &Place,
         bytes: &[u8],
     ) -> Result<Option<Player>, ImportError> {
-        let (name, hash) = (format!("characters/{}", place.stem()), blake3::hash(bytes));
-        let (source, held) = self.known(&name).await?;
+        let known = self.known::<CharacterId>(format!("characters/{}", place.stem())).await?;
         let at = self.wish.at;
-        let id = held.as_ref().map_or_else(|| CharacterId::new(self.ids.next(at)), |held| held.id);
+        let id = known.id_or(|| CharacterId::new(self.ids.next(at)));
         let mut arriving = match arriving(bytes, Some(&place.name), id, self.ids, at) {
             Ok(arriving) => arriving,
             Err(error) => {
@@ -70,36 +74,90 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 return Ok(None);
             }
         };
-        let player = Player { id, open_chat: arriving.open_chat.take() };
-        let is_same = source.as_ref().is_some_and(|source| source.hash.as_deref() == Some(hash.as_bytes()));
-        if let (Some(_), true) = (&held, is_same) {
-            return Ok(Some(player));
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(bytes);
+        self.settle(&mut arriving, place, &mut hasher);
+        let (player, hash) = (Player { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
+        match self.judge(&known, &hash, (place.stem(), &place.name)) {
+            Verdict::Comes => {}
+            Verdict::Stays => return Ok(Some(player)),
+            Verdict::Gone => return Ok(None),
         }
-        if is_same {
-            let message = "you have deleted it here: it is not brought back";
-            let findings = vec![Finding::new(Fate::Skipped, "deleted_here", message)];
-            self.report(Item::new("character", place.stem(), id).from_file(&place.name).with(findings));
-            return Ok(None);
-        }
-        let is_edited = match (&held, source.and_then(|source| source.header)) {
-            (Some(held), Some(header)) => mark(&held.card) != header,
-            _ => false,
-        };
-        if is_edited {
-            let message = "its file has changed, but so has the character here, which stays as it is";
-            let findings = vec![Finding::new(Fate::Kept, "edited_here", message)];
-            self.report(Item::new("character", place.stem(), id).from_file(&place.name).with(findings));
-            return Ok(Some(player));
+        if let Some(held) = &known.held {
+            arriving.character.created = held.created;
+            self.same_book(held, &mut arriving).await?;
         }
         self.arrived.totals.characters += 1;
         std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.report(item));
-        let mut source = Source::new(name, id.as_bytes());
-        (source.hash, source.header) = (Some(hash.as_bytes().to_vec()), Some(mark(&arriving.character.card)));
-        if let Some(held) = &held {
-            arriving.character.created = held.created;
-        }
-        self.keep_character(arriving, held.is_none(), source).await?;
+        let source = known.source(id.as_bytes(), Some(hash), &arriving.character.card);
+        self.keep_character(arriving, known.held.is_none(), source).await?;
         Ok(Some(player))
+    }
+
+    /// What stands beside a card: the tags that its owner gave it, that it is a favourite, and the lorebook that it names.
+    fn settle(&mut self, arriving: &mut Arriving, place: &Place, hasher: &mut blake3::Hasher) {
+        let tags = self.settings.tags_of(place.file());
+        let (card, mut findings) = (&mut arriving.character.card, Vec::new());
+        for tag in &tags {
+            hasher.update(tag.as_bytes()).update(b"\n");
+        }
+        add_tags(card, tags);
+        findings.extend(trim(card).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
+        if arriving.is_favourite {
+            card.insert("isFavourite".to_owned(), true.into());
+            let words = "it is one of your favourites: nothing here shows that yet";
+            findings.push(Finding::new(Fate::Kept, "favourite", words));
+        }
+        let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));
+        if let Some(world) = world.and_then(Value::as_str).filter(|world| !world.is_empty()).map(str::to_owned) {
+            findings.push(self.bind(arriving, &world, hasher));
+        }
+        if let Some(item) = arriving.items.first_mut() {
+            item.findings.extend(findings);
+        }
+    }
+
+    /// Gives a character the lorebook that its card names. The book inside the card is a copy that is made anew each time the
+    /// card is saved there; one that says something else stays, as a book of its own.
+    fn bind(&self, arriving: &mut Arriving, world: &str, hasher: &mut blake3::Hasher) -> Finding {
+        let Some(shelved) = self.books.get(world) else {
+            let words = format!("the lorebook \"{world}\" that belongs to it is not there");
+            return Finding::new(Fate::Kept, "lorebook_missing", words);
+        };
+        hasher.update(shelved.id.as_bytes());
+        bind_lorebook(&mut arriving.character, shelved.id);
+        if arriving.book.take_if(|copy| shelved.has_all(&copy.card)).is_some() {
+            arriving.items.retain(|item| item.kind != "lorebook");
+            let words =
+                format!("the book inside the card is a copy of the lorebook \"{world}\", which is its lorebook");
+            return Finding::new(Fate::Translated, "book_copied", words);
+        }
+        let words = match &arriving.book {
+            Some(_) => {
+                format!(
+                    "its lorebook is \"{world}\", as there; the book inside the card says other things and is kept too"
+                )
+            }
+            None => format!("its lorebook is \"{world}\""),
+        };
+        Finding::new(Fate::Works, "lorebook", words)
+    }
+
+    /// A card that comes again brings its book only if that has changed.
+    async fn same_book(&self, held: &CharacterCard, arriving: &mut Arriving) -> Result<(), ImportError> {
+        let (owner, Some(before), Some(book)) = (self.wish.owner, lorebook_of(held), &arriving.book) else {
+            return Ok(());
+        };
+        if lorebook_of(&arriving.character) != Some(book.id) {
+            return Ok(());
+        }
+        let before = self.store.read(move |reader| Ok::<_, ImportError>(reader.lorebook(owner, before)?)).await?;
+        if let Some(before) = before.filter(|before| before.card == book.card) {
+            arriving.book = None;
+            arriving.items.retain(|item| item.kind != "lorebook");
+            bind_lorebook(&mut arriving.character, before.id);
+        }
+        Ok(())
     }
 
     /// A character for a chat whose card is not there: it has a name and nothing else.
@@ -112,7 +170,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
         let message = "its card is not there: the character has only a name; import again when it is";
         let why = Finding::new(Fate::Kept, "card_missing", message);
-        let id = self.somebody(&format!("characters/{stem}"), card, why).await?;
+        let id = self.somebody(format!("characters/{stem}"), card, why).await?;
         let player = Player { id, open_chat: None };
         cast.characters.insert(stem.to_owned(), player.clone());
         Ok(player)
@@ -121,130 +179,48 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// A character who is known by a name among the sources, made of a card if it is not there.
     pub(in crate::transfer) async fn somebody(
         &mut self,
-        known_by: &str,
+        known_by: String,
         card: Map<String, Value>,
         why: Finding,
     ) -> Result<CharacterId, ImportError> {
-        let (source, held) = self.known(known_by).await?;
-        let id = held.as_ref().map_or_else(|| CharacterId::new(self.ids.next(self.wish.at)), |held| held.id);
-        if held.is_some() && source.is_some() {
+        let known = self.known::<CharacterId>(known_by).await?;
+        let id = known.id_or(|| CharacterId::new(self.ids.next(self.wish.at)));
+        if known.is_here() {
             return Ok(id);
         }
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
         self.report(Item::new("character", name, id).with(vec![why]));
         self.arrived.totals.characters += 1;
-        let mut source = Source::new(known_by, id.as_bytes());
-        source.header = Some(mark(&card));
+        let source = known.source(id.as_bytes(), None, &card);
         let at = self.wish.at;
         let character = CharacterCard { id, card, created: at, updated: at };
-        let arriving = Arriving { character, files: Vec::new(), book: None, open_chat: None, items: Vec::new() };
-        self.keep_character(arriving, true, source).await?;
+        self.keep_character(Arriving::bare(character), true, source).await?;
         Ok(id)
-    }
-
-    /// What is known of a card, and the character that it has become.
-    pub(in crate::transfer) async fn known(
-        &self,
-        name: &str,
-    ) -> Result<(Option<Source>, Option<CharacterCard>), ImportError> {
-        let (owner, name) = (self.wish.owner, name.to_owned());
-        self.store
-            .read(move |reader| {
-                let source = reader.source(owner, &name)?;
-                let id = source.as_ref().and_then(|source| CharacterId::from_slice(&source.became));
-                let held = id.map(|id| reader.character(owner, id)).transpose()?.flatten();
-                Ok((source, held))
-            })
-            .await
     }
 
     async fn keep_character(&self, arriving: Arriving, is_new: bool, source: Source) -> Result<(), ImportError> {
-        if self.wish.is_dry {
-            return Ok(());
-        }
-        let owner = self.wish.owner;
-        let write = move |tx: &mut Tx<'_>| {
-            if is_new {
-                arriving.keep(tx, owner)?
-            } else {
-                arriving.replace(tx, owner)?
-            }
-            tx.put_source(owner, &source)
-        };
-        Ok(self.store.write(write).await?)
-    }
-
-    /// Brings the personas in that the settings name.
-    pub async fn personas(&mut self, root: &Root, cast: &mut Cast) -> Result<(), ImportError> {
-        let Some(place) = &root.settings else { return Ok(()) };
-        let read = place.read().map_err(|error| error.to_string());
-        let settings: Value =
-            match read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string())) {
-                Ok(settings) => settings,
-                Err(why) => {
-                    let why = Finding::new(Fate::Skipped, "bad_settings", format!("they cannot be read: {why}"));
-                    self.report(Item::skipped("file", &place.name, why).from_file(&place.name));
-                    return Ok(());
-                }
-            };
-        let own = |key: &str| settings.get("power_user").unwrap_or(&settings).get(key).and_then(Value::as_object);
-        let descriptions = own("persona_descriptions");
-        for (file, name) in own("personas").into_iter().flatten() {
-            let Some(name) = name.as_str().filter(|name| !name.trim().is_empty()) else {
-                let why =
-                    Finding::new(Fate::Skipped, "no_name", "it has no name, by which a message would say who speaks");
-                self.report(Item::skipped("persona", file, why).from_file(&place.name));
-                continue;
-            };
-            let about = descriptions.and_then(|all| all.get(file)).cloned().unwrap_or(Value::Null);
-            let id = self.persona(file, name, &about).await?;
-            cast.personas.insert(file.clone(), id);
-            cast.personas.entry(name.to_owned()).or_insert(id);
-        }
-        Ok(())
-    }
-
-    async fn persona(&mut self, file: &str, name: &str, about: &Value) -> Result<PersonaId, ImportError> {
-        let (owner, at, source) = (self.wish.owner, self.wish.at, format!("personas/{file}"));
-        let known = source.clone();
-        let held = self
-            .store
-            .read(move |reader| {
-                Ok::<_, ImportError>(
-                    reader.source(owner, &known)?.and_then(|known| PersonaId::from_slice(&known.became)),
-                )
-            })
-            .await?;
-        // Also one that has been deleted here since: it is not brought back.
-        if let Some(held) = held {
-            return Ok(held);
-        }
-        let id = PersonaId::new(self.ids.next(at));
-        let description = about.get("description").and_then(Value::as_str).unwrap_or_default();
-        let name: String = name.trim().chars().take(LONGEST_SPEAKER).collect();
-        let card = json!({"name": name, "description": description, "metadata": {"sillytavern": {"file": file, "about": about}}});
-        let Value::Object(card) = card else { return Ok(id) };
-        if let Err(unfit) = card::fits(&card) {
-            let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
-            self.report(Item::skipped("persona", name, why).from_file("settings.json"));
-            return Ok(id);
-        }
-        self.arrived.totals.personas += 1;
-        self.report(Item::new("persona", name, id).from_file("settings.json"));
-        if !self.wish.is_dry {
-            let (new, source) = (Card { id, card, created: at, updated: at }, Source::new(source, id.as_bytes()));
-            self.store
-                .write(move |tx| {
-                    tx.put_persona(owner, &new)?;
-                    tx.put_source(owner, &source)
-                })
-                .await?;
-        }
-        Ok(id)
+        self.put(
+            source,
+            move |tx: &mut Tx<'_>, owner| {
+                if is_new { arriving.keep(tx, owner) } else { arriving.replace(tx, owner) }
+            },
+        )
+        .await
     }
 }
 
-/// By what it is seen whether a card has been edited here since.
-fn mark(card: &Map<String, Value>) -> String {
-    blake3::hash(json!(card).to_string().as_bytes()).to_hex().to_string()
+/// Tags that a card does not have yet, however they are written.
+fn add_tags(card: &mut Map<String, Value>, tags: Vec<&str>) {
+    let Some(list) =
+        (!tags.is_empty()).then(|| card.entry("tags").or_insert_with(|| Value::from(Vec::<String>::new())))
+    else {
+        return;
+    };
+    let Some(list) = list.as_array_mut() else { return };
+    for tag in tags {
+        let is_there = |one: &Value| one.as_str().is_some_and(|one| one.to_lowercase() == tag.to_lowercase());
+        if !list.iter().any(is_there) {
+            list.push(tag.into());
+        }
+    }
 }

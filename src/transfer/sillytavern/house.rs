@@ -36,6 +36,16 @@ pub struct Found {
     pub kind: Kind,
 }
 
+impl Found {
+    /// The file, if it is one.
+    pub fn file(self) -> Option<Place> {
+        match self.kind {
+            Kind::File(place) => Some(place),
+            _ => None,
+        }
+    }
+}
+
 /// What something is.
 #[derive(Debug, Clone)]
 pub enum Kind {
@@ -79,9 +89,14 @@ impl Place {
         Ok(Self { name: name.to_owned(), bytes, at })
     }
 
+    /// The name without folder.
+    pub fn file(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+
     /// The name without folder and ending: what other files call it.
     pub fn stem(&self) -> &str {
-        stem(self.name.rsplit('/').next().unwrap_or_default())
+        stem(self.file())
     }
 
     /// What its name ends in, in small letters.

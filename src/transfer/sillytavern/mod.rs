@@ -1,6 +1,7 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
-//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `cast.rs` brings characters and personas in; `scan.rs` is the first reading of a chat, which only finds out which
+//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `settings.rs` reads the settings,
+//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before. `scan.rs` is the first reading of a chat, which only finds out which
 //! files are one story (`interop/grove.rs`); `bed.rs` finds or begins its session,
 //! `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a
 //! message and `worlds.rs` its operations on the world.
@@ -16,12 +17,18 @@
 pub(super) mod bed;
 pub(super) mod cast;
 pub(super) mod house;
+pub(super) mod known;
+mod lore;
+mod personas;
 mod plant;
+mod presets;
 pub(super) mod root;
 pub(super) mod scan;
+mod settings;
 pub(super) mod sprout;
 mod worlds;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -33,14 +40,16 @@ use serde::Serialize;
 
 use crate::clock::{Ids, Time};
 use crate::ids::UserId;
-use crate::interop::grove;
-use crate::store::Store;
+use crate::interop::{Fate, Finding, grove};
+use crate::store::{Source, Store, Tx, WriteError};
 
 use super::import::{ImportError, Progress};
 use super::report::Report;
 use cast::Cast;
+use lore::Shelved;
 use root::{Folder, Root};
 use scan::Scanned;
+use settings::{SETTINGS, Settings};
 
 /// How a folder is taken in.
 #[derive(Debug, Clone)]
@@ -91,7 +100,11 @@ pub struct Arrived {
 pub struct Totals {
     /// Characters that are new or have changed.
     pub characters: u64,
-    /// Personas that are new.
+    /// Lorebooks that are new or have changed.
+    pub lorebooks: u64,
+    /// Presets, regular expressions and groups that are new or have changed.
+    pub presets: u64,
+    /// Personas that are new or have changed.
     pub personas: u64,
     /// Sessions that are new.
     pub sessions: u64,
@@ -133,24 +146,38 @@ pub(super) struct Work<'a, F> {
     pub(super) wish: Wish,
     pub(super) arrived: Arrived,
     pub(super) way: Way,
+    settings: Settings,
+    /// The lorebooks that came in, by their files without ending.
+    books: HashMap<String, Shelved>,
     told: F,
 }
 
 impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
     pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, way: Way, told: F) -> Self {
-        Self { store, ids, wish, arrived: Arrived::default(), way, told }
+        let (arrived, settings, books) = (Arrived::default(), Settings::default(), HashMap::new());
+        Self { store, ids, wish, arrived, way, settings, books, told }
     }
 
     async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
         for left in &root.left_out {
             self.report(left.clone());
         }
+        match Settings::of(root) {
+            Ok(settings) => self.settings = settings,
+            Err(why) => {
+                let why = Finding::new(Fate::Skipped, "bad_settings", format!("they cannot be read: {why}"));
+                self.report(super::Item::skipped("file", SETTINGS, why).from_file(SETTINGS));
+            }
+        }
         let mut cast = Cast::default();
+        self.lorebooks(root).await?;
         self.personas(root, &mut cast).await?;
         self.characters(root, &mut cast).await?;
         for folder in &root.folders {
             self.folder(folder, &mut cast).await?;
         }
+        self.presets(root).await?;
+        self.arrived.report.items.extend(root.aside.iter().cloned());
         Ok(())
     }
 
@@ -176,9 +203,25 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
         Ok(())
     }
 
+    /// Keeps a thing, and by what it is known again.
+    pub(super) async fn put(
+        &self,
+        source: Source,
+        keep: impl Fn(&mut Tx<'_>, UserId) -> Result<(), WriteError> + Send + 'static,
+    ) -> Result<(), ImportError> {
+        let owner = self.wish.owner;
+        if self.wish.is_dry {
+            return Ok(());
+        }
+        let write = move |tx: &mut Tx<'_>| {
+            keep(tx, owner)?;
+            tx.put_source(owner, &source)
+        };
+        Ok(self.store.write(write).await?)
+    }
+
     pub(super) fn report(&mut self, item: super::Item) {
-        use crate::interop::Fate::Skipped;
-        let lines = item.findings.iter().filter(|finding| finding.fate == Skipped).map(|finding| finding.count);
+        let lines = item.findings.iter().filter(|finding| finding.fate == Fate::Skipped).map(|finding| finding.count);
         self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
         self.arrived.report.items.push(item);
     }
@@ -190,7 +233,6 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
 }
 
 pub(super) fn unreadable(name: &str, error: &io::Error) -> super::Item {
-    use crate::interop::{Fate, Finding};
     super::Item::skipped("file", name, Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {error}")))
         .from_file(name)
 }

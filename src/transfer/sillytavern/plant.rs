@@ -319,6 +319,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             item.findings.push(Finding::new(Fate::Skipped, "below_taken_out", message).of(end.left));
         }
         item.findings.extend(file.kept());
+        if let Some(book) = file.header.text("world_info") {
+            item.findings.push(Finding::new(Fate::Kept, "chat_lorebook", self.lore_of("the chat", book)));
+        }
         if end.hash != file.hash {
             let message = "it changed while it was read: import it again to have all of it";
             item.findings.push(Finding::new(Fate::Skipped, "changed_meanwhile", message));

@@ -1,4 +1,4 @@
-//! What of a folder of data is imported: cards, chats, groups and the settings that name personas.
+//! What of a folder of data is imported: cards, chats, groups, lorebooks, presets, and the settings that name personas and tags.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -6,14 +6,20 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::interop::finding::many;
 use crate::interop::{Fate, Finding};
 
 use super::super::Item;
 use super::super::import::ImportError;
 use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
+use super::presets::FOLDERS;
+use super::settings::SETTINGS;
 
 /// So many entries of an archive are named that are not read.
 const NAMED: usize = 1_000;
+
+/// How the names of pictures end.
+const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
 
 /// The chats of one card, or of one group.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +39,15 @@ pub struct Root {
     pub cards: Vec<Place>,
     /// Chats.
     pub folders: Vec<Folder>,
-    /// The settings, which name personas.
+    /// Lorebooks.
+    pub worlds: Vec<Place>,
+    /// The pictures of personas, by their files.
+    pub avatars: BTreeMap<String, Place>,
+    /// Presets, with their kinds.
+    pub presets: Vec<(&'static str, Place)>,
+    /// What is left aside, and why.
+    pub aside: Vec<Item>,
+    /// The settings, which name personas and tags.
     pub settings: Option<Place>,
     /// What is not even looked at, and why.
     pub left_out: Vec<Item>,
@@ -99,8 +113,17 @@ impl Root {
             }
         }
         root.groups(house);
+        root.worlds = root.files(house, "worlds", |ending| ending == "json");
+        let pictures = root.files(house, "User Avatars", |ending| PICTURES.contains(&ending));
+        root.avatars = pictures.into_iter().map(|place| (place.file().to_owned(), place)).collect();
+        for (folder, kind) in FOLDERS {
+            let files = root.files(house, folder, |ending| ending == "json");
+            root.presets.extend(files.into_iter().map(|place| (kind, place)));
+        }
+        let top = root.list(house, "");
+        root.lay_aside(house, &top);
         root.settings =
-            root.files(house, "", |ending| ending == "json").into_iter().find(|file| file.stem() == "settings");
+            top.into_iter().filter_map(Found::file).find(|place| place.file().eq_ignore_ascii_case(SETTINGS));
         Ok(root)
     }
 
@@ -120,6 +143,7 @@ impl Root {
                     };
                     let own = texts("chats").iter().filter_map(|chat| chats.remove(chat)).collect();
                     let cards = texts("members").iter().map(|file| stem(file).to_owned()).collect();
+                    self.presets.push(("group", group.clone()));
                     self.folders.push(Folder { key: format!("group chats/{}", group.stem()), cards, chats: own });
                 }
                 Err(why) => self.leave_out(&group.name, "bad_group", &format!("it is no group: {why}")),
@@ -131,13 +155,32 @@ impl Root {
         }
     }
 
+    /// What else there is has nothing to do with stories, or is made anew from them: it is counted by name and stays there.
+    fn lay_aside(&mut self, house: &House, top: &[Found]) {
+        let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars", SETTINGS];
+        let is_read = |name: &str| read.contains(&name) || FOLDERS.iter().any(|(folder, _)| *folder == name);
+        for found in top {
+            let name = found.name.rsplit('/').next().unwrap_or_default();
+            if !is_read(name) {
+                let inside = match found.kind {
+                    Kind::Folder => house.list(&found.name).map_or(0, |(inside, _)| inside.len()),
+                    _ => 1,
+                };
+                self.aside.push(aside(name, inside, meaning(name)));
+            }
+        }
+        let characters = [self.home.as_str(), "characters"].into_iter().filter(|part| !part.is_empty());
+        let characters =
+            house.list(&characters.collect::<Vec<_>>().join("/")).map_or_else(|_| Vec::new(), |(all, _)| all);
+        let sprites = characters.iter().filter(|found| matches!(found.kind, Kind::Folder)).count();
+        if sprites > 0 {
+            self.aside.push(aside("characters", sprites, "folders with pictures of moods, which nothing here shows"));
+        }
+    }
+
     /// The files of a folder with some endings, by name.
     fn files(&mut self, house: &House, folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<Place> {
-        let file = |found: Found| match found.kind {
-            Kind::File(place) => Some(place),
-            _ => None,
-        };
-        self.list(house, folder).into_iter().filter_map(file).filter(|place| wanted(&place.ending())).collect()
+        self.list(house, folder).into_iter().filter_map(Found::file).filter(|place| wanted(&place.ending())).collect()
     }
 
     /// What lies in a folder, by name; what is not read is named.
@@ -170,6 +213,26 @@ impl Root {
     /// The bytes of all chats.
     pub fn chat_bytes(&self) -> u64 {
         self.folders.iter().flat_map(|folder| &folder.chats).map(|chat| chat.bytes).sum()
+    }
+}
+
+/// Something of which so much is left where it is.
+fn aside(name: &str, count: usize, meaning: &str) -> Item {
+    let words = format!("left aside, {}: {meaning}", many(count, "file", "files"));
+    Item::skipped("file", name, Finding::new(Fate::Skipped, "left_aside", words).of(count)).from_file(name)
+}
+
+/// Why something is left aside.
+fn meaning(name: &str) -> &'static str {
+    match name {
+        "backgrounds" => "pictures behind the chat, which nothing here shows",
+        "backups" => "copies of chats that are read from their own folder",
+        "thumbnails" => "small copies of pictures, made anew here",
+        "vectors" => "an index of texts, which are indexed anew here",
+        "extensions" => "programs for another page, which run nowhere else",
+        "secrets.json" => "keys of model servers: give them to this server yourself",
+        "assets" | "user" => "files that other programs made or were given",
+        _ => "nothing that is known here",
     }
 }
 

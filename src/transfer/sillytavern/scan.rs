@@ -114,13 +114,14 @@ impl Scanned {
     }
 }
 
-/// What the header of a chat may say that does something here, or nothing anywhere.
-const UNDERSTOOD: [&str; 8] = [
+/// What the header of a chat may say that does something here, is told of by itself, or does nothing anywhere.
+const UNDERSTOOD: [&str; 9] = [
     "integrity",
     "main_chat",
     "variables",
     "tainted",
     "persona",
+    "world_info",
     "chat_id_hash",
     "lastInContextMessageId",
     "pick_reroll_seed",

@@ -118,7 +118,7 @@ export const asSaid = (nodes) => nodes.map((node) => `${nameOf(node)}: ${textOf(
 register({
   id: "chosen.keepLore",
   label: "command.keepLore",
-  icon: "book",
+  icon: "lore",
   scope: "page",
   enabled: () => nodes().some(textOf),
   run: () => openDialog({ kind: "keepLore", passage: { nodeIds: nodes().map(({ id }) => id) } }),

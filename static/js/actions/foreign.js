@@ -86,7 +86,7 @@ async function fileOf({ file, data }, home, row, signal) {
   const { archive, unread } = await pack(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
   const left = unread.map((path) => besideReport(path, "unread_here", 1));
   const places = [...new Set(chosen.aside.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
-  return { file: archive, beside: chosen.aside.length ? [...left, besideReport(places, "left_aside", chosen.aside.length)] : left };
+  return { file: archive, beside: chosen.aside.length ? [...left, besideReport(places, "stays_there", chosen.aside.length)] : left };
 }
 
 /** @param {string} name @param {string} code @param {number} count @param {string} [message] @returns {ReportItem} */

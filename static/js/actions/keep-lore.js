@@ -68,7 +68,7 @@ export async function keepLore(where, entry, keyFor) {
 register({
   id: "message.keepLore",
   label: "command.keepLore",
-  icon: "book",
+  icon: "lore",
   scope: "message",
   keys: ["k"],
   enabled: ({ node }) => node?.status === "complete" && textOf(node).trim() !== "",

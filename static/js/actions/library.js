@@ -64,7 +64,7 @@ export const offered = () => model.characters.value.filter(isForReader);
 /**
  * Starts a story with a character and opens it.
  * @param {Character} character
- * @param {{model?: string, plugins?: PluginChoice[]}} [choice] over what the character asks for
+ * @param {{model?: string, plugins?: PluginChoice[], personaId?: Id}} [choice] over what the character asks for
  */
 export async function begin(character, choice = {}) {
   const wish = character.metadata?.clotho ?? {};
@@ -72,6 +72,7 @@ export async function begin(character, choice = {}) {
   const wanted = { characterIds: [character.id], plugins: choice.plugins ?? (wish.plugins ?? []).map(hasTwin(character) ? asIs : inLanguage) };
   const chosen = choice.model || wish.model;
   if (chosen) wanted.model = chosen;
+  if (choice.personaId) wanted.personaId = choice.personaId;
   const session = await attempt(() => api.createSession(wanted));
   if (session) navigate(`/s/${session.id}`);
 }

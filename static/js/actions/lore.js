@@ -97,7 +97,7 @@ export async function removeEntry(id, entry, name, back) {
 register({
   id: "page.lore",
   label: "command.lore",
-  icon: "book",
+  icon: "lore",
   scope: "page",
   run: () => openDialog({ kind: "lore", bookId: null, uid: null }),
 });

@@ -1,8 +1,9 @@
-// What is taken along as files: a whole story, one line of it in a form that others read, everything for another program.
+// What is taken along as files: a whole story, or one line of it in a form that others read.
 import { download } from "../lib/download.js";
 import { openDialog } from "../model/page.js";
 import * as story from "../model/story.js";
 import * as api from "../net/transfers.js";
+import { isThere } from "./arrange.js";
 import { register } from "./commands.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
@@ -23,3 +24,14 @@ function withStory(act) {
 const isOpen = () => story.session.value !== null;
 
 register({ id: "session.export", label: "command.export", icon: "download", scope: "page", enabled: isOpen, run: () => withStory((sid) => takeAlong(sid)) });
+
+register({ id: "session.exportAs", label: "command.exportAs", icon: "download", scope: "page", enabled: isOpen, run: () => withStory((sid, title) => askForm(sid, title)) });
+
+register({
+  id: "message.exportAs",
+  label: "command.exportHere",
+  icon: "download",
+  scope: "message",
+  enabled: ({ node }) => isThere(node),
+  run: ({ node }) => node && withStory((sid, title) => askForm(sid, title, node.id)),
+});

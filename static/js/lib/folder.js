@@ -34,7 +34,7 @@ const fileOf = (entry) => new Promise((resolve, reject) => entry.file(resolve, r
 export const filesOf = (files) => [...files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 
 /** What lies in a folder of data and is no part of a story, nor of who plays in it: it stays where it is. */
-const ASIDE = new Set(["assets", "backgrounds", "backups", "extensions", "movingUI", "secrets.json", "themes", "thumbnails", "user", "vectors"]);
+const ASIDE = new Set(["assets", "backgrounds", "backups", "extensions", "movingUI", "secrets.json", "thumbnails", "user", "vectors"]);
 
 /**
  * The data of somebody in a folder: where it lies, what is sent, and what is left where it is.

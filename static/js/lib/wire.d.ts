@@ -92,6 +92,8 @@ export interface Session {
   op: number;
   mode?: "tree" | "linear";
   model?: string | null;
+  /** Whom the reader plays; null: only themselves. */
+  personaId?: Id | null;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
@@ -131,6 +133,14 @@ export interface FullCharacter extends Character {
 }
 
 export type CharacterChanges = Partial<Omit<FullCharacter, "id" | "metadata">>;
+
+/** Whom a reader plays. */
+export interface Persona {
+  id: Id;
+  name: string;
+  description: string;
+  avatar: string | null;
+}
 
 export interface ImportedCharacter extends FullCharacter {
   report: Report;
@@ -235,6 +245,7 @@ export interface Page<T> {
 
 export interface NewSession {
   characterIds: Id[];
+  personaId?: Id;
   title?: string;
   plugins?: PluginChoice[];
   model?: string;

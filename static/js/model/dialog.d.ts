@@ -16,6 +16,7 @@ export type Dialog =
   | { kind: "editCharacter"; characterId: Id }
   | { kind: "report"; report: Report; characterId: Id | null; n?: number }
   | { kind: "bring" }
+  | { kind: "personas" }
   | { kind: "takeout"; sid: Id; title: string; leaf: Id | null }
   | { kind: "label"; nid: Id }
   | { kind: "stash"; fragmentId?: Id | null }

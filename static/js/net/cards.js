@@ -25,7 +25,7 @@ export const character = (cid) => call("GET", `/api/characters/${cid}`);
 export const changeCharacter = (cid, changes) => call("PATCH", `/api/characters/${cid}`, changes);
 
 /** @param {string} method @param {string} path @param {File} file @returns {Promise<any>} */
-async function send(method, path, file) {
+export async function send(method, path, file) {
   const { csrf } = await me();
   const body = new FormData();
   body.append("file", file);

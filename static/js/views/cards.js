@@ -2,7 +2,7 @@
 import { html } from "../../vendor/preact.js";
 import { takeCard } from "../actions/cards.js";
 import { removeCharacter } from "../actions/library.js";
-import { takeAlong } from "../actions/takeout.js";
+import { askForm, takeAlong } from "../actions/takeout.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-cards.js";
 import { openDialog } from "../model/page.js";
@@ -21,5 +21,6 @@ export const CharacterTools = ({ character }) =>
     <button type="button" onClick=${() => removeCharacter(character)}>${icon("trash")}${t("library.deleteCharacter")}</button>`;
 
 /** @param {{session: Session}} props */
-export const SessionTools = ({ session: { id } }) =>
-  html`<button type="button" onClick=${() => takeAlong(id)}>${icon("download")}${t("command.export")}</button>`;
+export const SessionTools = ({ session: { id, title } }) =>
+  html`<button type="button" onClick=${() => takeAlong(id)}>${icon("download")}${t("command.export")}</button>
+    <button type="button" onClick=${() => askForm(id, title)}>${icon("download")}${t("command.exportAs")}</button>`;

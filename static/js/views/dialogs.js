@@ -65,6 +65,8 @@ export function OpenDialog({ open }) {
       return h(Trash, {});
     case "report":
       return h(Report, { report: open.report, characterId: open.characterId, n: open.n ?? null });
+    case "personas":
+      return h(Personas, {});
     case "takeout":
       return h(TakeOut, { key: open.sid, open });
     case "bring":
@@ -79,6 +81,9 @@ export function OpenDialog({ open }) {
 }
 
 const Report = later(() => import("./report.js").then((module) => module.Report));
+const personas = () => import("./personas.js");
+const Personas = later(() => personas().then((module) => module.Personas), 0);
+const PlayedBy = later(() => personas().then((module) => module.PlayedBy), 0);
 const TakeOut = later(() => import("./takeout.js").then((module) => module.TakeOut), 0);
 const Bring = later(() => import("./bring.js").then((module) => module.Bring), 0);
 const EditCharacter = later(() => import("./character.js").then((module) => module.EditCharacter));
@@ -162,12 +167,14 @@ function Start({ characterId }) {
     if (busy.current) return;
     busy.current = true;
     const chosen = form.getAll("plugin").map((id) => ({ id: String(id) }));
-    await begin(character, { model: text(form, "model"), ...(rules.length ? { plugins: chosen } : {}) });
+    const personaId = text(form, "persona");
+    await begin(character, { model: text(form, "model"), ...(personaId && { personaId }), ...(rules.length ? { plugins: chosen } : {}) });
     busy.current = false;
   };
   if (list.length === 0) return h(Modal, { title: character.name }, html`<p>${t("start.noModel")}</p>${h(Models, {})}`);
   return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
     <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id}>${model.id}</option>`)}</select></label>
+    ${h(PlayedBy, {})}
     ${rules.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${rules.map(
       (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title || plugin.id}<small>${plugin.description}</small>${asks(plugin)}</span></label>`,
     )}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);

@@ -35,31 +35,38 @@ export function Lore({ bookId, uid }) {
 function List({ at, last }) {
   const making = useSignal(false);
   const keyFor = useRef(keyring()).current;
+  const first = useRef(/** @type {HTMLElement | null} */ (null));
   const list = books.value;
+  /** What was pressed goes with its row, or with its form. */
+  const home = () => first.current?.focus();
   const make = async (/** @type {string} */ name) => {
     const made = await makeBook(name, keyFor);
     if (made) at.value = made.id;
   };
   return h(DropPlace, {}, html`<p class="aside">${t("lore.text")}</p>
-    <div class="actions start"><button type="button" aria-expanded=${making.value} onClick=${() => (making.value = !making.peek())}>${icon("plus")}<span>${t("lore.new")}</span></button><button type="button" onClick=${choose}>${icon("upload")}<span>${t("lore.bring")}</span></button></div>
-    ${making.value && h(NameForm, { name: "", save: make, done: () => (making.value = false) })}
-    ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "book", title: t("lore.empty"), hint: t("lore.emptyHint") }) : html`<ul>${list.map((book) => h(Row, { key: book.id, book, isLast: book.id === last, open: () => (at.value = book.id) }))}</ul>`}`);
+    <div class="actions start"><button type="button" ref=${first} aria-expanded=${making.value} onClick=${() => (making.value = !making.peek())}>${icon("plus")}<span>${t("lore.new")}</span></button><button type="button" onClick=${choose}>${icon("upload")}<span>${t("lore.bring")}</span></button></div>
+    ${making.value && h(NameForm, { name: "", save: make, done: () => (home(), (making.value = false)) })}
+    ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "lore", title: t("lore.empty"), hint: t("lore.emptyHint") }) : html`<ul>${list.map((book) => h(Row, { key: book.id, book, isLast: book.id === last, open: () => (at.value = book.id), drop: () => removeBook(book).then(home) }))}</ul>`}`);
 }
 
-/** @param {{book: Lorebook, isLast: boolean, open: () => void}} props */
-function Row({ book, isLast, open }) {
-  const { id, name, entryCount, updatedAt } = book;
+/** @param {{book: Lorebook, isLast: boolean, open: () => void, drop: () => unknown}} props */
+function Row({ book: { id, name, entryCount, updatedAt }, isLast, open, drop }) {
   const naming = useSignal(false);
+  const rename = useRef(/** @type {HTMLElement | null} */ (null));
+  const done = () => {
+    naming.value = false;
+    rename.current?.focus();
+  };
   const button = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {object} */ more = {}) =>
     html`<button type="button" ...${more} onClick=${act}>${icon(symbol)}<span>${t(label)}</span></button>`;
   const save = async (/** @type {string} */ next) => {
-    if (next === name || (await renameBook(id, next))) naming.value = false;
+    if (next === name || (await renameBook(id, next))) done();
   };
   return html`<li class="fragment"><article aria-label=${name}><h3>${name}</h3>
     <p class="aside">${t("lore.entries", { n: entryCount })} · <time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
-    <div class="actions">${button("lore.open", "book", open, { ref: isLast ? takeFocus : null })}${button("lore.rename", "edit", () => (naming.value = !naming.peek()), { "aria-expanded": naming.value })}
-      ${button("lore.take", "download", () => takeBook(id))}${button("lore.delete", "trash", () => removeBook(book))}</div>
-    ${naming.value && h(NameForm, { name, save, done: () => (naming.value = false) })}</article></li>`;
+    <div class="actions">${button("lore.open", "book", open, { ref: isLast ? takeFocus : null })}${button("lore.rename", "edit", () => (naming.value = !naming.peek()), { ref: rename, "aria-expanded": naming.value })}
+      ${button("lore.take", "download", () => takeBook(id))}${button("lore.delete", "trash", drop)}</div>
+    ${naming.value && h(NameForm, { name, save, done })}</article></li>`;
 }
 
 /** @param {{name: string, save: (name: string) => unknown, done: () => void}} props */

@@ -15,6 +15,8 @@ import { takeFocus } from "./sure.js";
 const PAGE = 50;
 /** So many keys of an entry are shown in the list. */
 const MOST_KEYS = 8;
+/** So much of a text is looked at for how it begins. */
+const MOST_TEXT = 2000;
 const NEW = Symbol("a new entry");
 
 /** @param {{id: Id, opened: string | null, back: () => void}} props */
@@ -42,8 +44,12 @@ export function Book({ id, opened, back }) {
     const known = entries.peek().some(({ uid }) => uid === changed.uid);
     entries.value = known ? entries.peek().map((entry) => (entry.uid === changed.uid ? changed : entry)) : [...entries.peek(), changed];
   };
+  const first = useRef(/** @type {HTMLElement | null} */ (null));
   const drop = async (/** @type {LoreEntry} */ entry) => {
-    if (await removeEntry(id, entry, titleOf(entry), put)) entries.value = entries.peek().filter(({ uid }) => uid !== entry.uid);
+    if (!(await removeEntry(id, entry, titleOf(entry), put))) return;
+    entries.value = entries.peek().filter(({ uid }) => uid !== entry.uid);
+    // The button that was pressed goes with it.
+    first.current?.focus();
   };
   const at = editing.value;
   const open = at === NEW ? null : entries.value.find(({ uid }) => String(uid) === at);
@@ -64,11 +70,11 @@ export function Book({ id, opened, back }) {
     most.value = PAGE;
   };
   return html`<div class="stash"><div class="actions start"><button type="button" ref=${last.value === null ? takeFocus : null} onClick=${back}>${icon("back")}<span>${t("lore.back")}</span></button>
-      <button type="button" onClick=${() => (editing.value = NEW)}>${icon("plus")}<span>${t("lore.add")}</span></button></div>
+      <button type="button" ref=${first} onClick=${() => (editing.value = NEW)}>${icon("plus")}<span>${t("lore.add")}</span></button></div>
     ${entries.value.length > 0 && html`<div class="search-field">${icon("search")}<input type="search" aria-label=${t("lore.search")} placeholder=${t("lore.search")} value=${query.value} onInput=${seek} /></div>`}
     <p class="aside" role="status">${reading.value === "on" ? t("loading") : query.value.trim() ? t("lore.found", { n: found.length, all: entries.value.length }) : t("lore.entries", { n: entries.value.length })}</p>
     ${reading.value === "failed" && h(Blank, { symbol: "warning", title: t("lore.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
-    ${reading.value === "done" && found.length === 0 && h(Blank, { symbol: "book", title: t(entries.value.length ? "lore.none" : "lore.noEntries") })}
+    ${reading.value === "done" && found.length === 0 && h(Blank, { symbol: "lore", title: t(entries.value.length ? "lore.none" : "lore.noEntries") })}
     <ul>${shown.map((entry) => h(Row, { key: String(entry.uid), bookId: id, entry, isLast: String(entry.uid) === last.value, put, edit: () => (editing.value = String(entry.uid)), drop: () => drop(entry) }))}</ul>
     ${shown.length < found.length && html`<button type="button" onClick=${() => (most.value = shown.length + PAGE)}>${t("lore.more")}</button>`}</div>`;
 }
@@ -111,7 +117,7 @@ function Row({ bookId, entry, isLast, put, edit, drop }) {
   };
   return html`<li class="fragment"><article class=${entry.disable ? "off" : ""} aria-label=${name}><h3>${name}</h3>
     ${(entry.constant || keys.length > 0) && html`<p class="chips">${entry.constant && html`<span class="chip on">${t("lore.always")}</span>`}${keys.slice(0, MOST_KEYS).map((key) => html`<span key=${key} class="chip">${excerpt(key, 40)}</span>`)}${keys.length > MOST_KEYS && html`<small>${t("lore.moreKeys", { n: keys.length - MOST_KEYS })}</small>`}</p>`}
-    <p class="aside">${excerpt(plain(entry.content ?? ""), 240)}</p>
+    <p class="aside">${excerpt(plain((entry.content ?? "").slice(0, MOST_TEXT)), 240)}</p>
     <div class="actions"><label class="check"><input type="checkbox" checked=${entry.disable !== true} aria-label=${t("lore.isOn", { name })} onChange=${turn} /><span>${t("lore.on")}</span></label>
       <button type="button" ref=${isLast ? takeFocus : null} aria-label=${t("lore.edit", { name })} onClick=${edit}>${icon("edit")}<span>${t("command.edit")}</span></button>
       <button type="button" aria-label=${t("lore.remove", { name })} onClick=${drop}>${icon("trash")}<span>${t("lore.delete")}</span></button></div></article></li>`;

@@ -7,12 +7,13 @@ import "../actions/move.js";
 import "../actions/purge.js";
 import "../actions/replies.js";
 import "../actions/summarise.js";
+import "../actions/takeout.js";
 import { t } from "../lib/i18n.js";
 import { CommandButton, Menu, icon } from "./parts.js";
 
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 
-const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.keepLore", "message.choose", "message.summarise", "message.copyTo", "message.move"];
+const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.exportAs", "message.keepLore", "message.choose", "message.summarise", "message.copyTo", "message.move"];
 const MOST_STARS = 5;
 
 /** @param {{node: ChatNode}} props */

@@ -75,6 +75,7 @@ function Way({ kind, id, name }) {
   const open = (/** @type {Event} */ event) => (event.preventDefault(), navigate(`/s/${id}`));
   if (kind === "session") return html` <a href=${`/s/${id}`} aria-label=${t("report.openNamed", { name })} onClick=${open}>${t("notice.open")}</a>`;
   if (kind === "character") return html` <button type="button" class="link" aria-label=${t("report.playNamed", { name })} onClick=${() => openDialog({ kind: "start", characterId: id })}>${t("notice.play")}</button>`;
+  if (kind === "lorebook") return html` <button type="button" class="link" aria-label=${t("report.openNamed", { name })} onClick=${() => openDialog({ kind: "lore", bookId: id, uid: null })}>${t("notice.open")}</button>`;
   return null;
 }
 

@@ -40,7 +40,7 @@ function Row({ fragment, isOpened }) {
     <h3 ...${mayRearrange.value ? handleOfFragment(fragment.id, name) : {}}>${name}</h3><p class="aside">${fragment.name && fragment.firstLine && html`<q>${excerpt(plain(fragment.firstLine))}</q> · `}${t("stash.count", { n: fragment.count })} · <time datetime=${fragment.createdAt} title=${moment(fragment.createdAt)}>${ago(fragment.createdAt, Date.now())}</time></p>
     ${!fragment.canReturn && html`<p class="aside no-return">${icon("warning")}<span>${t(fragment.originId ? "stash.originOut" : "stash.originGone")}</span></p>`}
     <div class="actions">${mayRearrange.value && html`${fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}${button("stash.putBelow", "move", () => place(fragment.id, name, false))}${button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}`}
-      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("command.keepLore", "book", () => openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }))}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}
+      ${button("stash.read", "eye", () => turn("read"), doing.value === "read")}${button("command.keepLore", "lore", () => openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }))}${button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}
       ${mayRearrange.value && button("command.purge", "shred", () => turn("purge"), doing.value === "purge")}</div>
     ${doing.value === "read" && h(Contents, { id: fragment.id })}
     ${doing.value === "rename" && h(Rename, { fragment, done: () => (doing.value = "") })}

@@ -1,11 +1,12 @@
 // What the header and the menu of the page offer while a story is open.
 import { h, html } from "../../vendor/preact.js";
 import "../actions/lore.js";
+import "../actions/personas.js";
 import "../actions/takeout.js";
 import "../actions/transfers.js";
 import { CommandButton } from "./parts.js";
 
-const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "page.lore", "session.file", "session.export", "session.spent", "session.linear", "session.tree"];
+const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "page.lore", "page.personas", "session.file", "session.export", "session.exportAs", "session.spent", "session.linear", "session.tree"];
 
 export const StoryMenu = () => html`<hr />${ITEMS.map((id) => h(CommandButton, { key: id, id, wide: true }))}`;
 

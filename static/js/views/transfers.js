@@ -4,6 +4,7 @@ import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { openReport, putAway } from "../actions/foreign.js";
 import "../actions/lore.js";
+import "../actions/personas.js";
 import "../actions/takeout.js";
 import { bringDropped, goOn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
@@ -22,7 +23,12 @@ addEnglish(words);
 addEnglish(cards);
 addEnglish(lore);
 
+/** What else is kept here. */
+const ROOMS = ["page.lore", "page.personas"];
 const WAYS_IN = ["page.importFolder", "page.importForeign", "page.importCard", "page.import"];
+
+/** @param {string} id */
+const button = (id) => h(CommandButton, { key: id, id, wide: true });
 
 export function Transfers() {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
@@ -31,7 +37,7 @@ export function Transfers() {
   // It may have been asked for from the top of a long page.
   useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return html`${incoming.value.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
-    ${WAYS_IN.map((id) => h(CommandButton, { key: id, id, wide: true }))}${h(CommandButton, { id: "page.lore", wide: true })}${h(DropPlace, {})}`;
+    ${ROOMS.map(button)}${WAYS_IN.map(button)}${h(DropPlace, {})}`;
 }
 
 /** For who has just come, and brings years along. */

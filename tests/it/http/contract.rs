@@ -55,6 +55,8 @@ async fn every_read_answers_as_documented() {
     picture.send().await.expect(200);
     let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
     let book = id(&play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"key": ["a"]}]})).await);
+    let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {"content": "Be brief."}});
+    let preset = id(&play.app.post("/api/presets", &preset).await);
     let picture = play.app.ask("PUT", &format!("/api/personas/{persona}/avatar")).bytes(&drawn, "image/png");
     picture.send().await.expect(200);
     let file = super::transfers::exported(&play.app, &play.sid).await.body;
@@ -67,6 +69,7 @@ async fn every_read_answers_as_documented() {
         "{pid}" => persona.clone(),
         "{jid}" => job.clone(),
         "{lid}" => book.clone(),
+        "{rid}" => preset.clone(),
         "{plugin}" => "combat".to_owned(),
         "{did}" => draft.clone(),
         other => other.to_owned(),

@@ -17,6 +17,8 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{lid}", &stranger.lorebook.to_string())
         .replace("{jid}", &stranger.job.to_string())
         .replace("{fid}", NOTHING)
+        // Theirs are asked for in `presets.rs`.
+        .replace("{rid}", NOTHING)
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())

@@ -30,7 +30,15 @@ impl House {
         let job = app.inside().desk.expect(app.inside().owner).unwrap().to_string();
         let session = [("sid", sid), ("nid", line[1].clone()), ("fid", fragment)];
         let book = id(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
-        let ids = session.into_iter().chain([("cid", character), ("pid", persona), ("jid", job), ("lid", book)]);
+        let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {}});
+        let preset = id(&app.post("/api/presets", &preset).await);
+        let ids = session.into_iter().chain([
+            ("cid", character),
+            ("pid", persona),
+            ("jid", job),
+            ("lid", book),
+            ("rid", preset),
+        ]);
         Self { app, ids: ids.collect() }
     }
 

@@ -1,10 +1,11 @@
-//! Folders of SillyTavern: `golden` reads the recorded chats, `trees` says which files become which trees, `again` what a
+//! Folders of SillyTavern: `belongings` is what there is besides chats, `golden` reads the recorded chats, `trees` says which files become which trees, `again` what a
 //! second run does, `back` how chats go out again and `canonical` in what they may differ then, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
 //! types, `kills` what a crash leaves, `memory` what is held of a large one, and
 //! `hostile` who means no good.
 
 mod again;
 mod back;
+mod belongings;
 mod canonical;
 pub mod command;
 mod golden;

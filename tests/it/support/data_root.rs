@@ -47,11 +47,26 @@ impl DataRoot {
         self.file(&format!("chats/{card}/{name}.jsonl"), &lines(rows))
     }
 
+    /// Puts a lorebook there, with an entry for each key and text.
+    pub fn world(&self, name: &str, entries: &[(&str, &str)]) -> &Self {
+        let entry = |(uid, (key, content)): (usize, &(&str, &str))| {
+            (uid.to_string(), json!({"uid": uid, "key": [key], "content": content, "own": {"n": 1.50}}))
+        };
+        let entries: serde_json::Map<String, Value> = entries.iter().enumerate().map(entry).collect();
+        self.file(&format!("worlds/{name}.json"), &json!({ "entries": entries }).to_string());
+        self
+    }
+
     /// Puts any file there.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        self.bytes(name, text.as_bytes())
+    }
+
+    /// Puts any file there.
+    pub fn bytes(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
+        fs::write(&path, bytes).unwrap();
         path
     }
 

@@ -162,5 +162,12 @@ export async function chooseFromPage(page, name) {
   await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
 }
 
+/** Chooses files where a button asks for some. @param {import("playwright-core").Page} page @param {import("playwright-core").Locator} button @param {{name: string, buffer: Buffer}[]} files */
+export async function giveFiles(page, button, files) {
+  const asked = page.waitForEvent("filechooser");
+  await button.click();
+  await (await asked).setFiles(files.map((file) => ({ ...file, mimeType: "application/octet-stream" })));
+}
+
 /** A message on screen, by its id. @param {import("playwright-core").Page} page */
 export const messageOf = (page, id) => page.locator(`.message:has([data-node="${id}"])`);

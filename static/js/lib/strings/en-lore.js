@@ -38,7 +38,7 @@ export default {
   "lore.noEntries": "Nothing stands in this book yet.",
   "lore.unread": "Not all of it could be read.",
   "lore.add": "New entry",
-  "lore.edit": "Change “{name}”",
+  "lore.edit": "Edit “{name}”",
   "lore.remove": "Delete “{name}”",
   "lore.nameless": "Entry {uid}",
   "lore.more": "Show more",

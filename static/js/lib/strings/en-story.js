@@ -183,6 +183,7 @@ export default {
   "trash.character": "Character",
   "trash.persona": "Persona",
   "trash.lorebook": "Lorebook",
+  "trash.preset": "Preset",
   "trash.until": "kept until {when}",
   "trash.destroy": "Destroy",
   "trash.destroySure": "“{name}” will be gone for good; nothing brings it back.",

@@ -39,7 +39,7 @@ export default {
   "lore.noEntries": "这本书里还没有条目。",
   "lore.unread": "没有全部读到。",
   "lore.add": "新条目",
-  "lore.edit": "修改“{name}”",
+  "lore.edit": "编辑“{name}”",
   "lore.remove": "删除“{name}”",
   "lore.nameless": "条目 {uid}",
   "lore.more": "显示更多",

@@ -268,6 +268,7 @@ export default {
   "trash.character": "角色",
   "trash.persona": "人设",
   "trash.lorebook": "世界书",
+  "trash.preset": "预设",
   "trash.until": "保留到 {when}",
   "trash.destroy": "销毁",
   "trash.destroySure": "“{name}”会彻底消失，再也找不回来。",

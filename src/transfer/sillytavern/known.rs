@@ -1,0 +1,143 @@
+//! What came in before: a thing of a folder is known again by its name there, and what a second run does with it depends on
+//! whether it has changed there, and on what has become of it here.
+
+use serde_json::{Map, Value, json};
+
+use crate::ids::{CharacterId, LorebookId, PersonaId, PresetId, UserId};
+use crate::interop::{Fate, Finding};
+use crate::store::{Card, Reader, Source, StoreError};
+
+use super::super::Item;
+use super::super::import::ImportError;
+use super::Work;
+
+/// A kind of thing that a folder has and this server keeps.
+pub trait Thing: Copy + std::fmt::Display + Send + 'static {
+    /// What the report calls it.
+    const KIND: &'static str;
+
+    /// Its id from sixteen bytes.
+    fn from_slice(bytes: &[u8]) -> Option<Self>;
+
+    /// The one that the caller has.
+    fn held(self, reader: &mut Reader<'_>, owner: UserId) -> Result<Option<Card<Self>>, StoreError>;
+}
+
+macro_rules! things {
+    ($($id:ident $kind:literal $get:ident;)*) => {$(
+        impl Thing for $id {
+            const KIND: &'static str = $kind;
+
+            fn from_slice(bytes: &[u8]) -> Option<Self> {
+                $id::from_slice(bytes)
+            }
+
+            fn held(self, reader: &mut Reader<'_>, owner: UserId) -> Result<Option<Card<Self>>, StoreError> {
+                reader.$get(owner, self)
+            }
+        }
+    )*};
+}
+
+things! {
+    CharacterId "character" character;
+    PersonaId "persona" persona;
+    LorebookId "lorebook" lorebook;
+    PresetId "preset" preset;
+}
+
+/// What is known of a thing.
+pub struct Known<Id> {
+    /// By what it is known again.
+    name: String,
+    source: Option<Source>,
+    /// What it has become.
+    pub held: Option<Card<Id>>,
+}
+
+/// What is to be done with a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It comes in, in the place of what it has become before.
+    Comes,
+    /// What is here stays as it is.
+    Stays,
+    /// It was deleted here, and does not come again.
+    Gone,
+}
+
+impl<Id: Thing> Known<Id> {
+    /// Its id here, or a new one.
+    pub fn id_or(&self, new: impl FnOnce() -> Id) -> Id {
+        self.held.as_ref().map_or_else(new, |held| held.id)
+    }
+
+    /// Whether it is known, and here.
+    pub const fn is_here(&self) -> bool {
+        self.source.is_some() && self.held.is_some()
+    }
+
+    /// By what it is known from now on.
+    pub fn source(&self, bytes: &[u8; 16], hash: Option<blake3::Hash>, card: &Map<String, Value>) -> Source {
+        let mut source = Source::new(self.name.clone(), bytes);
+        (source.hash, source.header) = (hash.map(|hash| hash.as_bytes().to_vec()), Some(mark(card)));
+        source
+    }
+
+    /// What is to be done with one that has this hash; and what is to say of it, where that is not all.
+    pub fn judge(&self, hash: &blake3::Hash) -> (Verdict, Option<Finding>) {
+        let Some(source) = &self.source else { return (Verdict::Comes, None) };
+        let is_same = source.hash.as_deref() == Some(hash.as_bytes());
+        match &self.held {
+            Some(_) if is_same => (Verdict::Stays, None),
+            None if is_same => {
+                let message = "you have deleted it here: it is not brought back";
+                (Verdict::Gone, Some(Finding::new(Fate::Skipped, "deleted_here", message)))
+            }
+            Some(held) if source.header.as_ref().is_none_or(|header| mark(&held.card) != *header) => {
+                let message = format!("it has changed there, but so has the {} here, which stays as it is", Id::KIND);
+                (Verdict::Stays, Some(Finding::new(Fate::Kept, "edited_here", message)))
+            }
+            _ => (Verdict::Comes, None),
+        }
+    }
+}
+
+impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+    /// What is known of the thing of a name.
+    pub async fn known<Id: Thing>(&self, name: String) -> Result<Known<Id>, ImportError> {
+        let (owner, wanted) = (self.wish.owner, name.clone());
+        let read = move |reader: &mut Reader<'_>| {
+            let source = reader.source(owner, &wanted)?;
+            let id = source.as_ref().and_then(|source| Id::from_slice(&source.became));
+            let held = id.map(|id| id.held(reader, owner)).transpose()?.flatten();
+            Ok::<_, ImportError>((source, held))
+        };
+        let (source, held) = self.store.read(read).await?;
+        Ok(Known { name, source, held })
+    }
+
+    /// What is to be done with a thing. Of one that stays out the report says why.
+    pub fn judge<Id: Thing>(
+        &mut self,
+        known: &Known<Id>,
+        hash: &blake3::Hash,
+        (called, file): (&str, &str),
+    ) -> Verdict {
+        let (verdict, why) = known.judge(hash);
+        if let Some(why) = why {
+            let mut item = Item::skipped(Id::KIND, called, why).from_file(file);
+            item.id = known.held.as_ref().map(|held| held.id.to_string());
+            if verdict == Verdict::Stays {
+                item.fate = Fate::Kept;
+            }
+            self.report(item);
+        }
+        verdict
+    }
+}
+
+/// By what it is seen whether a thing has been edited here since.
+fn mark(card: &Map<String, Value>) -> String {
+    blake3::hash(json!(card).to_string().as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,108 @@
+//! Lorebooks: each file of the folder `worlds` becomes one. Cards, personas and chats name them by their files.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::ids::LorebookId;
+use crate::interop::book;
+use crate::interop::{Fate, Finding};
+
+use super::super::Item;
+use super::super::books::arriving_book;
+use super::super::import::ImportError;
+use super::house::Place;
+use super::known::Verdict;
+use super::root::Root;
+use super::{Work, unreadable};
+
+/// A book that came in.
+#[derive(Debug)]
+pub struct Shelved {
+    /// What it has become.
+    pub id: LorebookId,
+    place: Place,
+}
+
+impl Shelved {
+    /// Whether it has every entry of another, by keys and text.
+    pub fn has_all(&self, other: &Map<String, Value>) -> bool {
+        let Some(own) = self.place.read().ok().and_then(|bytes| book::read(&bytes).ok()) else { return false };
+        let said =
+            |entry: &Map<String, Value>| [entry.get("key"), entry.get("content")].map(|one| one.map(Value::to_string));
+        let own: HashSet<_> = book::entries(&own).into_iter().map(said).collect();
+        book::entries(other).into_iter().all(|entry| own.contains(&said(entry)))
+    }
+}
+
+impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+    /// Brings the lorebooks in.
+    pub async fn lorebooks(&mut self, root: &Root) -> Result<(), ImportError> {
+        for place in &root.worlds {
+            self.go_on()?;
+            match place.read() {
+                Ok(bytes) => {
+                    if let Some(id) = self.lorebook(place, &bytes).await? {
+                        self.books.insert(place.stem().to_owned(), Shelved { id, place: place.clone() });
+                    }
+                }
+                Err(error) => self.report(unreadable(&place.name, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a book, or finds that it is kept already.
+    pub(in crate::transfer) async fn lorebook(
+        &mut self,
+        place: &Place,
+        bytes: &[u8],
+    ) -> Result<Option<LorebookId>, ImportError> {
+        let known = self.known::<LorebookId>(format!("worlds/{}", place.stem())).await?;
+        let (mut book, mut item) = match arriving_book(bytes, Some(&place.name), self.ids, self.wish.at) {
+            Ok(arriving) => arriving,
+            Err(error) => {
+                let why = Finding::new(Fate::Skipped, "no_lorebook", error.to_string());
+                self.report(Item::skipped("lorebook", place.stem(), why).from_file(&place.name));
+                return Ok(None);
+            }
+        };
+        book.id = known.id_or(|| book.id);
+        let hash = blake3::hash(bytes);
+        match self.judge(&known, &hash, (place.stem(), &place.name)) {
+            Verdict::Comes => {}
+            Verdict::Stays => return Ok(Some(book.id)),
+            Verdict::Gone => return Ok(None),
+        }
+        let (id, is_new) = (book.id, known.held.is_none());
+        if let Some(held) = &known.held {
+            book.created = held.created;
+        }
+        item.id = Some(id.to_string());
+        if self.settings.is_for_all(place.stem()) {
+            let words = "it held for all chats; here no prompt reads lorebooks yet";
+            item.findings.push(Finding::new(Fate::Kept, "lore_for_all", words));
+        }
+        let source = known.source(id.as_bytes(), Some(hash), &book.card);
+        self.arrived.totals.lorebooks += 1;
+        self.report(item);
+        self.put(
+            source,
+            move |tx, owner| {
+                if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }
+            },
+        )
+        .await?;
+        Ok(Some(id))
+    }
+
+    /// What is to say of a book that belongs to somebody who cannot have one here yet.
+    pub fn lore_of(&self, whose: &str, name: &str) -> String {
+        match self.books.get(name) {
+            Some(_) => format!(
+                "the lorebook \"{name}\" that belongs to {whose} is among your lorebooks; no prompt reads it yet"
+            ),
+            None => format!("the lorebook \"{name}\" that belongs to {whose} is not there; its name is kept"),
+        }
+    }
+}

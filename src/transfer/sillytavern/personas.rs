@@ -1,0 +1,102 @@
+//! Who the user plays there: the settings name the personas, by the files of their pictures.
+
+use crate::ids::PersonaId;
+use crate::interop::persona::{self, PersonaError, Read};
+use crate::interop::{Fate, Finding};
+
+use super::super::Item;
+use super::super::import::ImportError;
+use super::super::personas::{ArrivingPersona, new_persona};
+use super::cast::Cast;
+use super::house::stem;
+use super::known::Verdict;
+use super::root::Root;
+use super::settings::SETTINGS;
+use super::{Work, unreadable};
+
+impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+    /// Brings the personas in that the settings name.
+    pub async fn personas(&mut self, root: &Root, cast: &mut Cast) -> Result<(), ImportError> {
+        let all = match persona::of(self.settings.all()) {
+            Ok(all) => all,
+            Err(PersonaError::None) => return Ok(()),
+            Err(error) => {
+                let why = Finding::new(Fate::Skipped, "personas", error.to_string());
+                self.report(Item::skipped("file", SETTINGS, why).from_file(SETTINGS));
+                return Ok(());
+            }
+        };
+        for read in all {
+            self.go_on()?;
+            if !read.is_named {
+                let why =
+                    Finding::new(Fate::Skipped, "no_name", "it has no name, by which a message would say who speaks");
+                self.report(Item::skipped("persona", &read.file, why).from_file(SETTINGS));
+                continue;
+            }
+            let (file, is_default, bound) = (read.file.clone(), read.is_default, read.bound.clone());
+            let name = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
+            let Some(id) = self.persona(root, read).await? else { continue };
+            cast.personas.insert(file, id);
+            cast.personas.entry(name).or_insert(id);
+            cast.default = cast.default.or(is_default.then_some(id));
+            for card in bound {
+                cast.bound.entry(stem(&card).to_owned()).or_insert(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a persona, or finds that it is kept already.
+    async fn persona(&mut self, root: &Root, mut read: Read) -> Result<Option<PersonaId>, ImportError> {
+        let (file, at) = (read.file.clone(), self.wish.at);
+        let picture = match root.avatars.get(&file).map(|place| (place, place.read())) {
+            Some((_, Ok(bytes))) => Some(bytes),
+            Some((place, Err(error))) => {
+                self.report(unreadable(&place.name, &error));
+                None
+            }
+            None => None,
+        };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(serde_json::Value::from(read.card.clone()).to_string().as_bytes());
+        hasher.update(picture.as_deref().unwrap_or_default());
+        let hash = hasher.finalize();
+        let known = self.known::<PersonaId>(format!("personas/{file}")).await?;
+        let id = known.id_or(|| PersonaId::new(self.ids.next(at)));
+        let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
+        match self.judge(&known, &hash, (&called, SETTINGS)) {
+            Verdict::Comes => {}
+            Verdict::Stays => return Ok(Some(id)),
+            Verdict::Gone => return Ok(None),
+        }
+        self.name_book(&mut read);
+        let mut arriving = match new_persona(read, picture, id, at) {
+            Ok(arriving) => arriving,
+            Err(item) => {
+                self.report(item.from_file(SETTINGS));
+                return Ok(None);
+            }
+        };
+        let is_new = known.held.is_none();
+        if let Some(held) = &known.held {
+            arriving.persona.created = held.created;
+        }
+        let ArrivingPersona { persona, item, .. } = &arriving;
+        let source = known.source(id.as_bytes(), Some(hash), &persona.card);
+        self.arrived.totals.personas += 1;
+        self.report(item.clone().from_file(SETTINGS));
+        self.put(source, move |tx, owner| arriving.keep(tx, owner, is_new)).await?;
+        Ok(Some(id))
+    }
+
+    /// Says which of the books that came in belongs to a persona.
+    fn name_book(&self, read: &mut Read) {
+        let card = serde_json::Value::from(read.card.clone());
+        let name = card.pointer("/metadata/sillytavern/about/lorebook").and_then(|name| name.as_str());
+        let about = read.findings.iter_mut().find(|finding| finding.code == "persona_lorebook");
+        if let (Some(name), Some(about)) = (name, about) {
+            about.message = self.lore_of("it", name);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Presets: each file of some folders is one, each regular expression of the settings, and each group. They are kept whole,
+//! and the report says of each kind what it does not do here.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::ids::PresetId;
+use crate::interop::finding::many;
+use crate::interop::{Fate, Finding, text};
+use crate::store::Preset;
+use crate::tree::preset::{LARGEST, LONGEST_NAME, fits};
+
+use super::super::Item;
+use super::super::import::ImportError;
+use super::house::Place;
+use super::known::Verdict;
+use super::root::Root;
+use super::settings::SETTINGS;
+use super::{Work, unreadable};
+
+/// The folders whose files are presets, and of which kind they are.
+pub const FOLDERS: [(&str, &str); 10] = [
+    ("OpenAI Settings", "openai"),
+    ("TextGen Settings", "textgen"),
+    ("KoboldAI Settings", "kobold"),
+    ("NovelAI Settings", "novel"),
+    ("instruct", "instruct"),
+    ("context", "context"),
+    ("sysprompt", "sysprompt"),
+    ("reasoning", "reasoning"),
+    ("QuickReplies", "quickReplies"),
+    ("themes", "theme"),
+];
+
+/// What a preset of each kind does not do here.
+const MEANINGS: [(&str, &str); 12] = [
+    ("openai", "prompt blocks and samplers: no prompt is made with them yet"),
+    ("textgen", "samplers: no model is asked with them yet"),
+    ("kobold", "samplers: no model is asked with them yet"),
+    ("novel", "samplers: no model is asked with them yet"),
+    ("instruct", "a template for models that go on with plain text, which are not asked yet"),
+    ("context", "a template for models that go on with plain text, which are not asked yet"),
+    ("sysprompt", "a system prompt: it is not sent yet"),
+    ("reasoning", "says how thoughts are marked in a text, where a model does not tell them apart: not read yet"),
+    ("regex", "a regular expression: no text is changed by it yet"),
+    ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
+    ("theme", "looks of another page"),
+    ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
+];
+
+/// Fields of presets that are nobody else's business.
+const SECRETS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
+
+/// A preset that was read.
+struct Found<'a> {
+    kind: &'static str,
+    /// By what it is known again.
+    known: String,
+    name: String,
+    file: &'a str,
+    body: Map<String, Value>,
+}
+
+impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+    /// Brings the presets in.
+    pub async fn presets(&mut self, root: &Root) -> Result<(), ImportError> {
+        for (kind, place) in &root.presets {
+            self.go_on()?;
+            match place.read() {
+                Ok(bytes) => self.preset_file(kind, place, &bytes).await?,
+                Err(error) => self.report(unreadable(&place.name, &error)),
+            }
+        }
+        self.regular_expressions().await
+    }
+
+    async fn preset_file(&mut self, kind: &'static str, place: &Place, bytes: &[u8]) -> Result<(), ImportError> {
+        let body = match object(bytes) {
+            Ok(body) => body,
+            Err(why) => {
+                let why = Finding::new(Fate::Skipped, "no_preset", why);
+                self.report(Item::skipped("preset", place.stem(), why).from_file(&place.name));
+                return Ok(());
+            }
+        };
+        let own = body.get("name").and_then(Value::as_str).filter(|_| kind == "group").map(str::trim);
+        let name = own.filter(|name| !name.is_empty()).unwrap_or(place.stem()).to_owned();
+        let known = format!("{kind}/{}", place.stem());
+        self.preset(Found { kind, known, name, file: &place.name, body }).await
+    }
+
+    /// The regular expressions that held for all chats, in the order in which they ran.
+    async fn regular_expressions(&mut self) -> Result<(), ImportError> {
+        let all = self.settings.all().pointer("/extension_settings/regex").and_then(Value::as_array);
+        let all: Vec<Value> = all.cloned().unwrap_or_default();
+        let mut names = HashSet::new();
+        for (place, script) in all.into_iter().enumerate() {
+            self.go_on()?;
+            let Value::Object(body) = script else {
+                let why = Finding::new(Fate::Skipped, "no_preset", "it is no regular expression");
+                self.report(Item::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
+                continue;
+            };
+            let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+            let name = text("scriptName").unwrap_or("regex").to_owned();
+            let mut known = format!("regex/{}", text("id").unwrap_or(&name));
+            if !names.insert(known.clone()) {
+                known = format!("{known}#{place}");
+            }
+            self.preset(Found { kind: "regex", known, name, file: SETTINGS, body }).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a preset, or finds that it is kept already.
+    async fn preset(&mut self, found: Found<'_>) -> Result<(), ImportError> {
+        let Found { kind, known, name, file, body } = found;
+        let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+        let findings = meaning(kind, &body);
+        let card = [("kind", kind.into()), ("name", name.clone().into()), ("file", file.into()), ("body", body.into())];
+        let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let word = if kind == "regex" { "regex" } else { "preset" };
+        if let Err(unfit) = fits(&card) {
+            let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
+            self.report(Item::skipped(word, name, why).from_file(file));
+            return Ok(());
+        }
+        let hash = blake3::hash(Value::from(card.clone()).to_string().as_bytes());
+        let known = self.known::<PresetId>(known).await?;
+        if self.judge(&known, &hash, (&name, file)) != Verdict::Comes {
+            return Ok(());
+        }
+        let (at, is_new) = (self.wish.at, known.held.is_none());
+        let id = known.id_or(|| PresetId::new(self.ids.next(at)));
+        let source = known.source(id.as_bytes(), Some(hash), &card);
+        self.arrived.totals.presets += 1;
+        let mut item = Item::new(word, name, id).from_file(file).with(findings);
+        item.fate = Fate::Kept;
+        self.report(item);
+        let preset = Preset { id, card, created: at, updated: at };
+        self.put(
+            source,
+            move |tx, owner| {
+                if is_new { tx.put_preset(owner, &preset) } else { tx.update_preset(owner, &preset) }
+            },
+        )
+        .await
+    }
+}
+
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
+    if bytes.len() > LARGEST {
+        return Err(format!("it has more than {LARGEST} bytes"));
+    }
+    let text = text::decode(bytes).map_err(|error| error.to_string())?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(body)) => Ok(body),
+        Ok(_) => Err("it is JSON, but no preset".to_owned()),
+        Err(error) => Err(format!("it is not JSON: {error}")),
+    }
+}
+
+/// What a preset says that does nothing here.
+fn meaning(kind: &'static str, body: &Map<String, Value>) -> Vec<Finding> {
+    let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
+    let mut findings = vec![Finding::new(Fate::Kept, "preset", meaning)];
+    let scripts =
+        body.get("extensions").and_then(|extensions| extensions.get("regex_scripts")).and_then(Value::as_array);
+    let n = scripts.map_or(0, Vec::len);
+    if n > 0 {
+        let words = many(n, "regex script", "regex scripts") + ": no text is changed by them yet";
+        findings.push(Finding::new(Fate::Kept, "regex_scripts", words).of(n));
+    }
+    let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
+    if !secrets.is_empty() {
+        let words = format!("it holds what should stay yours ({}): do not give this preset away", secrets.join(", "));
+        findings.push(Finding::new(Fate::Kept, "secret", words).of(secrets.len()));
+    }
+    findings
+}

@@ -1,0 +1,72 @@
+//! What a preset may say, whoever brings it. Presets are what other programs keep for their prompts: samplers and blocks,
+//! templates, regular expressions, and the like. Each is JSON of a kind of its own, which nobody here changes.
+
+use serde_json::{Map, Value};
+
+use super::card::Unfit;
+
+/// The kinds, by their words on the wire.
+pub const KINDS: [&str; 12] = [
+    "openai",
+    "textgen",
+    "kobold",
+    "novel",
+    "instruct",
+    "context",
+    "sysprompt",
+    "reasoning",
+    "regex",
+    "quickReplies",
+    "theme",
+    "group",
+];
+/// The most bytes of a whole preset.
+pub const LARGEST: usize = 4 << 20;
+/// The most characters of its name.
+pub const LONGEST_NAME: usize = 200;
+
+/// Whether a preset can be kept: `{kind, name, file?, body}`.
+///
+/// # Errors
+/// Its kind is none, it has no name or a too long one, its body is no object, or it is too large.
+pub fn fits(preset: &Map<String, Value>) -> Result<(), Unfit> {
+    let unfit = |field: &str, message: String| Err(Unfit { field: Some(field.to_owned()), message, most: None });
+    let text = |key: &str| preset.get(key).and_then(Value::as_str).unwrap_or_default();
+    if !KINDS.contains(&text("kind")) {
+        return unfit("kind", format!("one of these is expected: {}", KINDS.join(", ")));
+    }
+    if text("name").trim().is_empty() {
+        return unfit("name", "a name is needed".to_owned());
+    }
+    if text("name").chars().count() > LONGEST_NAME {
+        return unfit("name", format!("a name has at most {LONGEST_NAME} characters"));
+    }
+    if !preset.get("body").is_some_and(Value::is_object) {
+        return unfit("body", "an object is expected".to_owned());
+    }
+    let bytes = serde_json::to_vec(preset).map_or(usize::MAX, |bytes| bytes.len());
+    let message = format!("a whole preset has at most {LARGEST} bytes");
+    if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_preset_says_what_can_be_kept() {
+        let check = |preset: Value, field: &str| {
+            let found = fits(preset.as_object().unwrap());
+            let found =
+                found.map_or_else(|unfit| unfit.field.unwrap_or_else(|| "all of it".into()), |()| String::new());
+            assert_eq!(found, field);
+        };
+        check(json!({"kind": "openai", "name": "Plain", "body": {"odd": 1}}), "");
+        check(json!({"kind": "other", "name": "Plain", "body": {}}), "kind");
+        check(json!({"kind": "regex", "name": " ", "body": {}}), "name");
+        check(json!({"kind": "regex", "name": "x".repeat(201), "body": {}}), "name");
+        check(json!({"kind": "regex", "name": "a", "body": []}), "body");
+        check(json!({"kind": "regex", "name": "a", "body": {"x": "x".repeat(LARGEST)}}), "all of it");
+    }
+}

@@ -1,0 +1,63 @@
+//! Presets: kept, listed by their kinds, changed, taken along, thrown away and brought back.
+
+use clotho::ids::PresetId;
+use clotho::store::Preset;
+
+use super::*;
+
+/// S4-61: a preset goes out as it came, to the letter; lists have no bodies and can be of one kind.
+#[tokio::test]
+async fn a_preset_is_kept_whole() {
+    let app = TestServer::start().await;
+    let body = json!({"temperature": 0.70, "odd": {"a": [null, 1.5]}, "prompts": []});
+    let made = app.post("/api/presets", &json!({"kind": "openai", "name": " Plain ", "body": body})).await;
+    let path = format!("/api/presets/{}", id(&made));
+    assert_eq!((&made["name"], &made["kind"], &made["file"]), (&json!("Plain"), &json!("openai"), &Value::Null));
+    app.post("/api/presets", &json!({"kind": "theme", "name": "Dark", "body": {}})).await;
+    assert_eq!(app.get(&path).await["body"].to_string(), body.to_string());
+    let out = app.ask("GET", &format!("{path}/export")).send_raw().await;
+    assert_eq!((out.status, out.json().to_string()), (200, body.to_string()));
+    let listed = app.get("/api/presets").await;
+    assert!(listed["items"].as_array().unwrap().len() == 2 && listed["items"][0].get("body").is_none(), "{listed}");
+    let themes = app.get("/api/presets?kind=theme&limit=1").await;
+    assert_eq!((&themes["items"][0]["name"], &themes["next"]), (&json!("Dark"), &Value::Null));
+    assert_eq!(app.ask("GET", "/api/presets?kind=odd").send().await.refused("invalid")["details"]["field"], "kind");
+    let changed = app.ask("PATCH", &path).json(&json!({"body": {"top_p": 1}})).send().await.expect(200);
+    assert_eq!((&changed["name"], &changed["body"]), (&json!("Plain"), &json!({"top_p": 1})));
+    for (fields, field) in [
+        (json!({"kind": "odd", "name": "a", "body": {}}), "kind"),
+        (json!({"kind": "regex", "name": " ", "body": {}}), "name"),
+        (json!({"kind": "regex", "name": "a", "body": []}), "body"),
+        (json!({"kind": "regex", "name": "a", "body": {}, "bodi": 1}), "bodi"),
+    ] {
+        let error = app.ask("POST", "/api/presets").json(&fields).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], field);
+    }
+    app.ask("DELETE", &path).send().await.expect(204);
+    app.ask("GET", &path).send().await.refused("not_found");
+    let trash = app.get("/api/trash").await;
+    assert_eq!((&trash["items"][0]["kind"], &trash["items"][0]["name"]), (&json!("preset"), &json!("Plain")));
+    app.ask("POST", &format!("/api/trash/{}/restore", id(&made))).send().await.expect(204);
+    assert_eq!(app.get(&path).await["body"], json!({"top_p": 1}));
+    app.ask("DELETE", &path).send().await.expect(204);
+    app.ask("DELETE", &format!("/api/trash/{}?confirm=true", id(&made))).send().await.expect(204);
+    assert_eq!(app.get("/api/trash").await["items"], json!([]));
+}
+
+/// Domain 9: somebody else's presets are not there, whatever one does with them.
+#[tokio::test]
+async fn somebody_elses_presets_are_not_there() {
+    let app = TestServer::start().await;
+    let stranger = app.stranger().await;
+    let now = app.inside().clock.now();
+    let new = PresetId::new(app.inside().ids.next(now));
+    let card = json!({"kind": "theme", "name": "Theirs", "body": {}}).as_object().unwrap().clone();
+    let (owner, preset) = (stranger.user, Preset { id: new, card, created: now, updated: now });
+    app.inside().store.write(move |tx| tx.put_preset(owner, &preset)).await.unwrap();
+    assert_eq!(app.get("/api/presets").await["items"], json!([]));
+    let path = format!("/api/presets/{new}");
+    for (method, path) in [("GET", path.clone()), ("DELETE", path.clone()), ("GET", format!("{path}/export"))] {
+        app.ask(method, &path).send().await.refused("not_found");
+    }
+    app.ask("PATCH", &path).json(&json!({"name": "Mine"})).send().await.refused("not_found");
+}

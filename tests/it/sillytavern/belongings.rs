@@ -1,0 +1,224 @@
+//! What a folder has besides chats: lorebooks, personas with their pictures, tags, favourites, presets, and what is left
+//! aside.
+
+use std::fs;
+
+use clotho::interop::picture;
+use clotho::store::{CardFile, CharacterCard, Lorebook, PersonaCard};
+use serde_json::json;
+
+use super::*;
+use crate::support::data_root::{DataRoot, greeting, header, said};
+use crate::transfer::rows;
+
+fn books(store: &TestStore) -> Vec<Lorebook> {
+    let owner = store.owner;
+    store.read(move |reader| reader.lorebooks(owner, 0, 100))
+}
+
+fn personas(store: &TestStore) -> Vec<PersonaCard> {
+    let owner = store.owner;
+    store.read(move |reader| reader.personas(owner, 0, 100))
+}
+
+fn character(store: &TestStore, name: &str) -> CharacterCard {
+    let owner = store.owner;
+    let all = store.read(move |reader| reader.characters(owner, 0, 100));
+    all.into_iter().find(|character| character.card["name"] == name).unwrap()
+}
+
+fn codes(arrived: &Arrived, name: &str) -> Vec<&'static str> {
+    let of_name = arrived.report.items.iter().filter(|item| item.name == name);
+    of_name.flat_map(|item| &item.findings).map(|finding| finding.code).collect()
+}
+
+/// S4-61: the books of a folder come in whole, once; one that grew there changes, one that was edited here stays, and one
+/// that was deleted here stays away.
+#[test]
+fn sillytavern_books_come_in() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.world("Harbour", &[("tide", "It turns at six.")]).world("Atlas", &[("north", "Ice.")]);
+    root.bytes("worlds/native.json", &fs::read(golden("../books/native.json")).unwrap());
+    root.file("worlds/bad.json", "{");
+    root.file(
+        "settings.json",
+        &json!({"world_info_settings": {"world_info": {"globalSelect": ["Atlas"]}}}).to_string(),
+    );
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.lorebooks, books(&store).len()), (3, 3), "{}", arrived.report);
+    assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "bad")), (vec!["lore", "lore_for_all"], vec!["no_lorebook"]));
+    let (before, native) =
+        (books(&store), books(&store).into_iter().find(|book| book.card["name"] == "Native").unwrap());
+    let recorded: Value = serde_json::from_slice(&fs::read(golden("../books/native.expect.json")).unwrap()).unwrap();
+    assert_eq!(native.card["entries"], recorded["stored"]["entries"], "as it was recorded");
+    let known = rows(&store);
+    assert_eq!((taken(&store, root.path()).totals.lorebooks, rows(&store)), (0, known));
+
+    let mut edited = before.iter().find(|book| book.card["name"] == "Atlas").unwrap().clone();
+    edited.card.insert("mine".into(), json!(1));
+    let (owner, at, kept) = (store.owner, store.now(), edited.clone());
+    store.write(move |tx| tx.update_lorebook(owner, &kept)).unwrap();
+    let gone = native.id;
+    store.write(move |tx| tx.trash_lorebook(owner, gone, at)).unwrap();
+    root.world("Harbour", &[("tide", "It turns at six."), ("quay", "Wet.")]).world("Atlas", &[("north", "Snow.")]);
+    let arrived = taken(&store, root.path());
+    assert_eq!(arrived.totals.lorebooks, 1, "{}", arrived.report);
+    assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "native")), (vec!["edited_here"], vec!["deleted_here"]));
+    let after = books(&store);
+    let harbour = after.iter().find(|book| book.card["name"] == "Harbour").unwrap();
+    assert_eq!((after.len(), harbour.card["entries"]["1"]["own"].to_string()), (2, r#"{"n":1.50}"#.into()));
+    assert_eq!(harbour.id, before.iter().find(|book| book.card["name"] == "Harbour").unwrap().id);
+    assert_eq!(after.iter().find(|book| book.id == edited.id).unwrap().card, edited.card);
+    store.is_well();
+}
+
+/// S4-61: a card has the lorebook that it names there; the copy inside it is no second book, unless it says other things.
+#[test]
+fn sillytavern_cards_have_the_books_that_they_name() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.world("Harbour", &[("tide", "It turns at six.")]);
+    let card = |name: &str, world: &str, inside: &[(&str, &str)]| {
+        let entries: Vec<Value> = inside
+            .iter()
+            .map(|(key, content)| json!({"keys": [key], "content": content, "enabled": true, "extensions": {}}))
+            .collect();
+        let mut data = json!({"name": name, "extensions": {"world": world}});
+        if !inside.is_empty() {
+            data["character_book"] = json!({"name": "inside", "entries": entries});
+        }
+        root.file(&format!("characters/{name}.json"), &json!({"spec": "chara_card_v2", "data": data}).to_string());
+    };
+    card("Ann", "Harbour", &[("tide", "It turns at six.")]);
+    card("Bo", "Harbour", &[("tide", "It never turns.")]);
+    card("Cid", "Nowhere", &[("sea", "Salt.")]);
+    let arrived = taken(&store, root.path());
+    let all = books(&store);
+    let book = |name: &str| all.iter().find(|book| book.card["name"] == name).unwrap().id.to_string();
+    assert_eq!(all.len(), 3, "{}", arrived.report);
+    assert_eq!(character(&store, "Ann").card["lorebookId"], book("Harbour"));
+    assert_eq!(character(&store, "Bo").card["lorebookId"], book("Harbour"));
+    assert_ne!(character(&store, "Cid").card["lorebookId"], book("Harbour"));
+    assert_eq!(codes(&arrived, "Ann"), ["book_copied"]);
+    assert_eq!((codes(&arrived, "Bo"), codes(&arrived, "Cid")), (vec!["lorebook"], vec!["lorebook_missing"]));
+    // A card that changed in another place brings no second copy of its book.
+    let text = fs::read_to_string(root.path().join("characters/Cid.json")).unwrap();
+    root.file("characters/Cid.json", &text.replace("\"Cid\"", "\"Cyd\""));
+    assert_eq!(taken(&store, root.path()).totals.characters, 1);
+    assert_eq!((books(&store).len(), character(&store, "Cyd").card["lorebookId"].is_string()), (3, true));
+    assert_eq!(taken(&store, root.path()).totals.characters, 0);
+    store.is_well();
+}
+
+/// S4-53: personas come with their pictures, and play the chats that name them, are bound to the card, or name nobody; what
+/// names a lorebook says what became of it.
+#[test]
+fn sillytavern_personas_come_with_their_pictures() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]);
+    root.bytes("User Avatars/wren.png", &picture::as_png(None));
+    root.file("User Avatars/moth.png", "no picture");
+    let settings = json!({"power_user": {
+        "personas": {"wren.png": "Wren", "moth.png": "Moth"},
+        "persona_descriptions": {
+            "wren.png": {"description": "A clockmaker.", "position": 4, "depth": 2, "lorebook": "Harbour"},
+            "moth.png": {"description": "Nobody.", "connections": [{"type": "character", "id": "Una.png"}]},
+        },
+        "default_persona": "wren.png",
+    }});
+    root.file("settings.json", &settings.to_string());
+    root.chat("Ivo", "greeting", &[header(json!({"world_info": "Harbour"})), greeting()]);
+    root.chat("Una", "bound", &[greeting()]);
+    root.chat("Una", "named", &[greeting(), said("Hm.", 1)]);
+    let arrived = taken(&store, root.path());
+    let all = personas(&store);
+    let [wren, moth] = &all[..] else { panic!("{}", arrived.report) };
+    assert_eq!(codes(&arrived, "Wren"), ["persona_position", "persona_lorebook", "persona_default"]);
+    assert_eq!(codes(&arrived, "Moth"), ["persona_bound", "picture"]);
+    assert!(arrived.report.to_string().contains("\"Harbour\" that belongs to it is among your lorebooks"));
+    assert_eq!(codes(&arrived, "greeting"), ["messages", "chat_lorebook"]);
+    assert!(wren.card["avatar"].as_str().unwrap().starts_with(&format!("/api/personas/{}/avatar?v=", wren.id)));
+    let (owner, id) = (store.owner, wren.id.uuid());
+    let files = store.read(move |reader| reader.card_files(owner, id));
+    assert_eq!(files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), [CardFile::PICTURE, CardFile::SMALL]);
+    assert!(!moth.card.contains_key("avatar"));
+    let played: Vec<_> = sessions(&store).iter().map(|held| held.session.persona.as_ref().unwrap().id).collect();
+    assert_eq!(played, [moth.id, wren.id, wren.id]);
+    let known = rows(&store);
+    assert_eq!((taken(&store, root.path()).totals.personas, rows(&store)), (0, known));
+    store.is_well();
+}
+
+/// S4-53: the tags that somebody gave to cards are theirs here too, and a favourite stays one.
+#[test]
+fn sillytavern_tags_and_favourites_stay() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let data = json!({"name": "Ivo", "tags": ["Lamp", "night"], "extensions": {"fav": true}});
+    root.file("characters/Ivo.json", &json!({"spec": "chara_card_v2", "data": data}).to_string());
+    let settings = |tags: &[&str]| {
+        let all = json!([{"id": "1", "name": "lamp", "color": "red"}, {"id": "2", "name": "Quiet"}, {"id": "3", "name": "Late"}]);
+        root.file("settings.json", &json!({"tags": all, "tag_map": {"Ivo.json": tags}}).to_string());
+    };
+    settings(&["1", "2", "missing"]);
+    let arrived = taken(&store, root.path());
+    let ivo = character(&store, "Ivo");
+    assert_eq!((&ivo.card["tags"], &ivo.card["isFavourite"]), (&json!(["Lamp", "night", "Quiet"]), &json!(true)));
+    assert_eq!(codes(&arrived, "Ivo"), ["favourite"]);
+    assert_eq!(taken(&store, root.path()).totals.characters, 0);
+    settings(&["1", "2", "3"]);
+    assert_eq!(taken(&store, root.path()).totals.characters, 1);
+    assert_eq!(character(&store, "Ivo").card["tags"], json!(["Lamp", "night", "Quiet", "Late"]));
+}
+
+/// S4-61: presets, regular expressions and groups come in whole and once, whatever they say; what they do not do here is told,
+/// and what is left aside is counted.
+#[test]
+fn sillytavern_presets_are_kept_whole() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let body = json!({
+        "temperature": 0.70, "prompts": [{"identifier": "main", "content": "Be brief."}], "proxy_password": "x",
+        "extensions": {"regex_scripts": [{"scriptName": "a"}]}, "unknown": {"deep": [1.50, null, "\u{0}"]},
+    });
+    root.file("OpenAI Settings/Plain.json", &format!("\u{feff}{body:#}"));
+    root.file("instruct/Old.json", &json!({"input_sequence": "###"}).to_string());
+    root.file("QuickReplies/Mine.json", &json!({"version": 2, "qrList": []}).to_string());
+    root.file("themes/bad.json", "[1]");
+    root.file(
+        "groups/1.json",
+        &json!({"name": "Ferry", "members": ["Ivo.json"], "chats": [], "activation_strategy": 1}).to_string(),
+    );
+    let scripts = json!([{"id": "r1", "scriptName": "Hush", "findRegex": "/x/g"}, {"scriptName": "Hush"}, {"scriptName": "Hush"}]);
+    root.file("settings.json", &json!({"extension_settings": {"regex": scripts}}).to_string());
+    root.file("backgrounds/a.png", "a");
+    root.file("backgrounds/b.png", "b");
+    root.file("secrets.json", "{}");
+    root.file("characters/Ivo/joy.png", "a");
+    let arrived = taken(&store, root.path());
+    let owner = store.owner;
+    let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
+    let told: Vec<(&str, &str)> = heads.iter().map(|head| (head.kind.as_str(), head.name.as_str())).collect();
+    let regex = ("regex", "Hush");
+    assert_eq!(
+        told,
+        [("group", "Ferry"), ("openai", "Plain"), ("instruct", "Old"), ("quickReplies", "Mine"), regex, regex, regex],
+        "{}",
+        arrived.report
+    );
+    assert_eq!((arrived.totals.presets, arrived.totals.skipped), (7, 1));
+    let plain = heads[1].id;
+    let kept = store.read(move |reader| reader.preset(owner, plain)).unwrap();
+    assert_eq!(kept.card["body"].to_string(), body.to_string(), "to the letter");
+    assert_eq!(codes(&arrived, "Plain"), ["preset", "regex_scripts", "secret"]);
+    for (name, count) in [("backgrounds", 2), ("secrets.json", 1), ("characters", 1)] {
+        let item = arrived.report.items.iter().find(|item| item.name == name).unwrap();
+        assert_eq!((item.findings[0].code, item.findings[0].count), ("left_aside", count));
+    }
+    let known = rows(&store);
+    assert_eq!((taken(&store, root.path()).totals.presets, rows(&store)), (0, known));
+    let at = store.now();
+    store.write(move |tx| tx.trash_preset(owner, plain, at)).unwrap();
+    root.file("instruct/Old.json", &json!({"input_sequence": ">>>"}).to_string());
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.presets, codes(&arrived, "Plain")), (1, vec!["deleted_here"]));
+    store.is_well();
+}

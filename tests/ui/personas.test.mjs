@@ -1,0 +1,74 @@
+// The page against the real server: who a reader plays.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { browser, check, chooseFromPage, clotho, open, newStory, say, session, line, replyIsThere, model } from "./support/stage.mjs";
+
+const picture = new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta.url);
+const named = async (name) => (await clotho.api("GET", "/api/personas?limit=500")).items.filter((one) => one.name === name);
+
+describe("who a reader plays", () => {
+  test("S0-05: a persona is made with its picture, plays a story from its beginning, is changed and deleted", async () => {
+    await newStory();
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Who you play" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "New persona" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Wren");
+    await dialog.getByRole("textbox", { name: "Who this is" }).fill("Walks at night.");
+    await dialog.getByLabel("Picture: PNG, JPEG, WebP or GIF").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await readFile(picture) });
+    await check(page, "a new persona");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const row = dialog.getByRole("article", { name: "Wren" });
+    await row.getByText("Walks at night.").waitFor();
+    await until(() => row.locator("img").evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0), "its picture is drawn");
+    await check(page, "the personas");
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.locator("button.card", { hasText: "Rin" }).first().click();
+    await dialog.getByRole("combobox", { name: "Whom do you play?" }).selectOption({ label: "Wren" });
+    await dialog.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
+    await dialog.getByRole("button", { name: "Begin" }).click();
+    await page.waitForURL(/\/s\//);
+    const [{ id }] = await named("Wren");
+    assert.equal((await session(new URL(page.url()).pathname)).personaId, id);
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Who you play" }).click();
+    await row.getByRole("button", { name: "Change" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Wren the Tall");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const tall = dialog.getByRole("article", { name: "Wren the Tall" });
+    await tall.getByRole("button", { name: "Delete “Wren the Tall”" }).click();
+    await tall.waitFor({ state: "detached" });
+    assert.equal((await named("Wren the Tall")).length, 0);
+    await dialog.getByRole("button", { name: "Bring it back" }).click();
+    await tall.waitFor();
+    assert.equal((await named("Wren the Tall")).length, 1);
+    await close();
+  });
+
+  test("a story that has begun goes on as somebody else, and as nobody again, in Chinese on a phone too", async () => {
+    const persona = await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler." });
+    const path = await newStory();
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Who you play");
+    const row = page.getByRole("dialog").getByRole("article", { name: "Mara" });
+    await row.getByRole("button", { name: "Play as this one here" }).click();
+    await row.getByText("in this story").waitFor();
+    await page.keyboard.press("Escape");
+    model.say(["Good evening."]);
+    await say(page, "Who is there?");
+    await replyIsThere(page);
+    assert.equal((await line(path)).find(({ content }) => content === "Who is there?").personaId, persona.id);
+    await close();
+    const chinese = await open(path, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    await chinese.page.getByRole("button", { name: "菜单", exact: true }).tap();
+    await chinese.page.locator(".menu:popover-open").getByRole("button", { name: "你演谁" }).tap();
+    await chinese.page.getByRole("dialog").getByRole("article", { name: "Mara" }).getByText("这个故事里").waitFor();
+    await check(chinese.page, "the personas on a phone");
+    await chinese.page.getByRole("button", { name: "只是你自己" }).tap();
+    await until(async () => (await session(path)).personaId === null, "nobody is played any more");
+    await chinese.close();
+  });
+});

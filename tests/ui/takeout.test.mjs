@@ -1,0 +1,61 @@
+// The page against the real server: stories and lines of them are taken along in forms that others read.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe } from "node:test";
+import { reader, test } from "./support/browser.mjs";
+import { browser, chat, check, choose, chooseFromPage, clotho, grown, messageOf, open } from "./support/stage.mjs";
+
+/** Chooses a form in the dialog, and gets the file. @param {import("playwright-core").Page} page */
+async function take(page, form) {
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("radio", { name: form }).check();
+  await check(page, "the question in which form");
+  const coming = page.waitForEvent("download");
+  await dialog.getByRole("button", { name: "Take it along" }).click();
+  const file = await coming;
+  await dialog.waitFor({ state: "detached" });
+  return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+}
+
+describe("in forms that others read", () => {
+  test("S0-05: the line on screen goes out as a chat with the other versions as swipes, as Markdown and as a page", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[2], role: "assistant", content: "Fog in the dusk.", moveHead: false });
+    const { page, close } = await open(path);
+    const form = async (name) => {
+      await chooseFromPage(page, "Take one line along in another form");
+      return take(page, name);
+    };
+    const jsonl = await form(/^A chat of SillyTavern/);
+    assert.match(jsonl.name, /^Over the ice.*\.jsonl$/);
+    const rows = jsonl.text.trim().split("\n").map((line) => JSON.parse(line));
+    assert.deepEqual(rows.at(-1).swipes.toSorted(), ["Fog in the dusk.", "Masts in the dusk."]);
+    assert.equal(rows.at(-1).mes, "Masts in the dusk.");
+    assert.match((await form(/^Text to read/)).text, /Masts in the dusk\./);
+    assert.match((await form(/^A page to read/)).text, /<!doctype html>[^]*Masts in the dusk\./i);
+    assert.equal((await form(/^The whole story/)).name, "Over the ice.clotho");
+    await close();
+  });
+
+  test("S4-53: the line up to a message goes out by its menu, and a story by its menu on the first page, in Chinese too", async () => {
+    const { path, ids } = await grown();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Past the cape" });
+    const { page, close } = await open(path);
+    await choose(page, messageOf(page, ids[1]), "Take the line up to here along");
+    assert.equal(await page.getByRole("dialog").getByRole("radio", { name: /^The whole story/ }).count(), 0);
+    const { text } = await take(page, /^Text to read/);
+    assert.match(text, /Snow\./);
+    assert.doesNotMatch(text, /harbour/);
+    await close();
+    const chinese = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    await chinese.page.goto(clotho.base);
+    await chinese.page.getByRole("listitem").filter({ hasText: "Past the cape" }).getByRole("button").tap();
+    await chinese.page.locator(".menu:popover-open").getByRole("button", { name: "把一条线存成其他格式" }).tap();
+    await chinese.page.getByRole("dialog", { name: "带走《Past the cape》" }).getByRole("radio", { name: /^用来读的网页/ }).check();
+    const coming = chinese.page.waitForEvent("download");
+    await chinese.page.getByRole("button", { name: "带走", exact: true }).tap();
+    assert.match((await coming).suggestedFilename(), /Past the cape.*\.html$/);
+    await chinese.close();
+  });
+});
