@@ -123,7 +123,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         source.hash = Some(hash.as_bytes().to_vec());
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
-        self.settle(&bed, newest, source).await?;
+        self.finished(&bed, newest, source).await?;
         let come = self.arrived.totals.messages - before;
         item.findings.push(Finding::new(Fate::Works, "messages", format!("{size}; {come} are new")));
         item.findings.extend(told(tale, hidden, bed.left));
@@ -284,7 +284,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     }
 
     /// All of a story is in: HEAD goes where it was left, and the story is known.
-    async fn settle(&mut self, bed: &Bed, newest: Option<i64>, source: Source) -> Result<(), ImportError> {
+    async fn finished(&mut self, bed: &Bed, newest: Option<i64>, source: Source) -> Result<(), ImportError> {
         if self.wish.is_dry {
             return Ok(());
         }
