@@ -42,7 +42,7 @@ pub struct Export {
 ///
 ///   a session, as `clotho export` or the page writes it;
 ///   SillyTavern: its data folder or an archive of it, a chat (.jsonl);
-///   a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai;
+///   a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, or a lorebook;
 ///   chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
 ///   text-generation-webui, CAI Tools and Chub;
 ///   a folder or an archive of any of these.

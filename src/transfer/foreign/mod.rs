@@ -29,7 +29,7 @@ const NAMED: usize = 200;
 const DEEPEST: usize = 8;
 
 /// What is taken in, for whoever sends something else.
-const TAKEN: &str = "a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), chats of \
+const TAKEN: &str = "a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, chats of \
                      ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
                      Chub, or a folder or archive of these";
 

@@ -12,7 +12,8 @@ fn a_folder_of_many_things_comes_in() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     let night = lines(&[greeting(), said("Hm.", 1)]);
     let story = asked_twice().to_string();
-    let files: [(&str, &[u8]); 6] = [
+    let files: [(&str, &[u8]); 7] = [
+        ("a/Lamps.json", br#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#),
         ("a/conversations.json", story.as_bytes()),
         ("a/Rin.json", br#"{"spec": "chara_card_v2", "data": {"name": "Rin", "first_mes": "Oh."}}"#),
         ("Night.txt", night.as_bytes()),
@@ -26,7 +27,7 @@ fn a_folder_of_many_things_comes_in() {
     }
     let arrived = taken(&store, folder.path());
     let told = arrived.report.to_string();
-    assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (2, 3), "{told}");
+    assert_eq!((arrived.totals.sessions, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 3), "{told}");
     for name in ["character Rin", "picture.jpg", "notes.txt", "hello.json", "The lamp", "Night.txt"] {
         assert!(told.contains(name), "{name}: {told}");
     }
