@@ -198,6 +198,14 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         let tidy =
             |name: &str| name.trim().chars().filter(|c| !c.is_control()).take(LONGEST_SPEAKER).collect::<String>();
         let name = names.map(tidy).find(|name| !name.is_empty()).unwrap_or_default();
+        let known_by = format!("{}/characters/{name}", tale.program.word());
+        if let Some(id) = self.voices.get(&known_by) {
+            return Ok(*id);
+        }
+        // Whose card is here plays, whichever program it came from.
+        if let Some(held) = self.known::<CharacterId>(format!("characters/{name}")).await?.held {
+            return Ok(held.id);
+        }
         let message = format!("stands for whoever answers in chats of {}, and has no card", tale.program.name());
         let mut card = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
         card.extend(tale.about.clone());
@@ -206,12 +214,9 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
             self.report(Item::skipped("character", name.as_str(), why).from_file(&place.name));
         }
-        // Whose card is here plays, whichever program it came from.
-        if let Some(held) = self.known::<CharacterId>(format!("characters/{name}")).await?.held {
-            return Ok(held.id);
-        }
-        let known_by = format!("{}/characters/{name}", tale.program.word());
-        self.somebody(known_by, card, Finding::new(Fate::Kept, "stand_in", message)).await
+        let id = self.somebody(known_by.clone(), card, Finding::new(Fate::Kept, "stand_in", message)).await?;
+        self.voices.insert(known_by, id);
+        Ok(id)
     }
 
     /// Keeps the lorebook of a story, once.

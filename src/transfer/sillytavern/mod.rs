@@ -39,7 +39,7 @@ use jiff::tz::{Offset, TimeZone};
 use serde::Serialize;
 
 use crate::clock::{Ids, Time};
-use crate::ids::UserId;
+use crate::ids::{CharacterId, UserId};
 use crate::interop::{Fate, Finding, grove};
 use crate::store::{Source, Store, Tx, WriteError};
 
@@ -149,13 +149,15 @@ pub(super) struct Work<'a, F> {
     settings: Settings,
     /// The lorebooks that came in, by their files without ending.
     books: HashMap<String, Shelved>,
+    /// Who answers in stories of other programs, by what they are known by.
+    pub(super) voices: HashMap<String, CharacterId>,
     told: F,
 }
 
 impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
     pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, way: Way, told: F) -> Self {
-        let (arrived, settings, books) = (Arrived::default(), Settings::default(), HashMap::new());
-        Self { store, ids, wish, arrived, way, settings, books, told }
+        let (arrived, settings, books, voices) = Default::default();
+        Self { store, ids, wish, arrived, way, settings, books, voices, told }
     }
 
     async fn take(&mut self, root: &Root) -> Result<(), ImportError> {

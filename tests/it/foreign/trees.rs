@@ -1,6 +1,7 @@
 //! Programs whose chats are trees: every branch comes over, and the story stands where it was left.
 
 use clotho::clock::Time;
+use clotho::transfer::sillytavern::Wish;
 use clotho::tree::{Kind, Role};
 
 use super::*;
@@ -45,7 +46,13 @@ fn the_same_conversation_adds_nothing_and_a_grown_one_grows() {
     let store = TestStore::new();
     let mut other = asked_twice();
     other["conversation_id"] = json!("c-2");
-    taken_json(&store, &json!([asked_twice(), other]));
+    let both = json!([asked_twice(), other]);
+    let folder = DataRoot::bare();
+    let path = folder.file("conversations.json", &both.to_string());
+    let dry = Wish { is_dry: true, ..wish(&store) };
+    let told = store.block_on(import(store.store(), &store.ids, Given::Path(path.clone()), dry, |_| true)).unwrap();
+    assert_eq!(sessions(&store).len(), 0, "only looked at");
+    assert_eq!(told.totals, taken(&store, &path).totals);
     assert_eq!(sessions(&store).len(), 2);
     let again = taken_json(&store, &json!([asked_twice()]));
     assert_eq!((again.totals.sessions, again.totals.messages, again.totals.unchanged), (0, 0, 1));
