@@ -40,7 +40,7 @@ describe("saving as lore", () => {
     await page.getByText("It is kept as lore.").waitFor();
     const [kept] = await named("Coast of lamps");
     const [entry] = kept.entries;
-    assert.deepEqual([kept.entryCount, entry.comment, entry.key, entry.constant, entry.disable], [1, "The lamp", ["Keeper of Saint Orme", "灯"], true, false]);
+    assert.deepEqual([kept.entryCount, entry.comment, entry.key, entry.constant, entry.disable, entry.addMemo], [1, "The lamp", ["Keeper of Saint Orme", "灯"], true, false, true]);
     assert.match(entry.content, /^You: To the harbour\./);
     assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "the part itself stays");
     await page.locator(".notice").getByRole("button", { name: "Open" }).click();
@@ -207,6 +207,27 @@ describe("lorebooks", () => {
     assert.equal(await shelf(page).getByRole("article").count(), before + 1);
     await bring({ name: "none.json", buffer: Buffer.from("{}") });
     await page.getByRole("alert").getByText("it has no entries", { exact: false }).waitFor();
+    await close();
+  });
+
+  test("what could not be read says so, and is read again", async () => {
+    await book("Reefs", [{ comment: "The reef", content: "Sharp." }]);
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Lorebooks" }).waitFor();
+    await page.route("**/api/lorebooks**", (route) => route.abort());
+    await page.getByRole("button", { name: "Lorebooks" }).click();
+    await shelf(page).getByText("Not all of it could be read.").waitFor();
+    await page.unroute("**/api/lorebooks**");
+    await shelf(page).getByRole("button", { name: "Try again" }).click();
+    await page.route("**/entries**", (route) => route.abort());
+    await shelf(page).getByRole("article", { name: "Reefs" }).getByRole("button", { name: "Open" }).click();
+    const reefs = page.getByRole("dialog", { name: "Reefs" });
+    await reefs.getByText("Not all of it could be read.").waitFor();
+    await page.unroute("**/entries**");
+    await reefs.getByRole("button", { name: "Try again" }).click();
+    await reefs.getByRole("article", { name: "The reef" }).waitFor();
+    assert.equal(await reefs.getByText("Not all of it could be read.").count(), 0);
     await close();
   });
 

@@ -17,8 +17,9 @@ import { restore } from "./library.js";
 /** What a lorebook may be called. */
 export const BOOKS = ".json,.lorebook,.png";
 
+/** @returns {Promise<boolean>} whether they came */
 export async function readBooks() {
-  return attempt(async () => {
+  const came = await attempt(async () => {
     /** @type {Lorebook[]} */
     const all = [];
     for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
@@ -27,7 +28,9 @@ export async function readBooks() {
       next = page.next;
     }
     putBooks(all);
+    return true;
   });
+  return came === true;
 }
 
 // Books

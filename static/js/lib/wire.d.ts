@@ -162,6 +162,7 @@ export interface LoreEntry {
   content?: string;
   constant?: boolean;
   disable?: boolean;
+  addMemo?: boolean;
 }
 
 /** What an import made of what it was given. */

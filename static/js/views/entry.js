@@ -18,6 +18,12 @@ export const entryOf = (form, key) => ({
   constant: form.has("constant"),
 });
 
+/** The same of an entry that is new: SillyTavern shows its name. @param {FormData} form @param {string[]} key @returns {NewEntry} */
+export function newEntryOf(form, key) {
+  const entry = entryOf(form, key);
+  return { ...entry, addMemo: entry.comment !== "" };
+}
+
 /** @param {{entry: NewEntry, keys: Signal<string[]>, suggested?: string[]}} props */
 export const EntryFields = ({ entry, keys, suggested = [] }) =>
   html`<label>${t("lore.fieldName")}<input name="comment" ref=${takeFocus} defaultValue=${entry.comment ?? ""} /></label>

@@ -8,7 +8,7 @@ import { keyring } from "../lib/once.js";
 import { bookById, books } from "../model/lore.js";
 import { openDialog } from "../model/page.js";
 import { session } from "../model/story.js";
-import { EntryFields, entryOf } from "./entry.js";
+import { EntryFields, newEntryOf } from "./entry.js";
 import { Modal, Waiting } from "./parts.js";
 
 /** @import { Passage } from "../model/dialog.d.ts" */
@@ -41,7 +41,7 @@ function Form({ read }) {
     busy.current = true;
     const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
     const place = where.peek() === ANOTHER ? { name: String(form.get("book") ?? "").trim() } : { id: where.peek() };
-    await keepLore(place, entryOf(form, keys.peek()), keyFor);
+    await keepLore(place, newEntryOf(form, keys.peek()), keyFor);
     busy.current = false;
   };
   return html`<form onSubmit=${save}>

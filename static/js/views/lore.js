@@ -21,18 +21,32 @@ export function Lore({ bookId, uid }) {
   const at = useSignal(bookId);
   /** The book that was looked at last, where the keyboard comes back to. */
   const last = useSignal(/** @type {Id | null} */ (null));
-  useEffect(() => void readBooks(), []);
+  const isUnread = useSignal(false);
+  const read = async () => {
+    isUnread.value = false;
+    isUnread.value = !(await readBooks());
+  };
+  useEffect(() => void read(), []);
   const back = () => {
     last.value = at.peek();
     at.value = null;
-    void readBooks();
+    void read();
   };
+  const coming = useSignal(0);
+  const bring = async (/** @type {File[]} */ files) => {
+    coming.value += 1;
+    await bringBooks(files);
+    coming.value -= 1;
+  };
+  const choose = useRef(chooser(bring, { accept: BOOKS })).current;
   const id = at.value;
-  return h(Modal, { title: (id && bookById(id)?.name) || t("command.lore"), class: "wide lore", keeps: true }, id ? h(Book, { key: id, id, opened: id === bookId ? uid : null, back }) : h(List, { at, last: last.value }));
+  return h(Modal, { title: (id && bookById(id)?.name) || t("command.lore"), class: "wide lore", keeps: true }, h(DropPlace, { bring }, html`${coming.value > 0 && html`<p class="aside" role="status">${t("lore.coming")}</p>`}
+    ${isUnread.value && h(Blank, { symbol: "warning", title: t("lore.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
+    ${id ? h(Book, { key: id, id, opened: id === bookId ? uid : null, back }) : h(List, { at, last: last.value, isUnread: isUnread.value, choose })}`));
 }
 
-/** @param {{at: Signal<Id | null>, last: Id | null}} props */
-function List({ at, last }) {
+/** @param {{at: Signal<Id | null>, last: Id | null, isUnread: boolean, choose: () => void}} props */
+function List({ at, last, isUnread, choose }) {
   const making = useSignal(false);
   const keyFor = useRef(keyring()).current;
   const first = useRef(/** @type {HTMLElement | null} */ (null));
@@ -43,10 +57,10 @@ function List({ at, last }) {
     const made = await makeBook(name, keyFor);
     if (made) at.value = made.id;
   };
-  return h(DropPlace, {}, html`<p class="aside">${t("lore.text")}</p>
+  return html`<p class="aside">${t("lore.text")}</p>
     <div class="actions start"><button type="button" ref=${first} aria-expanded=${making.value} onClick=${() => (making.value = !making.peek())}>${icon("plus")}<span>${t("lore.new")}</span></button><button type="button" onClick=${choose}>${icon("upload")}<span>${t("lore.bring")}</span></button></div>
     ${making.value && h(NameForm, { name: "", save: make, done: () => (home(), (making.value = false)) })}
-    ${list === null ? h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "lore", title: t("lore.empty"), hint: t("lore.emptyHint") }) : html`<ul>${list.map((book) => h(Row, { key: book.id, book, isLast: book.id === last, open: () => (at.value = book.id), drop: () => removeBook(book).then(home) }))}</ul>`}`);
+    ${list === null ? !isUnread && h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "lore", title: t("lore.empty"), hint: t("lore.emptyHint") }) : html`<ul>${list.map((book) => h(Row, { key: book.id, book, isLast: book.id === last, open: () => (at.value = book.id), drop: () => removeBook(book).then(home) }))}</ul>`}`;
 }
 
 /** @param {{book: Lorebook, isLast: boolean, open: () => void, drop: () => unknown}} props */
@@ -80,19 +94,15 @@ function NameForm({ name, save, done }) {
     <div class="actions"><button type="button" onClick=${done}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
 }
 
-// Books of other programs
-
-const choose = chooser(bringBooks, { accept: BOOKS });
-
-/** A file that is dropped on the list comes in as a lorebook, and not as what the page behind would take it for. @param {{children?: import("../../vendor/preact.js").ComponentChildren}} props */
-function DropPlace({ children }) {
+/** What is dropped here comes in as lorebooks, and not as what the page behind would take it for. @param {{bring: (files: File[]) => unknown, children?: import("../../vendor/preact.js").ComponentChildren}} props */
+function DropPlace({ bring, children }) {
   const isOver = useSignal(false);
   const hear = (/** @type {DragEvent} */ event) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     event.stopPropagation();
     isOver.value = event.type === "dragover";
-    if (event.type === "drop") void bringBooks([...event.dataTransfer.files]);
+    if (event.type === "drop") void bring([...event.dataTransfer.files]);
   };
   return html`<div class="stash" onDragOver=${hear} onDragLeave=${hear} onDrop=${hear}>${isOver.value && html`<p class="drop" role="status">${icon("upload")}${t("lore.drop")}</p>`}${children}</div>`;
 }

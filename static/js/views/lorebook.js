@@ -5,7 +5,7 @@ import { excerpt } from "../lib/excerpt.js";
 import { t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import { plain } from "../lib/text.js";
-import { EntryFields, entryOf, titleOf } from "./entry.js";
+import { EntryFields, entryOf, newEntryOf, titleOf } from "./entry.js";
 import { Blank, Waiting, icon } from "./parts.js";
 import { takeFocus } from "./sure.js";
 
@@ -133,8 +133,10 @@ function EntryForm({ bookId, entry, done }) {
     if (busy.current) return;
     busy.current = true;
     const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
-    const fields = { ...entryOf(form, keys.peek()), disable: !form.has("on") };
-    const written = entry ? await changeEntry(bookId, entry, fields) : await addEntry(bookId, fields, keyFor);
+    const disable = !form.has("on");
+    const written = entry
+      ? await changeEntry(bookId, entry, { ...entryOf(form, keys.peek()), disable })
+      : await addEntry(bookId, { ...newEntryOf(form, keys.peek()), disable }, keyFor);
     busy.current = false;
     if (written) done(written);
   };

@@ -10,6 +10,7 @@ export default {
   "lore.entries": "{n} entry|{n} entries",
   "lore.new": "New lorebook",
   "lore.bring": "Bring in a lorebook",
+  "lore.coming": "Being read…",
   "lore.drop": "Drop it here, and the lorebook comes in.",
   "lore.open": "Open",
   "lore.take": "Take it along as world info",

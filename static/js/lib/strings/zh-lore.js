@@ -11,6 +11,7 @@ export default {
   "lore.entries": "{n} 个条目",
   "lore.new": "新建世界书",
   "lore.bring": "读入世界书",
+  "lore.coming": "正在读…",
   "lore.drop": "放到这里，世界书就读进来。",
   "lore.open": "打开",
   "lore.take": "存成世界书文件",
