@@ -22,6 +22,7 @@ mod figures;
 mod mock_model;
 mod player;
 mod session;
+#[allow(dead_code, reason = "the other benches need more of it")]
 mod table;
 mod whole;
 

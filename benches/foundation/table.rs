@@ -1,5 +1,6 @@
 //! Rows of a table, and what the operating system says this process has used.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 pub fn head(title: &str, columns: &[&str]) {
@@ -59,4 +60,33 @@ pub fn server_cpu() -> Duration {
 
 pub fn kilobytes(total: u64, count: usize) -> String {
     format!("{:.1} kB", total as f64 / 1_000.0 / count as f64)
+}
+
+/// How much memory of its own the program held at most, at the moments that were looked at: pages of mapped files, which the
+/// system takes back when it likes, do not count.
+pub struct Peak {
+    before: f64,
+    most: Cell<f64>,
+}
+
+impl Peak {
+    pub fn begin() -> Self {
+        Self { before: own_memory(), most: Cell::new(0.0) }
+    }
+
+    pub fn look(&self) {
+        self.most.set(self.most.get().max(own_memory()));
+    }
+
+    pub fn grown(&self) -> String {
+        self.look();
+        format!("{:.0} MB", (self.most.get() - self.before).max(0.0) / 1e3)
+    }
+}
+
+/// In kilobytes.
+fn own_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
+    own.unwrap_or(f64::NAN)
 }

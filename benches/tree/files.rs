@@ -1,6 +1,5 @@
 //! Whole sessions out of a store and into another one: time, and how much the program's own memory grew.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::BufWriter;
 
@@ -10,7 +9,7 @@ use clotho::store::Snapshot;
 use clotho::transfer::{self, Arrival};
 
 use super::session::open;
-use super::table::{head, row, timed};
+use super::table::{Peak, head, row, timed};
 
 const SIZES: [usize; 2] = [10_000, 100_000];
 
@@ -56,33 +55,4 @@ pub fn figures(most: usize) {
             in_peak.grown(),
         ]);
     }
-}
-
-/// How much memory of its own the program held at most, at the moments that were looked at: pages of mapped files, which the
-/// system takes back when it likes, do not count.
-struct Peak {
-    before: f64,
-    most: Cell<f64>,
-}
-
-impl Peak {
-    fn begin() -> Self {
-        Self { before: own_memory(), most: Cell::new(0.0) }
-    }
-
-    fn look(&self) {
-        self.most.set(self.most.get().max(own_memory()));
-    }
-
-    fn grown(&self) -> String {
-        self.look();
-        format!("{:.0} MB", (self.most.get() - self.before).max(0.0) / 1e3)
-    }
-}
-
-/// In kilobytes.
-fn own_memory() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
-    own.unwrap_or(f64::NAN)
 }

@@ -77,7 +77,7 @@ pub enum Event {
         /// The nearest context node at or above it.
         context_node_id: Option<NodeRef>,
     },
-    /// Nodes hang elsewhere, or left or rejoined the tree.
+    /// Nodes hang elsewhere, or left or rejoined the tree; also an operation on what is out of the tree by now.
     #[serde(rename = "tree.changed", rename_all = "camelCase")]
     TreeChanged {
         /// The operation.

@@ -164,6 +164,10 @@ impl Position {
             };
             events.push(Event::HeadMoved { op, leaf_id: Id(leaf), context_node_id: context });
         }
+        if events.is_empty() {
+            // What it was about is out of the tree by now. Who counts operations hears of it all the same.
+            events.push(Event::TreeChanged { op, operation: OperationShape::from(operation) });
+        }
         Ok(events)
     }
 

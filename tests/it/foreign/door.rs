@@ -79,7 +79,7 @@ fn the_command_takes_whatever_it_is() {
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((code, &told["totals"]["messages"]), (Some(0), &json!(5)));
     let (code, _, said) = clotho(&data, &["import", path, "--user", "Nobody"]);
-    assert!(code == Some(1) && said.contains("there are: You"), "{said}");
+    assert!(code == Some(1) && said.contains("there are: Ada"), "{said}");
     let chat = folder.file("Night.jsonl", &lines(&[greeting()]));
     let (code, told, _) = clotho(&data, &["import", chat.to_str().unwrap()]);
     assert!(code == Some(0) && told.contains("1 sessions, 1 messages"), "{told}");

@@ -208,7 +208,9 @@ async fn dice_break_nothing() {
                 dice.ids = ids_of(&play).await;
             }
         }
-        assert!(taken > 8 * ROUNDS && play.nodes().await.len() > 20, "the dice should hit something, too: {taken}");
+        // What was written is in the log, whatever the dice cut out of the tree afterwards.
+        let written = play.session().await["op"].as_u64().unwrap();
+        assert!(taken > 8 * ROUNDS && written > ROUNDS, "the dice should hit something, too: {taken}, {written}");
         let mut running = play.app.inside().live.counting();
         within(running.wait_for(|running| *running == 0)).await.unwrap();
         is_one_story(&play).await;

@@ -51,16 +51,14 @@ mod whole;
 use crate::support::app::{Setup, TestApp};
 use crate::support::mock_model::{Gate, Reply};
 use crate::support::server::{TestServer, id};
+use crate::support::wait::until_some;
 use serde_json::{Value, json};
 
 /// Searches until so many are found: the index follows the log, it is not on the way of a write.
 pub async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
-    for _ in 0..600 {
+    until_some(&format!("\"{query}\" in the index"), async || {
         let found = app.get(&format!("/api/search?q={query}")).await;
-        if found["items"].as_array().unwrap().len() >= hits {
-            return found;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    panic!("\"{query}\" is not found");
+        (found["items"].as_array().unwrap().len() >= hits).then_some(found)
+    })
+    .await
 }

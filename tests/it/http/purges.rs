@@ -9,6 +9,7 @@ use super::play::Play;
 use super::transfers::{exported, sent};
 use super::*;
 use crate::support::test_store::{count, examine};
+use crate::support::wait::until;
 
 impl Play {
     async fn purge(&self, what: &str, piece: &str) -> Value {
@@ -27,13 +28,8 @@ impl Play {
     /// Waits until a reply is on the disk in pieces.
     async fn is_kept_in_pieces(&self) {
         let mut conn = SqliteConnection::establish(self.database().to_str().unwrap()).unwrap();
-        for _ in 0..1_500 {
-            if count(&mut conn, "SELECT count(*) AS n FROM segments WHERE content <> ''") > 0 {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        panic!("no piece of the reply was kept");
+        let pieces = "SELECT count(*) AS n FROM segments WHERE content <> ''";
+        until("a piece of the reply on the disk", async || count(&mut conn, pieces) > 0).await;
     }
 }
 
@@ -300,13 +296,7 @@ pub fn files_with(folder: &Path, word: &str) -> Vec<String> {
 
 /// Waits until no file of a folder has these bytes.
 pub async fn until_gone(folder: &Path, word: &str) {
-    for _ in 0..1_500 {
-        if files_with(folder, word).is_empty() {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    panic!("\"{word}\" still stands in {:?}", files_with(folder, word));
+    until(&format!("a folder without \"{word}\""), async || files_with(folder, word).is_empty()).await;
 }
 
 /// S4-39, domain 2.16: a purge whose answer was lost is asked for again with the same key, and answered as it was at first; also
@@ -413,13 +403,7 @@ async fn keyframes_of_what_was_hung_elsewhere_go_too() {
     play.edit(json!([{"op": "graft", "nodeId": line[1], "targetId": begin}])).await;
     assert!(is_there(), "an edit outdates and destroys nothing");
     play.purge("nodeId", &secret).await;
-    for _ in 0..1_500 {
-        if !is_there() {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    assert!(!is_there());
+    until("a database without the outdated keyframes", async || !is_there()).await;
     let world = play.get(&format!("node/{}/world", line[18])).await;
     assert_eq!(world["world"]["vars"]["free"], Value::Null);
     play.is_well();

@@ -24,18 +24,7 @@ pub async fn exported(app: &TestServer, sid: &str) -> Heard {
 pub async fn sent(app: &TestServer, file: &[u8]) -> Value {
     let heard = app.ask("POST", "/api/sessions/import").bytes(file, "application/zstd").send().await;
     let job = heard.expect(202)["jobId"].as_str().unwrap().to_owned();
-    over(app, &job).await
-}
-
-async fn over(app: &TestServer, job: &str) -> Value {
-    for _ in 0..6_000 {
-        let job = app.get(&format!("/api/jobs/{job}")).await;
-        if job["state"] == "done" || job["state"] == "failed" {
-            return job;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("the job {job} does not end");
+    app.over(&job).await
 }
 
 async fn imported(app: &TestServer, file: &[u8]) -> String {

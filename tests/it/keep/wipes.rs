@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::server::{TestServer, id};
 use crate::support::test_store::{TestStore, count};
+use crate::support::wait::until;
 
 const MARKS: &str = "SELECT count(*) AS n FROM remains";
 
@@ -37,17 +38,6 @@ fn said(home: &Path, arguments: &[&str]) -> String {
     let run = command.args(arguments).output().unwrap();
     assert!(run.status.success(), "{run:?}");
     String::from_utf8(run.stdout).unwrap()
-}
-
-/// Waits until something holds.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..1_500 {
-        if holds().await {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    panic!("{what} never came to be");
 }
 
 /// Domain 2.16, 2.17: whatever destroys leaves a mark in its own commit, and what does not leaves none.

@@ -64,22 +64,10 @@ async fn an_imported_story_is_played_on() {
     crate::http::search_until(&play.app, "burns", 1).await;
 }
 
-/// Waits until a job is over.
-async fn over(app: &TestServer, job: &str) -> Value {
-    for _ in 0..6_000 {
-        let told = app.get(&format!("/api/jobs/{job}")).await;
-        if matches!(told["state"].as_str(), Some("done" | "failed" | "cancelled")) {
-            return told;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("the job {job} does not end");
-}
-
 /// Sends a file and waits until its job is over.
 pub async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
     let ask = app.ask("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");
-    over(app, ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
+    app.over(ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
 }
 
 /// S4-53: an archive that is sent comes in beside everything else, and its job has the report, also after a restart; what is
@@ -150,7 +138,7 @@ async fn a_job_is_cancelled_and_sent_again() {
     let job = begun["jobId"].as_str().unwrap().to_owned();
     let cancel = || app.ask("DELETE", &format!("/api/jobs/{job}")).send();
     let was_cancelled = cancel().await.status == 204;
-    let ended = over(&app, &job).await;
+    let ended = app.over(&job).await;
     assert!(was_cancelled || ended["state"] == "done", "{ended}");
     if ended["state"] == "cancelled" {
         assert_eq!((&ended["result"], &ended["error"]["code"]), (&Value::Null, &json!("conflict")), "{ended}");

@@ -15,6 +15,7 @@ pub mod spy;
 pub mod steps;
 pub mod story;
 pub mod test_store;
+pub mod wait;
 
 /// The memory of its own that a process has, in kilobytes, as the system counts it: pages of mapped files, which it takes back
 /// when it likes, do not count. 0 when the process is gone.

@@ -15,6 +15,7 @@ use super::app::{Setup, TestApp};
 use super::client::Ask;
 use super::mock_model::MockModel;
 use super::socket::Socket;
+use super::wait::until_some;
 
 /// The program, serving.
 pub struct TestServer {
@@ -71,6 +72,15 @@ impl TestServer {
     /// Stops the server and starts it again in the same folder.
     pub async fn restart(self) -> Self {
         Self::with(self.stop().await).await
+    }
+
+    /// Waits until a job is over; answers with it.
+    pub async fn over(&self, job: &str) -> Value {
+        until_some("the end of a job", async || {
+            let told = self.get(&format!("/api/jobs/{job}")).await;
+            matches!(told["state"].as_str(), Some("done" | "failed" | "cancelled")).then_some(told)
+        })
+        .await
     }
 
     fn end(&mut self) {

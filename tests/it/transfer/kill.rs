@@ -8,6 +8,7 @@ use crate::support::client::Ask;
 use crate::support::file::long_line;
 use crate::support::mock_model::MockModel;
 use crate::support::test_store::examine;
+use crate::support::wait::until_some;
 
 async fn get(program: &Program, target: &str) -> Value {
     Ask::new(program.at, "GET", target).send().await.expect(200)
@@ -17,14 +18,11 @@ async fn get(program: &Program, target: &str) -> Value {
 pub async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) -> bool) -> Value {
     let ask = Ask::new(program.at, "POST", "/api/sessions/import").bytes(file, "application/zstd");
     let job = ask.send().await.expect(202)["jobId"].as_str().unwrap().to_owned();
-    for _ in 0..60_000 {
+    until_some("the end of the job", async || {
         let told = get(program, &format!("/api/jobs/{job}")).await;
-        if until(&told) {
-            return told;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
-    panic!("the job does not end");
+        until(&told).then_some(told)
+    })
+    .await
 }
 
 /// S4-04: whoever asks for a job after the server was killed in the middle of it is told that it was interrupted and what to

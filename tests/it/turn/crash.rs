@@ -13,6 +13,7 @@ use clotho::tree::edit::Asked;
 use clotho::world::Operation;
 
 use super::*;
+use crate::support::wait::until;
 
 /// Where the killed program finds its folder and its model server.
 const FOLDER: &str = "CLOTHO_TEST_CRASH_FOLDER";
@@ -195,7 +196,7 @@ async fn the_one_that_is_killed() {
         "waiting" => ready(story.id, reply),
         "asked" => {
             let is_saved = async || story.trace_of(reply).await.is_some();
-            until("what the model was asked is saved", is_saved).await;
+            until("what the model was asked on the disk", is_saved).await;
             ready(story.id, reply);
         }
         "written" => {
@@ -234,22 +235,11 @@ async fn the_one_that_is_killed() {
                 let saved = app.store.write(|tx| tx.generating()).await.unwrap();
                 saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And")
             };
-            until("what arrived is saved", is_saved).await;
+            until("what arrived on the disk", is_saved).await;
             ready(story.id, reply);
         }
     }
     std::future::pending::<()>().await;
-}
-
-/// Waits until something is so; only a failing test waits for a minute.
-async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
-    let wait = async {
-        while !is_so().await {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    let waited = tokio::time::timeout(std::time::Duration::from_secs(60), wait).await;
-    assert!(waited.is_ok(), "the program waited in vain: {what}");
 }
 
 /// Writes a message with its placeholder and never lets it be committed.

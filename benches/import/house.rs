@@ -1,0 +1,150 @@
+//! A folder of data as SillyTavern keeps one, of any size, from a seed and with words of our own.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use clotho::clock::SplitMix64;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// So many chats each card has; every third goes on from within the one before.
+const CHATS: usize = 9;
+/// So many bytes each chat has.
+const CHAT: u64 = 1_300_000;
+const WORDS: [&str; 16] = [
+    "the lamp",
+    "a stair",
+    "rain",
+    "she waits",
+    "the key",
+    "nobody",
+    "listen",
+    "a boat",
+    "salt",
+    "north",
+    "turn",
+    "low",
+    "他点亮了灯",
+    "\u{201c}Not yet,\u{201d}",
+    "*smiles*",
+    "the door is open",
+];
+
+/// The folder. It goes when dropped.
+pub struct House {
+    folder: TempDir,
+    /// How large its chats are.
+    pub bytes: u64,
+}
+
+impl House {
+    pub fn of_files(files: usize) -> Self {
+        let mut house = Self::empty();
+        let mut random = SplitMix64::new(4);
+        let mut before = Vec::new();
+        for n in 0..files {
+            let (card, chat) = (n / CHATS, n % CHATS);
+            if chat == 0 {
+                house.card(card);
+            }
+            let mut rows: Vec<String> = Vec::new();
+            if chat % 3 == 2 {
+                rows.clone_from(&before);
+                rows.truncate(before.len() / 2);
+                rows[0] = header(json!({"main_chat": format!("Night {}", chat - 1)}));
+            } else {
+                rows.push(header(json!({"note_prompt": "Keep it dark."})));
+            }
+            let mut size: u64 = rows.iter().map(|row| row.len() as u64).sum();
+            while size < CHAT {
+                rows.push(message(&mut random, rows.len()).to_string());
+                size += rows.last().unwrap().len() as u64;
+            }
+            let mut file = house.chat(card, chat);
+            for row in &rows {
+                writeln!(file, "{row}").unwrap();
+            }
+            file.flush().unwrap();
+            house.bytes += size;
+            before = rows;
+        }
+        house
+    }
+
+    pub fn of_one_chat(bytes: u64) -> Self {
+        let mut house = Self::empty();
+        house.card(0);
+        let mut file = house.chat(0, 0);
+        let mut random = SplitMix64::new(5);
+        writeln!(file, "{}", header(json!({}))).unwrap();
+        for n in 1.. {
+            let row = message(&mut random, n).to_string();
+            house.bytes += row.len() as u64;
+            writeln!(file, "{row}").unwrap();
+            if house.bytes > bytes {
+                break;
+            }
+        }
+        file.flush().unwrap();
+        house
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn chats(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = fs::read_dir(self.path().join("chats")).unwrap().flatten();
+        folders.flat_map(|folder| fs::read_dir(folder.path()).unwrap().flatten()).map(|file| file.path())
+    }
+
+    fn empty() -> Self {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(folder.path().join("characters")).unwrap();
+        Self { folder, bytes: 0 }
+    }
+
+    fn card(&self, card: usize) {
+        let name = format!("Keeper {card}");
+        let data = json!({"name": name, "description": "Keeps the lamps.", "first_mes": "Good evening."});
+        let card = json!({"spec": "chara_card_v2", "spec_version": "2.0", "data": data});
+        fs::write(self.path().join(format!("characters/{name}.json")), card.to_string()).unwrap();
+        fs::create_dir_all(self.path().join(format!("chats/{name}"))).unwrap();
+    }
+
+    fn chat(&self, card: usize, chat: usize) -> BufWriter<File> {
+        let path = self.path().join(format!("chats/Keeper {card}/Night {chat}.jsonl"));
+        BufWriter::new(File::create(path).unwrap())
+    }
+}
+
+fn header(metadata: Value) -> String {
+    json!({"chat_metadata": metadata, "user_name": "unused", "character_name": "unused"}).to_string()
+}
+
+/// Every second message is the user's; every fifth reply has three alternatives, and each reply carries variables.
+fn message(random: &mut SplitMix64, n: usize) -> Value {
+    let is_user = n.is_multiple_of(2);
+    let date = clotho::clock::Time(1_740_000_000_000 + i64::try_from(n).unwrap() * 60_000).to_string();
+    let mut text = || {
+        let count = if is_user { 10 + random.below(40) } else { 60 + random.below(200) };
+        (0..count).map(|_| WORDS[usize::try_from(random.below(16)).unwrap()]).collect::<Vec<_>>().join(" ")
+    };
+    let texts = if !is_user && n % 5 == 1 { vec![text(), text(), text()] } else { vec![text()] };
+    let chosen = n % texts.len();
+    let name = if is_user { "Wren" } else { "Ivo" };
+    let mut row = json!({
+        "name": name, "is_user": is_user, "is_system": false, "send_date": date, "mes": texts[chosen], "extra": {},
+    });
+    if !is_user {
+        let extra = json!({"api": "openai", "model": "small", "token_count": texts[chosen].len() / 4});
+        let state = json!({"stat_data": {"oil": 100 - n % 100, "place": WORDS[n % 12], "seen": n / 10}});
+        row["swipes"] = json!(texts);
+        row["swipe_id"] = json!(chosen);
+        row["swipe_info"] = texts.iter().map(|_| json!({"send_date": date, "extra": extra})).collect();
+        row["variables"] = texts.iter().map(|_| state.clone()).collect();
+        row["extra"] = extra;
+    }
+    row
+}
