@@ -171,7 +171,6 @@ export const findings = {
   "finding.unread": "这个文件没有读",
   "finding.unreadable": "读不出来",
   "finding.variables": "消息里的变量成为世界，随故事一起回退",
-<<<<<<< HEAD
   "finding.attachments": "{n} 个图片、声音或文件不在导出里：原处留了一句说明",
   "finding.bad_story": "这个故事读不懂，跳过了",
   "finding.bad_stories": "还有 {n} 个故事读不懂，跳过了",
@@ -183,7 +182,6 @@ export const findings = {
   "finding.same_id": "{n} 条消息的编号重复：应答算在第一条上",
   "finding.stand_in": "代替那边回答的人：没有角色卡",
   "finding.who_wrote": "那边没有说谁写了什么：开头算你的，其余算模型的",
-=======
   "finding.book_copied": "卡里的书是那本世界书的副本：它就用那本世界书",
   "finding.chat_lorebook": "这个聊天有自己的世界书：保留，暂时没有提示会读它",
   "finding.lore_for_all": "它原来对所有聊天都有效；在这里暂时没有提示会读世界书",
@@ -195,5 +193,4 @@ export const findings = {
   "finding.preset": "整个保留，暂时不起作用",
   "finding.secret": "里面有该由你自己保管的东西（{n} 处）：不要把这个预设给别人",
   "finding.left_aside": "{n} 个文件留在原处：故事用不到它们",
->>>>>>> main
 };
