@@ -34,6 +34,8 @@ pub enum Line {
     Node(Box<NodeLine>),
     /// Why a node exists.
     Trace(Box<TraceLine>),
+    /// A file of another program that has become a part of the session.
+    Source(Box<SourceLine>),
     /// The last line.
     End(Box<End>),
 }
@@ -274,6 +276,23 @@ impl From<Sent> for String {
     fn from(sent: Sent) -> Self {
         sent.here().map_or_else(|| ELSEWHERE.to_owned(), |id| id.to_string())
     }
+}
+
+/// A file of another program, or a place in its story, by which it is known again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceLine {
+    /// By what it is known again.
+    pub name: String,
+    /// The blake3 hash of the file, in hex; nothing while not all of it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// The node at which it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// What it says of itself beside its messages, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
 }
 
 /// The last line.

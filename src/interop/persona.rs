@@ -64,7 +64,7 @@ pub fn read(file: &[u8]) -> Result<Vec<Read>, PersonaError> {
         return Err(PersonaError::TooLong);
     }
     let text = text::decode(file)?;
-    of(&serde_json::from_str(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?)
+    of(&text::json(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?)
 }
 
 /// The personas of settings, or of a backup, that have been read.

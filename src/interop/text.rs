@@ -1,6 +1,8 @@
-//! Bytes of strangers as text. Most write UTF-8; some editors put a mark in front of it or write UTF-16.
+//! Bytes of strangers as text, and text as JSON. Most write UTF-8; some editors put a mark in front of it or write UTF-16.
 
 use std::borrow::Cow;
+
+use serde_json::Value;
 
 /// Bytes that are no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +31,61 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, NoText> {
     std::str::from_utf8(rest).map(Cow::Borrowed).map_err(|error| NoText::NotUtf8(mark + error.valid_up_to()))
 }
 
+/// JSON of a text. A `\ud800` that stands alone is half a character, which no text can hold: U+FFFD takes its place.
+///
+/// # Errors
+/// It is no JSON.
+pub fn json(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).or_else(|error| match mended(text) {
+        Some(mended) => serde_json::from_str(&mended),
+        None => Err(error),
+    })
+}
+
+/// How many halves of characters a JSON text has.
+pub fn halves(json: &str) -> usize {
+    lone(json).count()
+}
+
+fn mended(json: &str) -> Option<String> {
+    let (mut mended, mut after) = (String::with_capacity(json.len()), 0);
+    for at in lone(json) {
+        mended.push_str(json.get(after..at)?);
+        mended.push_str("\\ufffd");
+        after = at + HALF;
+    }
+    mended.push_str(json.get(after..)?);
+    (after > 0).then_some(mended)
+}
+
+/// The length of an escape such as `\ud800`.
+const HALF: usize = 6;
+
+/// Where the escapes stand that are half a character.
+fn lone(json: &str) -> impl Iterator<Item = usize> {
+    let bytes = json.as_bytes();
+    let unit = move |at: usize| {
+        let digits = bytes.get(at..at + HALF)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            at += bytes.get(at..)?.iter().position(|byte| *byte == b'\\')?;
+            let here = at;
+            match unit(here) {
+                Some(0xd800..=0xdbff) if matches!(unit(here + HALF), Some(0xdc00..=0xdfff)) => at += 2 * HALF,
+                Some(0xd800..=0xdfff) => {
+                    at += HALF;
+                    return Some(here);
+                }
+                // Whatever is escaped is passed over with its backslash.
+                _ => at += 2,
+            }
+        }
+    })
+}
+
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, NoText> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let text: Result<String, _> = char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect();
@@ -38,6 +95,19 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, NoText> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halves_of_characters_cost_only_themselves() {
+        let check = |text: &str, expected: &str, count: usize| {
+            assert_eq!((json(text).unwrap(), halves(text)), (Value::from(expected), count), "{text}");
+        };
+        check(r#""a\ud800b""#, "a\u{fffd}b", 1);
+        check(r#""\udfff\uD83D\uDE00\ud800\ud801""#, "\u{fffd}\u{1f600}\u{fffd}\u{fffd}", 3);
+        check(r#""\\ud800 \\\ud800""#, "\\ud800 \\\u{fffd}", 1);
+        check(r#""\u72d0 狐""#, "狐 狐", 0);
+        assert!(json(r#"{"a": "\ud8"}"#).is_err() && json(r#"{"a": "\ud800""#).is_err());
+        assert_eq!(json(r#"{"\ud800": 1.50}"#).unwrap().to_string(), "{\"\u{fffd}\":1.50}");
+    }
 
     #[test]
     fn marks_are_read_and_go() {

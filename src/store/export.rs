@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::archive::{
-    BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine,
+    BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, Sent, SessionLine, SourceLine, TraceLine,
 };
 use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::Effect;
@@ -25,11 +25,14 @@ use super::held::Held;
 use super::prepared::prepared;
 use super::read::{Reader, held, padded};
 use super::rows::{NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text};
-use super::tables::{deltas, fragments, nodes, operations, segments, sessions, texts, traces, users};
+use super::tables::{deltas, fragments, nodes, operations, segments, sessions, sources, texts, traces, users};
 use super::traces::{ELSEWHERE, unpacked};
 
 /// So many nodes are read at once.
 const PIECE: usize = 128;
+
+/// Name, hash, end and header of a source.
+type SourceColumns = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
 
 /// One moment of a database, for those who carry something out of it.
 pub struct Snapshot {
@@ -110,7 +113,8 @@ impl Snapshot {
         for piece in rows.chunks(PIECE) {
             export.traces(piece)?;
         }
-        export.nothing_waits()
+        export.nothing_waits()?;
+        export.sources()
     }
 }
 
@@ -357,6 +361,23 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             return Ok(());
         }
         Err(StoreError::Inconsistent { table: "traces", column: "body", row: 0 }.into())
+    }
+
+    /// The files of other programs that the session was made of.
+    fn sources(&mut self) -> Result<(), ExportError> {
+        let of_session = sources::table.filter(sources::became.eq(self.held.session.id.as_bytes().to_vec()));
+        let of_session =
+            of_session.order(sources::n).select((sources::name, sources::hash, sources::node, sources::header));
+        let rows: Vec<SourceColumns> = of_session.load(self.conn)?;
+        for (name, hash, node, header) in rows {
+            let hash = hash.and_then(|hash| blake3::Hash::from_slice(&hash).ok()).map(|hash| hash.to_hex().to_string());
+            let own =
+                nodes::table.filter(nodes::session_n.eq(self.held.n)).filter(nodes::id.eq(node.unwrap_or_default()));
+            let own: Option<Vec<u8>> = own.select(nodes::id).get_result(self.conn).optional()?;
+            let node = own.as_deref().and_then(NodeId::from_slice);
+            self.line(&Line::Source(Box::new(SourceLine { name, hash, node, header })))?;
+        }
+        Ok(())
     }
 
     fn trace(&mut self, n: i64, trace: super::traces::Unpacked) -> Result<TraceLine, ExportError> {

@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::archive::{BlobLine, Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine};
+use crate::archive::{BlobLine, Line, NodeLine, OperationLine, Sent, SessionLine, SourceLine, TraceLine};
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId, SessionId, UserId};
 use crate::oplog::{Cut, Mark};
@@ -27,7 +27,7 @@ use super::people::Card;
 use super::prepared::{insert, update};
 use super::read::{Reader, any_node_row};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
-use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions};
+use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions, sources};
 use super::traces::{self, Unpacked, put_unpacked};
 use super::tx::{Tx, turn_below};
 
@@ -134,6 +134,7 @@ impl Tx<'_> {
                 Line::Node(node) => self.import_node(incoming, node)?,
                 Line::Trace(trace) => self.import_trace(incoming, trace)?,
                 Line::Operation(operation) => self.import_operation(incoming, operation)?,
+                Line::Source(source) => self.import_source(incoming, source)?,
                 Line::Session(_) | Line::End(_) => {}
             }
         }
@@ -142,6 +143,31 @@ impl Tx<'_> {
 
     fn import_blob(&mut self, blob: &BlobLine) -> Result<(), StoreError> {
         self.run(|conn| blobs::put(conn, blob.text.as_bytes()).map(|_| ()))
+    }
+
+    /// A file that is known by that name already stays what it is.
+    fn import_source(&mut self, incoming: Incoming, line: &SourceLine) -> Result<(), StoreError> {
+        let hash = line.hash.as_ref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
+        self.run(|conn| {
+            let (owner_n, became): (i64, Vec<u8>) =
+                sessions::table.find(incoming.n).select((sessions::owner_n, sessions::id)).get_result(conn)?;
+            let same = sources::table.filter(sources::owner_n.eq(owner_n)).filter(sources::name.eq(&line.name));
+            if same.select(sources::n).get_result::<i64>(conn).optional()?.is_some() {
+                return Ok(());
+            }
+            let newest: Option<i64> = sources::table.select(diesel::dsl::max(sources::n)).get_result(conn)?;
+            let row = (
+                sources::n.eq(newest.unwrap_or(0) + 1),
+                sources::owner_n.eq(owner_n),
+                sources::name.eq(&line.name),
+                sources::hash.eq(hash.map(|hash| hash.as_bytes().to_vec())),
+                sources::became.eq(became),
+                sources::node.eq(line.node.map(|node| node.as_bytes().to_vec())),
+                sources::header.eq(&line.header),
+            );
+            diesel::insert_into(sources::table).values(row).execute(conn)?;
+            Ok(())
+        })
     }
 
     fn import_node(&mut self, incoming: Incoming, line: &NodeLine) -> Result<(), StoreError> {

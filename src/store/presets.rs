@@ -37,6 +37,9 @@ pub struct PresetHead {
 /// The columns of a list.
 type Columns = (i64, Vec<u8>, String, String, Option<String>, i64, i64);
 
+/// The columns of a whole one.
+type WholeColumns = (i64, String, String, Option<String>, String, i64, i64);
+
 impl Reader<'_> {
     /// The caller's presets, of one kind if that is named, oldest first, after `skip` of them.
     ///
@@ -83,7 +86,7 @@ impl Reader<'_> {
     /// # Errors
     /// The database fails or the row is damaged.
     pub fn preset(&mut self, caller: UserId, id: PresetId) -> Result<Option<Preset>, StoreError> {
-        let row: Option<(i64, String, String, Option<String>, String, i64, i64)> = presets::table
+        let row: Option<WholeColumns> = presets::table
             .inner_join(users::table.on(users::n.eq(presets::owner_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))
             .filter(presets::id.eq(id.as_bytes().to_vec()))

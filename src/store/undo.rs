@@ -1,5 +1,5 @@
 //! Undo and redo (`docs/domain.md` 2.15). Steps are the requests of one actor in one session, newest first; what ended a
-//! reply belongs to the step that asked for it; checkouts are no steps. Both append an operation and remove nothing from
+//! reply belongs to the step that asked for it; checkouts are no steps, nor is what an import brings, piece by piece. Both append an operation and remove nothing from
 //! the log: taking back means carrying out the inverse of what stands, each effect only where it still fits.
 //!
 //! To make another effect undoable: its inverse in `oplog.rs`, and what must still hold in [`Tx::fits`].
@@ -130,7 +130,7 @@ impl Tx<'_> {
                 is_undone.entry(line.step).or_insert(false);
                 None
             }
-            Act::Checkout | Act::Reply => None,
+            Act::Checkout | Act::Reply | Act::Import => None,
             _ if is_undone.get(&line.op) == Some(&true) => None,
             _ => Some(Some(line.op)),
         })
@@ -157,7 +157,7 @@ impl Tx<'_> {
                 None
             }
             Act::Undo => Some(Some(line.step)),
-            Act::Checkout | Act::Reply => None,
+            Act::Checkout | Act::Reply | Act::Import => None,
             _ => {
                 is_late = true;
                 None

@@ -6,7 +6,9 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use crate::archive::{BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, Sent, SessionLine, TraceLine};
+use crate::archive::{
+    BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, Sent, SessionLine, SourceLine, TraceLine,
+};
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId};
 use crate::oplog::{Act, Cut, Effect, Mark, Operation};
@@ -21,6 +23,9 @@ const RULES_BYTES: usize = 16 << 20;
 
 /// The highest number of a trace along its path: there are not so many messages anywhere.
 const NUMBERS: i64 = 1 << 31;
+
+/// The most files of other programs that one session was made of: their names are held.
+const MOST_SOURCES: usize = 100_000;
 
 /// What was learned of a file that may come in.
 #[derive(Debug, Clone)]
@@ -74,6 +79,7 @@ enum Part {
     Log,
     Nodes,
     Traces,
+    Sources,
 }
 
 /// Everything that is known so far.
@@ -93,6 +99,8 @@ struct Check {
     rules: HashSet<String>,
     /// The numbers of the traces that have come.
     traces: HashMap<NodeId, i64>,
+    /// The files of other programs that it was made of.
+    sources: HashSet<String>,
 }
 
 impl Check {
@@ -110,6 +118,7 @@ impl Check {
             text_bytes: 0,
             rules: HashSet::new(),
             traces: HashMap::new(),
+            sources: HashSet::new(),
         }
     }
 
@@ -128,6 +137,10 @@ impl Check {
                 self.part(Part::Traces)?;
                 self.trace(trace)
             }
+            Line::Source(source) => {
+                self.part(Part::Sources)?;
+                self.source(source)
+            }
             Line::Session(_) => Err("a file has one session".into()),
             Line::End(_) => Ok(()),
         }
@@ -135,7 +148,7 @@ impl Check {
 
     fn part(&mut self, part: Part) -> Fits {
         if part < self.part {
-            return Err("the log comes first, then the nodes, then the traces".into());
+            return Err("the log comes first, then the nodes, then the traces, then the sources".into());
         }
         if self.part == Part::Log && part > Part::Log {
             self.log_is_whole()?;
@@ -175,6 +188,18 @@ impl Check {
             }
             BlobKind::Card => fits::card(&blob.text),
             BlobKind::Block => Ok(()),
+        }
+    }
+
+    fn source(&mut self, source: &SourceLine) -> Fits {
+        fits::source(source)?;
+        if source.node.is_some_and(|node| !self.came.contains(&node)) {
+            return Err("the node at which it ends does not come before it".into());
+        }
+        match self.sources.insert(source.name.clone()) {
+            true if self.sources.len() > MOST_SOURCES => Err(format!("it was made of more than {MOST_SOURCES} files")),
+            true => Ok(()),
+            false => Err(format!("\"{}\" comes twice", source.name)),
         }
     }
 
@@ -299,7 +324,7 @@ impl Check {
     }
 
     fn whole(mut self) -> Result<Checked, String> {
-        self.part(Part::Traces)?;
+        self.part(Part::Sources)?;
         let cards = self.session.cards.iter().map(|(_, hash)| hash);
         let persona = self.session.persona.iter().map(|(_, hash)| hash);
         cards.chain(persona).try_for_each(|hash| self.has_blob(BlobKind::Card, hash))?;

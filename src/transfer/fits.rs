@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::archive::{NodeLine, OperationLine, SessionLine};
+use crate::archive::{NodeLine, OperationLine, SessionLine, SourceLine};
 use crate::clock::Time;
 use crate::config::LONGEST_TEXT;
 use crate::oplog::{Cut, Effect};
@@ -38,6 +38,21 @@ pub fn card(text: &str) -> Fits {
         Some(field) => format!("the card's {field}: {unfit}"),
         None => unfit.to_string(),
     })
+}
+
+/// A file of another program.
+pub fn source(line: &SourceLine) -> Fits {
+    const LONGEST_NAME: usize = 4_000;
+    if line.name.is_empty() || line.name.len() > LONGEST_NAME {
+        return Err(format!("the name of a file has 1 to {LONGEST_NAME} bytes"));
+    }
+    if line.hash.as_ref().is_some_and(|hash| blake3::Hash::from_hex(hash).is_err()) {
+        return Err("the hash of a file is 64 digits in hex".into());
+    }
+    match &line.header {
+        Some(header) if object(header).is_none() => Err("the header of a file is an object".into()),
+        _ => Ok(()),
+    }
 }
 
 /// An entry of the log, with what it did.

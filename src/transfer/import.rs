@@ -147,6 +147,9 @@ async fn write<R: Read>(
     let mut written = 0;
     while let Some(line) = lines.next_line()? {
         let line = names.line(line).map_err(|error| lines.fault(format!("JSON that cannot be read: {error}")))?;
+        if matches!(line, Line::Source(_)) && names.is_copy() {
+            continue;
+        }
         if let Line::Node(node) = &line {
             remembered.extend(node.remembered.map(|child| (node.id, child)));
         }

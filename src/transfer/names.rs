@@ -37,6 +37,11 @@ impl Names {
         Self { new, ..Self::kept(&checked.session, owner) }
     }
 
+    /// Whether it is a copy: what the original was made of is the original's.
+    pub fn is_copy(&self) -> bool {
+        !self.new.is_empty()
+    }
+
     fn id(&self, id: Uuid) -> Uuid {
         self.new.get(&id).copied().unwrap_or(id)
     }
@@ -86,6 +91,10 @@ impl Names {
             Line::Node(node) => Line::Node(Box::new(self.of_node(*node)?)),
             Line::Operation(operation) => Line::Operation(Box::new(self.operation(*operation)?)),
             Line::Trace(trace) => Line::Trace(Box::new(self.trace(*trace))),
+            Line::Source(mut source) => {
+                source.node = source.node.map(|node| self.node(node));
+                Line::Source(source)
+            }
             other @ (Line::Blob(_) | Line::End(_)) => other,
         })
     }

@@ -73,7 +73,7 @@ pub fn read(file: &[u8]) -> Result<Map<String, Value>, BookError> {
 
 fn from_text(bytes: &[u8]) -> Result<Map<String, Value>, BookError> {
     let text = text::decode(bytes)?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| BookError::NotJson(error.to_string()))?;
+    let value: Value = text::json(&text).map_err(|error| BookError::NotJson(error.to_string()))?;
     let Value::Object(book) = value else { return Err(BookError::NoEntries) };
     if book.contains_key("lorebookVersion") {
         return Ok(others::novel(&book));

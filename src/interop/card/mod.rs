@@ -173,9 +173,9 @@ fn chosen<'a, 'b>(all: &'b [Chunk<'a>]) -> Option<&'b Chunk<'a>> {
     of("ccv3").or_else(|| of("chara"))
 }
 
-fn parse(place: &str, text: &str) -> Result<Value, CardError> {
+fn parse(place: &str, json: &str) -> Result<Value, CardError> {
     let place = place.to_owned();
-    serde_json::from_str(text).map_err(|error| CardError::NotJson { place, cause: error.to_string() })
+    text::json(json).map_err(|error| CardError::NotJson { place, cause: error.to_string() })
 }
 
 /// The card as JSON of version 3, which readers of the older ones understand as well.

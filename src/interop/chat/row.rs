@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Fault;
 use super::header::Header;
+use crate::interop::text;
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +90,7 @@ impl Row {
 /// It is no JSON, or no message.
 pub fn read(line: &[u8]) -> Result<Line, Fault> {
     let value: Value = match std::str::from_utf8(line) {
-        Ok(text) => serde_json::from_str(text),
+        Ok(text) => text::json(text),
         Err(_) => return Err(Fault("it is not UTF-8".into())),
     }
     .map_err(|error| Fault(format!("it is not JSON: {}", without_place(&error))))?;
@@ -117,13 +118,13 @@ fn row(mut map: Map<String, Value>) -> Row {
     let own = Alternative {
         text: shown,
         date: map.shift_remove("send_date"),
-        extra: object(map.shift_remove("extra")),
+        extra: taken_object(&mut map, "extra"),
         info,
         variables: None,
     };
     let place = map.shift_remove("swipe_id").and_then(|place| usize::try_from(place.as_u64()?).ok()).unwrap_or(0);
-    let swipes = list(map.shift_remove("swipes"));
-    let infos = list(map.shift_remove("swipe_info"));
+    let swipes = taken_list(&mut map, "swipes");
+    let infos = taken_list(&mut map, "swipe_info");
     let has_swipes = !swipes.is_empty();
     let variables = variables(map.shift_remove("variables"), place, &mut map);
     let (mut alternatives, chosen) = chosen(own, place, swipes, infos);
@@ -149,7 +150,7 @@ fn chosen(own: Alternative, place: usize, swipes: Vec<Value>, infos: Vec<Value>)
             Alternative {
                 text,
                 date: info.shift_remove("send_date"),
-                extra: object(info.shift_remove("extra")),
+                extra: taken_object(&mut info, "extra"),
                 info,
                 variables: None,
             }
@@ -200,9 +201,21 @@ fn object(value: Option<Value>) -> Map<String, Value> {
     value.and_then(own_object).unwrap_or_default()
 }
 
-fn list(value: Option<Value>) -> Vec<Value> {
-    match value {
-        Some(Value::Array(list)) => list,
+/// What a line says in the form of an object. Another form stays where it was, but for nothing at all.
+fn taken_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
+    match map.get(key) {
+        Some(Value::Object(_) | Value::Null) => object(map.shift_remove(key)),
+        _ => Map::new(),
+    }
+}
+
+/// The same of a list.
+fn taken_list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
+    match map.get(key) {
+        Some(Value::Array(_) | Value::Null) => match map.shift_remove(key) {
+            Some(Value::Array(list)) => list,
+            _ => Vec::new(),
+        },
         _ => Vec::new(),
     }
 }
@@ -270,6 +283,17 @@ mod tests {
         check(json!({"mes": "x", "swipe_id": -1, "swipes": []}), &["x"], 0);
         check(json!({"mes": "x"}), &["x"], 0);
         check(json!({"mes": 5, "swipes": "none"}), &["5"], 0);
+    }
+
+    /// S4-53: what has another form than it should is kept as it is.
+    #[test]
+    fn odd_forms_stay_where_they_were() {
+        let odd = json!({"mes": "a", "extra": [1], "swipes": {"x": 1}, "swipe_info": 5});
+        let mut kept = odd.clone();
+        kept.as_object_mut().unwrap().shift_remove("mes");
+        assert_eq!(Value::Object(row(&odd).rest), kept);
+        let info = row(&json!({"mes": "a", "swipes": ["a"], "extra": null, "swipe_info": [{"extra": "x"}]}));
+        assert_eq!((&info.alternatives[0].info["extra"], info.rest.len()), (&json!("x"), 0));
     }
 
     #[test]

@@ -261,10 +261,15 @@ fn announced(file: &mut File) -> io::Result<u64> {
         let read = tail.get(at..at.saturating_add(bytes)).unwrap_or_default();
         read.iter().rev().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte))
     };
-    let last = |mark: &[u8]| tail.windows(mark.len()).rposition(|window| window == mark);
-    let short = last(b"PK\x05\x06").map_or(0, |at| number(at + 10, 2));
-    let long = last(b"PK\x06\x06").map_or(0, |at| number(at + 32, 8));
-    Ok(short.max(long))
+    // Who reads the archive may take another end for the true one than is taken here: the largest counts.
+    let most = |mark: &[u8], at: usize, bytes: usize| {
+        let ends = tail.windows(mark.len()).enumerate().filter(|(_, window)| *window == mark);
+        ends.map(|(end, _)| number(end + at, bytes)).max()
+    };
+    let (short, long) = (most(b"PK\x05\x06", 10, 2).unwrap_or(0), most(b"PK\x06\x06", 32, 8));
+    // As many as the short form can say stand for more, which the long one says.
+    let unsaid = if short >= u64::from(u16::MAX) { u64::MAX } else { 0 };
+    Ok(short.max(long.unwrap_or(unsaid)))
 }
 
 fn homes(path: &Path) -> io::Result<Vec<String>> {

@@ -26,7 +26,7 @@ use super::house::stem;
 use super::root::Folder;
 use super::scan::{Scanned, Watched};
 use super::sprout::{Soil, Sprout, beside_state};
-use super::{Work, worlds};
+use super::{Work, unreadable, worlds};
 
 /// Where a file ends.
 struct End {
@@ -79,6 +79,10 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         // What goes further comes first, so that a bookmark ends where something stands already.
         let is_branch = |file: &&Scanned| file.outline.parent.is_some();
         files.sort_by_key(|file| (is_branch(file), std::cmp::Reverse(file.messages)));
+        files.retain(|file| self.is_there(file));
+        if files.is_empty() {
+            return Ok(());
+        }
         let mut bed = self.bed(session, folder, &files, cast).await?;
         let mut ends = Vec::with_capacity(files.len());
         for file in &files {
@@ -94,6 +98,17 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         }
         let open = folder.cards.first().and_then(|card| cast.characters.get(card)?.open_chat.clone());
         self.finish(folder, &files, &ends, &bed, &sources, open.as_deref()).await
+    }
+
+    /// Whether a file can still be read: a story of which nothing is left begins no session.
+    fn is_there(&mut self, file: &Scanned) -> bool {
+        match file.place.open() {
+            Ok(_) => true,
+            Err(error) => {
+                self.report(unreadable(&file.place.name, &error));
+                false
+            }
+        }
     }
 
     fn leave(&mut self, file: &Scanned, session: SessionId) {

@@ -154,7 +154,7 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
         return Err(format!("it has more than {LARGEST} bytes"));
     }
     let text = text::decode(bytes).map_err(|error| error.to_string())?;
-    match serde_json::from_str(&text) {
+    match text::json(&text) {
         Ok(Value::Object(body)) => Ok(body),
         Ok(_) => Err("it is JSON, but no preset".to_owned()),
         Err(error) => Err(format!("it is not JSON: {error}")),

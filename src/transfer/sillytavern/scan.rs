@@ -6,8 +6,9 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::interop::chat::{self, Header, Line, Lines};
+use crate::interop::finding::many;
 use crate::interop::grove::{Address, Outline};
-use crate::interop::{Fate, Finding};
+use crate::interop::{Fate, Finding, text};
 use crate::tree::bounds::MOST_CHARACTERS;
 
 use super::super::Item;
@@ -69,7 +70,9 @@ impl Scanned {
         let input = Watched::open(place, way)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
         let mut at = Address::ROOT;
+        let mut halves = Halves::default();
         while let Some((number, line)) = lines.next_line()? {
+            halves.look(number, line.as_deref().unwrap_or_default());
             match line.and_then(chat::read) {
                 Ok(Line::Header(header)) if number == 1 => {
                     found.outline.parent = header.parent().map(str::to_owned);
@@ -88,6 +91,7 @@ impl Scanned {
         }
         found.hash = lines.into_input().into_inner().hash();
         found.findings = bad.findings();
+        found.findings.extend(halves.finding());
         Ok(found)
     }
 
@@ -173,6 +177,29 @@ impl Bad {
             self.named.push(Finding::new(Fate::Skipped, "bad_lines", more).of(self.more));
         }
         self.named
+    }
+}
+
+/// Halves of characters in the lines of a file.
+#[derive(Default)]
+struct Halves {
+    first: u64,
+    count: usize,
+}
+
+impl Halves {
+    fn look(&mut self, number: u64, line: &[u8]) {
+        let here = std::str::from_utf8(line).map_or(0, text::halves);
+        if here > 0 && self.count == 0 {
+            self.first = number;
+        }
+        self.count += here;
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let words = many(self.count, "half of a character stands", "halves of characters stand");
+        let words = format!("{words} in it, first here: U+FFFD takes their place");
+        (self.count > 0).then(|| Finding::new(Fate::Translated, "halves", words).at(self.first).of(self.count))
     }
 }
 

@@ -29,7 +29,7 @@ impl Settings {
         let Some(place) = &root.settings else { return Ok(Self::default()) };
         let bytes = place.read().map_err(|error| error.to_string())?;
         let text = text::decode(&bytes).map_err(|error| error.to_string())?;
-        let value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let value = text::json(&text).map_err(|error| error.to_string())?;
         let list = value.get("tags").and_then(Value::as_array).into_iter().flatten();
         let tag =
             |tag: &Value| Some((tag.get("id")?.as_str()?.to_owned(), tag.get("name")?.as_str()?.trim().to_owned()));

@@ -3,10 +3,13 @@
 use super::play::Play;
 use super::*;
 use crate::support::client::Heard;
+use crate::support::data_root::DataRoot;
 use crate::support::file::{lines, long_line, packed, sealed};
 use clotho::archive::Limits;
 use clotho::clock::{TestClock, Time};
+use clotho::transfer::sillytavern::{self, Given, Wish};
 use clotho::transfer::{Arrival, Progress, import};
+use jiff::tz::TimeZone;
 use std::sync::Arc;
 
 /// A server that has nothing to do with the others: its ids come from another time.
@@ -222,4 +225,37 @@ async fn what_may_not_arrive_is_refused() {
     assert_eq!(job["error"]["message"], "line 1: the file has more than 1048576 bytes, unpacked");
     let stranger = app.stranger().await;
     app.ask("GET", &format!("/api/sessions/{}/export", stranger.session)).send().await.refused("not_found");
+}
+
+/// S4-53, domain 5: others play on while an import stands still in its middle: nothing that it holds is waited for.
+#[tokio::test]
+async fn turns_go_on_while_an_import_is_held() {
+    let (play, root) = (Play::start().await, DataRoot::of_size(5, 1, 2, 400));
+    let inside = play.app.inside();
+    let (store, ids) = (Arc::clone(&inside.store), Arc::clone(&inside.ids));
+    let wish = Wish { owner: inside.owner, at: inside.clock.now(), zone: TimeZone::UTC, is_dry: false };
+    let (tells, told) = std::sync::mpsc::channel();
+    let (lets_go, let_go) = std::sync::mpsc::channel::<()>();
+    let given = Given::Path(root.path().to_owned());
+    let import = std::thread::spawn(move || {
+        let mut is_held = false;
+        let stand = |progress: Progress| {
+            // In the second reading, which writes.
+            if !is_held && progress.done > progress.total / 2 {
+                is_held = true;
+                tells.send(()).unwrap();
+                let_go.recv().unwrap();
+            }
+            true
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(sillytavern::import(&store, &ids, given, wish, stand)).unwrap()
+    });
+    tokio::task::spawn_blocking(move || told.recv().unwrap()).await.unwrap();
+    let said = play.say("Hm.").await;
+    let status = play.get(&format!("node/{}", said.reply)).await["status"].clone();
+    assert_eq!((play.head().await, status), (said.reply, json!("complete")));
+    lets_go.send(()).unwrap();
+    let arrived = tokio::task::spawn_blocking(move || import.join().unwrap()).await.unwrap();
+    assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (2, 0), "{}", arrived.report);
 }

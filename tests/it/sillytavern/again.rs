@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes};
-use crate::transfer::rows;
+use crate::transfer::{exported, import as import_file, rows};
 
 fn story() -> Vec<Value> {
     vec![header(json!({})), greeting(), said("Hm.", 1), swipes(&["x", "y"], 1, 2), said("So.", 3)]
@@ -144,4 +144,51 @@ fn stopped_anywhere_it_goes_on() {
     taken(&store, root.path());
     assert_eq!(face(&store), face(&whole));
     store.is_well();
+}
+
+/// Domain 2.15: what an import brought is no step of anybody's: an undo takes back what was done by hand, and nothing else.
+#[test]
+fn an_import_is_no_chain_of_steps() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let long: Vec<Value> = (0..400).map(|n| said(&format!("{n}"), n)).collect();
+    root.chat("Ivo", "a", &long);
+    taken(&store, root.path());
+    let session = only(&store).session.id;
+    let before = face(&store);
+    let actor = store.actor();
+    let undo = move |tx: &mut clotho::store::Tx<'_>| tx.undo(&actor, session).map(|undone| undone.kind);
+    assert!(store.write(undo).is_err(), "there is nothing to take back");
+    assert_eq!(face(&store), before);
+    let line = |store: &TestStore| store.shown(session).len();
+    store.append(session, store.head(session), store.said("By hand."));
+    assert_eq!(line(&store), 401);
+    store.write(undo).unwrap();
+    assert_eq!((line(&store), store.write(undo).is_err()), (400, true));
+    store.is_well();
+}
+
+/// S4-53: a story that went to another installation as a file of its own is known there by the files that it was made of; a
+/// copy beside the original leaves them to that.
+#[test]
+fn a_story_is_known_again_elsewhere() {
+    let (store, elsewhere, root) = (TestStore::new(), TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let mut rows = story();
+    root.chat("Ivo", "a", &rows);
+    taken(&store, root.path());
+    let (session, before) = (only(&store).session.id, face(&store));
+    let file = exported(&store, session);
+    assert_eq!(import_file(&elsewhere, &file).unwrap(), session);
+    assert_eq!(exported(&elsewhere, session), file, "equal to the last byte");
+    let there = taken(&elsewhere, root.path());
+    assert_eq!((there.totals.sessions, there.totals.messages, there.totals.unchanged), (0, 0, 1), "{}", there.report);
+    assert_eq!(face(&elsewhere), before);
+    rows.push(reply("On.", 9));
+    root.chat("Ivo", "a", &rows);
+    let copy = import_file(&store, &file).unwrap();
+    assert_eq!(taken(&store, root.path()).totals.messages, 1);
+    assert_eq!(store.shown(copy).len() + 1, store.shown(session).len());
+    store.is_well();
+    elsewhere.is_well();
 }

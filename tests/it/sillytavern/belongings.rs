@@ -66,7 +66,7 @@ fn sillytavern_books_come_in() {
     assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "native")), (vec!["edited_here"], vec!["deleted_here"]));
     let after = books(&store);
     let harbour = after.iter().find(|book| book.card["name"] == "Harbour").unwrap();
-    assert_eq!((after.len(), harbour.card["entries"]["1"]["own"].to_string()), (2, r#"{"n":1.50}"#.into()));
+    assert_eq!((after.len(), harbour.card["entries"]["1"]["own"].to_string()), (2, r#"{"n":1.5}"#.into()));
     assert_eq!(harbour.id, before.iter().find(|book| book.card["name"] == "Harbour").unwrap().id);
     assert_eq!(after.iter().find(|book| book.id == edited.id).unwrap().card, edited.card);
     store.is_well();
@@ -220,5 +220,39 @@ fn sillytavern_presets_are_kept_whole() {
     root.file("instruct/Old.json", &json!({"input_sequence": ">>>"}).to_string());
     let arrived = taken(&store, root.path());
     assert_eq!((arrived.totals.presets, codes(&arrived, "Plain")), (1, vec!["deleted_here"]));
+    store.is_well();
+}
+
+/// Domain 4: a house with all that belongs to it, left at any moment and begun again, is the same as one taken in at once.
+#[test]
+fn sillytavern_a_furnished_house_comes_in_whole_after_any_stop() {
+    let root = DataRoot::of_size(9, 3, 2, 6).furnished(3);
+    let named = |store: &TestStore| {
+        let owner = store.owner;
+        let presets = store.read(move |reader| reader.presets(owner, None, 0, 100));
+        let cards = store.read(move |reader| reader.characters(owner, 0, 100));
+        let mut all: Vec<String> = presets.iter().map(|preset| format!("{} {}", preset.kind, preset.name)).collect();
+        all.extend(cards.iter().map(|card| format!("{} {}", card.card["name"], card.card["tags"])));
+        all.extend(books(store).iter().map(|book| book.card.get("entries").unwrap().to_string()));
+        all.extend(personas(store).iter().map(|persona| persona.card["name"].to_string()));
+        all
+    };
+    let (whole, store, mut looks) = (TestStore::new(), TestStore::new(), 0);
+    let arrived = taken_until(&whole, root.path(), |_| {
+        looks += 1;
+        true
+    });
+    let totals = arrived.unwrap().totals;
+    assert_eq!((totals.characters, totals.lorebooks, totals.personas, totals.presets), (3, 3, 3, 9));
+    for stop in 1..looks {
+        let mut left = stop;
+        let stopped = taken_until(&store, root.path(), |_| {
+            left -= 1;
+            left > 0
+        });
+        assert!(matches!(stopped, Err(ImportError::Stopped)), "{stop}");
+    }
+    taken(&store, root.path());
+    assert_eq!((named(&store), face(&store)), (named(&whole), face(&whole)));
     store.is_well();
 }

@@ -2,7 +2,7 @@
 //! there is never harmed.
 
 use std::fs;
-use std::io::{Cursor, Write};
+use std::io::{BufWriter, Cursor, Write};
 
 use serde_json::json;
 use zip::write::SimpleFileOptions;
@@ -78,10 +78,12 @@ fn bad_lines_cost_only_themselves() {
     fs::write(&path, &bytes).unwrap();
     let arrived = taken(&store, root.path());
     let held = only(&store);
-    assert_eq!(store.shown(held.session.id), ["Good evening.", "Long key.", "a\u{fffd}b", "7", "The end."]);
+    assert_eq!(store.shown(held.session.id), ["Good evening.", "Long key.", "a\u{fffd}b", "7", "\u{fffd}", "The end."]);
     assert_eq!(store.world(held.session.id, held.session.head).vars["x"], 1);
     let told = arrived.report.to_string();
-    for wanted in ["line 3: it is not JSON: recursion", "line 7: it is not JSON", "line 8: it is not UTF-8"] {
+    for wanted in
+        ["line 3: it is not JSON: recursion", "line 7: 1 half of a character stands", "line 8: it is not UTF-8"]
+    {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
     assert_eq!(taken(&store, root.path()).totals.unchanged, 1);
@@ -186,5 +188,69 @@ fn archives_do_no_harm() {
     lying.extend([0; 30]);
     fs::write(&path, &lying).unwrap();
     assert!(taken_until(&store, &path, |_| true).unwrap_err().to_string().contains("entries"));
+    store.is_well();
+}
+
+/// Security: an archive that says that it has a million entries is refused before its list is held.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_million_entries_are_refused() {
+    use crate::support::own_kilobytes;
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let path = root.path().join("many.zip");
+    let mut file = BufWriter::new(fs::File::create(&path).unwrap());
+    for n in 0..1_000_000_u32 {
+        let entry = [b"PK\x01\x02".as_slice(), &[0; 24], &[8, 0], &[0; 16], format!("{n:08}").as_bytes()].concat();
+        file.write_all(&entry).unwrap();
+    }
+    let (bytes, count) = ((1_000_000_u64 * 54).to_le_bytes(), 1_000_000_u64.to_le_bytes());
+    // The long end, where it is, and the short one, which only says that it is too short.
+    let long = [b"PK\x06\x06".as_slice(), &44_u64.to_le_bytes(), &[0; 12], &count, &count, &bytes, &[0; 8]].concat();
+    let place = [b"PK\x06\x07".as_slice(), &[0; 4], &bytes, &1_u32.to_le_bytes()].concat();
+    let short = [b"PK\x05\x06".as_slice(), &[0; 4], &[255; 12], &[0; 2]].concat();
+    file.write_all(&[long, place, short].concat()).unwrap();
+    file.into_inner().unwrap();
+    let before = own_kilobytes(std::process::id());
+    let error = taken_until(&store, &path, |_| true).unwrap_err().to_string();
+    assert!(error.contains("1000000 entries"), "{error}");
+    let grown = own_kilobytes(std::process::id()).saturating_sub(before);
+    assert!(grown < 32_000, "{grown} kB");
+}
+
+/// Security: what is gone, grown or another one when it is read the second time is told, harms nothing, and comes the next
+/// time.
+#[test]
+fn files_that_change_while_they_are_read_are_told() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let rows = |word: &str| [header(json!({})), greeting(), said(word, 1), reply("So.", 2)];
+    for name in ["a gone", "b cut", "c other", "d still"] {
+        root.chat("Ivo", name, &rows(name));
+    }
+    let mut looks = 0;
+    let arrived = taken_until(&store, root.path(), |_| {
+        looks += 1;
+        // A card and four chats are looked at, then the stories are written: at the last look three have been read once.
+        if looks == 5 {
+            fs::remove_file(root.path().join("chats/Ivo/a gone.jsonl")).unwrap();
+            root.chat("Ivo", "b cut", &rows("b cut")[..3]);
+            root.chat("Ivo", "c other", &rows("other"));
+        }
+        true
+    });
+    let arrived = arrived.unwrap();
+    let told = arrived.report.to_string();
+    assert!(looks >= 5 && told.contains("chats/Ivo/a gone.jsonl"), "{told}");
+    assert_eq!(told.matches("changed while it was read").count(), 2, "{told}");
+    let titles: Vec<String> = sessions(&store).into_iter().map(|held| held.session.title).collect();
+    assert_eq!(titles, ["b cut", "c other", "d still"], "{told}");
+    store.is_well();
+    root.chat("Ivo", "a gone", &rows("a gone"));
+    root.chat("Ivo", "b cut", &rows("b cut"));
+    let again = taken(&store, root.path());
+    assert_eq!((again.totals.sessions, again.totals.unchanged), (1, 1), "{}", again.report);
+    let cut = sessions(&store).into_iter().find(|held| held.session.title == "b cut").unwrap();
+    assert_eq!(store.shown(cut.session.id), ["Good evening.", "b cut", "So."]);
+    assert_eq!(taken(&store, root.path()).totals.messages, 0);
     store.is_well();
 }

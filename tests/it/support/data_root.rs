@@ -70,6 +70,37 @@ impl DataRoot {
         path
     }
 
+    /// Gives each of so many cards of [`Self::of_size`] a lorebook that a persona shares, a tag, a preset, a group and a regular
+    /// expression.
+    pub fn furnished(self, cards: usize) -> Self {
+        let (mut personas, mut about, mut tags, mut scripts) = (json!({}), json!({}), json!([]), json!([]));
+        let mut given = json!({});
+        for card in 0..cards {
+            let (name, file) = (format!("Keeper {card}"), format!("user {card}.png"));
+            self.world(
+                &format!("Atlas {card}"),
+                &[("lamp", "It burns low."), ("stair", &format!("It has {card} steps."))],
+            );
+            personas[&file] = json!(format!("Wren {card}"));
+            about[&file] = json!({"description": "Walks at night.", "lorebook": format!("Atlas {card}")});
+            tags.as_array_mut().unwrap().push(json!({"id": card.to_string(), "name": format!("tag {card}")}));
+            given[format!("{name}.json")] = json!([card.to_string()]);
+            scripts.as_array_mut().unwrap().push(json!({"scriptName": format!("script {card}"), "findRegex": "/x/"}));
+            self.file(
+                &format!("OpenAI Settings/Preset {card}.json"),
+                &json!({"temperature": card, "prompts": []}).to_string(),
+            );
+            let group = json!({"name": format!("Group {card}"), "members": [format!("{name}.json")], "chats": []});
+            self.file(&format!("groups/{card}.json"), &group.to_string());
+        }
+        let settings = json!({
+            "power_user": {"personas": personas, "persona_descriptions": about}, "tags": tags, "tag_map": given,
+            "extension_settings": {"regex": scripts},
+        });
+        self.file("settings.json", &settings.to_string());
+        self
+    }
+
     /// A folder of so many cards, each with so many chats of so many messages: every third chat branches off the one before
     /// it, and every second has variables. The same seed makes the same bytes.
     pub fn of_size(seed: u64, cards: usize, chats: usize, messages: usize) -> Self {

@@ -23,6 +23,13 @@ fn card(card: &Value) -> Value {
     json!({"blob": {"kind": "card", "hash": hash, "text": text}})
 }
 
+/// Puts a source behind everything else; answers with where.
+fn last(lines: &mut Vec<Value>, source: Value) -> usize {
+    let at = lines.iter().rposition(|line| line.get("end").is_none()).unwrap() + 1;
+    lines.insert(at, json!({ "source": source }));
+    at
+}
+
 type Change = fn(&mut Vec<Value>) -> usize;
 
 /// What is done to a good file, which answers with the line that is at fault, counted from 0, and what is said of it.
@@ -308,6 +315,16 @@ const CASES: &[(&str, Change)] = &[
         lines.insert(at + 1, twice);
         at + 1
     }),
+    ("\"chats/a.jsonl\" comes twice", |lines| {
+        last(lines, json!({"name": "chats/a.jsonl"}));
+        last(lines, json!({"name": "chats/a.jsonl"}))
+    }),
+    ("the node at which it ends does not come before it", |lines| {
+        last(lines, json!({"name": "a", "node": "018f3e2a-0000-7000-8000-0000000000aa"}))
+    }),
+    ("64 digits", |lines| last(lines, json!({"name": "a", "hash": "x"}))),
+    ("the header of a file is an object", |lines| last(lines, json!({"name": "a", "header": "[]"}))),
+    ("has 1 to 4000 bytes", |lines| last(lines, json!({"name": ""}))),
 ];
 
 fn fault(result: Result<clotho::ids::SessionId, ImportError>, about: &str) -> clotho::archive::Fault {

@@ -22,14 +22,14 @@ use clotho::transfer::{self, ImportError};
 use crate::support::test_store::TestStore;
 
 /// The file of a session.
-fn exported(store: &TestStore, session: SessionId) -> Vec<u8> {
+pub fn exported(store: &TestStore, session: SessionId) -> Vec<u8> {
     let mut snapshot = Snapshot::open(&store.database()).unwrap();
     let held = snapshot.session(None, session).unwrap().unwrap();
     transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap()
 }
 
 /// Takes a file in.
-fn import(store: &TestStore, file: &[u8]) -> Result<SessionId, ImportError> {
+pub fn import(store: &TestStore, file: &[u8]) -> Result<SessionId, ImportError> {
     import_within(store, file, Limits::of(64 << 20))
 }
 
@@ -60,7 +60,19 @@ fn import_file(
 
 /// How many rows there are of everything that a session has.
 pub fn rows(store: &TestStore) -> Vec<i64> {
-    let tables =
-        ["sessions", "nodes", "texts", "deltas", "traces", "keyframes", "segments", "operations", "characters"];
+    let tables = [
+        "sessions",
+        "nodes",
+        "texts",
+        "deltas",
+        "traces",
+        "keyframes",
+        "segments",
+        "operations",
+        "characters",
+        "personas",
+        "lorebooks",
+        "presets",
+    ];
     tables.iter().map(|table| store.count(&format!("SELECT count(*) AS n FROM {table}"))).collect()
 }
