@@ -38,18 +38,20 @@ pub struct Export {
     all: Option<PathBuf>,
 }
 
-/// What is imported. What a file is, its content says:
-///
-///   a session, as `clotho export` or the page writes it;
-///   SillyTavern: its data folder or an archive of it, a chat (.jsonl);
-///   a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, or a lorebook;
-///   chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
-///   text-generation-webui, CAI Tools and Chub;
-///   a folder or an archive of any of these.
-///
-/// What is here already is left alone, so that the same file may be taken in again.
+/// What `clotho import` takes, for whoever asks.
+const TAKEN: &str = "\
+What a file is, its content says:
+  a session, as `clotho export` or the page writes it;
+  SillyTavern: its data folder or an archive of it, a chat (.jsonl);
+  a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, or a lorebook;
+  chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
+  text-generation-webui, CAI Tools and Chub;
+  a folder or an archive of any of these.
+What is here already is left alone, so that the same file may be taken in again.";
+
+/// What is imported.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, verbatim_doc_comment)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = TAKEN)]
 pub struct Import {
     /// What is a folder of one program.
     #[command(subcommand)]
