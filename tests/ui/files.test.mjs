@@ -4,7 +4,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { belongs, belongsJson } from "../../static/js/lib/belongs.js";
-import { grouped, kindsOf, sifted, tally } from "../../static/js/lib/findings.js";
+import { folded, grouped, kindsOf, sifted, tally } from "../../static/js/lib/findings.js";
 import { dataIn, filesIn } from "../../static/js/lib/folder.js";
 import { bytes, rate, span } from "../../static/js/lib/measure.js";
 import { pack } from "../../static/js/lib/zip.js";
@@ -163,6 +163,14 @@ describe("a report", () => {
 
   test("the same said of many stands once, what is said most often first", () => {
     assert.deepEqual(grouped(items).map(({ code, count, at }) => [code, count, at.map(({ item }) => item.name).join()]), [["mvu", 42, "Night,Morning"], ["scripts", 3, "Ivo"], ["bad_line", 1, "Night"], ["unread", 1, "x"]]);
+  });
+
+  test("what one file says of line after line stands once, with the first lines", () => {
+    const bad = (line, message = `line ${line}: it is not UTF-8`) => ({ fate: "skipped", code: "bad_line", count: 1, line, message });
+    const [one, two, other] = folded([bad(2), bad(3), finding("kept", "scripts"), bad(7), bad(9), bad(11, "it is no JSON")]);
+    assert.deepEqual([one.lines, one.times, one.count], [[2, 3, 7], 4, 4]);
+    assert.deepEqual([two.code, two.times], ["scripts", 1]);
+    assert.deepEqual([other.lines, other.line], [[11], 11]);
   });
 
   test("how much and how long is said in round figures", () => {

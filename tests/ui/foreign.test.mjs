@@ -56,6 +56,10 @@ describe("years of another program", () => {
     const look = reportOf(page, "What would come along");
     await look.getByText(/^It would come in: one character, .*32 stories, .* Nothing was written\.$/).waitFor();
     assert.equal((await sessions(server)).length, 0);
+    const places = (await look.locator(".totals").innerText()).match(/something left out in (\d+) places/)?.[1];
+    await look.getByRole("button", { name: `left out ${places}` }).waitFor();
+    assert.equal(await look.getByRole("link", { name: /^Open/ }).count() + (await look.getByRole("button", { name: /^(Play|Open)/ }).count()), 0, "nothing of it is there yet");
+    assert.equal(await look.getByText("works.", { exact: false }).filter({ hasText: "Everything came" }).count(), 0);
     await look.getByRole("button", { name: "Bring it in now" }).click();
     await question.getByRole("button", { name: "Bring it in" }).click();
     const report = reportOf(page);
@@ -110,8 +114,15 @@ describe("years of another program", () => {
     await row.getByText("being read").waitFor();
     await page.unroute("**/api/jobs/*");
     await reportOf(page).getByText(/^It has come in: one character, .*5 stories/).waitFor();
+    let answers = () => {};
+    const answered = new Promise((resolve) => (answers = resolve));
+    await page.route("**/api/jobs/*", (route) => answered.then(() => route.continue()));
     await page.reload();
+    await page.getByRole("button", { name: "Bring in a folder of SillyTavern" }).waitFor();
+    assert.equal(await row.count(), 0, "nothing is said of it before the server has been asked");
+    answers();
     await row.getByText(/^It has come in: one character/).waitFor();
+    await page.unroute("**/api/jobs/*");
     assert.equal(await reportOf(page).count(), 0, "what was seen does not open by itself again");
     await row.getByRole("button", { name: "What came along" }).click();
     await reportOf(page).getByRole("button", { name: "Close" }).click();
@@ -136,7 +147,7 @@ describe("years of another program", () => {
       { name: "noise.zip", bytes: "This is no archive." },
     ]);
     await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click();
-    await reportOf(page).getByText(/^It has come in: .*one story, 2 messages, one thing left out/).waitFor();
+    await reportOf(page).getByText(/^It has come in: .*one story, 2 messages, something left out in one place/).waitFor();
     await reportOf(page).getByRole("region", { name: "noise.zip" }).getByText(/no archive/).waitFor();
     await until(async () => (await sessions(server)).some(({ title }) => title === "Alone"), "the chat is there");
     const names = async (path) => (await server.api("GET", path)).items.map(({ name }) => name);

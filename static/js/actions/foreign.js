@@ -97,7 +97,11 @@ async function came({ jobId, beside = [] }, row) {
   row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
   try {
-    const { report } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null })));
+    const { report } = await over(jobId, ({ state, done, total }) => {
+      row.put({ isUnasked: false });
+      if (state === "running") reading(done, total);
+      else row.put({ phase: "waiting", way: null });
+    });
     if (!report) throw new ApiError(404, {});
     return { ...report, report: { items: [...report.report.items, ...beside] } };
   } catch (error) {
@@ -109,7 +113,7 @@ async function came({ jobId, beside = [] }, row) {
 /** Shows what became of it. @param {Row} row @param {Arrived} arrived @param {{isKept: boolean, isSeen?: boolean}} how whether the page loaded anew asks for it again, and whether its report was seen before */
 async function done({ n, put }, arrived, { isKept, isSeen = false }) {
   if (!isKept) forgetJob(rowOf(n)?.jobId);
-  put({ phase: "done", way: null, end: null, arrived });
+  put({ phase: "done", way: null, end: null, arrived, isUnasked: false });
   if (!rowOf(n)?.isDry) await readLibrary();
   if (isSeen) return;
   if (dialog.peek() === null && route.peek().page === "library") openReport(n);
@@ -140,9 +144,12 @@ export function putAway(n) {
   dropIncoming(n);
 }
 
+/** The same of all that have come. */
+export const putAllAway = () => incoming.peek().forEach(({ n, arrived }) => arrived && putAway(n));
+
 /** Goes on waiting for one of before. @param {KeptJob} kept */
 export async function goOnForeign(kept) {
-  const row = addIncoming({ name: kept.name, phase: "waiting", isDry: kept.isDry ?? false, jobId: kept.jobId });
+  const row = addIncoming({ name: kept.name, phase: "waiting", isDry: kept.isDry ?? false, jobId: kept.jobId, isUnasked: true });
   await orFault(row, async () => done(row, await came(kept, row), { isKept: true, isSeen: kept.isSeen ?? false }));
 }
 
@@ -157,6 +164,6 @@ async function orFault(row, work) {
     if (!(error instanceof ApiError)) throw error;
     const { state } = error.details;
     const words = wasUnwanted(error) ? { text: t("bring.cancelled"), hint: "" } : wordsFor(error);
-    row.put({ phase: "failed", way: null, end: null, fault: { ...words, isEmpty: !state || error.code === "invalid" || rowOf(row.n)?.isDry === true } });
+    row.put({ phase: "failed", way: null, end: null, isUnasked: false, fault: { ...words, isEmpty: !state || error.code === "invalid" || rowOf(row.n)?.isDry === true } });
   }
 }

@@ -35,6 +35,30 @@ export function sifted(items, { fate, kind, text }, wordsOf) {
   });
 }
 
+/** So many lines of one thing that is said again and again are named. */
+const MOST_LINES = 3;
+
+/** What one file says again and again stands once, with its first lines. `lines`: those, in their order. @typedef {Finding & {lines: number[], times: number}} Folded */
+
+/** @param {Finding[]} findings @returns {Folded[]} */
+export function folded(findings) {
+  /** @type {Map<string, Folded>} */
+  const all = new Map();
+  for (const finding of findings) {
+    const { fate, code, count, line, message } = finding;
+    // Where something stands is no part of what is said; without a line two things are two.
+    const key = line === null || line === undefined ? `${all.size} alone` : `${fate} ${code} ${message.replace(/\d+/g, "#")}`;
+    const one = all.get(key);
+    if (!one) all.set(key, { ...finding, lines: line ? [line] : [], times: 1 });
+    else {
+      one.count += count;
+      one.times += 1;
+      if (line && one.lines.length < MOST_LINES) one.lines.push(line);
+    }
+  }
+  return [...all.values()];
+}
+
 /** One thing that is said, and of what. @typedef {{code: string, fate: Fate, count: number, at: {item: ReportItem, finding: Finding}[]}} Group */
 
 /** The same thing said of many files stands once: what came over comes last, else what is said most often first. @param {ReportItem[]} items @returns {Group[]} */

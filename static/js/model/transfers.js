@@ -11,9 +11,10 @@ import { signal } from "../../vendor/preact.js";
 
 /**
  * `fault`: why it failed, in words; `end`: what stops it; `arrived`: what came of what another program keeps, or would come if it was
- * only looked at; `jobId`: the work on the server that it waits for.
+ * only looked at; `jobId`: the work on the server that it waits for;
+ * `isUnasked`: of one from before the page was loaded anew, nobody knows yet whether it is not over long since.
  * @typedef {{n: number, name: string, phase: "packing" | "sending" | "waiting" | "reading" | "failed" | "done", way?: Way | null, fault?: {text: string, hint: string, isEmpty?: boolean} | null,
- *   end?: (() => void) | null, arrived?: Arrived | null, isDry?: boolean, parcels?: Parcel[], jobId?: Id | null}} Incoming
+ *   end?: (() => void) | null, arrived?: Arrived | null, isDry?: boolean, parcels?: Parcel[], jobId?: Id | null, isUnasked?: boolean}} Incoming
  */
 
 /**

@@ -1,10 +1,10 @@
 // What an import says of what came in: what works, what was translated, what is kept and does nothing here, what was left out. A long
 // one is counted, sifted, read by file or by what is said, and drawn piece by piece.
-import { h, html, useMemo, useSignal } from "../../vendor/preact.js";
+import { h, html, useMemo, useRef, useSignal } from "../../vendor/preact.js";
 import { bringAfterLook } from "../actions/foreign.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
-import { FATES, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
+import { FATES, folded, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
 import { addEnglish, t, wordFor } from "../lib/i18n.js";
 import { number } from "../lib/measure.js";
 import words from "../lib/strings/en-cards.js";
@@ -13,8 +13,8 @@ import { openDialog, tell } from "../model/page.js";
 import { incoming } from "../model/transfers.js";
 import { Modal, icon } from "./parts.js";
 
-/** @import { Group, Wanted } from "../lib/findings.js" */
-/** @import { Fate, Finding, Report as Told, ReportItem, Totals } from "../lib/wire.d.ts" */
+/** @import { Folded, Group, Wanted } from "../lib/findings.js" */
+/** @import { Arrived, Fate, Finding, Report as Told, ReportItem } from "../lib/wire.d.ts" */
 
 addEnglish(words);
 
@@ -26,19 +26,20 @@ const SHORT = 5;
 /** @param {{report: Told, characterId: string | null, n: number | null}} props */
 export function Report({ report, characterId, n }) {
   const row = incoming.value.find((one) => one.n === n) ?? null;
-  const isDry = row?.isDry === true;
+  // A report does not change its tense when its row is put away.
+  const isDry = useRef(row?.isDry === true).current;
   const wanted = useSignal(/** @type {Wanted} */ ({ fate: null, kind: "", text: "" }));
   const byFile = useSignal(true);
   const items = useMemo(() => sifted(report.items, wanted.value, wordsOf), [report, wanted.value]);
   const copy = async () => {
-    const totals = row?.arrived ? [totalsOf(row.arrived.totals, isDry)] : [];
+    const totals = row?.arrived ? [totalsOf(row.arrived, isDry)] : [];
     if (await copyText([...totals, ...report.items.map(asText)].join("\n"))) tell({ tone: "quiet", text: t("notice.copied") });
   };
   const isLong = report.items.length > SHORT;
   return h(Modal, { title: t(isDry ? "report.dryTitle" : "report.title"), class: isLong ? "report wide" : "report" }, html`
-    ${row?.arrived && html`<p class="totals">${totalsOf(row.arrived.totals, isDry)}</p>`}
+    ${row?.arrived && html`<p class="totals">${totalsOf(row.arrived, isDry)}</p>`}
     ${isLong && h(Sieve, { report, wanted: wanted.value, want: (next) => (wanted.value = { ...wanted.peek(), ...next }), byFile: byFile.value, read: (by) => (byFile.value = by) })}
-    ${items.length === 0 ? html`<p class="aside">${t(report.items.length === 0 ? "report.nothing" : "report.none")}</p>` : byFile.value ? h(Pieces, { key: JSON.stringify(wanted.value), all: items, piece: Item }) : h(Pieces, { key: `said ${JSON.stringify(wanted.value)}`, all: grouped(items), piece: Said })}
+    ${items.length === 0 ? html`<p class="aside">${t(report.items.length > 0 ? "report.none" : isDry ? "report.wouldCome" : "report.nothing")}</p>` : byFile.value ? h(Pieces, { key: JSON.stringify(wanted.value), all: items, piece: isDry ? DryItem : Item }) : h(Pieces, { key: `said ${JSON.stringify(wanted.value)}`, all: grouped(items), piece: isDry ? DrySaid : Said })}
     <div class="actions foot-actions"><button type="button" onClick=${copy}>${icon("copy")}<span>${t("report.copy")}</span></button>
       ${row?.parcels && isDry && html`<button type="button" class="primary" onClick=${() => bringAfterLook(row)}>${icon("upload")}<span>${t("bring.now")}</span></button>`}
       ${characterId && html`<button type="button" class="primary" onClick=${() => openDialog({ kind: "start", characterId })}>${icon("play")}<span>${t("notice.play")}</span></button>`}</div>`);
@@ -64,10 +65,16 @@ function Pieces({ all, piece }) {
     ${left > 0 && html`<button type="button" onClick=${() => (drawn.value += PIECE)}>${t("report.more", { n: Math.min(left, PIECE), left: number(left) })}</button>`}`;
 }
 
-/** @param {{one: ReportItem}} props */
-function Item({ one: { kind, name, file, id, fate, findings } }) {
+/** After a look nothing is there that could be opened. @param {{one: ReportItem}} props */
+const DryItem = ({ one }) => h(Item, { one: { ...one, id: null }, isDry: true });
+
+/** @param {{one: Group}} props */
+const DrySaid = ({ one }) => h(Said, { one: { ...one, at: one.at.map(({ item, finding }) => ({ item: { ...item, id: null }, finding })) } });
+
+/** @param {{one: ReportItem, isDry?: boolean}} props */
+function Item({ one: { kind, name, file, id, fate, findings }, isDry = false }) {
   return html`<section aria-label=${name}><h3>${name}${file && html` <small>${file}</small>`}${id && h(Way, { kind, id, name })}</h3>
-    ${findings.length === 0 ? html`<p>${fate === "works" ? t("report.nothing") : t(`report.${fate}`)}</p>` : html`<ul>${findings.map((finding, i) => html`<li key=${i}><span class=${`chip ${finding.fate}`}>${t(`report.${finding.fate}`)}</span> <span>${wordsOf(finding)}</span></li>`)}</ul>`}</section>`;
+    ${findings.length === 0 ? html`<p>${fate === "works" ? t(isDry ? "report.wouldCome" : "report.nothing") : t(`report.${fate}`)}</p>` : html`<ul>${folded(findings).map((finding, i) => html`<li key=${i}><span class=${`chip ${finding.fate}`}>${t(`report.${finding.fate}`)}</span> <span>${foldedWords(finding)}</span></li>`)}</ul>`}</section>`;
 }
 
 /** Leads to what has come. @param {{kind: string, id: string, name: string}} props */
@@ -98,9 +105,9 @@ const ToldPlace = ({ one }) => html`${h(Place, { one })}<p class="told">${wordsO
 /** @param {string} kind */
 const kindName = (kind) => wordFor(`report.kind.${kind}`) || kind;
 
-/** @param {Totals} totals @param {boolean} isDry */
-const totalsOf = (totals, isDry) => {
-  const parts = Object.entries(totals).map(([key, n]) => (n > 0 ? wordFor(`totals.${key}`, { n, count: number(n) }) : "")).filter(Boolean);
+/** What was left out is counted as the report counts it. @param {Arrived} arrived @param {boolean} isDry */
+const totalsOf = ({ totals, report }, isDry) => {
+  const parts = Object.entries({ ...totals, skipped: tally(report.items).skipped }).map(([key, n]) => (n > 0 ? wordFor(`totals.${key}`, { n, count: number(n) }) : "")).filter(Boolean);
   return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
 };
 
@@ -111,7 +118,15 @@ function wordsOf({ code, count, line, message }) {
   return `${at}${own || sentence(message)}`;
 }
 
+/** The same of what stands in several lines. @param {Folded} finding */
+function foldedWords(finding) {
+  const { lines, times } = finding;
+  if (times === 1) return wordsOf(finding);
+  const where = t(times > lines.length ? "report.linesMore" : "report.lines", { lines: lines.map(number).join(", "), n: times - lines.length, left: number(times - lines.length) });
+  return `${where} ${wordsOf({ ...finding, line: null })}`;
+}
+
 /** @param {ReportItem} item */
-const asText = (item) => [`${item.name} ${item.file ?? ""}`.trim(), ...item.findings.map((finding) => `  ${t(`report.${finding.fate}`)}: ${wordsOf(finding)}`)].join("\n");
+const asText = (item) => [`${item.name} ${item.file ?? ""}`.trim(), ...folded(item.findings).map((finding) => `  ${t(`report.${finding.fate}`)}: ${foldedWords(finding)}`)].join("\n");
 
 export { totalsOf };

@@ -2,7 +2,7 @@
 // where the report is. Loaded apart from the page.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
-import { openReport, putAway } from "../actions/foreign.js";
+import { openReport, putAllAway, putAway } from "../actions/foreign.js";
 import "../actions/lore.js";
 import "../actions/personas.js";
 import "../actions/takeout.js";
@@ -32,11 +32,13 @@ const button = (id) => h(CommandButton, { key: id, id, wide: true });
 
 export function Transfers() {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
-  const newest = incoming.value.at(-1)?.n;
+  const rows = incoming.value.filter(({ isUnasked }) => !isUnasked);
+  const newest = rows.at(-1)?.n;
   useEffect(goOn, []);
   // It may have been asked for from the top of a long page.
   useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
-  return html`${incoming.value.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
+  return html`${rows.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${rows.map((one) => h(Row, { key: one.n, one }))}</ul>`}
+    ${rows.filter(({ arrived }) => arrived).length > 1 && html`<button type="button" onClick=${putAllAway}>${icon("close")}<span>${t("bring.closeAll")}</span></button>`}
     ${ROOMS.map(button)}${WAYS.map(button)}${h(DropPlace, {})}`;
 }
 
@@ -49,7 +51,7 @@ function Row({ one }) {
   const close = html`<button type="button" onClick=${() => putAway(n)}>${t("close")}</button>`;
   if (fault) return html`<li><div class="failure" role="alert">${icon("warning")}<div><p><strong>${name}</strong></p><p>${fault.text}</p>${fault.hint && html`<p class="hint">${fault.hint}</p>`}<p class="hint">${t(fault.isEmpty ? "import.nothing" : "bring.stays")}</p>
     <div class="actions">${close}</div></div></div></li>`;
-  if (arrived) return html`<li class="coming"><span>${name}</span><small>${t(isDry ? "bring.looked" : "bring.in")}</small><p class="aside" role="status">${totalsOf(arrived.totals, isDry)}</p>
+  if (arrived) return html`<li class="coming"><span>${name}</span><small>${t(isDry ? "bring.looked" : "bring.in")}</small><p class="aside" role="status">${totalsOf(arrived, isDry)}</p>
     <div class="actions"><button type="button" onClick=${() => openReport(n)}>${icon("book")}<span>${t("report.open")}</span></button>${close}</div></li>`;
   return html`<li class="coming"><span>${name}</span><small>${t(`import.${phase}`)}</small><progress aria-label=${name} max="1" value=${way ? way.done / Math.max(1, way.total) : null}></progress>
     <small>${way && paceOf(way)}</small>${end && html`<button type="button" class="link" aria-label=${t("bring.cancelNamed", { name })} onClick=${end}>${t("cancel")}</button>`}</li>`;
