@@ -146,6 +146,15 @@ describe("years of another program", () => {
       { name: "Alone.jsonl", bytes: lines(header(), greeting, said("Who is there?", 1)) },
       { name: "noise.zip", bytes: "This is no archive." },
     ]);
+    const sent = [];
+    page.on("request", (request) => request.method() !== "GET" && sent.push(new URL(request.url()).pathname));
+    await page.getByRole("dialog").getByText("cannot be looked at first", { exact: false }).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Only look first" }).click();
+    const look = reportOf(page, "What would come along");
+    await look.getByText(/3 files that cannot be looked at first/).waitFor();
+    await look.getByRole("region", { name: "atlas.json" }).getByText("nothing of it was sent", { exact: false }).waitFor();
+    assert.deepEqual([...new Set(sent)], ["/api/import"], "only what can be looked at was sent");
+    await look.getByRole("button", { name: "Bring it in now" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click();
     await reportOf(page).getByText(/^It has come in: .*one story, 2 messages, something left out in one place/).waitFor();
     await reportOf(page).getByRole("region", { name: "noise.zip" }).getByText(/no archive/).waitFor();

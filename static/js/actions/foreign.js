@@ -19,34 +19,46 @@ import { readLibrary } from "./library.js";
 /** How a parcel comes in. `hours`: how far ahead of UTC the clock was that wrote dates without a zone; `home`: whose data. @typedef {{isDry: boolean, hours: number, home: string}} How */
 /** @typedef {ReturnType<typeof addIncoming>} Row */
 
-/** Asks how some files are to come in. @param {File[]} files */
-export const askHow = (files) => ask(files.map((file) => ({ name: file.name, file, data: [] })));
-
-/** Asks the same of a folder. @param {string | null} name that of its first step unless named @param {File[] | Part[]} files */
-export function askHowFolder(name, files) {
-  const parts = files.map((file) => ("path" in file ? file : filesOf([file]))).flat();
-  if (parts.length === 0) return tell({ tone: "error", text: t("bring.emptyFolder") });
-  ask([{ name: name ?? parts[0]?.path.split("/")[0] ?? "", file: null, data: dataIn(parts) }]);
-}
-
-/** @param {Parcel[]} parcels */
-function ask(parcels) {
+/** Asks how some files are to come in, those of a folder too. @param {Parcel[]} parcels */
+export function ask(parcels) {
   askAbout(parcels);
   openDialog({ kind: "bring" });
 }
 
-/** Brings parcels in, one after the other, with one report of all. @param {Parcel[]} parcels @param {How} how */
-export async function bringForeign(parcels, how) {
-  openDialog(null);
-  const [only, second] = parcels;
+/** A folder, as it was given. @param {string | null} name that of its first step unless named @param {File[] | Part[]} files @returns {Parcel[]} */
+export function folderParcel(name, files) {
+  const parts = files.map((file) => ("path" in file ? file : filesOf([file]))).flat();
+  if (parts.length > 0) return [{ name: name ?? parts[0]?.path.split("/")[0] ?? "", file: null, data: dataIn(parts) }];
+  tell({ tone: "error", text: t("bring.emptyFolder") });
+  return [];
+}
+
+const NONE = { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 0 };
+
+/** Brings parcels in, one after the other, with one report of all. What cannot be looked at is only named by a look. @param {Parcel[]} all @param {How} how */
+export async function bringForeign(all, how) {
+  const parcels = all.filter(({ to }) => !to);
+  const others = how.isDry ? all.filter(({ to }) => to) : [];
+  const [only, second] = [...parcels, ...others];
   if (!only) return;
-  const name = second ? t("bring.several", { n: parcels.length }) : only.name;
-  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, parcels });
+  const name = second ? t("bring.several", { n: parcels.length + others.length }) : only.name;
+  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, parcels: all });
   await orFault(row, async () => {
-    const all = [];
-    for (const parcel of parcels) all.push(await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))));
-    await done(row, all.reduce(together), { isKept: !second });
+    const told = others.length > 0 ? [unlooked(others)] : [];
+    for (const parcel of parcels) told.push(await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))));
+    await done(row, told.reduce(together), { isKept: !second });
   });
+}
+
+const KINDS = { card: "character", book: "lorebook", persona: "persona", session: "session" };
+
+/** What would be sent. @param {Parcel[]} parcels @returns {Arrived} */
+function unlooked(parcels) {
+  const items = parcels.map(({ name, to = "card" }) => {
+    const item = besideReport(name, "would_send", 1);
+    return { ...item, kind: KINDS[to], fate: /** @type {const} */ ("works"), findings: item.findings.map((finding) => ({ ...finding, fate: /** @type {const} */ ("works") })) };
+  });
+  return { totals: { ...NONE, unlooked: parcels.length }, report: { items } };
 }
 
 /** One of several that did not come in is told of beside the others. @param {Parcel} parcel @param {unknown} error @returns {Arrived} */
@@ -54,13 +66,15 @@ function notIn({ name }, error) {
   if (!(error instanceof ApiError) || error.status === 0 || wasUnwanted(error)) throw error;
   const { text, hint } = wordsFor(error);
   const item = besideReport(name, "not_in", 1, `${text} ${hint}`.trim());
-  return { totals: { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 1 }, report: { items: [item] } };
+  return { totals: { ...NONE, skipped: 1 }, report: { items: [item] } };
 }
 
 /** @param {Arrived} one @param {Arrived} other @returns {Arrived} */
 function together(one, other) {
-  const totals = Object.fromEntries(Object.entries(one.totals).map(([key, n]) => [key, n + (other.totals[/** @type {keyof Totals} */ (key)] ?? 0)]));
-  return { totals: /** @type {Totals} */ (totals), report: { items: [...one.report.items, ...other.report.items] } };
+  /** @type {Totals} */
+  const totals = { ...other.totals, ...one.totals };
+  for (const key of /** @type {(keyof Totals)[]} */ (Object.keys(totals))) totals[key] = (one.totals[key] ?? 0) + (other.totals[key] ?? 0);
+  return { totals, report: { items: [...one.report.items, ...other.report.items] } };
 }
 
 /** @param {Parcel} parcel @param {How} how @param {Row} row */

@@ -12,21 +12,41 @@ import * as api from "../net/transfers.js";
 import { bringCards } from "./cards.js";
 import { register } from "./commands.js";
 import { wordsFor } from "./failure.js";
-import { askHow, askHowFolder, goOnForeign } from "./foreign.js";
+import { ask, bringForeign, folderParcel, goOnForeign } from "./foreign.js";
 import { cancel, forgetJob, keepJob, keptJobs, over, pace, wasUnwanted, whileSending } from "./jobs.js";
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
+/** @import { Parcel } from "../model/transfers.js" */
+/** @import { How } from "./foreign.js" */
 /** @import { KeptJob } from "./jobs.js" */
 
-/** Brings files in, each to where it belongs. @param {File[]} files */
+/** Brings files in, each to where it belongs. Of several, and of what others keep, nothing is sent before one question about all. @param {File[]} files */
 export async function bringIn(files) {
-  const all = await Promise.all(files.map(async (file) => ({ file, to: await belongs(file) })));
-  const of = (/** @type {string} */ wanted) => all.filter(({ to }) => to === wanted).map(({ file }) => file);
-  const foreign = of("foreign");
-  if (foreign.length > 0) askHow(foreign);
-  void bringCards(all.filter(({ to }) => to !== "session" && to !== "foreign"));
-  await bringStories(of("session"));
+  const parcels = await parcelsOf(files);
+  const isOneWay = parcels.length === 1 || parcels.every(({ to }) => to === "session");
+  if (isOneWay && parcels.every(({ to }) => to)) await bringAll(parcels, { isDry: false, hours: 0, home: "" });
+  else if (parcels.length > 0) ask(parcels);
+}
+
+/** @param {File[]} files @returns {Promise<Parcel[]>} */
+const parcelsOf = (files) =>
+  Promise.all(
+    files.map(async (file) => {
+      const to = await belongs(file);
+      return { name: file.name, file, data: [], ...(to !== "foreign" && { to }) };
+    }),
+  );
+
+/** Does what was answered: looks, or brings everything in. @param {Parcel[]} parcels @param {How} how */
+export async function bringAll(parcels, how) {
+  const rest = bringForeign(parcels, how);
+  if (!how.isDry) {
+    const own = parcels.flatMap(({ file, to }) => (file && to ? [{ file, to }] : []));
+    void bringCards(own.filter(({ to }) => to !== "session"));
+    await bringStories(own.filter(({ to }) => to === "session").map(({ file }) => file));
+  }
+  await rest;
 }
 
 /** What was dropped: files, and folders as a whole. The browser tells of it only while it is being dropped. @param {DataTransfer} dropped */
@@ -36,12 +56,11 @@ export async function bringDropped(dropped) {
   const folders = entries.filter(({ isDirectory }) => isDirectory);
   const names = new Set(folders.map(({ name }) => name));
   const loose = files.filter(({ name }) => !names.has(name));
-  if (folders.length > 0) {
-    const found = await filesIn(folders).catch(() => null);
-    if (found) askHowFolder(folders.map(({ name }) => name).join(", "), found);
-    else tell({ tone: "error", text: t("bring.unreadable") });
-  }
-  if (loose.length > 0) await bringIn(loose);
+  if (folders.length === 0) return bringIn(loose);
+  const found = await filesIn(folders).catch(() => null);
+  if (!found) tell({ tone: "error", text: t("bring.unreadable") });
+  const parcels = [...(found ? folderParcel(folders.map(({ name }) => name).join(", "), found) : []), ...(await parcelsOf(loose))];
+  if (parcels.length > 0) ask(parcels);
 }
 
 /** Stories, one after the other. @param {File[]} files */
@@ -107,10 +126,16 @@ export function goOn() {
   }
 }
 
+/** @param {File[]} files */
+function bringFolder(files) {
+  const parcels = folderParcel(null, files);
+  if (parcels.length > 0) ask(parcels);
+}
+
 const choices = /** @type {const} */ ({
   "page.import": { label: "command.import", choose: chooser(bringIn, { accept: ".clotho" }) },
   "page.importForeign": { label: "command.importForeign", choose: chooser(bringIn, {}) },
-  "page.importFolder": { label: "command.importFolder", choose: chooser((files) => askHowFolder(null, files), { folder: true }) },
+  "page.importFolder": { label: "command.importFolder", choose: chooser(bringFolder, { folder: true }) },
 });
 
 for (const [id, { label, choose }] of Object.entries(choices)) {

@@ -185,6 +185,8 @@ export interface Totals {
   chats: number;
   unchanged: number;
   skipped: number;
+  /** What the page only names after a look: the server cannot look at it without keeping it. */
+  unlooked?: number;
 }
 
 export interface ReportItem {

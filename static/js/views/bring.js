@@ -1,9 +1,10 @@
 // The question before what another program keeps comes in: only look, or bring it in; and what cannot be read from the files.
 import { h, html, useRef } from "../../vendor/preact.js";
-import { bringForeign } from "../actions/foreign.js";
+import { bringAll } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import { bytes, number } from "../lib/measure.js";
 import words from "../lib/strings/en-cards.js";
+import { openDialog } from "../model/page.js";
 import { asked } from "../model/transfers.js";
 import { Modal, icon } from "./parts.js";
 
@@ -19,11 +20,13 @@ export function Bring() {
     event.preventDefault();
     const said = new FormData(/** @type {HTMLFormElement} */ (form.current));
     const isDry = event.submitter?.getAttribute("value") === "look";
-    void bringForeign(parcels, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
+    openDialog(null);
+    void bringAll(parcels, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
   };
   return h(Modal, { title: t("bring.title") }, html`<form ref=${form} class="bring" onSubmit=${go}>
     <ul>${parcels.map((parcel, n) => html`<li key=${n}>${icon(parcel.file ? "book" : "stash")}<span><strong>${parcel.name}</strong><small>${sizeOf(parcel)}</small></span></li>`)}</ul>
     <p class="aside">${t("bring.text")}</p>
+    ${parcels.some(({ to }) => to) && html`<p class="aside">${t("bring.unlooked")}</p>`}
     ${homes.length > 1 && html`<label>${t("bring.home")}<select name="home">${homes.map((home) => html`<option key=${home} value=${home} selected=${home.endsWith("default-user/")}>${home}</option>`)}</select></label>`}
     <label>${t("bring.hours")}<input name="hours" type="number" min="-25" max="25" step="0.25" defaultValue=${String(-new Date().getTimezoneOffset() / 60)} /><small>${t("bring.hoursHint")}</small></label>
     <div class="actions"><button value="look">${icon("search")}<span>${t("bring.look")}</span></button>

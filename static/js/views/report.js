@@ -74,7 +74,7 @@ const DrySaid = ({ one }) => h(Said, { one: { ...one, at: one.at.map(({ item, fi
 /** @param {{one: ReportItem, isDry?: boolean}} props */
 function Item({ one: { kind, name, file, id, fate, findings }, isDry = false }) {
   return html`<section aria-label=${name}><h3>${name}${file && html` <small>${file}</small>`}${id && h(Way, { kind, id, name })}</h3>
-    ${findings.length === 0 ? html`<p>${fate === "works" ? t(isDry ? "report.wouldCome" : "report.nothing") : t(`report.${fate}`)}</p>` : html`<ul>${folded(findings).map((finding, i) => html`<li key=${i}><span class=${`chip ${finding.fate}`}>${t(`report.${finding.fate}`)}</span> <span>${foldedWords(finding)}</span></li>`)}</ul>`}</section>`;
+    ${findings.length === 0 ? html`<p>${fate === "works" ? t(isDry ? "report.wouldCome" : "report.nothing") : t(`report.${fate}`)}</p>` : html`<ul>${folded(findings).map((finding, i) => html`<li key=${i}>${finding.code !== "would_send" && html`<span class=${`chip ${finding.fate}`}>${t(`report.${finding.fate}`)}</span>`} <span>${foldedWords(finding)}</span></li>`)}</ul>`}</section>`;
 }
 
 /** Leads to what has come. @param {{kind: string, id: string, name: string}} props */
@@ -92,7 +92,7 @@ function Said({ one: { code, fate, count, at } }) {
   if (!first) return null;
   const isSame = at.every(({ finding }) => finding.message === first.finding.message);
   const said = wordsOf({ ...first.finding, count, line: null, message: isSame ? first.finding.message : humanise(code) });
-  return html`<section aria-label=${said}><h3><span class=${`chip ${fate}`}>${t(`report.${fate}`)}</span> ${said}</h3>
+  return html`<section aria-label=${said}><h3>${code !== "would_send" && html`<span class=${`chip ${fate}`}>${t(`report.${fate}`)}</span>`} ${said}</h3>
     <details><summary>${t("report.files", { n: at.length })}</summary>${h(Pieces, { all: at, piece: isSame ? Place : ToldPlace })}</details></section>`;
 }
 
