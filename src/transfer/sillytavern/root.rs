@@ -62,8 +62,12 @@ impl Root {
     /// # Errors
     /// There is nothing that is known.
     pub fn find(path: &Path) -> Result<Self, ImportError> {
-        if fs::metadata(path)?.is_dir() {
+        let kind = fs::metadata(path)?;
+        if kind.is_dir() {
             return Self::of(&House::Folder(path.to_owned()));
+        }
+        if !kind.is_file() {
+            return Err(unknown("it is neither a file nor a folder"));
         }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Self::of_file(File::open(path)?, &name)
