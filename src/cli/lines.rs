@@ -1,23 +1,25 @@
 //! `clotho export sillytavern`, `markdown` and `html`: one line of a session as a file that others read.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
-use crate::ids::{NodeId, SessionId};
+use crate::ids::{NodeId, SessionId, UserId};
 use crate::store::Snapshot;
-use crate::transfer::{Form, LineWish, export_line};
+use crate::transfer::{Form, Gone, LineWish, Shelf, export_all, export_line};
 
+use super::work::bar;
 use super::work::{held, into_new};
 use super::write;
 
 /// In which form.
 #[derive(Debug, Subcommand)]
 pub enum Into {
-    /// A chat of SillyTavern, with the siblings of replies as swipes.
-    Sillytavern(Line),
+    /// A chat of SillyTavern, with the siblings of replies as swipes; or everything, as a folder of data that opens there.
+    Sillytavern(Chats),
     /// Markdown, in which every text reads as it was written.
     Markdown(Line),
     /// One page of HTML that needs nothing else.
@@ -36,10 +38,36 @@ pub struct Line {
     leaf: Option<NodeId>,
 }
 
+/// Which chat, or all of them, and where to.
+#[derive(Debug, Args)]
+pub struct Chats {
+    /// The session, as its address in the browser names it.
+    #[arg(required_unless_present = "all")]
+    session: Option<SessionId>,
+    /// The file to write; it must not be there yet.
+    #[arg(required_unless_present = "all")]
+    file: Option<PathBuf>,
+    /// The message with which the line ends; where the session stands unless named.
+    #[arg(long, value_name = "NODE")]
+    leaf: Option<NodeId>,
+    /// Everything, into a new folder, or into an archive if its name ends in .zip.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["session", "file", "leaf"])]
+    all: Option<PathBuf>,
+    /// Whose everything; the owner's unless named.
+    #[arg(long, value_name = "NAME", requires = "all")]
+    user: Option<String>,
+}
+
 /// Writes what is wanted.
 pub fn export(snapshot: &mut Snapshot, wanted: &Into, config: &Config) -> Result<(), anyhow::Error> {
     let (line, form) = match wanted {
-        Into::Sillytavern(line) => (line, Form::SillyTavern),
+        Into::Sillytavern(Chats { all: Some(path), user, .. }) => return all(snapshot, path, user.as_deref()),
+        Into::Sillytavern(Chats { session: Some(session), file: Some(file), leaf, .. }) => {
+            let line = Line { session: *session, file: file.clone(), leaf: *leaf };
+            return one(snapshot, &line, Form::SillyTavern, config);
+        }
+        // The command line has been read so that one of both is there.
+        Into::Sillytavern(_) => bail!("a session and a file, or --all with a path, are expected"),
         Into::Markdown(line) => (line, Form::Markdown),
         Into::Html(line) => (line, Form::Html),
     };
@@ -57,4 +85,39 @@ fn one(snapshot: &mut Snapshot, line: &Line, form: Form, config: &Config) -> Res
     })?;
     write::line(&format!("{}  {}  {}", line.session, file.display(), held.session.title));
     Ok(())
+}
+
+/// Writes everything of a user.
+fn all(snapshot: &mut Snapshot, path: &Path, user: Option<&str>) -> Result<(), anyhow::Error> {
+    let owner = owner(snapshot, user)?;
+    let bar = bar(0, "{spinner} {pos} sessions");
+    let told = |sessions| bar.set_position(sessions);
+    let is_archive = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
+    let mut gone = Gone::default();
+    let written = if is_archive {
+        into_new(path, |out| {
+            let (out, all) = export_all(snapshot, owner, Shelf::archive(out), told)?;
+            gone = all;
+            out.context("an archive has bytes")
+        })
+    } else {
+        let shelf = Shelf::<File>::folder(path).with_context(|| format!("the folder {}", path.display()))?;
+        export_all(snapshot, owner, shelf, told).map(|(_, all)| gone = all).map_err(anyhow::Error::from)
+    };
+    bar.finish_and_clear();
+    written?;
+    let Gone { characters, lorebooks, personas, presets, sessions, chats } = gone;
+    write::line(&format!(
+        "{}: {characters} characters, {lorebooks} lorebooks, {personas} personas, {presets} presets, {sessions} sessions in {chats} chats",
+        path.display()
+    ));
+    Ok(())
+}
+
+fn owner(snapshot: &mut Snapshot, name: Option<&str>) -> Result<UserId, anyhow::Error> {
+    let users = snapshot.reader().users()?;
+    let found = users.iter().find(|user| name.map_or(user.role == "owner", |name| user.name == name));
+    let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
+    let nobody = || format!("nobody here is named \"{}\"; there are: {}", name.unwrap_or("owner"), names.join(", "));
+    Ok(found.with_context(nobody)?.id)
 }

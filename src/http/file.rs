@@ -172,6 +172,17 @@ impl Responder for Download {
     }
 }
 
+/// An archive that a client gets.
+pub struct Packed(pub Download);
+
+impl Responder for Packed {
+    type Body = actix_web::body::BoxBody;
+
+    fn respond_to(self, request: &HttpRequest) -> HttpResponse {
+        self.0.respond_to(request)
+    }
+}
+
 /// A picture that a browser shows. What it is, its bytes say.
 pub struct Picture {
     bytes: Vec<u8>,

@@ -159,6 +159,7 @@ fn trash() -> Vec<Entry> {
 fn transfers() -> Vec<Entry> {
     vec![
         route(GET, "/api/sessions/{sid}/export", User, "A session as a file: all of it, or one line", exports::session),
+        route(GET, "/api/export", User, "Everything as a folder of another program, packed", exports::all),
         route(POST, "/api/sessions/import", User, "Takes the file of a session in", transfers::import).answers(&[202]),
         route(POST, "/api/import", User, "Takes what another program keeps in", transfers::import_foreign)
             .answers(&[202]),

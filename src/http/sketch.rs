@@ -11,7 +11,7 @@ use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
 use super::caller::Caller;
 use super::error::ApiError;
-use super::file::{Archive, Download, KIND, Picture, Upload};
+use super::file::{Archive, Download, KIND, Packed, Picture, Upload};
 use super::form::Form;
 use super::query::{Cid, Did, EntryUid, Fid, Jid, Lid, Nid, Pid, PluginName, Query, Rid, Sid, Tid};
 use super::wire::List;
@@ -142,6 +142,12 @@ impl Input for Archive {
 impl Output for Result<Download, ApiError> {
     fn describe(sketch: &mut Sketch) {
         sketch.gives_files = &[KIND, "application/jsonl", "text/markdown", "text/html"];
+    }
+}
+
+impl Output for Result<Packed, ApiError> {
+    fn describe(sketch: &mut Sketch) {
+        sketch.gives_files = &[Archive::KIND];
     }
 }
 

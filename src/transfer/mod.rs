@@ -33,7 +33,7 @@ pub use desk::{Desk, Errand, FileKind, Foreign};
 pub use export::export;
 pub use import::{Arrival, ImportError, Progress, discard, import};
 pub use jobs::{Brought, Busy, Job, Jobs, State};
-pub use out::{Form, LineWish, export_line};
+pub use out::{Form, Gone, LineWish, Shelf, export_all, export_line};
 pub use personas::arriving_personas;
 pub use pictures::{picture_address, pictures};
 pub use report::{Item, Report};

@@ -1,5 +1,7 @@
 //! Personas of other programs in.
 
+use serde_json::{Map, Value};
+
 use crate::clock::{Ids, Time};
 use crate::ids::{PersonaId, UserId};
 use crate::interop::persona::{self, PersonaError};
@@ -77,6 +79,12 @@ pub fn new_persona(
     }
     let persona = PersonaCard { id, card, created: now, updated: now };
     Ok(ArrivingPersona { persona, files, item: Item::new("persona", called, id).with(findings) })
+}
+
+/// By what it is seen that nobody has changed what a persona says.
+pub fn persona_mark(card: &Map<String, Value>) -> blake3::Hash {
+    let said = ["name", "description"].map(|key| card.get(key).cloned().unwrap_or_default());
+    blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
 }
 
 impl ArrivingPersona {

@@ -38,6 +38,23 @@ describe("in forms that others read", () => {
     await close();
   });
 
+  test("S4-53: everything goes out as a packed folder of SillyTavern, which knows its stories again when it comes back", async () => {
+    const { path } = await grown();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Round the point" });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    const coming = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Take everything along for SillyTavern" }).click();
+    const file = await coming;
+    assert.match(file.suggestedFilename(), /\.zip$/);
+    const asked = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Bring in chats and archives of other programs" }).click();
+    await (await asked).setFiles(await file.path().then(async (at) => ({ name: "all.zip", mimeType: "application/zip", buffer: await readFile(at) })));
+    await page.getByRole("dialog").getByRole("button", { name: "Only look first" }).click();
+    await page.getByRole("dialog", { name: "What would come along" }).getByText(/It would come in: .*here already/).waitFor();
+    await close();
+  });
+
   test("S4-53: the line up to a message goes out by its menu, and a story by its menu on the first page, in Chinese too", async () => {
     const { path, ids } = await grown();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Past the cape" });

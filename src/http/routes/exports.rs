@@ -7,12 +7,12 @@ use super::{Program, held};
 use crate::app::App;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::file::{Download, nameless, unwritable};
+use crate::http::file::{Archive, Download, Packed, nameless, unwritable};
 use crate::http::query::{Query, Sid};
-use crate::http::wire::exports::SessionExport;
+use crate::http::wire::exports::{AllExport, SessionExport};
 use crate::ids::SessionId;
 use crate::store::{ExportError, Held, Snapshot};
-use crate::transfer::{LineWish, export as write, export_line};
+use crate::transfer::{LineWish, Shelf, export as write, export_all, export_line};
 
 /// So many characters of a title stand in the name of a file.
 const NAME_CHARS: usize = 80;
@@ -61,6 +61,27 @@ fn download(held: &Held, ending: &str, kind: &'static str, out: BufWriter<File>)
     let file = out.into_inner().map_err(|error| unwritable(error.error()))?;
     let title: String = held.session.title.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
     Download::of(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
+}
+
+/// Everything of the caller's as a folder of data of another program, packed.
+///
+/// # Errors
+/// The disk is full.
+pub async fn all(app: Program, caller: Caller, _query: Query<AllExport>) -> Result<Packed, ApiError> {
+    let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
+    let program = app.clone();
+    actix_web::web::block(move || house(&program, caller)).await.map_err(ApiError::internal)?
+}
+
+fn house(app: &App, caller: Caller) -> Result<Packed, ApiError> {
+    let storage = &app.config.storage;
+    let mut snapshot = Snapshot::open(&storage.database_path())?;
+    let id = app.ids.next(app.clock.now());
+    let file = nameless(&storage.data_dir, id).map_err(|error| unwritable(&error))?;
+    let (out, _) = export_all(&mut snapshot, caller.0, Shelf::archive(BufWriter::new(file)), |_| {})?;
+    let out = out.ok_or_else(|| ApiError::internal("an archive has no bytes"))?;
+    let file = out.into_inner().map_err(|error| unwritable(error.error()))?;
+    Ok(Packed(Download::of("sillytavern.zip".to_owned(), Archive::KIND, file).map_err(ApiError::internal)?))
 }
 
 impl From<ExportError> for ApiError {

@@ -36,6 +36,25 @@ pub enum SessionFormat {
     Html,
 }
 
+/// As what everything goes out.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct AllExport {
+    /// The form; `sillytavern` is the only one.
+    #[param(inline)]
+    pub format: AllFormat,
+}
+
+/// A form in which everything goes out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AllFormat {
+    /// A folder of data of SillyTavern, packed.
+    #[default]
+    SillyTavern,
+}
+
 impl SessionFormat {
     /// What such a file is.
     pub const fn media_type(self) -> &'static str {

@@ -1,5 +1,7 @@
 //! Who speaks in a session, by the names that files of others have for them.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::ids::CharacterId;
@@ -43,6 +45,17 @@ impl Cast {
         }
         let persona = held.session.persona.as_ref().map(|persona| name(reader, &persona.hash)).transpose()?;
         Ok(Self { characters, persona: persona.filter(|name| !name.is_empty()) })
+    }
+
+    /// The same with other files of the cards.
+    #[must_use]
+    pub fn with_files(mut self, files: &HashMap<CharacterId, String>) -> Self {
+        for player in &mut self.characters {
+            if let Some(file) = files.get(&player.id) {
+                player.file.clone_from(file);
+            }
+        }
+        self
     }
 
     /// The name of who speaks.

@@ -1,18 +1,20 @@
 //! A node as a message of another program: what `sillytavern/sprout.rs` took apart is put together again, and what was
 //! written here becomes what the other program would have made of it.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
+use crate::ids::NodeId;
 use crate::interop::chat::{Alternative, Row};
 use crate::store::{Held, Placed, Reader, StoreError};
 use crate::tree::{Kind, Node, Role, Status};
 
+use super::super::sillytavern::STATE;
 use super::cast::Cast;
 use super::line::Told;
 
-/// Where the variables of messages live.
-pub const STATE: &str = "stat_data";
 /// What follows from the state and is not made here.
 const DERIVED: [&str; 2] = ["display_data", "delta_data"];
 /// When a reply was begun and ended: of each alternative, and of the message those of the one that is chosen.
@@ -24,6 +26,8 @@ pub struct Chat<'a> {
     pub held: &'a Held,
     /// Who speaks.
     pub cast: &'a Cast,
+    /// The chats that keep a place, by the message at which they end.
+    pub bookmarks: Option<&'a HashMap<NodeId, String>>,
     /// Whether messages have variables.
     pub has_state: bool,
     /// The variables of the message before, but for the state.
@@ -43,11 +47,17 @@ impl Chat<'_> {
         let mut after = None;
         for one in &alike {
             let beside = self.beside(&one.node);
-            let state = if self.has_state { reader.world(self.held, one)?.vars.get(STATE).cloned() } else { None };
+            // On this line there may be none, and yet one on that of a sibling.
+            let may_have = self.has_state || beside.is_some();
+            let state = if may_have { reader.world(self.held, one)?.vars.get(STATE).cloned() } else { None };
             if one.node.id == own.id {
                 after.clone_from(&beside);
             }
-            alternatives.push(alternative(&one.node, state, beside));
+            let mut alternative = alternative(&one.node, state, beside);
+            if let Some(name) = self.bookmarks.and_then(|bookmarks| bookmarks.get(&one.node.id)) {
+                alternative.extra.entry("bookmark_link").or_insert_with(|| name.as_str().into());
+            }
+            alternatives.push(alternative);
         }
         self.before = after;
         let kept = kept(own);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::store::{Reader, Source, StoreError};
 
-use super::chat::STATE;
+use super::super::sillytavern::STATE;
 use super::line::Line;
 
 /// The header of the file that a line comes from, or one of our own. Of several files the one counts that goes furthest along

@@ -1,19 +1,24 @@
-//! Out of this server in forms that others read: one line of a tree as a chat of SillyTavern, or as a file for readers.
+//! Out of this server in forms that others read: one line of a tree as a chat of SillyTavern, or as a file for readers; and
+//! everything as a folder that SillyTavern opens.
 //!
 //! `line.rs` walks a line piece by piece, so that neither it nor its tree is ever whole in memory; `cast.rs` knows who speaks.
 //! `chat.rs` makes a message of another program of a node, which undoes what `sillytavern/sprout.rs` does, `header.rs` what
-//! stands before the messages; `sillytavern.rs` writes both. `markdown.rs` and `html.rs` write for people.
+//! stands before the messages; `sillytavern.rs` writes both. `house.rs` writes all of a user's as a folder of the other program:
+//! `lines.rs` says which lines go out and how their files are called, `names.rs` what may be a name, `shelf.rs` is where they go. `markdown.rs` and `html.rs` write for people.
 //!
 //! To add a form: a variant of [`Form`], a file here that writes it, and its paragraph in `docs/export.md`.
 
 mod cast;
 mod chat;
 mod header;
+mod house;
 mod html;
 mod line;
+mod lines;
 mod markdown;
 mod names;
 mod readable;
+mod shelf;
 mod sillytavern;
 
 use std::io::Write;
@@ -21,8 +26,12 @@ use std::io::Write;
 use crate::ids::NodeId;
 use crate::store::{ExportError, Held, Snapshot};
 
+pub use house::{Gone, export_all};
+pub use shelf::Shelf;
+
 use cast::Cast;
 use line::Line;
+use sillytavern::Links;
 
 /// In which form a line goes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +82,7 @@ pub fn export_line<W: Write>(
     match wish.form {
         Form::SillyTavern => {
             let line = Line::whole(&mut reader, held, leaf)?;
-            sillytavern::write(&mut reader, &line, &cast, &mut out)?;
+            sillytavern::write(&mut reader, &line, &cast, &Links::default(), &mut out)?;
         }
         Form::Markdown | Form::Html => {
             let line = Line::shown(&mut reader, held, leaf)?;

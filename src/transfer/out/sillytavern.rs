@@ -1,22 +1,56 @@
 //! A line as a chat of SillyTavern: the header, then one message a line, and nothing after the last.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::ids::NodeId;
 use crate::interop::chat;
 use crate::store::{ExportError, Reader};
 
+use super::super::sillytavern::STATE;
 use super::cast::Cast;
-use super::chat::{Chat, STATE};
+use super::chat::Chat;
 use super::header;
 use super::line::Line;
 
+/// How the chats of one folder name each other.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Links<'a> {
+    /// The chat that this one branches off.
+    pub parent: Option<&'a str>,
+    /// The chats that keep a place, by the message at which they end.
+    pub bookmarks: Option<&'a HashMap<NodeId, String>>,
+    /// The file of the persona that plays.
+    pub persona: Option<&'a str>,
+}
+
+impl Links<'_> {
+    /// Says in a header what it does not say itself.
+    fn complete(&self, header: &mut Map<String, Value>) {
+        let Some(metadata) = header.get_mut("chat_metadata").and_then(Value::as_object_mut) else { return };
+        for (key, value) in [("main_chat", self.parent), ("persona", self.persona)] {
+            if let Some(value) = value {
+                metadata.entry(key).or_insert_with(|| value.into());
+            }
+        }
+    }
+}
+
 /// Writes a chat.
-pub fn write<W: Write>(reader: &mut Reader<'_>, line: &Line, cast: &Cast, out: &mut W) -> Result<(), ExportError> {
-    put(out, &Value::Object(header::of(reader, line)?))?;
+pub fn write<W: Write>(
+    reader: &mut Reader<'_>,
+    line: &Line,
+    cast: &Cast,
+    links: &Links<'_>,
+    out: &mut W,
+) -> Result<(), ExportError> {
+    let mut header = header::of(reader, line)?;
+    links.complete(&mut header);
+    put(out, &Value::Object(header))?;
     let has_state = reader.world(&line.held, &line.leaf)?.vars.contains_key(STATE);
-    let mut chat = Chat { held: &line.held, cast, has_state, before: None };
+    let mut chat = Chat { held: &line.held, cast, bookmarks: links.bookmarks, has_state, before: None };
     line.told(reader, |reader, told| {
         if let Some(row) = chat.row(reader, &told)? {
             out.write_all(b"\n")?;

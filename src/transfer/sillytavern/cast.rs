@@ -59,7 +59,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
 
     /// Keeps a card, or finds that it is kept already.
     async fn character(&mut self, place: &Place, bytes: &[u8]) -> Result<Option<Player>, ImportError> {
-        let known = self.known::<CharacterId>(format!("characters/{}", place.stem())).await?;
+        let name = format!("characters/{}", place.stem());
+        if let Some(id) = self.went_out::<CharacterId>(&name, &blake3::hash(bytes)).await? {
+            return Ok(Some(Player { id, open_chat: None }));
+        }
+        let known = self.known::<CharacterId>(name).await?;
         let at = self.wish.at;
         let id = known.id_or(|| CharacterId::new(self.ids.next(at)));
         let mut arriving = match arriving(bytes, Some(&place.name), id, self.ids, at) {

@@ -54,7 +54,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
 
     /// Keeps a book, or finds that it is kept already.
     async fn lorebook(&mut self, place: &Place, bytes: &[u8]) -> Result<Option<LorebookId>, ImportError> {
-        let known = self.known::<LorebookId>(format!("worlds/{}", place.stem())).await?;
+        let (name, hash) = (format!("worlds/{}", place.stem()), blake3::hash(bytes));
+        if let Some(id) = self.went_out::<LorebookId>(&name, &hash).await? {
+            return Ok(Some(id));
+        }
+        let known = self.known::<LorebookId>(name).await?;
         let (mut book, mut item) = match arriving_book(bytes, Some(&place.name), self.ids, self.wish.at) {
             Ok(arriving) => arriving,
             Err(error) => {
@@ -64,7 +68,6 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             }
         };
         book.id = known.id_or(|| book.id);
-        let hash = blake3::hash(bytes);
         match self.judge(&known, &hash, (place.stem(), &place.name)) {
             Verdict::Comes => {}
             Verdict::Stays => return Ok(Some(book.id)),

@@ -1,7 +1,7 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
 //! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `settings.rs` reads the settings,
-//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before. `scan.rs` is the first reading of a chat, which only finds out which
+//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here. `scan.rs` is the first reading of a chat, which only finds out which
 //! files are one story (`interop/grove.rs`); `bed.rs` finds or begins its session,
 //! `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a
 //! message and `worlds.rs` its operations on the world.
@@ -18,6 +18,7 @@ mod bed;
 mod cast;
 mod house;
 mod known;
+mod list;
 mod lore;
 mod personas;
 mod plant;
@@ -27,6 +28,10 @@ mod scan;
 mod settings;
 mod sprout;
 mod worlds;
+
+pub(super) use presets::FOLDERS;
+pub(super) use root::LIST;
+pub(super) use worlds::STATE;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -46,6 +51,7 @@ use crate::store::{Source, Store, Tx, WriteError};
 use super::import::{ImportError, Progress};
 use super::report::Report;
 use cast::Cast;
+use list::List;
 use lore::Shelved;
 use root::{Folder, Root};
 use scan::Scanned;
@@ -134,7 +140,8 @@ pub async fn import(
         Given::File(file, name) => Root::of_file(file, &name)?,
     };
     let (arrived, way) = (Arrived::default(), Way::new(root.chat_bytes()));
-    let mut work = Work { store, ids, wish, arrived, way, settings: Settings::default(), books: HashMap::new(), told };
+    let (settings, list) = (Settings::default(), List::of(&root));
+    let mut work = Work { store, ids, wish, arrived, way, settings, list, books: HashMap::new(), told };
     work.take(&root).await?;
     Ok(work.arrived)
 }
@@ -147,6 +154,8 @@ struct Work<'a, F> {
     arrived: Arrived,
     way: Way,
     settings: Settings,
+    /// What went out from here.
+    list: List,
     /// The lorebooks that came in, by their files without ending.
     books: HashMap<String, Shelved>,
     told: F,
@@ -182,6 +191,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         for chat in &folder.chats {
             self.go_on()?;
             match Scanned::read(chat, &self.wish.zone, &self.way) {
+                Ok(found) if self.is_known_line(folder, &found).await? => {}
                 Ok(found) if found.messages > 0 => scanned.push(found),
                 Ok(found) => {
                     self.arrived.totals.chats += 1;

@@ -6,7 +6,7 @@ use crate::interop::{Fate, Finding};
 
 use super::super::Item;
 use super::super::import::ImportError;
-use super::super::personas::{ArrivingPersona, new_persona};
+use super::super::personas::{ArrivingPersona, new_persona, persona_mark};
 use super::cast::Cast;
 use super::house::stem;
 use super::known::Verdict;
@@ -62,7 +62,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         hasher.update(serde_json::Value::from(read.card.clone()).to_string().as_bytes());
         hasher.update(picture.as_deref().unwrap_or_default());
         let hash = hasher.finalize();
-        let known = self.known::<PersonaId>(format!("personas/{file}")).await?;
+        let name = format!("personas/{file}");
+        if let Some(id) = self.went_out::<PersonaId>(&name, &persona_mark(&read.card)).await? {
+            return Ok(Some(id));
+        }
+        let known = self.known::<PersonaId>(name).await?;
         let id = known.id_or(|| PersonaId::new(self.ids.next(at)));
         let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         match self.judge(&known, &hash, (&called, SETTINGS)) {

@@ -111,7 +111,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         }
     }
 
-    fn leave(&mut self, file: &Scanned, session: SessionId) {
+    /// Says why the story of a file is left where it is.
+    pub fn leave(&mut self, file: &Scanned, session: SessionId) {
         let message = "its story lies in the trash: bring it back or delete it for good, and import again";
         let mut item = Item::skipped("session", file.place.stem(), Finding::new(Fate::Skipped, "in_trash", message));
         item.id = Some(session.to_string());

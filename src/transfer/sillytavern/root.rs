@@ -18,6 +18,8 @@ use super::settings::SETTINGS;
 /// So many entries of an archive are named that are not read.
 const NAMED: usize = 1_000;
 
+/// The list of a folder that went out from here (`list.rs`).
+pub const LIST: &str = "clotho.json";
 /// How the names of pictures end.
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
 
@@ -49,6 +51,8 @@ pub struct Root {
     pub aside: Vec<Item>,
     /// The settings, which name personas and tags.
     pub settings: Option<Place>,
+    /// What went out from here or from another house.
+    pub list: Option<Place>,
     /// What is not even looked at, and why.
     pub left_out: Vec<Item>,
     /// Where the data lies below what was named.
@@ -126,8 +130,13 @@ impl Root {
         }
         let top = root.list(house, "");
         root.lay_aside(house, &top);
-        root.settings =
-            top.into_iter().filter_map(Found::file).find(|place| place.file().eq_ignore_ascii_case(SETTINGS));
+        for place in top.into_iter().filter_map(Found::file) {
+            if place.file().eq_ignore_ascii_case(SETTINGS) {
+                root.settings = root.settings.or(Some(place));
+            } else if place.file() == LIST {
+                root.list = Some(place);
+            }
+        }
         Ok(root)
     }
 
@@ -161,7 +170,7 @@ impl Root {
 
     /// What else there is has nothing to do with stories, or is made anew from them: it is counted by name and stays there.
     fn lay_aside(&mut self, house: &House, top: &[Found]) {
-        let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars", SETTINGS];
+        let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars", SETTINGS, LIST];
         let is_read = |name: &str| read.contains(&name) || FOLDERS.iter().any(|(folder, _)| *folder == name);
         for found in top {
             let name = found.name.rsplit('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-// What is taken along as files: a whole story, or one line of it in a form that others read.
+// What is taken along as files: a whole story, one line of it in a form that others read, everything for another program.
 import { download } from "../lib/download.js";
 import { openDialog } from "../model/page.js";
 import * as story from "../model/story.js";
@@ -35,3 +35,5 @@ register({
   enabled: ({ node }) => isThere(node),
   run: ({ node }) => node && withStory((sid, title) => askForm(sid, title, node.id)),
 });
+
+register({ id: "page.exportAll", label: "command.exportAll", icon: "download", scope: "page", run: () => download(api.everythingFile) });

@@ -8,6 +8,9 @@ import { ApiError, call, me, query } from "./api.js";
 /** Where a story can be had as a file. @param {Wire.Id} sid @param {{format?: StoryForm, leaf?: Wire.Id}} [how] */
 export const storyFile = (sid, how = {}) => `/api/sessions/${sid}/export${query(how)}`;
 
+/** Where everything can be had as a folder of SillyTavern, packed. */
+export const everythingFile = "/api/export?format=sillytavern";
+
 /** @param {Wire.Id} jid @returns {Promise<Wire.Job>} */
 export const job = (jid) => call("GET", `/api/jobs/${jid}`);
 

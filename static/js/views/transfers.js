@@ -25,7 +25,7 @@ addEnglish(lore);
 
 /** What else is kept here. */
 const ROOMS = ["page.lore", "page.personas"];
-const WAYS_IN = ["page.importFolder", "page.importForeign", "page.importCard", "page.import"];
+const WAYS = ["page.importFolder", "page.importForeign", "page.importCard", "page.import", "page.exportAll"];
 
 /** @param {string} id */
 const button = (id) => h(CommandButton, { key: id, id, wide: true });
@@ -37,7 +37,7 @@ export function Transfers() {
   // It may have been asked for from the top of a long page.
   useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return html`${incoming.value.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${incoming.value.map((one) => h(Row, { key: one.n, one }))}</ul>`}
-    ${ROOMS.map(button)}${WAYS_IN.map(button)}${h(DropPlace, {})}`;
+    ${ROOMS.map(button)}${WAYS.map(button)}${h(DropPlace, {})}`;
 }
 
 /** For who has just come, and brings years along. */

@@ -117,3 +117,50 @@ async fn what_is_no_line_is_refused() {
     let nobody = "/api/sessions/00000000-0000-7000-8000-000000000000/export?format=html";
     play.app.ask("GET", nobody).send().await.refused("not_found");
 }
+
+/// S4-53, S0-05: everything of a caller goes out as an archive that the other program and another house take; here it adds
+/// nothing. Nobody else's is in it.
+#[tokio::test]
+async fn everything_goes_out_packed() {
+    let (play, _) = story().await;
+    let packed = play.app.ask("GET", "/api/export?format=sillytavern").send().await;
+    assert_eq!((packed.status, packed.header("content-type")), (200, Some("application/zip")), "{}", packed.text());
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(packed.body.clone())).unwrap();
+    let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
+    assert!(
+        names.contains(&"characters/Rin.png".to_owned()) && names.contains(&"settings.json".to_owned()),
+        "{names:?}"
+    );
+    let chat = names.iter().find(|name| name.starts_with("chats/Rin/")).unwrap().clone();
+    let text = std::io::read_to_string(archive.by_name(&chat).unwrap()).unwrap();
+    let line = exported(&play.app, &play.sid, "?format=sillytavern").await;
+    assert_eq!(text, line.text());
+
+    let here = sent_to(&play.app, &packed.body).await;
+    assert_eq!(
+        (&here["sessions"], &here["messages"], &here["characters"]),
+        (&json!(0), &json!(0), &json!(0)),
+        "{here}"
+    );
+    let other = TestServer::start().await;
+    let there = sent_to(&other, &packed.body).await;
+    assert_eq!(
+        (&there["sessions"], &there["characters"], &there["skipped"]),
+        (&json!(1), &json!(1), &json!(0)),
+        "{there}"
+    );
+    let sid = other.get("/api/sessions").await["items"][0]["id"].as_str().unwrap().to_owned();
+    // A title is a file's name there.
+    let below = |text: String| text.split_once('\n').unwrap().1.to_owned();
+    let came = below(exported(&other, &sid, "?format=markdown").await.text());
+    assert_eq!(came, below(exported(&play.app, &play.sid, "?format=markdown").await.text()));
+    play.app.ask("GET", "/api/export?format=zip").send().await.refused("invalid");
+}
+
+/// Sends an archive; answers with how much came in.
+async fn sent_to(app: &TestServer, archive: &[u8]) -> Value {
+    let begun = app.ask("POST", "/api/import").bytes(archive, "application/zip").send().await.expect(202);
+    let job = app.over(begun["jobId"].as_str().unwrap()).await;
+    assert_eq!(job["state"], "done", "{job}");
+    job["result"]["report"]["totals"].clone()
+}

@@ -1,4 +1,4 @@
-//! One line of a session as a file that others read, as a host types it.
+//! One line of a session as a file that others read, and everything as a folder, as a host types it.
 
 use tempfile::TempDir;
 
@@ -37,4 +37,26 @@ fn a_line_goes_out_by_hand() {
     assert!(code == Some(1) && said.contains("no message of this session"), "{said}");
     assert!(!folder.path().join("c").exists() && !folder.path().join("c.part").exists());
     assert_eq!(clotho(&data, &["export", "html", &sid]).0, Some(2));
+}
+
+/// S4-53: everything goes out by hand, as a folder or as an archive that comes in elsewhere; a folder that has something in it is
+/// left alone, and whose everything it is can be said.
+#[test]
+fn everything_goes_out_by_hand() {
+    let store = TestStore::new();
+    session(&store);
+    let data = store.settings.data_dir.clone();
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (code, said, error) = clotho(&data, &["export", "sillytavern", "--all", &path("all")]);
+    assert!(code == Some(0) && said.contains("1 sessions"), "{said}{error}");
+    assert!(folder.path().join("all/settings.json").is_file() && folder.path().join("all/clotho.json").is_file());
+    let (code, _, said) = clotho(&data, &["export", "sillytavern", "--all", &path("all")]);
+    assert!(code == Some(1) && said.contains("not empty"), "{said}");
+    assert_eq!(clotho(&data, &["export", "sillytavern", "--all", &path("all.zip")]).0, Some(0));
+    let (code, _, said) = clotho(&data, &["export", "sillytavern", "--all", &path("b"), "--user", "Nobody"]);
+    assert!(code == Some(1) && said.contains("there are: "), "{said}");
+    let there = folder.path().join("data");
+    let (code, said, error) = clotho(&there, &["import", "sillytavern", &path("all.zip")]);
+    assert!(code == Some(0) && said.contains(" 1 sessions"), "{said}{error}");
 }

@@ -74,6 +74,7 @@ export default {
   "import.done": "has come in",
   "command.exportAs": "Take one line along in another form",
   "command.exportHere": "Take the line up to here along",
+  "command.exportAll": "Take everything along for SillyTavern",
   "takeout.title": "Take along: {name}",
   "takeout.form": "In which form",
   "takeout.here": "The line up to this message, in which form",

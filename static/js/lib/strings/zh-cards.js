@@ -75,6 +75,7 @@ export default {
   "import.done": "读进来了",
   "command.exportAs": "把一条线存成其他格式",
   "command.exportHere": "把到这里为止的这条线存成文件",
+  "command.exportAll": "全部存成 SillyTavern 的文件夹",
   "takeout.title": "带走《{name}》",
   "takeout.form": "存成哪种格式",
   "takeout.here": "到这条消息为止的这条线，存成哪种格式",
