@@ -4,11 +4,11 @@
 
 mod backup;
 mod doctor;
+mod foreign;
 mod keeping;
 mod lines;
 mod plugin;
 mod serve;
-mod sillytavern;
 mod transfer;
 mod work;
 mod write;
@@ -37,7 +37,7 @@ enum Command {
     Serve,
     /// Write a whole session, or all of them, or one line for others to read, as files; also while a server runs.
     Export(transfer::Export),
-    /// Take in the file of a session, or what another program keeps, while no server runs.
+    /// Take in the file of a session, or whatever another program keeps, while no server runs.
     Import(transfer::Import),
     /// Copy everything into one new file, also while a server runs.
     Backup {

@@ -1,5 +1,5 @@
 //! `clotho export` and `clotho import`: whole sessions as files. Exporting only reads, also beside a server that runs;
-//! importing needs the data directory for itself. What other programs keep is taken in by `sillytavern.rs`, and what they and people read is
+//! importing needs the data directory for itself. What other programs keep is taken in by `foreign.rs`, and what they and people read is
 //! written by `lines.rs`.
 
 use std::fs::{self, File};
@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use crate::app;
 use crate::archive::Limits;
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
@@ -17,8 +16,9 @@ use crate::ids::SessionId;
 use crate::store::Snapshot;
 use crate::transfer;
 
+use super::foreign::How;
 use super::work::{alone, bar, held, into_new};
-use super::{Outcome, lines, sillytavern, write};
+use super::{Outcome, foreign, lines, write};
 
 /// What is exported, and where to.
 #[derive(Debug, Args)]
@@ -38,23 +38,36 @@ pub struct Export {
     all: Option<PathBuf>,
 }
 
+/// What `clotho import` takes, for whoever asks.
+const TAKEN: &str = "\
+What a file is, its content says:
+  a session, as `clotho export` or the page writes it;
+  SillyTavern: its data folder or an archive of it, a chat (.jsonl);
+  a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, or a lorebook;
+  chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
+  text-generation-webui, CAI Tools and Chub;
+  a folder or an archive of any of these.
+What is here already is left alone, so that the same file may be taken in again.";
+
 /// What is imported.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = TAKEN)]
 pub struct Import {
-    /// What is not a file of ours.
+    /// What is a folder of one program.
     #[command(subcommand)]
     other: Option<Other>,
-    /// The file of a session.
+    /// The file or folder.
     #[arg(required = true)]
-    file: Option<PathBuf>,
+    path: Option<PathBuf>,
+    #[command(flatten)]
+    how: How,
 }
 
 /// What other programs keep.
 #[derive(Debug, Subcommand)]
 enum Other {
     /// Characters, chats and personas of SillyTavern; what is there already is left alone.
-    Sillytavern(sillytavern::From),
+    Sillytavern(foreign::From),
 }
 
 /// Writes one session, or all.
@@ -93,15 +106,21 @@ fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), a
 /// Takes in what is wanted.
 pub fn import(wanted: &Import, config: &Config) -> Outcome {
     match wanted {
-        Import { other: Some(Other::Sillytavern(from)), .. } => sillytavern::import(from, config),
-        Import { file: Some(file), .. } => import_session(file, config),
+        Import { other: Some(Other::Sillytavern(from)), .. } => from.import(config),
+        Import { path: Some(path), how, .. } if transfer::foreign::is_foreign(path) => {
+            foreign::import(path, how, config)
+        }
+        Import { path: Some(file), how, .. } => import_session(file, how, config),
         // The command line has been read so that one of both is there.
-        Import { .. } => bail!("the file of a session is expected"),
+        Import { .. } => bail!("a file or folder is expected"),
     }
 }
 
-/// Takes one session in, for the owner of this server.
-fn import_session(file: &Path, config: &Config) -> Outcome {
+/// Takes one session in.
+fn import_session(file: &Path, how: &How, config: &Config) -> Outcome {
+    if how.dry_run {
+        bail!("--dry-run is for files of other programs: a session comes in as a whole or not at all");
+    }
     let mut open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let clock = SystemClock;
     let ids = Ids::from_entropy().context("the system has no randomness to give")?;
@@ -121,7 +140,7 @@ fn import_session(file: &Path, config: &Config) -> Outcome {
     };
     let session = runtime.block_on(async {
         let store = std::sync::Arc::new(store);
-        let owner = app::settled(&store, &clock, &ids).await?;
+        let owner = foreign::owner(&store, how, &clock, &ids).await?;
         transfer::discard(&store).await?;
         let arrival = transfer::Arrival { owner, job: None };
         let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, told).await;

@@ -24,6 +24,11 @@ impl Address {
         &self.0
     }
 
+    /// The bytes in letters.
+    pub fn hex(&self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.0))
+    }
+
     /// Where a text stands below another; of several equal alternatives each has its own `place` among them, from 0.
     pub fn below(self, is_user: bool, name: &str, text: &str, place: usize) -> Self {
         let mut hasher = blake3::Hasher::new();

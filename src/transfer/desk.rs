@@ -15,9 +15,10 @@ use crate::clock::{Clock, Ids};
 use crate::ids::{JobId, SessionId, UserId};
 use crate::store::{Store, StoreError, WriteError};
 
+use super::foreign;
 use super::import::{Arrival, ImportError, Progress, import};
 use super::jobs::{Brought, Busy, Job, Jobs, State};
-use super::sillytavern::{self, Given, Wish};
+use super::sillytavern::{Given, Wish};
 
 /// A file that is to come in.
 pub struct Errand {
@@ -43,7 +44,7 @@ pub enum FileKind {
 /// What another program keeps, and how it is taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
-    /// How the file is called: its ending tells an archive from a chat.
+    /// How the file is called: a chat without a title is called so.
     pub name: String,
     /// The time zone of moments that name none.
     pub zone: TimeZone,
@@ -211,7 +212,7 @@ impl Clerk {
         let wish = Wish { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry };
         let given = Given::File(file, how.name);
         let told = |progress| self.goes_on(job, progress);
-        let arrived = sillytavern::import(&self.store, &self.ids, given, wish, told).await?;
+        let arrived = foreign::import(&self.store, &self.ids, given, wish, told).await?;
         let report = serde_json::to_value(&arrived).unwrap_or_default();
         let text = report.to_string();
         self.store.write(move |tx| tx.end_job_with(job, &text)).await?;

@@ -9,6 +9,7 @@
 )]
 
 mod cli;
+mod foreign;
 mod http;
 mod interop;
 mod keep;

@@ -19,7 +19,8 @@ pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobB
     handed_in(app, caller, upload, FileKind::Session).await
 }
 
-/// Takes what another program keeps in: an archive of its folder, or one chat. What became of each file is told by its job.
+/// Takes what another program keeps in: an archive of its folder, or any file of its own, which its content tells apart. What
+/// became of each file is told by its job.
 ///
 /// # Errors
 /// As for a session; or no clock is that far ahead.

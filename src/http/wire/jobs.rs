@@ -22,7 +22,7 @@ pub struct JobBegun {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ForeignFile {
-    /// Its name: `data.zip`, or that of a chat, `Night.jsonl`, which becomes the title. An archive unless it ends in `.jsonl`.
+    /// Its name: `data.zip`, or that of a chat, `Night.jsonl`, which becomes the title. What the file is, its content says.
     pub name: Option<String>,
     /// Whether nothing is written, and only the report is wanted; `false` unless named.
     pub dry_run: Option<bool>,

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CardError, Read, Sheet, runs};
+use super::{CardError, Read, Sheet, agnai, runs};
 use crate::interop::finding::{Fate, Finding};
 
 /// The most characters of a name.
@@ -57,6 +57,7 @@ const OURS: [&str; 2] = ["card", "clotho"];
 /// Reads the JSON of a card of any version.
 pub fn read(card: Value) -> Result<Read, CardError> {
     let Value::Object(card) = card else { return Err(CardError::NoName) };
+    let card = if agnai::is_one(&card) { agnai::as_card(card) } else { card };
     let mut read = Read::default();
     let (mut data, mut beside) = halves(card, &mut read.findings);
     let name = data.remove("name").or_else(|| beside.get("name").cloned());

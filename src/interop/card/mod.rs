@@ -3,9 +3,10 @@
 //! [`charx()`] write a card in a form that those programs read.
 //!
 //! `fields.rs` is the one place that knows which field of theirs is which of ours; `charx.rs` knows CHARX,
-//! `yaml.rs` YAML; `runs.rs` says what a card has that does nothing here. To add a field: its line in `fields.rs`. To add a
+//! `yaml.rs` YAML, `agnai.rs` characters of Agnai; `runs.rs` says what a card has that does nothing here. To add a field: its line in `fields.rs`. To add a
 //! form: a file with its name, and its sign in [`read`].
 
+mod agnai;
 mod charx;
 mod fields;
 mod runs;

@@ -114,12 +114,12 @@ fn row(mut map: Map<String, Value>) -> Row {
     let name = text(map.shift_remove("name"));
     let is_user = flag(map.shift_remove("is_user").as_ref());
     let is_hidden = flag(map.shift_remove("is_system").as_ref());
-    let shown = text(map.shift_remove("mes"));
+    let (shown, info) = spoken(map.shift_remove("mes"));
     let own = Alternative {
         text: shown,
         date: map.shift_remove("send_date"),
         extra: taken_object(&mut map, "extra"),
-        info: Map::new(),
+        info,
         variables: None,
     };
     let place = map.shift_remove("swipe_id").and_then(|place| usize::try_from(place.as_u64()?).ok()).unwrap_or(0);
@@ -144,9 +144,11 @@ fn chosen(own: Alternative, place: usize, swipes: Vec<Value>, infos: Vec<Value>)
     let mut all: Vec<Alternative> = swipes
         .into_iter()
         .map(|swipe| {
+            let (text, beside) = spoken(Some(swipe));
             let mut info = object(infos.next());
+            info.extend(beside);
             Alternative {
-                text: text(Some(swipe)),
+                text,
                 date: info.shift_remove("send_date"),
                 extra: taken_object(&mut info, "extra"),
                 info,
@@ -216,6 +218,21 @@ fn taken_list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
         },
         _ => Vec::new(),
     }
+}
+
+/// A text, and what stands around it: Chub writes each as an object.
+fn spoken(value: Option<Value>) -> (String, Map<String, Value>) {
+    match value {
+        Some(Value::Object(mut map)) if map.get("message").is_some_and(Value::is_string) => {
+            let words = text(map.shift_remove("message"));
+            (words, Map::from_iter([("chub".to_owned(), map.into())]).into_iter().filter(is_said).collect())
+        }
+        other => (text(other), Map::new()),
+    }
+}
+
+fn is_said((_, value): &(String, Value)) -> bool {
+    value.as_object().is_none_or(|map| !map.is_empty())
 }
 
 fn text(value: Option<Value>) -> String {

@@ -2,16 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
-
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId};
 use crate::interop::grove::Address;
-use crate::store::{Draft, Seedling, Source, Whereabouts};
+use crate::store::{Seedling, Source, Whereabouts};
+use crate::tree::PersonaRef;
 use crate::tree::bounds::MOST_CHARACTERS;
 use crate::tree::edit::Refusal;
-use crate::tree::{CardRef, Kind, PersonaRef, Role, Session};
 
+use super::super::begin::Beginning;
 use super::super::import::ImportError;
 use super::cast::{Cast, Player};
 use super::house::stem;
@@ -116,21 +115,25 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             first: players.first().map(|(_, player)| player.id),
         };
         match session {
-            Some(id) => {
-                let owner = self.wish.owner;
-                let (root, persona, known) = self
-                    .store
-                    .read(move |reader| {
-                        let held = reader.session(owner, id)?.ok_or(Refusal::NotFound("the session"))?;
-                        let known = reader.node_ids(&held)?;
-                        Ok::<_, ImportError>((held.session.root, held.session.persona, known))
-                    })
-                    .await?;
-                (bed.root, bed.persona, bed.known) = (root, persona, known.into_iter().collect());
-            }
+            Some(_) => self.enter(&mut bed).await?,
             None => self.begin(&mut bed, folder, files, &players, cast).await?,
         }
         Ok(bed)
+    }
+
+    /// Learns what is there of a session.
+    pub(in crate::transfer) async fn enter(&self, bed: &mut Bed) -> Result<(), ImportError> {
+        let (owner, id) = (self.wish.owner, bed.session);
+        let (root, persona, known) = self
+            .store
+            .read(move |reader| {
+                let held = reader.session(owner, id)?.ok_or(Refusal::NotFound("the session"))?;
+                let known = reader.node_ids(&held)?;
+                Ok::<_, ImportError>((held.session.root, held.session.persona, known))
+            })
+            .await?;
+        (bed.root, bed.persona, bed.known) = (root, persona, known.into_iter().collect());
+        Ok(())
     }
 
     /// Who plays in some files, in speaking order.
@@ -171,44 +174,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if self.wish.is_dry {
             return Ok(());
         }
-        let (owner, at) = (self.wish.owner, self.wish.at);
         let persona = plays(folder, files, cast);
-        let ids: Vec<CharacterId> = players.iter().map(|(_, player)| player.id).collect();
-        let (cards, persona) = self
-            .store
-            .read(move |reader| {
-                let mut cards = Vec::new();
-                for id in ids {
-                    let card = reader.character(owner, id)?.ok_or(Refusal::NotFound("the character"))?;
-                    cards.push((id, Value::Object(card.card).to_string()));
-                }
-                let persona = persona.map(|id| reader.persona(owner, id)).transpose()?.flatten();
-                Ok::<_, ImportError>((cards, persona.map(|card| (card.id, Value::Object(card.card).to_string()))))
-            })
-            .await?;
-        let first = files.iter().filter_map(|file| file.oldest).min().map(Time).filter(|time| time.has_date());
-        let title = files.first().map(|file| file.place.stem()).unwrap_or_default();
-        let title: String = title.chars().filter(|c| !c.is_control()).take(LONGEST_TITLE).collect();
-        let session = Session {
-            id: bed.session,
-            owner,
-            title: if title.trim().is_empty() { folder.key.clone() } else { title },
-            cards: Vec::new(),
-            persona: None,
-            root: bed.root,
-            head: bed.root,
-            op: 0,
-            head_op: 0,
-            mode: "tree".into(),
-            model: None,
-            params: Map::new(),
-            plugins: Vec::new(),
-            seed: self.ids.seed(),
-            edits: 0,
-            created: first.unwrap_or(at),
-            updated: at,
-        };
-        let root = Draft::new(bed.root, Role::System, Kind::Root, self.ids.seed(), first.unwrap_or(at));
         let mut sources: Vec<Source> = Vec::new();
         for file in files {
             let stem = file.outline.stem.map(|stem| stem_key(folder, &stem));
@@ -219,21 +185,21 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                     .map(|name| Source::new(name, bed.session.as_bytes())),
             );
         }
-        bed.persona = self
-            .store
-            .write(move |tx| {
-                let mut session = session.clone();
-                for (id, card) in &cards {
-                    session.cards.push(CardRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
-                }
-                if let Some((id, card)) = &persona {
-                    session.persona = Some(PersonaRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
-                }
-                tx.begin_session(&session, &root, &[], at)?;
-                sources.iter().try_for_each(|source| tx.put_source(owner, source))?;
-                Ok(session.persona)
-            })
-            .await?;
+        let beginning = Beginning {
+            session: bed.session,
+            root: bed.root,
+            owner: self.wish.owner,
+            at: self.wish.at,
+            titles: vec![
+                files.first().map(|file| file.place.stem().to_owned()).unwrap_or_default(),
+                folder.key.clone(),
+            ],
+            begun: files.iter().filter_map(|file| file.oldest).min().map(Time),
+            players: players.iter().map(|(_, player)| player.id).collect(),
+            persona,
+            sources,
+        };
+        bed.persona = beginning.write(self.store, self.ids).await?;
         Ok(())
     }
 }
@@ -249,9 +215,6 @@ fn plays(folder: &Folder, files: &[&Scanned], cast: &Cast) -> Option<PersonaId> 
     named.or_else(bound).copied().or(cast.default)
 }
 
-/// The longest title, in characters.
-const LONGEST_TITLE: usize = 300;
-
 /// By what a file is known again.
 pub fn file_key(folder: &Folder, file: &Scanned) -> String {
     format!("{}/{}.jsonl", folder.key, file.place.stem())
@@ -259,6 +222,5 @@ pub fn file_key(folder: &Folder, file: &Scanned) -> String {
 
 /// By what a story is known again: the first message of the user, and all before it.
 pub fn stem_key(folder: &Folder, stem: &Address) -> String {
-    let hex = blake3::Hash::from_bytes(std::array::from_fn(|n| stem.bytes().get(n).copied().unwrap_or(0))).to_hex();
-    format!("{}#{}", folder.key, hex.as_str().get(..32).unwrap_or_default())
+    format!("{}#{}", folder.key, stem.hex())
 }

@@ -58,7 +58,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 
     /// Keeps a card, or finds that it is kept already.
-    async fn character(&mut self, place: &Place, bytes: &[u8]) -> Result<Option<Player>, ImportError> {
+    pub(in crate::transfer) async fn character(
+        &mut self,
+        place: &Place,
+        bytes: &[u8],
+    ) -> Result<Option<Player>, ImportError> {
         let name = format!("characters/{}", place.stem());
         if let Some(id) = self.went_out::<CharacterId>(&name, &blake3::hash(bytes)).await? {
             return Ok(Some(Player { id, open_chat: None }));
@@ -165,25 +169,37 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if let Some(player) = cast.characters.get(stem) {
             return Ok(player.clone());
         }
-        let known = self.known::<CharacterId>(format!("characters/{stem}")).await?;
-        let id = known.id_or(|| CharacterId::new(self.ids.next(self.wish.at)));
-        let player = Player { id, open_chat: None };
-        cast.characters.insert(stem.to_owned(), player.clone());
-        if known.is_here() {
-            return Ok(player);
-        }
         let name: String = stem.chars().filter(|c| !c.is_control()).take(LONGEST_SPEAKER).collect();
         let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
-        let message = "its card is not there: the character has only a name; import again when it is";
-        let findings = vec![Finding::new(Fate::Kept, "card_missing", message)];
-        self.report(Item::new("character", &name, id).with(findings));
-        self.arrived.totals.characters += 1;
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
+        let message = "its card is not there: the character has only a name; import again when it is";
+        let why = Finding::new(Fate::Kept, "card_missing", message);
+        let id = self.somebody(format!("characters/{stem}"), card, why).await?;
+        let player = Player { id, open_chat: None };
+        cast.characters.insert(stem.to_owned(), player.clone());
+        Ok(player)
+    }
+
+    /// A character who is known by a name among the sources, made of a card if it is not there.
+    pub(in crate::transfer) async fn somebody(
+        &mut self,
+        known_by: String,
+        card: Map<String, Value>,
+        why: Finding,
+    ) -> Result<CharacterId, ImportError> {
+        let known = self.known::<CharacterId>(known_by).await?;
+        let id = known.id_or(|| CharacterId::new(self.ids.next(self.wish.at)));
+        if known.is_here() {
+            return Ok(id);
+        }
+        let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
+        self.report(Item::new("character", name, id).with(vec![why]));
+        self.arrived.totals.characters += 1;
         let source = known.source(id.as_bytes(), None, &card);
         let at = self.wish.at;
         let character = CharacterCard { id, card, created: at, updated: at };
         self.keep_character(Arriving::bare(character), true, source).await?;
-        Ok(player)
+        Ok(id)
     }
 
     async fn keep_character(&self, arriving: Arriving, is_new: bool, source: Source) -> Result<(), ImportError> {

@@ -53,7 +53,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 
     /// Keeps a book, or finds that it is kept already.
-    async fn lorebook(&mut self, place: &Place, bytes: &[u8]) -> Result<Option<LorebookId>, ImportError> {
+    pub(in crate::transfer) async fn lorebook(
+        &mut self,
+        place: &Place,
+        bytes: &[u8],
+    ) -> Result<Option<LorebookId>, ImportError> {
         let (name, hash) = (format!("worlds/{}", place.stem()), blake3::hash(bytes));
         if let Some(id) = self.went_out::<LorebookId>(&name, &hash).await? {
             return Ok(Some(id));

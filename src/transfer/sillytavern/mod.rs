@@ -14,19 +14,19 @@
 //!
 //! To take in another thing of such a folder: where it lies in `root.rs`, its reading in `interop/`, a file here that writes it.
 
-mod bed;
-mod cast;
-mod house;
-mod known;
+pub(super) mod bed;
+pub(super) mod cast;
+pub(super) mod house;
+pub(super) mod known;
 mod list;
 mod lore;
 mod personas;
 mod plant;
 mod presets;
-mod root;
-mod scan;
+pub(super) mod root;
+pub(super) mod scan;
 mod settings;
-mod sprout;
+pub(super) mod sprout;
 mod worlds;
 
 pub(super) use presets::FOLDERS;
@@ -44,7 +44,7 @@ use jiff::tz::{Offset, TimeZone};
 use serde::Serialize;
 
 use crate::clock::{Ids, Time};
-use crate::ids::UserId;
+use crate::ids::{CharacterId, UserId};
 use crate::interop::{Fate, Finding, grove};
 use crate::store::{Source, Store, Tx, WriteError};
 
@@ -139,29 +139,36 @@ pub async fn import(
         Given::Path(path) => Root::find(&path)?,
         Given::File(file, name) => Root::of_file(file, &name)?,
     };
-    let (arrived, way) = (Arrived::default(), Way::new(root.chat_bytes()));
-    let (settings, list) = (Settings::default(), List::of(&root));
-    let mut work = Work { store, ids, wish, arrived, way, settings, list, books: HashMap::new(), told };
+    // Each chat is read twice.
+    let mut work = Work::new(store, ids, wish, Way::new(root.chat_bytes().saturating_mul(2)), told);
+    work.list = List::of(&root);
     work.take(&root).await?;
     Ok(work.arrived)
 }
 
 /// An import on its way.
-struct Work<'a, F> {
-    store: &'a Store,
-    ids: &'a Ids,
-    wish: Wish,
-    arrived: Arrived,
-    way: Way,
+pub(super) struct Work<'a, F> {
+    pub(super) store: &'a Store,
+    pub(super) ids: &'a Ids,
+    pub(super) wish: Wish,
+    pub(super) arrived: Arrived,
+    pub(super) way: Way,
     settings: Settings,
     /// What went out from here.
     list: List,
     /// The lorebooks that came in, by their files without ending.
     books: HashMap<String, Shelved>,
+    /// Who answers in stories of other programs, by what they are known by.
+    pub(super) voices: HashMap<String, CharacterId>,
     told: F,
 }
 
-impl<F: FnMut(Progress) -> bool> Work<'_, F> {
+impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
+    pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, way: Way, told: F) -> Self {
+        let (arrived, settings, list, books, voices) = Default::default();
+        Self { store, ids, wish, arrived, way, settings, list, books, voices, told }
+    }
+
     async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
         for left in &root.left_out {
             self.report(left.clone());
@@ -186,7 +193,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     }
 
     /// The chats of one card, or of one group.
-    async fn folder(&mut self, folder: &Folder, cast: &mut Cast) -> Result<(), ImportError> {
+    pub(super) async fn folder(&mut self, folder: &Folder, cast: &mut Cast) -> Result<(), ImportError> {
         let mut scanned = Vec::with_capacity(folder.chats.len());
         for chat in &folder.chats {
             self.go_on()?;
@@ -209,7 +216,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     }
 
     /// Keeps a thing, and by what it is known again.
-    async fn put(
+    pub(super) async fn put(
         &self,
         source: Source,
         keep: impl Fn(&mut Tx<'_>, UserId) -> Result<(), WriteError> + Send + 'static,
@@ -225,36 +232,36 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         Ok(self.store.write(write).await?)
     }
 
-    fn report(&mut self, item: super::Item) {
+    pub(super) fn report(&mut self, item: super::Item) {
         let lines = item.findings.iter().filter(|finding| finding.fate == Fate::Skipped).map(|finding| finding.count);
         self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
         self.arrived.report.items.push(item);
     }
 
     /// Tells how far it is; who listens may end it.
-    fn go_on(&mut self) -> Result<(), ImportError> {
+    pub(super) fn go_on(&mut self) -> Result<(), ImportError> {
         if (self.told)(self.way.progress()) { Ok(()) } else { Err(ImportError::Stopped) }
     }
 }
 
-fn unreadable(name: &str, error: &io::Error) -> super::Item {
+pub(super) fn unreadable(name: &str, error: &io::Error) -> super::Item {
     super::Item::skipped("file", name, Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {error}")))
         .from_file(name)
 }
 
-/// How far an import is: bytes of chats, which are read twice.
+/// How far an import is, in bytes that are read.
 #[derive(Debug, Clone)]
-struct Way {
+pub(super) struct Way {
     done: Arc<AtomicU64>,
     total: u64,
 }
 
 impl Way {
-    fn new(bytes: u64) -> Self {
-        Self { done: Arc::default(), total: bytes.saturating_mul(2) }
+    pub(super) fn new(total: u64) -> Self {
+        Self { done: Arc::default(), total }
     }
 
-    fn passed(&self, bytes: usize) {
+    pub(super) fn passed(&self, bytes: usize) {
         self.done.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 

@@ -254,7 +254,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 
     /// Writes what has come together.
-    async fn flush(&mut self, bed: &mut Bed) -> Result<(), ImportError> {
+    pub(in crate::transfer) async fn flush(&mut self, bed: &mut Bed) -> Result<(), ImportError> {
         let piece = std::mem::take(&mut bed.piece);
         bed.piece_bytes = 0;
         let messages = |kind: Kind| u64::from(kind != Kind::Change);
@@ -269,7 +269,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         Ok(())
     }
 
-    fn actor(&self) -> Actor {
+    pub(in crate::transfer) fn actor(&self) -> Actor {
         Actor { user: self.wish.owner, at: self.wish.at, expected_leaf: None }
     }
 

@@ -137,7 +137,7 @@ fn reasoning(alternative: &Alternative) -> Option<&str> {
 }
 
 /// No database keeps U+0000 in a text.
-fn readable(text: &str) -> String {
+pub fn readable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 

@@ -7,13 +7,13 @@ mod again;
 mod back;
 mod belongings;
 mod canonical;
-mod command;
+pub mod command;
 mod golden;
-mod hostile;
+pub mod hostile;
 mod house;
 mod kills;
 mod memory;
-mod play;
+pub mod play;
 mod trees;
 mod worlds;
 
@@ -34,7 +34,7 @@ fn taken(store: &TestStore, path: &Path) -> Arrived {
     taken_until(store, path, |_| true).unwrap()
 }
 
-fn wish(store: &TestStore) -> Wish {
+pub fn wish(store: &TestStore) -> Wish {
     Wish { owner: store.owner, at: store.now(), zone: TimeZone::UTC, is_dry: false }
 }
 
@@ -47,12 +47,12 @@ fn taken_until(
 }
 
 /// A recorded chat.
-fn golden(name: &str) -> PathBuf {
+pub fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/chats").join(name)
 }
 
 /// The owner's sessions, by title.
-fn sessions(store: &TestStore) -> Vec<Held> {
+pub fn sessions(store: &TestStore) -> Vec<Held> {
     let owner = store.owner;
     let mut all = store.read(move |reader| reader.sessions(owner, 0, 1_000));
     all.sort_by(|one, other| one.session.title.cmp(&other.session.title));
@@ -60,14 +60,14 @@ fn sessions(store: &TestStore) -> Vec<Held> {
 }
 
 /// The one session that there is.
-fn only(store: &TestStore) -> Held {
+pub fn only(store: &TestStore) -> Held {
     let mut all = sessions(store);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// All nodes of a session but the root, each with the texts that lead to it.
-fn nodes(store: &TestStore, held: &Held) -> Vec<(Vec<String>, Node)> {
+pub fn nodes(store: &TestStore, held: &Held) -> Vec<(Vec<String>, Node)> {
     let held = held.clone();
     store.read(move |reader| {
         let (mut found, mut next) = (Vec::new(), vec![(Vec::new(), held.session.root)]);
@@ -84,7 +84,7 @@ fn nodes(store: &TestStore, held: &Held) -> Vec<(Vec<String>, Node)> {
 }
 
 /// The node with a text.
-fn node(store: &TestStore, held: &Held, text: &str) -> Node {
+pub fn node(store: &TestStore, held: &Held, text: &str) -> Node {
     let mut found = nodes(store, held).into_iter().map(|(_, node)| node).filter(|node| node.content == text);
     let node = found.next().unwrap_or_else(|| panic!("nobody said {text}"));
     assert!(found.next().is_none(), "{text} was said twice");
@@ -92,14 +92,14 @@ fn node(store: &TestStore, held: &Held, text: &str) -> Node {
 }
 
 /// The texts of the children of a node, in order.
-fn children(store: &TestStore, held: &Held, parent: NodeId) -> Vec<String> {
+pub fn children(store: &TestStore, held: &Held, parent: NodeId) -> Vec<String> {
     let held = held.clone();
     let children = store.read(move |reader| reader.children(&held, parent));
     children.into_iter().map(|child| child.node.content).collect()
 }
 
 /// Everything about the stories of a store that does not depend on when and how often they were taken in.
-fn face(store: &TestStore) -> Value {
+pub fn face(store: &TestStore) -> Value {
     let told = |held: &Held| {
         let mut seen: Vec<Value> = nodes(store, held)
             .into_iter()

@@ -64,7 +64,8 @@ async fn an_imported_story_is_played_on() {
     crate::http::search_until(&play.app, "burns", 1).await;
 }
 
-async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
+/// Sends a file and waits until its job is over.
+pub async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
     let ask = app.ask("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");
     app.over(ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
 }

@@ -15,11 +15,16 @@ pub struct DataRoot {
 impl DataRoot {
     /// An empty one.
     pub fn new() -> Self {
-        let root = Self { folder: TempDir::new().unwrap() };
+        let root = Self::bare();
         for folder in ["characters", "chats", "groups", "group chats"] {
             fs::create_dir_all(root.path().join(folder)).unwrap();
         }
         root
+    }
+
+    /// A folder in which nothing says whose data it has.
+    pub fn bare() -> Self {
+        Self { folder: TempDir::new().unwrap() }
     }
 
     /// Where it lies.

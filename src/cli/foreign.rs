@@ -1,6 +1,6 @@
-//! `clotho import sillytavern`: a whole folder of another program, or one chat of it.
+//! `clotho import` of what other programs keep: a whole folder or archive of one, or single files, whatever they are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,23 +12,37 @@ use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
-use crate::transfer::Progress;
 use crate::transfer::sillytavern::{self, Arrived, Given, Wish, zone_ahead};
+use crate::transfer::{Progress, foreign};
 
 use super::work::{alone, bar};
 use super::{Outcome, write};
 
-/// What is taken in, and for whom.
+/// A folder of SillyTavern, and how it is taken in.
 #[derive(Debug, Args)]
 pub struct From {
     /// The folder that has the folders characters and chats (data/default-user), one above it, or a single chat.
     path: PathBuf,
+    #[command(flatten)]
+    how: How,
+}
+
+impl From {
+    /// Takes it in.
+    pub fn import(&self, config: &Config) -> Outcome {
+        take(&self.path, &self.how, config, true)
+    }
+}
+
+/// For whom something is taken in, and how.
+#[derive(Debug, Args)]
+pub struct How {
     /// The user of this server whose it will be; the owner unless named.
     #[arg(long, value_name = "NAME")]
-    user: Option<String>,
+    pub user: Option<String>,
     /// Write nothing, and only tell what would come in.
     #[arg(long)]
-    dry_run: bool,
+    pub dry_run: bool,
     /// How far ahead of UTC the clock was that wrote old dates without a time zone, in hours: 1, -5 or 5.5.
     #[arg(long, value_name = "HOURS", default_value = "0", allow_hyphen_values = true)]
     utc_offset: f64,
@@ -37,9 +51,13 @@ pub struct From {
     json: bool,
 }
 
-/// Takes it in and tells what became of it.
-pub fn import(from: &From, config: &Config) -> Outcome {
-    let zone = zone_ahead(from.utc_offset).context("--utc-offset: a number of hours between -25 and 25 is expected")?;
+/// Takes whatever it is in, and tells what became of it.
+pub fn import(path: &Path, how: &How, config: &Config) -> Outcome {
+    take(path, how, config, false)
+}
+
+fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
+    let zone = zone_ahead(how.utc_offset).context("--utc-offset: a number of hours between -25 and 25 is expected")?;
     let clock = SystemClock;
     let ids = Ids::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -52,19 +70,28 @@ pub fn import(from: &From, config: &Config) -> Outcome {
         true
     };
     let arrived = runtime.block_on(async {
-        let owner = match &from.user {
-            Some(name) => named(&store, name).await?,
-            None => app::settled(&store, &clock, &ids).await?,
+        let owner = owner(&store, how, &clock, &ids).await?;
+        let wish = Wish { owner, at: clock.now(), zone, is_dry: how.dry_run };
+        let given = Given::Path(path.to_owned());
+        let took = match is_root {
+            true => sillytavern::import(&store, &ids, given, wish, told).await,
+            false => foreign::import(&store, &ids, given, wish, told).await,
         };
-        let wish = Wish { owner, at: clock.now(), zone, is_dry: from.dry_run };
-        let took = sillytavern::import(&store, &ids, Given::Path(from.path.clone()), wish, told).await;
         bar.finish_and_clear();
         took.with_context(|| {
-            format!("{} did not come in as a whole; the same command goes on from there", from.path.display())
+            format!("{} did not come in as a whole; the same command goes on from there", path.display())
         })
     })?;
-    tell(&arrived, from);
+    tell(&arrived, how);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whose it will be.
+pub async fn owner(store: &Arc<Store>, how: &How, clock: &dyn Clock, ids: &Ids) -> Result<UserId, anyhow::Error> {
+    match &how.user {
+        Some(name) => named(store, name).await,
+        None => Ok(app::settled(store, clock, ids).await?),
+    }
 }
 
 async fn named(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
@@ -76,14 +103,14 @@ async fn named(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
     Ok(user.id)
 }
 
-fn tell(arrived: &Arrived, from: &From) {
-    if from.json {
+fn tell(arrived: &Arrived, how: &How) {
+    if how.json {
         write::line(&serde_json::to_string_pretty(arrived).unwrap_or_default());
         return;
     }
     write::line(arrived.report.to_string().trim_end());
     let totals = arrived.totals;
-    let verb = if from.dry_run { "would come in" } else { "came in" };
+    let verb = if how.dry_run { "would come in" } else { "came in" };
     write::line(&format!(
         "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks, {} presets; {} left out",
         totals.characters,

@@ -1,0 +1,81 @@
+//! Characters of Agnai as cards: a `persona` of attributes becomes the description, the rest has other names only.
+
+use serde_json::{Map, Value};
+
+/// Their name, that of cards.
+const NAMES: [(&str, &str); 8] = [
+    ("greeting", "first_mes"),
+    ("sampleChat", "mes_example"),
+    ("systemPrompt", "system_prompt"),
+    ("postHistoryInstructions", "post_history_instructions"),
+    ("alternateGreetings", "alternate_greetings"),
+    ("characterVersion", "character_version"),
+    ("characterBook", "character_book"),
+    ("description", "creator_notes"),
+];
+
+/// Whether an object is a character of Agnai.
+pub fn is_one(card: &Map<String, Value>) -> bool {
+    let attributes = card.get("persona").and_then(|persona| persona.get("attributes"));
+    attributes.is_some_and(Value::is_object) && card.contains_key("greeting") && !card.contains_key("data")
+}
+
+/// The same as a card.
+pub fn as_card(mut card: Map<String, Value>) -> Map<String, Value> {
+    for (theirs, ours) in NAMES {
+        if let Some(value) = card.shift_remove(theirs) {
+            card.insert(ours.to_owned(), value);
+        }
+    }
+    // The book is one of Agnai's own kind.
+    if let Some(book) = card.get("character_book").filter(|book| book.is_object())
+        && let Ok(read) = crate::interop::book::read(book.to_string().as_bytes())
+    {
+        card.insert("character_book".to_owned(), crate::interop::book::to_card(&read));
+    }
+    let described = card.get("persona").map(described).unwrap_or_default();
+    card.insert("description".to_owned(), described.into());
+    card
+}
+
+/// A persona in words: a text as it stands, attributes line by line.
+fn described(persona: &Value) -> String {
+    let kind = persona.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let attributes = persona.get("attributes").and_then(Value::as_object).into_iter().flatten();
+    let lines = attributes.filter_map(|(name, values)| {
+        let said: Vec<&str> = match values {
+            Value::String(text) => vec![text.as_str()],
+            Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let said = said.join(", ");
+        (!said.trim().is_empty()).then(|| if kind == "text" { said } else { format!("{name}: {said}") })
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::interop::card;
+    use serde_json::json;
+
+    /// S4-53: a character of Agnai is a card whose persona is in words; what is known to nobody here is kept.
+    #[test]
+    fn a_character_of_agnai_is_a_card() {
+        let character = json!({
+            "kind": "character", "name": "Ivo", "description": "by me", "scenario": "A tower.", "greeting": "Evening.",
+            "sampleChat": "Ivo: Hm.", "appearance": "tall",
+            "persona": {"kind": "boostyle", "attributes": {"likes": ["oil", "wicks"], "age": ["40"], "empty": [""]}},
+            "characterBook": {"kind": "memory", "name": "Oil", "entries": [
+                {"name": "Oil", "entry": "It burns.", "keywords": ["oil"], "weight": 1, "enabled": true},
+            ]},
+        });
+        let read = card::read(character.to_string().as_bytes()).unwrap();
+        assert_eq!(read.card["description"], "likes: oil, wicks\nage: 40");
+        assert_eq!((&read.card["firstMessage"], &read.card["creatorNotes"]), (&json!("Evening."), &json!("by me")));
+        assert_eq!(read.card["metadata"]["appearance"], "tall");
+        assert_eq!(read.book.unwrap()["entries"][0]["keys"], json!(["oil"]));
+        let plain = json!({"name": "Ivo", "greeting": "", "persona": {"kind": "text", "attributes": {"text": ["Keeps lamps."]}}});
+        assert_eq!(card::read(plain.to_string().as_bytes()).unwrap().card["description"], "Keeps lamps.");
+    }
+}

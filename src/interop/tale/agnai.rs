@@ -1,0 +1,97 @@
+//! Agnai: an exported chat. Its messages name the one before them where they branch, else they are a line; what was written
+//! anew keeps the earlier texts in `retries`.
+
+use serde_json::{Map, Value};
+
+use super::keys::{drop_empty, list, moment, name, text};
+use super::tree::{Loose, grow, line};
+use super::{Program, Said, Tale, Who};
+
+/// What a chat says of its character: its key, ours.
+const ABOUT: [(&str, &str); 3] =
+    [("scenario", "scenario"), ("greeting", "firstMessage"), ("sampleChat", "exampleMessages")];
+
+/// Whether an object is a chat.
+pub fn is_chat(map: &Map<String, Value>) -> bool {
+    let messages = map.get("messages").and_then(Value::as_array);
+    messages.is_some_and(|messages| messages.iter().any(|message| message.get("msg").is_some_and(Value::is_string)))
+}
+
+/// Reads a chat.
+pub fn read(mut map: Map<String, Value>) -> Tale {
+    let messages = list(&mut map, "messages");
+    let leaf = name(&mut map, "treeLeafId");
+    let is_tree = messages.iter().any(|message| message.get("parent").is_some_and(Value::is_string));
+    let grown = if is_tree {
+        grow(messages.into_iter().flat_map(loose).collect(), leaf.as_deref())
+    } else {
+        line(messages.into_iter().map(|message| {
+            let all = alternatives(message);
+            let last = all.len().saturating_sub(1);
+            (all, last)
+        }))
+    };
+    let title = text(&mut map, "name");
+    let about = ABOUT.into_iter().filter_map(|(theirs, ours)| Some((ours.to_owned(), text(&mut map, theirs)?.into())));
+    let about: Map<String, Value> = about.collect();
+    let spoken = grown.said.iter().find(|said| said.who == Who::Voice);
+    let tale = Tale {
+        program: Program::Agnai,
+        id: name(&mut map, "_id"),
+        title,
+        begun: moment(&mut map, "createdAt"),
+        voice: spoken.and_then(|said| said.name.clone()),
+        about,
+        book: None,
+        said: grown.said,
+        head: grown.head,
+        rest: Map::new(),
+        findings: grown.findings,
+    };
+    map.shift_remove("updatedAt");
+    drop_empty(&mut map);
+    Tale { rest: map, ..tale }
+}
+
+/// A message of a tree, and what it said before, which answers the same.
+fn loose(message: Value) -> Vec<Loose> {
+    let (id, parent) = match &message {
+        Value::Object(map) => {
+            let says = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+            (says("_id").unwrap_or_default(), says("parent").filter(|parent| !parent.is_empty()))
+        }
+        _ => Default::default(),
+    };
+    let mut all = alternatives(message);
+    let own = Loose { id, parent: parent.clone(), said: all.pop().flatten(), is_missed: true, ..Loose::default() };
+    let earlier = all.into_iter().map(|said| Loose { parent: parent.clone(), said, ..Loose::default() });
+    earlier.chain([own]).collect()
+}
+
+/// The texts of a message, the one that is shown last.
+fn alternatives(message: Value) -> Vec<Option<Said>> {
+    let Value::Object(mut message) = message else { return vec![None] };
+    let Some(words) = text(&mut message, "msg") else { return vec![None] };
+    let is_user = message.get("userId").is_some_and(|user| !user.is_null());
+    let retries = list(&mut message, "retries");
+    let is_note = message.get("ooc").and_then(Value::as_bool).unwrap_or(false);
+    let mut said = Said {
+        id: name(&mut message, "_id"),
+        who: if is_user { Who::User } else { Who::Voice },
+        name: text(&mut message, "handle").or_else(|| text(&mut message, "name")),
+        text: words,
+        date: moment(&mut message, "createdAt"),
+        is_hidden: is_note,
+        ..Said::default()
+    };
+    message.shift_remove("parent");
+    message.shift_remove("updatedAt");
+    drop_empty(&mut message);
+    let earlier: Vec<Option<Said>> = retries
+        .iter()
+        .filter_map(|text| text.as_str().filter(|text| !text.trim().is_empty() && *text != said.text))
+        .map(|text| Some(Said { id: None, text: text.to_owned(), ..said.clone() }))
+        .collect();
+    said.rest = message;
+    earlier.into_iter().chain([Some(said)]).collect()
+}

@@ -1,0 +1,92 @@
+//! Histories of Character.AI, as CAI Tools saves them: lists of messages, or, in newer ones, turns with several candidates of
+//! which one is shown.
+
+use serde_json::{Map, Value};
+
+use super::keys::{drop_empty, flag, list, moment, name, object, text};
+use super::tree::line;
+use super::{Program, Said, Tale, Who};
+
+/// Reads the histories of a file.
+pub fn read(mut map: Map<String, Value>) -> Vec<Tale> {
+    let mut info = object(&mut map, "info");
+    let voice = voice(&mut info);
+    let mut histories = object(&mut map, "histories");
+    let all = [list(&mut histories, "histories"), list(&mut map, "histories")].concat();
+    let tales = all.into_iter().filter_map(|history| match history {
+        Value::Object(history) => Some(tale(history, voice.clone())),
+        _ => None,
+    });
+    tales.collect()
+}
+
+fn voice(info: &mut Map<String, Value>) -> Option<String> {
+    let mut character = object(info, "character");
+    ["name", "participant__name"].into_iter().find_map(|key| text(&mut character, key)).or_else(|| text(info, "name"))
+}
+
+fn tale(mut history: Map<String, Value>, voice: Option<String>) -> Tale {
+    let (messages, turns) = (list(&mut history, "msgs"), list(&mut history, "turns"));
+    let grown = line(messages.into_iter().map(|message| (vec![said(message)], 0)).chain(turns.into_iter().map(turn)));
+    let spoken = grown.said.iter().find(|said| said.who == Who::Voice).and_then(|said| said.name.clone());
+    let tale = Tale {
+        program: Program::CharacterAi,
+        id: name(&mut history, "external_id").or_else(|| name(&mut history, "chat_id")),
+        title: text(&mut history, "title"),
+        begun: moment(&mut history, "created"),
+        voice: voice.or(spoken),
+        about: Map::new(),
+        book: None,
+        said: grown.said,
+        head: grown.head,
+        rest: Map::new(),
+        findings: grown.findings,
+    };
+    drop_empty(&mut history);
+    Tale { rest: history, ..tale }
+}
+
+fn said(message: Value) -> Option<Said> {
+    let Value::Object(mut message) = message else { return None };
+    let words = text(&mut message, "text")?;
+    let mut source = object(&mut message, "src");
+    let is_user = flag(&source, "is_human");
+    source.shift_remove("is_human");
+    let said = Said {
+        id: name(&mut message, "id").or_else(|| name(&mut message, "uuid")),
+        who: if is_user { Who::User } else { Who::Voice },
+        name: text(&mut source, "name").or_else(|| text(&mut message, "display_name")),
+        text: words,
+        date: moment(&mut message, "created"),
+        ..Said::default()
+    };
+    message.insert("src".to_owned(), source.into());
+    drop_empty(&mut message);
+    Some(Said { rest: message, ..said })
+}
+
+/// A turn, of which several were written.
+fn turn(turn: Value) -> (Vec<Option<Said>>, usize) {
+    let Value::Object(mut turn) = turn else { return (vec![None], 0) };
+    let mut author = object(&mut turn, "author");
+    let who = if flag(&author, "is_human") { Who::User } else { Who::Voice };
+    let speaker = text(&mut author, "name");
+    let primary = name(&mut turn, "primary_candidate_id");
+    let mut chosen = 0;
+    let mut all = Vec::new();
+    for candidate in list(&mut turn, "candidates") {
+        let Value::Object(mut candidate) = candidate else { continue };
+        let Some(words) = text(&mut candidate, "raw_content") else { continue };
+        let id = name(&mut candidate, "candidate_id");
+        if id.is_some() && id == primary {
+            chosen = all.len();
+        }
+        let date = moment(&mut candidate, "create_time");
+        drop_empty(&mut candidate);
+        all.push(Some(Said { id, who, name: speaker.clone(), text: words, date, rest: candidate, ..Said::default() }));
+    }
+    if all.is_empty() {
+        all.push(None);
+    }
+    (all, chosen)
+}

@@ -1,0 +1,225 @@
+//! A file cut into its stories: the elements of the list that it is, or the file as a whole. None is ever held that is too
+//! long, however long the list is.
+
+use std::io::{self, BufRead};
+
+use crate::interop::chat::Fault;
+
+/// The longest story, in bytes: some hundred thousand messages.
+pub const LONGEST_PIECE: usize = 64 << 20;
+
+/// A piece with its number, from 1.
+pub type Numbered<'a> = (u64, Result<&'a [u8], Fault>);
+
+/// The pieces of a file.
+pub struct Pieces<R> {
+    input: R,
+    piece: Vec<u8>,
+    number: u64,
+    longest: usize,
+    form: Form,
+}
+
+/// What the file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Nobody has looked yet.
+    New,
+    /// A list.
+    List,
+    /// One piece.
+    Whole,
+    /// All of it has been read.
+    Over,
+}
+
+/// Where a reading stands in a text of JSON.
+#[derive(Clone, Copy, Default)]
+struct At {
+    depth: usize,
+    is_text: bool,
+    is_escaped: bool,
+}
+
+/// What a byte is to the list in which it stands.
+#[derive(PartialEq, Eq)]
+enum Byte {
+    Inner,
+    Comma,
+    End,
+}
+
+impl At {
+    fn pass(&mut self, byte: u8) -> Byte {
+        if self.is_text {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
+                b'"' => self.is_text = false,
+                _ => {}
+            }
+            return Byte::Inner;
+        }
+        match byte {
+            b'"' => self.is_text = true,
+            b'[' | b'{' => self.depth += 1,
+            b']' if self.depth == 0 => return Byte::End,
+            b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+            b',' if self.depth == 0 => return Byte::Comma,
+            _ => {}
+        }
+        Byte::Inner
+    }
+}
+
+impl<R: BufRead> Pieces<R> {
+    /// Reads from the beginning of a file.
+    pub fn new(input: R) -> Self {
+        Self::within(input, LONGEST_PIECE)
+    }
+
+    /// The same with pieces of so many bytes at most.
+    pub fn within(input: R, longest: usize) -> Self {
+        Self { input, piece: Vec::new(), number: 0, longest, form: Form::New }
+    }
+
+    /// The next piece, with its number from 1; one that is too long is passed over and said to be so.
+    ///
+    /// # Errors
+    /// The stream cannot be read.
+    pub fn next_piece(&mut self) -> io::Result<Option<Numbered<'_>>> {
+        if self.form == Form::New {
+            self.form = self.begin()?;
+        }
+        loop {
+            if self.form == Form::Over {
+                return Ok(None);
+            }
+            let length = self.fill()?;
+            let is_blank = self.piece.trim_ascii().is_empty();
+            if is_blank && length <= self.longest {
+                continue;
+            }
+            self.number += 1;
+            let piece = if length > self.longest {
+                Err(Fault(format!("it is longer than {} bytes", self.longest)))
+            } else {
+                Ok(self.piece.trim_ascii())
+            };
+            return Ok(Some((self.number, piece)));
+        }
+    }
+
+    /// Whether the file is a list.
+    pub fn is_list(&self) -> bool {
+        self.form == Form::List
+    }
+
+    /// What the pieces were read from.
+    pub fn into_input(self) -> R {
+        self.input
+    }
+
+    /// Passes over what may stand before a list.
+    fn begin(&mut self) -> io::Result<Form> {
+        loop {
+            let Some(byte) = self.peek()? else { return Ok(Form::Over) };
+            match byte {
+                0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r' | b'\n' => self.input.consume(1),
+                b'[' => {
+                    self.input.consume(1);
+                    return Ok(Form::List);
+                }
+                _ => return Ok(Form::Whole),
+            }
+        }
+    }
+
+    fn peek(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            match self.input.fill_buf() {
+                Ok(here) => return Ok(here.first().copied()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads a piece and keeps what may be kept; answers with how long it is.
+    fn fill(&mut self) -> io::Result<usize> {
+        self.piece.clear();
+        let (mut at, mut length) = (At::default(), 0_usize);
+        loop {
+            let here = match self.input.fill_buf() {
+                Ok(here) => here,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let mut end = None;
+            if self.form == Form::List {
+                let mut each = here.iter().enumerate().map(|(n, byte)| (n, at.pass(*byte)));
+                end = each.find(|(_, byte)| *byte != Byte::Inner);
+            }
+            let count = end.as_ref().map_or(here.len(), |(n, _)| *n);
+            length += count;
+            if length <= self.longest {
+                self.piece.extend(here.iter().take(count));
+            }
+            let used = count + usize::from(end.is_some());
+            let is_over = here.is_empty() || matches!(end, Some((_, Byte::End)));
+            self.input.consume(used);
+            if is_over {
+                self.form = Form::Over;
+            }
+            if is_over || end.is_some() {
+                return Ok(length);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
+        // A small buffer, so that pieces are put together.
+        let mut pieces = Pieces::within(io::BufReader::with_capacity(3, text), longest);
+        let mut found = Vec::new();
+        while let Some((number, piece)) = pieces.next_piece().unwrap() {
+            let piece = piece.map(|piece| String::from_utf8_lossy(piece).into_owned());
+            found.push((number, piece.map_err(|fault| fault.to_string())));
+        }
+        found
+    }
+
+    #[test]
+    fn a_list_is_cut_and_the_rest_is_whole() {
+        let check = |text: &str, expected: &[&str]| {
+            let found = all(text.as_bytes(), 100);
+            let expected = (1..).zip(expected).map(|(n, piece)| (n, Ok((*piece).to_owned())));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{text}");
+        };
+        check(r#"[{"a":[1,2]}, {"b":"],\""} ,3 ]"#, &[r#"{"a":[1,2]}"#, r#"{"b":"],\""}"#, "3"]);
+        check("\u{feff} \n[1,\n2", &["1", "2"]);
+        check("{\"a\": [1]}\n", &["{\"a\": [1]}"]);
+        check("[]", &[]);
+        check("", &[]);
+        check("[1,,2] and more", &["1", "2"]);
+        check("[{\"a\": \"cut", &["{\"a\": \"cut"]);
+    }
+
+    /// Domain 5, hostile files: one endless story costs nothing but itself.
+    #[test]
+    fn a_piece_that_is_too_long_is_passed_over() {
+        let text = format!("[1,\"{}\",2]", "x".repeat(50));
+        let expected =
+            [(1, Ok("1".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("2".to_owned()))];
+        assert_eq!(all(text.as_bytes(), 10), expected);
+        let mut pieces = Pieces::within(io::BufReader::new(io::repeat(b'{').take(1 << 20)), 10);
+        assert!(pieces.next_piece().unwrap().unwrap().1.is_err());
+        assert!(pieces.piece.capacity() < 64);
+    }
+}

@@ -1,0 +1,79 @@
+//! What a file is, by how it begins; its name only tells YAML from other texts.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+
+use crate::interop::chat::{self, Line, Lines};
+use crate::interop::png;
+
+use super::super::sillytavern::house::Place;
+
+/// How an archive begins; the second is one in which nothing lies.
+const ARCHIVE: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+/// How the file of a session begins: it is packed by Zstandard.
+const SESSION: &[u8] = b"\x28\xb5\x2f\xfd";
+/// So many bytes say what a file is.
+const HEAD: u64 = 64;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// A chat of SillyTavern, one message a line.
+    Chat,
+    /// A card of a character.
+    Card,
+    /// JSON, whatever is in it.
+    Json,
+    /// Nothing that is known.
+    Nothing,
+}
+
+/// Whether an open file is an archive.
+pub fn is_archive(file: &File) -> io::Result<bool> {
+    Ok(ARCHIVE.contains(&begins(file)?.as_slice()))
+}
+
+/// Whether an open file begins as files of other programs do; what begins in no known way is for whoever reads sessions.
+pub fn is_foreign(file: &File) -> io::Result<bool> {
+    Ok(begins(file)? != SESSION)
+}
+
+fn begins(mut file: &File) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.rewind()?;
+    file.take(4).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(head)
+}
+
+/// Looks at a file.
+pub fn look(place: &Place) -> io::Result<Sort> {
+    let mut head = Vec::new();
+    place.open()?.take(HEAD).read_to_end(&mut head)?;
+    if head.starts_with(png::SIGNATURE) || ARCHIVE.iter().any(|mark| head.starts_with(mark)) {
+        return Ok(Sort::Card);
+    }
+    // The marks before a text, in UTF-8 or UTF-16, and the half of its first letter that says nothing.
+    let is_before = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF | 0xFF | 0xFE | 0);
+    Ok(match head.iter().find(|byte| !is_before(byte)) {
+        Some(b'{') if is_chat(place)? => Sort::Chat,
+        Some(b'{' | b'[') => Sort::Json,
+        _ if matches!(place.ending().as_str(), "yaml" | "yml") => Sort::Card,
+        _ if place.ending() == "jsonl" => Sort::Chat,
+        _ => Sort::Nothing,
+    })
+}
+
+/// Whether the first line is the header of a chat, or a message.
+fn is_chat(place: &Place) -> io::Result<bool> {
+    let mut lines = Lines::new(BufReader::new(place.open()?));
+    let Some((_, Ok(line))) = lines.next_line()? else { return Ok(false) };
+    Ok(match chat::read(line) {
+        Ok(Line::Row(_)) => true,
+        // A card says when it was made as well.
+        Ok(Line::Header(header)) => {
+            ["chat_metadata", "user_name", "character_name"].iter().any(|key| header.0.contains_key(*key))
+        }
+        Err(_) => place.ending() == "jsonl",
+    })
+}

@@ -1,0 +1,432 @@
+//! A story of another program as a session: every branch of it, its end as HEAD. The id of a message follows from what was
+//! said up to and with it, as in chats of SillyTavern, so that the same file adds nothing and a grown one what is new.
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufReader;
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, LorebookId, NodeId, SessionId};
+use crate::interop::finding::many;
+use crate::interop::grove::Address;
+use crate::interop::tale::{self, NoTale, Pieces, Said, Tale, Who};
+use crate::interop::{Fate, Finding};
+use crate::store::{Draft, Ends, Seedling, Source, Tx, Whereabouts};
+use crate::tree::bounds::LONGEST_SPEAKER;
+use crate::tree::{Kind, Role, card};
+
+use super::super::Item;
+use super::super::begin::Beginning;
+use super::super::books::new_book;
+use super::super::import::{ImportError, PIECE, PIECE_BYTES, Progress};
+use super::super::sillytavern::Work;
+use super::super::sillytavern::bed::Bed;
+use super::super::sillytavern::house::Place;
+use super::super::sillytavern::known::Verdict;
+use super::super::sillytavern::scan::Watched;
+use super::super::sillytavern::sprout::{self, readable};
+use super::sort::Sort;
+
+/// So many stories that cannot be read are named one by one; the rest are counted.
+const NAMED: usize = 20;
+/// Who answers where nothing says who that is.
+const NOBODY: &str = "Somebody";
+/// So many settings of a chat are named.
+const NAMED_KEYS: usize = 40;
+
+/// A message on its way: where it stands, and what stands above it.
+struct Spot {
+    address: Address,
+    parent: Option<usize>,
+}
+
+impl<F: FnMut(Progress) -> bool> Work<'_, F> {
+    /// The stories of a file, one after the other, however many there are; answers that it is nothing where it has none.
+    pub(super) async fn stories(&mut self, place: &Place) -> Result<Option<Sort>, ImportError> {
+        let mut pieces = Pieces::new(BufReader::with_capacity(1 << 16, Watched::open(place, &self.way)?));
+        let (mut is_known, mut is_broken, mut bad) = (false, false, Bad::default());
+        while let Some((number, piece)) = pieces.next_piece()? {
+            self.go_on()?;
+            let read = match piece {
+                Ok(piece) => tale::read(piece).map(|tales| (tales, blake3::hash(piece))).map_err(|why| {
+                    is_broken |= why != NoTale::Unknown;
+                    why.to_string()
+                }),
+                Err(fault) => {
+                    is_broken = true;
+                    Err(fault.0)
+                }
+            };
+            match read {
+                Ok((tales, hash)) => {
+                    is_known = true;
+                    for (n, tale) in tales.into_iter().enumerate() {
+                        self.tale(place, tale, (number, n), hash).await?;
+                    }
+                }
+                Err(why) => bad.add(number, &why),
+            }
+        }
+        if !is_known && !is_broken {
+            return Ok(Some(Sort::Nothing));
+        }
+        for why in bad.findings() {
+            self.report(Item::skipped("session", place.stem(), why).from_file(&place.name));
+        }
+        Ok(None)
+    }
+
+    /// Takes one story in.
+    async fn tale(
+        &mut self,
+        place: &Place,
+        mut tale: Tale,
+        (number, within): (u64, usize),
+        hash: blake3::Hash,
+    ) -> Result<(), ImportError> {
+        self.arrived.totals.chats += 1;
+        let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
+        if tale.said.is_empty() {
+            let why = Finding::new(Fate::Skipped, "empty", "there is no message in it");
+            self.report(Item::skipped("session", title, why).from_file(&place.name).with(tale.findings));
+            return Ok(());
+        }
+        let spots = spots(&tale.said);
+        let key = key(&tale, &spots);
+        let mut hasher = blake3::Hasher::new();
+        let hash = hasher.update(hash.as_bytes()).update(&within.to_le_bytes()).finalize();
+        let session = match self.sown(&key).await? {
+            Sown::Here(_, Some(known)) if known == hash.as_bytes() => {
+                self.arrived.totals.unchanged += 1;
+                return Ok(());
+            }
+            Sown::InTrash(session) => {
+                let message = "its story lies in the trash: bring it back or delete it for good, and import again";
+                let why = Finding::new(Fate::Skipped, "in_trash", message);
+                let mut item = Item::skipped("session", title, why).from_file(&place.name);
+                item.id = Some(session.to_string());
+                self.report(item);
+                return Ok(());
+            }
+            Sown::Here(session, _) => Some(session),
+            Sown::New => None,
+        };
+        let mut bed = self.bed_of(&tale, session, (&title, &key, place)).await?;
+        self.lore(&mut tale, &key, &title, &place.name).await?;
+        let mut item = Item::new("session", title, bed.session).from_file(&place.name);
+        let (before, size) = (self.arrived.totals.messages, size(&tale.said));
+        let newest = tale.said.iter().filter_map(|said| said.date).max();
+        let hidden = tale.said.iter().filter(|said| said.is_hidden).count();
+        let nodes = self.sow(&mut tale, &spots, &mut bed, &format!("{}#{number}", place.name)).await?;
+        let mut source = Source::new(key, bed.session.as_bytes());
+        source.hash = Some(hash.as_bytes().to_vec());
+        source.node = tale.head.and_then(|head| nodes.get(head).copied());
+        source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
+        self.finished(&bed, newest, source).await?;
+        let come = self.arrived.totals.messages - before;
+        item.findings.push(Finding::new(Fate::Works, "messages", format!("{size}; {come} are new")));
+        item.findings.extend(told(tale, hidden, bed.left));
+        self.report(item);
+        Ok(())
+    }
+
+    /// What a story has become already.
+    async fn sown(&self, key: &str) -> Result<Sown, ImportError> {
+        let (owner, key) = (self.wish.owner, key.to_owned());
+        self.store
+            .read(move |reader| {
+                let Some(source) = reader.source(owner, &key)? else { return Ok(Sown::New) };
+                let Some(session) = SessionId::from_slice(&source.became) else { return Ok(Sown::New) };
+                Ok(match reader.whereabouts(owner, session)? {
+                    Whereabouts::Here => Sown::Here(session, source.hash),
+                    Whereabouts::InTrash => Sown::InTrash(session),
+                    Whereabouts::Gone => Sown::New,
+                })
+            })
+            .await
+    }
+
+    /// The session of a story, begun if it is new.
+    async fn bed_of(
+        &mut self,
+        tale: &Tale,
+        session: Option<SessionId>,
+        (title, key, place): (&str, &str, &Place),
+    ) -> Result<Bed, ImportError> {
+        let first = self.voice(tale, place).await?;
+        let mut bed = Bed {
+            session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.wish.at))),
+            root: NodeId::new(self.ids.next(self.wish.at)),
+            persona: None,
+            known: HashSet::new(),
+            has_worlds: false,
+            is_new: session.is_none(),
+            piece: Vec::new(),
+            piece_bytes: 0,
+            left: 0,
+            speakers: HashMap::new(),
+            first: Some(first),
+        };
+        if !bed.is_new {
+            self.enter(&mut bed).await?;
+            return Ok(bed);
+        }
+        self.arrived.totals.sessions += 1;
+        if !self.wish.is_dry {
+            let oldest = tale.said.iter().filter_map(|said| said.date).min();
+            let beginning = Beginning {
+                session: bed.session,
+                root: bed.root,
+                owner: self.wish.owner,
+                at: self.wish.at,
+                titles: vec![title.to_owned(), tale.program.name().to_owned()],
+                begun: tale.begun.into_iter().chain(oldest).min().map(Time),
+                players: vec![first],
+                persona: None,
+                sources: vec![Source::new(key, bed.session.as_bytes())],
+            };
+            beginning.write(self.store, self.ids).await?;
+        }
+        Ok(bed)
+    }
+
+    /// Who answers in a story: by the file, or by the folder that it lies in, which some programs name after the character.
+    async fn voice(&mut self, tale: &Tale, place: &Place) -> Result<CharacterId, ImportError> {
+        let folder = place.name.rsplit_once('/').and_then(|(folder, _)| folder.rsplit('/').next());
+        let names = [tale.voice.as_deref(), tale.program.voice(), folder, Some(NOBODY)].into_iter().flatten();
+        let tidy =
+            |name: &str| name.trim().chars().filter(|c| !c.is_control()).take(LONGEST_SPEAKER).collect::<String>();
+        let name = names.map(tidy).find(|name| !name.is_empty()).unwrap_or_default();
+        let known_by = format!("{}/characters/{name}", tale.program.word());
+        if let Some(id) = self.voices.get(&known_by) {
+            return Ok(*id);
+        }
+        // Whose card is here plays, whichever program it came from.
+        if let Some(held) = self.known::<CharacterId>(format!("characters/{name}")).await?.held {
+            return Ok(held.id);
+        }
+        let message = format!("stands for whoever answers in chats of {}, and has no card", tale.program.name());
+        let mut card = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
+        card.extend(tale.about.clone());
+        if let Err(unfit) = card::fits(&card) {
+            card.retain(|field, _| field == "name");
+            let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
+            self.report(Item::skipped("character", name.as_str(), why).from_file(&place.name));
+        }
+        let id = self.somebody(known_by.clone(), card, Finding::new(Fate::Kept, "stand_in", message)).await?;
+        self.voices.insert(known_by, id);
+        Ok(id)
+    }
+
+    /// Keeps the lorebook of a story, once.
+    async fn lore(&mut self, tale: &mut Tale, key: &str, title: &str, file: &str) -> Result<(), ImportError> {
+        let Some(book) = tale.book.take() else { return Ok(()) };
+        let known = self.known::<LorebookId>(format!("{key}/lore")).await?;
+        let hash = blake3::hash(Value::Object(book.clone()).to_string().as_bytes());
+        if self.judge(&known, &hash, (title, file)) != Verdict::Comes {
+            return Ok(());
+        }
+        let (mut book, mut item) = match new_book(book, title, self.ids, self.wish.at) {
+            Ok(new) => new,
+            Err(unfit) => {
+                let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
+                self.report(Item::skipped("lorebook", title, why).from_file(file));
+                return Ok(());
+            }
+        };
+        let is_new = known.held.is_none();
+        book.id = known.id_or(|| book.id);
+        item.id = Some(book.id.to_string());
+        self.arrived.totals.lorebooks += 1;
+        self.report(item.from_file(file));
+        let source = known.source(book.id.as_bytes(), Some(hash), &book.card);
+        self.put(
+            source,
+            move |tx, owner| {
+                if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }
+            },
+        )
+        .await
+    }
+
+    /// Writes what the story has and the session has not; answers with the node of each message.
+    async fn sow(
+        &mut self,
+        tale: &mut Tale,
+        spots: &[Spot],
+        bed: &mut Bed,
+        file: &str,
+    ) -> Result<Vec<NodeId>, ImportError> {
+        let chosen = line(&tale.said, tale.head);
+        let mut dates: Vec<Time> = Vec::with_capacity(spots.len());
+        let mut nodes: Vec<NodeId> = Vec::with_capacity(spots.len());
+        let begun = tale.begun.map(Time).filter(|time| time.has_date()).unwrap_or(self.wish.at);
+        for (n, (said, spot)) in tale.said.iter_mut().zip(spots).enumerate() {
+            if bed.piece.len() >= PIECE || bed.piece_bytes >= PIECE_BYTES {
+                self.flush(bed).await?;
+                self.go_on()?;
+            }
+            let above = spot.parent.and_then(|parent| Some((*nodes.get(parent)?, *dates.get(parent)?)));
+            let (parent, before) = above.unwrap_or((bed.root, begun));
+            let created = said.date.map(Time).filter(|time| time.has_date()).unwrap_or(before);
+            let node = NodeId::new(sprout::id(bed.session, &spot.address));
+            nodes.push(node);
+            dates.push(created);
+            if !bed.known.insert(node) {
+                continue;
+            }
+            let is_enabled = !said.is_hidden;
+            let mut draft = draft(std::mem::take(said), node, spot, (tale.program.word(), file));
+            draft.created = created;
+            draft.author = (draft.role == Role::User).then_some(self.wish.owner);
+            draft.character = bed.first.filter(|_| draft.role == Role::Assistant);
+            bed.piece_bytes += draft.content.len() + 1_000;
+            bed.piece.push(Seedling { parent, draft, is_enabled, is_chosen: chosen.contains(&n) });
+        }
+        self.flush(bed).await?;
+        Ok(nodes)
+    }
+
+    /// All of a story is in: HEAD goes where it was left, and the story is known.
+    async fn finished(&mut self, bed: &Bed, newest: Option<i64>, source: Source) -> Result<(), ImportError> {
+        if self.wish.is_dry {
+            return Ok(());
+        }
+        let played = newest.map(Time).filter(|time| bed.is_new && time.has_date());
+        let ends = Ends { head: source.node, played, labels: Vec::new() };
+        let (owner, actor, session) = (self.wish.owner, self.actor(), bed.session);
+        let write = move |tx: &mut Tx<'_>| {
+            tx.end_growth(&actor, session, &ends)?;
+            tx.put_source(owner, &source)
+        };
+        Ok(self.store.write(write).await?)
+    }
+}
+
+/// Stories of a file that are left out.
+#[derive(Default)]
+struct Bad {
+    named: Vec<Finding>,
+    more: usize,
+}
+
+impl Bad {
+    fn add(&mut self, number: u64, why: &str) {
+        if self.named.len() < NAMED {
+            self.named.push(Finding::new(Fate::Skipped, "bad_story", format!("story {number} of the file: {why}")));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn findings(mut self) -> Vec<Finding> {
+        if self.more > 0 {
+            let more = format!("{} more stories could not be read", self.more);
+            self.named.push(Finding::new(Fate::Skipped, "bad_stories", more).of(self.more));
+        }
+        self.named
+    }
+}
+
+/// What a story has become.
+enum Sown {
+    New,
+    Here(SessionId, Option<Vec<u8>>),
+    InTrash(SessionId),
+}
+
+/// Where each message stands; of equal ones below one message each has its own place.
+fn spots(said: &[Said]) -> Vec<Spot> {
+    let mut spots: Vec<Spot> = Vec::with_capacity(said.len());
+    let mut equal: HashMap<Address, usize> = HashMap::new();
+    for one in said {
+        let above = one.parent.and_then(|parent| spots.get(parent)).map_or(Address::ROOT, |spot| spot.address);
+        let is_user = one.who == Who::User;
+        let name = match one.who {
+            Who::System => "system",
+            _ => one.name.as_deref().unwrap_or_default(),
+        };
+        let place = equal.entry(above.below(is_user, name, &one.text, 0)).or_default();
+        let address = above.below(is_user, name, &one.text, *place);
+        *place += 1;
+        spots.push(Spot { address, parent: one.parent });
+    }
+    spots
+}
+
+/// By what a story is known again: its own id, or its first message of a person and all before it, or its beginning.
+fn key(tale: &Tale, spots: &[Spot]) -> String {
+    let word = tale.program.word();
+    if let Some(id) = &tale.id {
+        return readable(&format!("{word}/{id}"));
+    }
+    let first = tale.said.iter().position(|said| said.who == Who::User).unwrap_or(0);
+    let stem = spots.get(first).map_or(Address::ROOT, |spot| spot.address);
+    readable(&format!("{word}/{}#{}", tale.voice.as_deref().unwrap_or_default(), stem.hex()))
+}
+
+/// The messages that lead to one.
+fn line(said: &[Said], head: Option<usize>) -> HashSet<usize> {
+    let mut line = HashSet::new();
+    let mut at = head;
+    while let Some(n) = at {
+        line.insert(n);
+        at = said.get(n).and_then(|one| one.parent);
+    }
+    line
+}
+
+fn draft(said: Said, id: NodeId, spot: &Spot, (program, file): (&str, &str)) -> Draft {
+    let role = match said.who {
+        Who::User => Role::User,
+        Who::Voice => Role::Assistant,
+        Who::System => Role::System,
+    };
+    let kind = if spot.parent.is_none() && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
+    let seed = uuid::Uuid::from_bytes(*spot.address.bytes()).as_u64_pair().1;
+    let mut draft = Draft::new(id, role, kind, seed, Time(0));
+    let name: String =
+        said.name.iter().flat_map(|name| name.trim().chars()).filter(|c| *c != '\0').take(LONGEST_SPEAKER).collect();
+    draft.name = (!name.is_empty()).then_some(name);
+    draft.content = readable(&said.text);
+    draft.reasoning = said.reasoning.as_deref().map(readable);
+    if let Some(model) = said.model {
+        draft.metadata.insert("model".into(), model.into());
+    }
+    draft.metadata.insert("provenance".into(), json!({"file": file, "id": said.id, "program": program}));
+    if !said.rest.is_empty() {
+        draft.metadata.insert(program.into(), said.rest.into());
+    }
+    draft
+}
+
+/// How much there is in a story, in words.
+fn size(said: &[Said]) -> String {
+    let answered: HashSet<usize> = said.iter().filter_map(|one| one.parent).collect();
+    let (messages, ends) = (said.len(), said.len() - answered.len());
+    format!("{} in {}", many(messages, "message", "messages"), many(ends, "branch", "branches"))
+}
+
+/// What is to say of a story.
+fn told(tale: Tale, hidden: usize, left: usize) -> Vec<Finding> {
+    let mut findings = tale.findings;
+    if hidden > 0 {
+        let words = many(
+            hidden,
+            "message that was not part of the talk there, such as the answer of a tool, is switched off",
+            "messages that were not part of the talk there, such as answers of tools, are switched off",
+        );
+        findings.push(Finding::new(Fate::Translated, "hidden", words).of(hidden));
+    }
+    if left > 0 {
+        let message = format!("{left} messages go on below what was taken out of the tree here, and were left out");
+        findings.push(Finding::new(Fate::Skipped, "below_taken_out", message).of(left));
+    }
+    if !tale.rest.is_empty() {
+        let keys: Vec<&str> = tale.rest.keys().map(String::as_str).take(NAMED_KEYS).collect();
+        let message = format!("kept, but does nothing here: {}", keys.join(", "));
+        findings.push(Finding::new(Fate::Kept, "chat_settings", message).of(tale.rest.len()));
+    }
+    findings
+}

@@ -1,0 +1,149 @@
+//! Files by people who mean no good: each refusal is named, the rest comes in, and nothing panics.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::sillytavern::{nodes, only};
+
+/// Security: circles, doubles, strays and several beginnings are all kept, and told of.
+#[test]
+fn messages_may_name_anything() {
+    let store = TestStore::new();
+    let mapping: serde_json::Map<String, Value> = [
+        gpt("a", Some("b"), "user", "A"),
+        gpt("b", Some("a"), "assistant", "B"),
+        gpt("self", Some("self"), "user", "S"),
+        gpt("stray", Some("nobody"), "user", "X"),
+        gpt("top", None, "user", "T\u{0}"),
+    ]
+    .into_iter()
+    .collect();
+    let arrived = taken_json(&store, &json!([{"id": "c", "mapping": mapping, "current_node": "nobody"}]));
+    let held = only(&store);
+    assert_eq!(nodes(&store, &held).len(), 5);
+    let told = arrived.report.to_string();
+    assert!(told.contains("in a circle") && told.contains("not there"), "{told}");
+    store.is_well();
+}
+
+/// Security: a story that is none costs only itself.
+#[test]
+fn a_bad_story_costs_only_itself() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let deep = format!("{{\"mapping\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    let odd = r#"{"mapping": {"a": 5, "b": {"message": {"author": 7, "content": {"parts": {"x": 1}}, "create_time": "soon"}}}, "title": [1]}"#;
+    let story = asked_twice();
+    let text = format!("[{deep}, 7, {odd}, {{\"hello\": 1}}, {story}, {{\"mapping\": {{\"cut\": ");
+    let arrived = taken(&store, &folder.file("conversations.json", &text));
+    let told = arrived.report.to_string();
+    assert_eq!(arrived.totals.sessions, 1, "{told}");
+    for wanted in [
+        "story 1 of the file: it is not JSON",
+        "story 2",
+        "story 4",
+        "story 6 of the file: it is not JSON",
+        "no message in it",
+    ] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    store.is_well();
+}
+
+/// Security: twenty thousand messages in one line come in, a piece at a time.
+#[test]
+fn a_very_long_story_comes_in() {
+    let store = TestStore::new();
+    let name = |n: usize| format!("m{n}");
+    let mapping: serde_json::Map<String, Value> = (0..20_000)
+        .map(|n: usize| {
+            let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
+            let parent = n.checked_sub(1).map(name);
+            let message =
+                json!({"author": {"role": role}, "content": {"content_type": "text", "parts": [format!("Line {n}.")]}});
+            (name(n), json!({"parent": parent, "message": message}))
+        })
+        .collect();
+    let arrived = taken_json(&store, &json!([{"id": "long", "title": "Long", "mapping": mapping}]));
+    assert_eq!(arrived.totals.messages, 20_000, "{}", arrived.report);
+    let held = only(&store);
+    assert_eq!(store.placed(held.session.id, held.session.head).node.content, "Line 19999.");
+}
+
+/// Keys that are read, and a few that are not.
+const KEYS: &[&str] = &[
+    "mapping",
+    "message",
+    "parent",
+    "children",
+    "author",
+    "role",
+    "content",
+    "parts",
+    "text",
+    "content_type",
+    "current_node",
+    "conversationId",
+    "messages",
+    "messagesTree",
+    "messageId",
+    "parentMessageId",
+    "chat",
+    "history",
+    "currentId",
+    "id",
+    "type",
+    "data",
+    "actions",
+    "prompt",
+    "savedsettings",
+    "opmode",
+    "histories",
+    "msgs",
+    "src",
+    "visible",
+    "internal",
+    "data_visible",
+    "msg",
+    "retries",
+    "thoughts",
+    "metadata",
+    "create_time",
+    "worldinfo",
+    "localLore",
+    "a",
+    "b",
+    "c",
+];
+
+/// Anything at all, under the keys that are read.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(|number| serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number)),
+        "[a-c\u{0}<>:{}\\[\\]]{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 60, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((prop::sample::select(KEYS), inner), 0..6)
+                .prop_map(|pairs| pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    /// Security: whatever a file is, reading it is an answer; what was read is a tree.
+    #[test]
+    fn reading_anything_is_an_answer(value in anything(), kind in prop::sample::select(&["risuChat", "risuAllChats", ""][..])) {
+        let mut value = value;
+        if let (Value::Object(map), false) = (&mut value, kind.is_empty()) {
+            map.insert("type".to_owned(), kind.into());
+        }
+        for tale in clotho::interop::tale::read(value.to_string().as_bytes()).unwrap_or_default() {
+            prop_assert!(tale.said.iter().enumerate().all(|(n, said)| said.parent.is_none_or(|parent| parent < n)));
+            prop_assert!(tale.head.is_none_or(|head| head < tale.said.len()));
+        }
+    }
+}

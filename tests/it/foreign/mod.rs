@@ -1,0 +1,62 @@
+//! Files of programs other than SillyTavern: `trees` those whose chats branch, `lines` those whose do not, `door` how whatever
+//! comes is told apart, over HTTP and on the command line, `hostile` who means no good.
+
+mod door;
+mod hostile;
+mod lines;
+mod trees;
+
+use std::path::Path;
+
+use clotho::transfer::ImportError;
+use clotho::transfer::foreign::import;
+use clotho::transfer::sillytavern::{Arrived, Given};
+use serde_json::{Value, json};
+
+use crate::sillytavern::wish;
+use crate::support::data_root::DataRoot;
+use crate::support::test_store::TestStore;
+
+/// Takes a folder or a file in.
+fn taken(store: &TestStore, path: &Path) -> Arrived {
+    tried(store, path).unwrap()
+}
+
+fn tried(store: &TestStore, path: &Path) -> Result<Arrived, ImportError> {
+    store.block_on(import(store.store(), &store.ids, Given::Path(path.to_owned()), wish(store), |_| true))
+}
+
+/// Takes one file with this in it in.
+fn taken_json(store: &TestStore, value: &Value) -> Arrived {
+    let folder = DataRoot::bare();
+    taken(store, &folder.file("file.json", &value.to_string()))
+}
+
+/// A message of ChatGPT.
+fn gpt(id: &str, parent: Option<&str>, role: &str, text: &str) -> (String, Value) {
+    let message = json!({
+        "id": id, "author": {"role": role, "name": null, "metadata": {}}, "create_time": 1_700_000_000.5, "weight": 1.0,
+        "content": {"content_type": "text", "parts": [text]}, "status": "finished_successfully", "recipient": "all",
+        "metadata": {"model_slug": "gpt-x", "own": {"a": 1}},
+    });
+    (id.to_owned(), json!({"id": id, "parent": parent, "children": [], "message": message}))
+}
+
+/// A conversation of ChatGPT in which a question was asked in two ways, and one of them answered twice.
+fn asked_twice() -> Value {
+    let mut mapping: serde_json::Map<String, Value> = [
+        gpt("note", Some("root"), "system", ""),
+        gpt("ask", Some("note"), "user", "Where is the lamp?"),
+        gpt("one", Some("ask"), "assistant", "On the shelf."),
+        gpt("other", Some("ask"), "assistant", "On the stairs."),
+        gpt("thanks", Some("other"), "user", "Thank you."),
+        gpt("again", Some("note"), "user", "Where is the oil?"),
+    ]
+    .into_iter()
+    .collect();
+    mapping.insert("root".into(), json!({"id": "root", "message": null, "parent": null, "children": ["note"]}));
+    json!({
+        "title": "The lamp", "create_time": 1_700_000_000.25, "update_time": 1_700_000_009.0, "mapping": mapping,
+        "current_node": "thanks", "conversation_id": "c-1", "gizmo_id": "g-7", "is_archived": false,
+    })
+}
