@@ -187,6 +187,86 @@ describe("lorebooks", () => {
     await close();
   });
 
+  test("S4-61: nobody's text in an entry is written over without a word, also where the entry is gone by then; lists are read again when looked at", async () => {
+    const { id } = await book("Two hands", [{ uid: 1, comment: "Harbour", key: ["harbour"], content: "Quiet.", order: 7 }, { uid: 2, comment: "Wall", content: "Old." }]);
+    const elsewhere = (content) => clotho.api("PATCH", `/api/lorebooks/${id}/entries/1`, { entry: { content } });
+    const entries = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
+    const { page, close } = await atShelf();
+    await shelf(page).getByRole("article", { name: "Two hands" }).getByRole("button", { name: "Open" }).click();
+    const dialog = page.getByRole("dialog", { name: "Two hands" });
+    const text = dialog.getByRole("textbox", { name: "Text" });
+    await dialog.getByRole("article", { name: "Harbour" }).waitFor();
+    await elsewhere("Loud.");
+    await page.evaluate(() => dispatchEvent(new Event("focus")));
+    await dialog.getByRole("article", { name: "Harbour" }).getByText("Loud.").waitFor();
+    const begin = async (mine, theirs) => {
+      await dialog.getByRole("button", { name: "Edit “Harbour”" }).click();
+      await text.fill(mine);
+      await elsewhere(theirs);
+      await dialog.getByRole("button", { name: "Save", exact: true }).click();
+      await dialog.getByRole("group", { name: "What stands there now" }).getByText(theirs).waitFor();
+    };
+    await begin("Mine.", "Theirs.");
+    await check(page, "an entry that was changed meanwhile");
+    assert.equal((await entries())[0].content, "Theirs.", "nothing is written before it is said");
+    await dialog.getByRole("button", { name: "Take what stands there" }).click();
+    assert.equal(await text.inputValue(), "Theirs.");
+    await dialog.getByRole("button", { name: "Put my words back" }).click();
+    assert.equal(await text.inputValue(), "Mine.");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByRole("article", { name: "Harbour" }).getByText("Mine.").waitFor();
+    await begin("Mine again.", "Theirs again.");
+    await dialog.getByRole("button", { name: "Save mine over it" }).click();
+    await dialog.getByRole("article", { name: "Harbour" }).getByText("Mine again.").waitFor();
+    assert.deepEqual([(await entries())[0].content, (await entries())[0].order], ["Mine again.", 7]);
+
+    await dialog.getByRole("button", { name: "Edit “Harbour”" }).click();
+    await text.fill("Not lost.");
+    await clotho.api("DELETE", `/api/lorebooks/${id}/entries/1`);
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByText("This entry was deleted while you were writing.").waitFor();
+    assert.equal(await page.locator(".notice").count(), 0, "it is said once");
+    await dialog.getByRole("button", { name: "Save as a new entry" }).click();
+    await dialog.getByRole("article", { name: "Harbour" }).getByText("Not lost.").waitFor();
+    assert.deepEqual((await entries()).map(({ comment, content, order }) => [comment, content, order]), [["Wall", "Old.", 100], ["Harbour", "Not lost.", 7]]);
+    await close();
+  });
+
+  test("S4-61: what was begun in an entry outlasts a reload, and is forgotten when it is given up", async () => {
+    await book("Drafts", [{ uid: 1, comment: "Gull", key: ["gull"], content: "White." }]);
+    const { page, close } = await atShelf();
+    const row = shelf(page).getByRole("article", { name: "Drafts" });
+    const dialog = page.getByRole("dialog", { name: "Drafts" });
+    const text = dialog.getByRole("textbox", { name: "Text" });
+    await row.getByRole("button", { name: "Open" }).click();
+    await dialog.getByRole("button", { name: "Edit “Gull”" }).click();
+    await text.fill("Grey.");
+    await dialog.getByRole("textbox", { name: "Another key" }).fill("bird");
+    await page.keyboard.press("Enter");
+    await page.reload();
+    await page.getByRole("button", { name: "Lorebooks" }).click();
+    await row.getByText("Begun and not saved").waitFor();
+    await row.getByRole("button", { name: "Open" }).click();
+    await check(page, "a book with an entry that was begun");
+    await dialog.getByRole("group", { name: "Begun and not saved" }).getByRole("button", { name: "Go on writing" }).click();
+    assert.equal(await text.inputValue(), "Grey.");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByRole("article", { name: "Gull" }).getByText("Grey.").waitFor();
+    await dialog.getByRole("article", { name: "Gull" }).getByText("bird").waitFor();
+    assert.equal(await dialog.getByRole("group", { name: "Begun and not saved" }).count(), 0);
+    await dialog.getByRole("button", { name: "New entry" }).click();
+    await text.fill("Sand.");
+    await page.reload();
+    await page.getByRole("button", { name: "Lorebooks" }).click();
+    await row.getByRole("button", { name: "Open" }).click();
+    await dialog.getByRole("button", { name: "New entry" }).click();
+    assert.equal(await text.inputValue(), "Sand.");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.getByRole("button", { name: "New entry" }).click();
+    assert.equal(await text.inputValue(), "");
+    await close();
+  });
+
   test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
     const { page, close } = await atShelf({ expected: REFUSED });
     const bring = (file) => giveFiles(page, shelf(page).getByRole("button", { name: "Bring in a lorebook" }), [file]);

@@ -4,6 +4,7 @@ import { t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import { putBooks } from "../model/lore.js";
 import { openDialog, tell } from "../model/page.js";
+import { ApiError } from "../net/api.js";
 import { sendBook } from "../net/cards.js";
 import * as api from "../net/lore.js";
 import { tellOf } from "./cards.js";
@@ -17,9 +18,9 @@ import { restore } from "./library.js";
 /** What a lorebook may be called. */
 export const BOOKS = ".json,.lorebook,.png";
 
-/** @returns {Promise<boolean>} whether they came */
-export async function readBooks() {
-  const came = await attempt(async () => {
+/** @param {(work: () => Promise<true>) => Promise<true | undefined>} [how] @returns {Promise<boolean>} whether they came */
+export async function readBooks(how = attempt) {
+  const came = await how(async () => {
     /** @type {Lorebook[]} */
     const all = [];
     for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
@@ -32,6 +33,12 @@ export async function readBooks() {
   });
   return came === true;
 }
+
+/** Who only looks at the page again is not told that the server is away. @template T @param {() => Promise<T>} work */
+const quietly = (work) => work().catch(() => undefined);
+
+/** Reads them again, since others may have changed them. */
+export const lookAgain = () => void readBooks(quietly);
 
 // Books
 
@@ -57,7 +64,7 @@ export async function removeBook({ id, name }) {
   });
   if (!isGone) return;
   await readBooks();
-  tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void restore(id).then(readBooks) } });
+  tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void restore(id).then(() => readBooks()) } });
 }
 
 /** @param {Id} id */
@@ -77,6 +84,30 @@ export async function bringBooks(files) {
 
 /** @param {Id} id @param {string} [cursor] */
 export const readEntries = (id, cursor) => attempt(() => api.entries(id, cursor));
+
+/** The same, for who only looks again. @param {Id} id @param {string} [cursor] */
+export const seeEntries = (id, cursor) => quietly(() => api.entries(id, cursor));
+
+/** An entry as it stands in the book by now; null where it is there no longer. @param {Id} id @param {string} wanted */
+export const entryNow = (id, wanted) =>
+  attempt(async () => {
+    for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
+      const page = await api.entries(id, next);
+      const found = page.items.find(({ uid }) => String(uid) === wanted);
+      if (found) return found;
+      next = page.next;
+    }
+    return null;
+  });
+
+/** Writes an entry; null where it is there no longer. @param {Id} id @param {LoreEntry} entry @param {Partial<LoreEntry>} changes @returns {Promise<LoreEntry | null | undefined>} */
+export const writeEntry = (id, { uid }, changes) =>
+  attempt(() =>
+    api.changeEntry(id, String(uid), changes).catch((error) => {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    }),
+  );
 
 /** @param {Id} id @param {NewEntry} entry @param {(request: unknown) => string} keyFor */
 export const addEntry = (id, entry, keyFor) => attempt(() => api.addEntry(id, entry, keyFor(entry)));

@@ -24,10 +24,10 @@ export function remember(key, value, where = "localStorage") {
   }
 }
 
-/** What is remembered of this reader under names that begin so. @param {string} beginning @returns {string[]} */
-export function keysOf(beginning) {
+/** What is remembered under names that begin so. @param {string} beginning @param {Where} [where] @returns {string[]} */
+export function keysOf(beginning, where = "localStorage") {
   try {
-    const all = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + beginning));
+    const all = Object.keys(window[where]).filter((key) => key.startsWith(PREFIX + beginning));
     return all.map((key) => key.slice(PREFIX.length));
   } catch {
     return [];

@@ -1,11 +1,12 @@
 // The lorebooks: all of them, and one with its entries. Loaded when first opened.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { BOOKS, bringBooks, makeBook, readBooks, removeBook, renameBook, takeBook } from "../actions/lore.js";
+import { BOOKS, bringBooks, lookAgain, makeBook, readBooks, removeBook, renameBook, takeBook } from "../actions/lore.js";
 import { chooser } from "../lib/chooser.js";
 import { addEnglish, ago, moment, t } from "../lib/i18n.js";
+import { whenLookedAt } from "../lib/looked.js";
 import { keyring } from "../lib/once.js";
 import cards from "../lib/strings/en-cards.js";
-import { bookById, books } from "../model/lore.js";
+import { begunIn, bookById, books } from "../model/lore.js";
 import { Book } from "./lorebook.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { takeFocus } from "./sure.js";
@@ -26,7 +27,10 @@ export function Lore({ bookId, uid }) {
     isUnread.value = false;
     isUnread.value = !(await readBooks());
   };
-  useEffect(() => void read(), []);
+  useEffect(() => {
+    void read();
+    return whenLookedAt(lookAgain);
+  }, []);
   const back = () => {
     last.value = at.peek();
     at.value = null;
@@ -77,7 +81,7 @@ function Row({ book: { id, name, entryCount, updatedAt }, isLast, open, drop }) 
     if (next === name || (await renameBook(id, next))) done();
   };
   return html`<li class="fragment"><article aria-label=${name}><h3>${name}</h3>
-    <p class="aside">${t("lore.entries", { n: entryCount })} · <time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
+    <p class="aside">${begunIn(id).length > 0 && html`<span class="chip on">${t("lore.begun")}</span> `}${t("lore.entries", { n: entryCount })} · <time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
     <div class="actions">${button("lore.open", "book", open, { ref: isLast ? takeFocus : null })}${button("lore.rename", "edit", () => (naming.value = !naming.peek()), { ref: rename, "aria-expanded": naming.value })}
       ${button("lore.take", "download", () => takeBook(id))}${button("lore.delete", "trash", drop)}</div>
     ${naming.value && h(NameForm, { name, save, done })}</article></li>`;

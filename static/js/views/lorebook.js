@@ -1,15 +1,17 @@
 // One lorebook: its entries, found, switched, written, taken out.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { addEntry, changeEntry, readEntries, removeEntry } from "../actions/lore.js";
+import { changeEntry, readEntries, removeEntry, seeEntries } from "../actions/lore.js";
 import { excerpt } from "../lib/excerpt.js";
 import { t } from "../lib/i18n.js";
-import { keyring } from "../lib/once.js";
+import { whenLookedAt } from "../lib/looked.js";
 import { plain } from "../lib/text.js";
-import { EntryFields, entryOf, newEntryOf, titleOf } from "./entry.js";
+import { begunIn, draftOf, keepDraft } from "../model/lore.js";
+import { titleOf } from "./entry.js";
+import { EntryForm } from "./lore-entry.js";
 import { Blank, Waiting, icon } from "./parts.js";
 import { takeFocus } from "./sure.js";
 
-/** @import { Id, LoreEntry } from "../lib/wire.d.ts" */
+/** @import { Id, LoreEntry, Page } from "../lib/wire.d.ts" */
 
 /** So many entries are drawn at once. */
 const PAGE = 50;
@@ -31,14 +33,26 @@ export function Book({ id, opened, back }) {
   const isHere = useRef(true);
   const read = () => {
     reading.value = "on";
-    void readAll(id, (page) => {
-      if (isHere.current) entries.value = joined(entries.peek(), page);
+    void readAll(readEntries, id, (page) => {
+      if (isHere.current) entries.value = joined(entries.peek(), page.items);
       return isHere.current;
     }).then((isWhole) => (reading.value = isWhole ? "done" : "failed"));
   };
+  /** Others may have changed the book meanwhile. */
+  const lookAgain = () => {
+    if (reading.peek() !== "done" || editing.peek() !== null) return;
+    const all = /** @type {LoreEntry[]} */ ([]);
+    void readAll(seeEntries, id, (page) => all.push(...page.items) >= 0 && isHere.current).then((isWhole) => {
+      if (isWhole && editing.peek() === null) entries.value = all;
+    });
+  };
   useEffect(() => {
     read();
-    return () => void (isHere.current = false);
+    const end = whenLookedAt(lookAgain);
+    return () => {
+      end();
+      isHere.current = false;
+    };
   }, []);
   const put = (/** @type {LoreEntry} */ changed) => {
     const known = entries.peek().some(({ uid }) => uid === changed.uid);
@@ -52,11 +66,13 @@ export function Book({ id, opened, back }) {
     first.current?.focus();
   };
   const at = editing.value;
-  const open = at === NEW ? null : entries.value.find(({ uid }) => String(uid) === at);
+  // What was begun and not saved is there to go on with, also where the entry is gone.
+  const open = at === NEW ? null : (entries.value.find(({ uid }) => String(uid) === at) ?? (at === null ? null : draftOf(id, at)?.before));
   const done = (/** @type {LoreEntry | null} */ written) => {
     if (written) put(written);
     last.value = written ? String(written.uid) : typeof at === "string" ? at : null;
     editing.value = null;
+    lookAgain();
   };
   if (at === NEW || open) return h(EntryForm, { key: String(at === NEW || at), bookId: id, entry: open ?? null, done });
   if (reading.value === "on" && (entries.value.length === 0 || at !== null)) return h(Waiting, { rows: 4 });
@@ -71,6 +87,7 @@ export function Book({ id, opened, back }) {
   };
   return html`<div class="stash"><div class="actions start"><button type="button" ref=${last.value === null ? takeFocus : null} onClick=${back}>${icon("back")}<span>${t("lore.back")}</span></button>
       <button type="button" ref=${first} onClick=${() => (editing.value = NEW)}>${icon("plus")}<span>${t("lore.add")}</span></button></div>
+    ${h(Unsaved, { id, goOn: (uid) => (editing.value = uid ?? NEW) })}
     ${entries.value.length > 0 && html`<div class="search-field">${icon("search")}<input type="search" aria-label=${t("lore.search")} placeholder=${t("lore.search")} value=${query.value} onInput=${seek} /></div>`}
     <p class="aside" role="status">${reading.value === "on" ? t("loading") : query.value.trim() ? t("lore.found", { n: found.length, all: entries.value.length }) : t("lore.entries", { n: entries.value.length })}</p>
     ${reading.value === "failed" && h(Blank, { symbol: "warning", title: t("lore.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
@@ -79,11 +96,26 @@ export function Book({ id, opened, back }) {
     ${shown.length < found.length && html`<button type="button" onClick=${() => (most.value = shown.length + PAGE)}>${t("lore.more")}</button>`}</div>`;
 }
 
-/** Reads all entries, page by page, as long as somebody hears of them. @param {Id} id @param {(page: LoreEntry[]) => boolean} heard @returns {Promise<boolean>} whether all of them came */
-async function readAll(id, heard) {
+/** What was begun in this book and not saved: the page was loaded anew meanwhile. @param {{id: Id, goOn: (uid: string | null) => void}} props */
+function Unsaved({ id, goOn }) {
+  const begun = useSignal(begunIn(id));
+  const drop = (/** @type {string | null} */ uid) => {
+    keepDraft(id, uid, null);
+    begun.value = begunIn(id);
+  };
+  return html`${begun.value.map((uid) => {
+    const { mine } = draftOf(id, uid) ?? {};
+    const name = mine && (mine.comment || mine.content) ? excerpt(plain(mine.comment || mine.content.slice(0, MOST_TEXT)), 60) : t("lore.add");
+    return html`<div key=${uid ?? ""} class="elsewhere" role="group" aria-label=${t("lore.begun")}><p class="aside">${t("lore.begun")} <q>${name}</q></p>
+      <button type="button" onClick=${() => goOn(uid)}>${t("typed.keep")}</button><button type="button" class="round small" aria-label=${t("typed.drop")} title=${t("typed.drop")} onClick=${() => drop(uid)}>${icon("close")}</button></div>`;
+  })}`;
+}
+
+/** Reads all entries, page by page, as long as somebody hears of them. @param {typeof seeEntries} ask @param {Id} id @param {(page: Page<LoreEntry>) => boolean} heard @returns {Promise<boolean>} whether all of them came */
+async function readAll(ask, id, heard) {
   for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
-    const page = await readEntries(id, next);
-    if (!page || !heard(page.items)) return false;
+    const page = await ask(id, next);
+    if (!page || !heard(page)) return false;
     next = page.next;
   }
   return true;
@@ -121,26 +153,4 @@ function Row({ bookId, entry, isLast, put, edit, drop }) {
     <div class="actions"><label class="check"><input type="checkbox" checked=${entry.disable !== true} aria-label=${t("lore.isOn", { name })} onChange=${turn} /><span>${t("lore.on")}</span></label>
       <button type="button" ref=${isLast ? takeFocus : null} aria-label=${t("lore.edit", { name })} onClick=${edit}>${icon("edit")}<span>${t("command.edit")}</span></button>
       <button type="button" aria-label=${t("lore.remove", { name })} onClick=${drop}>${icon("trash")}<span>${t("lore.delete")}</span></button></div></article></li>`;
-}
-
-/** @param {{bookId: Id, entry: LoreEntry | null, done: (written: LoreEntry | null) => void}} props */
-function EntryForm({ bookId, entry, done }) {
-  const keys = useSignal(entry?.key ?? []);
-  const keyFor = useRef(keyring()).current;
-  const busy = useRef(false);
-  const save = async (/** @type {Event} */ event) => {
-    event.preventDefault();
-    if (busy.current) return;
-    busy.current = true;
-    const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
-    const disable = !form.has("on");
-    const written = entry
-      ? await changeEntry(bookId, entry, { ...entryOf(form, keys.peek()), disable })
-      : await addEntry(bookId, { ...newEntryOf(form, keys.peek()), disable }, keyFor);
-    busy.current = false;
-    if (written) done(written);
-  };
-  return html`<form onSubmit=${save}>${h(EntryFields, { entry: entry ?? {}, keys })}
-    <label class="check"><input type="checkbox" name="on" defaultChecked=${entry?.disable !== true} /><span>${t("lore.on")}<small>${t("lore.onHint")}</small></span></label>
-    <div class="actions foot-actions"><button type="button" onClick=${() => done(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
 }

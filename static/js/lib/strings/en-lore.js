@@ -45,6 +45,19 @@ export default {
   "lore.more": "Show more",
   "lore.moreKeys": "and {n} more",
 
+  "lore.begun": "Begun and not saved:",
+  "lore.begunHere": "What you had begun here and not saved stands in the fields again.",
+  "lore.changed": "This entry was changed while you were writing. Nothing of yours is saved yet. Now it says:",
+  "lore.theirs": "What stands there now",
+  "lore.isOff": "off",
+  "lore.keepMine": "Save mine over it",
+  "lore.takeTheirs": "Take what stands there",
+  "lore.taken": "The fields have what stands in the book now.",
+  "lore.backToMine": "Put my words back",
+  "lore.gone": "This entry was deleted while you were writing.",
+  "lore.goneHint": "What you have written is still here.",
+  "lore.saveNew": "Save as a new entry",
+
   "notice.loreKept": "It is kept as lore.",
   "notice.entryGone": "“{name}” is no longer in the book.",
 };

@@ -46,6 +46,19 @@ export default {
   "lore.more": "显示更多",
   "lore.moreKeys": "还有 {n} 个",
 
+  "lore.begun": "写了一半，还没保存：",
+  "lore.begunHere": "你之前写了一半、还没保存的内容又放回来了。",
+  "lore.changed": "你写的时候，这个条目被改过了。你写的还没有保存。现在那里是：",
+  "lore.theirs": "现在那里的内容",
+  "lore.isOff": "已停用",
+  "lore.keepMine": "用我写的覆盖",
+  "lore.takeTheirs": "用现在那里的",
+  "lore.taken": "输入框里现在是书里的内容。",
+  "lore.backToMine": "换回我写的",
+  "lore.gone": "你写的时候，这个条目被删除了。",
+  "lore.goneHint": "你写的内容还在这里。",
+  "lore.saveNew": "存成新条目",
+
   "notice.loreKept": "已存入世界书。",
   "notice.entryGone": "“{name}”已从书里删除。",
 };

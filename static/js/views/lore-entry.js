@@ -1,0 +1,105 @@
+// One entry of a lorebook, being written. What is typed outlasts a reload, and nobody's text is written over without a word.
+import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { addEntry, entryNow, writeEntry } from "../actions/lore.js";
+import { t } from "../lib/i18n.js";
+import { keyring } from "../lib/once.js";
+import { alike, draftOf, keepDraft } from "../model/lore.js";
+import { EntryFields, entryOf, titleOf } from "./entry.js";
+import { icon } from "./parts.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { Id, LoreEntry } from "../lib/wire.d.ts" */
+/** @import { Words } from "../model/lore.js" */
+
+/** What became of the entry while it was being written. @typedef {{is: "changed", now: LoreEntry} | {is: "taken", mine: Words} | {is: "gone"}} Meanwhile */
+
+/** @param {{bookId: Id, entry: LoreEntry | null, done: (written: LoreEntry | null) => void}} props */
+export function EntryForm({ bookId, entry, done }) {
+  const uid = entry ? String(entry.uid) : null;
+  const draft = useRef(draftOf(bookId, uid)).current;
+  /** What stood there when the writing began, or when the reader last saw it. */
+  const before = useRef(draft ? draft.before : entry);
+  const start = useRef(/** @type {Partial<LoreEntry>} */ (before.current ?? {})).current;
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const keys = useSignal(start.key ?? []);
+  const meanwhile = useSignal(/** @type {Meanwhile | null} */ (null));
+  const keyFor = useRef(keyring()).current;
+  const busy = useRef(false);
+  /** @returns {Words} */
+  const words = () => {
+    const typed = new FormData(/** @type {HTMLFormElement} */ (form.current));
+    return /** @type {Words} */ ({ ...entryOf(typed, keys.peek()), disable: !typed.has("on") });
+  };
+  const keep = () => {
+    const mine = words();
+    keepDraft(bookId, uid, alike(mine, before.current ?? {}) ? null : { mine, before: before.current });
+  };
+  const fill = (/** @type {Partial<LoreEntry>} */ from) => {
+    const field = (/** @type {string} */ name) => /** @type {HTMLInputElement} */ (form.current?.elements.namedItem(name));
+    field("comment").value = from.comment ?? "";
+    field("content").value = from.content ?? "";
+    field("constant").checked = from.constant === true;
+    field("on").checked = from.disable !== true;
+    keys.value = from.key ?? [];
+    keep();
+  };
+  useLayoutEffect(() => (draft ? fill(draft.mine) : undefined), []);
+  useLayoutEffect(() => keys.subscribe(keep), []);
+  // Who leaves the form has saved it or does not want it; a reload is neither, and comes by without this.
+  useEffect(() => () => keepDraft(bookId, uid, null), []);
+  const leave = (/** @type {LoreEntry | null} */ written) => {
+    keepDraft(bookId, uid, null);
+    done(written);
+  };
+
+  const write = async () => {
+    const mine = words();
+    if (!entry || meanwhile.peek()?.is === "gone") {
+      const { uid: _, ...rest } = before.current ?? { uid: "" };
+      return addEntry(bookId, { ...rest, ...mine, ...(!entry && { addMemo: mine.comment !== "" }) }, keyFor);
+    }
+    const now = await entryNow(bookId, String(uid));
+    if (now && !alike(now, before.current ?? {})) return void (meanwhile.value = { is: "changed", now });
+    const written = now && (await writeEntry(bookId, entry, mine));
+    if (written === null) meanwhile.value = { is: "gone" };
+    return written;
+  };
+  const save = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
+    const written = await write();
+    busy.current = false;
+    if (written) leave(written);
+  };
+  const keepMine = (/** @type {LoreEntry} */ now) => {
+    before.current = now;
+    meanwhile.value = null;
+    form.current?.requestSubmit();
+  };
+  const takeTheirs = (/** @type {LoreEntry} */ now) => {
+    const mine = words();
+    before.current = now;
+    fill(now);
+    meanwhile.value = { is: "taken", mine };
+  };
+  const backToMine = (/** @type {Words} */ mine) => {
+    fill(mine);
+    meanwhile.value = null;
+  };
+  const at = meanwhile.value;
+  return html`<form ref=${form} onSubmit=${save} onInput=${keep} onChange=${keep}>
+    ${draft && html`<p class="aside" role="status">${t("lore.begunHere")}</p>`}${h(EntryFields, { entry: start, keys })}
+    <label class="check"><input type="checkbox" name="on" defaultChecked=${start.disable !== true} /><span>${t("lore.on")}<small>${t("lore.onHint")}</small></span></label>
+    ${at?.is === "changed" && h(Changed, { now: at.now, keepMine, takeTheirs })}
+    ${at?.is === "taken" && html`<p class="aside" role="status">${t("lore.taken")} <button type="button" class="link" ref=${takeFocus} onClick=${() => backToMine(at.mine)}>${t("lore.backToMine")}</button></p>`}
+    ${at?.is === "gone" && html`<div class="failure" role="alert">${icon("warning")}<div><p>${t("lore.gone")}</p><p class="hint">${t("lore.goneHint")}</p></div></div>`}
+    <div class="actions foot-actions"><button type="button" onClick=${() => leave(null)}>${t("cancel")}</button>${at?.is !== "changed" && html`<button class="primary">${t(at?.is === "gone" ? "lore.saveNew" : "save")}</button>`}</div></form>`;
+}
+
+/** What somebody else has written meanwhile, and what is to become of it. @param {{now: LoreEntry, keepMine: (now: LoreEntry) => void, takeTheirs: (now: LoreEntry) => void}} props */
+const Changed = ({ now, keepMine, takeTheirs }) =>
+  html`<div class="failure" role="alert">${icon("warning")}<div><p>${t("lore.changed")}</p>
+    <div class="theirs" role="group" aria-label=${t("lore.theirs")} tabindex="0"><p><strong>${titleOf(now)}</strong>${now.disable && html` <span class="chip">${t("lore.isOff")}</span>`}${now.constant && html` <span class="chip on">${t("lore.always")}</span>`}</p>
+      ${(now.key ?? []).length > 0 && html`<p class="aside">${t("lore.keys")}: ${(now.key ?? []).join(", ")}</p>`}<p class="words">${now.content}</p></div>
+    <div class="actions"><button type="button" onClick=${() => takeTheirs(now)}>${t("lore.takeTheirs")}</button><button type="button" class="primary" ref=${takeFocus} onClick=${() => keepMine(now)}>${t("lore.keepMine")}</button></div></div></div>`;
