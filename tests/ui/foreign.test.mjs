@@ -77,6 +77,10 @@ describe("years of another program", () => {
     await report.getByRole("searchbox").fill("Night");
     await report.getByRole("link", { name: "Open “Night”" }).click();
     await page.locator(".message.last").waitFor();
+    assert.equal(await page.locator(".provenance").count(), 0, "what came from a file is no copy of another story");
+    await page.locator(".message.last article").focus();
+    await page.keyboard.press("w");
+    await page.getByRole("dialog", { name: "Why?" }).getByText("It came in from the file “chats/Ivo/Night.jsonl”, line 6.").waitFor();
     await page.goto(server.base);
     await page.getByRole("listitem").filter({ hasText: "default-user" }).getByRole("button", { name: "Close" }).click();
     await chooses(page, "Bring in a folder of SillyTavern", root);

@@ -46,8 +46,8 @@ export interface NodeMetadata {
   mergedFrom?: Id;
   /** The version that it was made of by an edit. */
   editedFrom?: Id | null;
-  /** What it is a copy of. */
-  provenance?: { sessionId: Id; nodeId: Id };
+  /** What it is a copy of; or where in a file of another program it stood. */
+  provenance?: { sessionId: Id; nodeId: Id; file?: undefined } | { file: string; line?: number | null; sessionId?: undefined };
 }
 
 /** How a node stands: whether its text and what it does to the world count, and its stars. */

@@ -16,9 +16,10 @@ export function Provenance({ node }) {
   // What came in one piece says it once, at its top.
   const above = nodeOf(node.parentId)?.metadata;
   if (mergedFrom && mergedFrom !== above?.mergedFrom) return h(Way, { text: t(node.kind === "merge" ? "provenance.merge" : "provenance.run"), go: () => lookAt(session.peek()?.id ?? "", mergedFrom) });
-  if (!provenance || above?.provenance) return null;
-  const isHere = provenance.sessionId === session.value?.id;
-  return h(Way, { text: t(isHere ? "provenance.copy" : "provenance.copyFrom"), go: () => lookAt(provenance.sessionId, provenance.nodeId) });
+  // What came from a file has no original to go to: "Why?" says which file it was.
+  if (!provenance?.sessionId || above?.provenance?.sessionId) return null;
+  const { sessionId, nodeId } = provenance;
+  return h(Way, { text: t(sessionId === session.value?.id ? "provenance.copy" : "provenance.copyFrom"), go: () => lookAt(sessionId, nodeId) });
 }
 
 /** @param {{text: string, go: () => unknown}} props */

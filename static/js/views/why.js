@@ -32,8 +32,19 @@ function Contents({ nid, trace, delta, others: [asked = null, ...after], hands }
     ${h(Rules, { rules: trace.rules?.length ? trace.rules : (delta.rules ?? []) })}
     ${asked && !isNothing(asked) && html`<section><h3>${t("why.asked")}</h3>${h(Changes, { delta: asked })}${h(Rules, { rules: asked.rules ?? [] })}</section>`}
     ${hands.map((id, i) => after[i] && html`<section key=${id}><h3>${handTitle(nodeOf(id), after[i])}</h3>${h(Changes, { delta: after[i] })}</section>`)}
+    ${h(Origin, { node })}
     ${h(Prompt, { trace })}`;
 }
+
+/** The file of another program that a message came in from. @param {{node: ChatNode | null}} props */
+function Origin({ node }) {
+  const { file, line } = fileOf(node);
+  if (!file) return null;
+  return html`<section><h3>${t("why.origin")}</h3><p>${t(line ? "why.fromLine" : "why.fromFile", { file, line: line ?? "" })}</p></section>`;
+}
+
+/** @param {ChatNode | null} node @returns {{file?: string, line?: number | null}} */
+const fileOf = (node) => (node?.metadata?.provenance?.file ? node.metadata.provenance : {});
 
 /** @param {ChatNode | null} node @param {Delta} delta */
 function handTitle(node, delta) {
