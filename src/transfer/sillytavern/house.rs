@@ -72,7 +72,13 @@ pub struct Place {
 enum At {
     Path(PathBuf),
     /// A part of a file, and the checksum of what comes out of it, where one is told.
-    Packed { file: Arc<Mutex<File>>, start: u64, packed: u64, is_deflated: bool, sum: Option<u32> },
+    Packed {
+        file: Arc<Mutex<File>>,
+        start: u64,
+        packed: u64,
+        is_deflated: bool,
+        sum: Option<u32>,
+    },
 }
 
 /// The largest file that is read as a whole: a card with its picture, the definition of a group, settings.
@@ -87,7 +93,8 @@ impl Place {
     /// An open file as a whole.
     pub fn whole(file: File, name: &str) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
-        let at = At::Packed { file: Arc::new(Mutex::new(file)), start: 0, packed: bytes, is_deflated: false, sum: None };
+        let at =
+            At::Packed { file: Arc::new(Mutex::new(file)), start: 0, packed: bytes, is_deflated: false, sum: None };
         Ok(Self { name: name.to_owned(), bytes, at })
     }
 
@@ -151,7 +158,10 @@ impl Read for Whole {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.read.read(buffer)?;
         if count == 0 && !buffer.is_empty() && self.read.crc().sum() != self.sum {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is damaged: its checksum is not that of the archive"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is damaged: its checksum is not that of the archive",
+            ));
         }
         Ok(count)
     }
