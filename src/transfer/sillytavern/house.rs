@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -70,7 +71,14 @@ pub struct Place {
 #[derive(Debug, Clone)]
 enum At {
     Path(PathBuf),
-    Packed { file: Arc<Mutex<File>>, start: u64, packed: u64, is_deflated: bool },
+    /// A part of a file, and the checksum of what comes out of it, where one is told.
+    Packed {
+        file: Arc<Mutex<File>>,
+        start: u64,
+        packed: u64,
+        is_deflated: bool,
+        sum: Option<u32>,
+    },
 }
 
 /// The largest file that is read as a whole: a card with its picture, the definition of a group, settings.
@@ -85,7 +93,8 @@ impl Place {
     /// An open file as a whole.
     pub fn whole(file: File, name: &str) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
-        let at = At::Packed { file: Arc::new(Mutex::new(file)), start: 0, packed: bytes, is_deflated: false };
+        let at =
+            At::Packed { file: Arc::new(Mutex::new(file)), start: 0, packed: bytes, is_deflated: false, sum: None };
         Ok(Self { name: name.to_owned(), bytes, at })
     }
 
@@ -108,12 +117,16 @@ impl Place {
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         Ok(match &self.at {
             At::Path(path) => Box::new(File::open(path)?),
-            At::Packed { file, start, packed, is_deflated } => {
+            At::Packed { file, start, packed, is_deflated, sum } => {
                 let part = Part { file: Arc::clone(file), at: *start, left: *packed };
                 // It is no longer than it says, whatever comes out.
-                match is_deflated {
+                let plain: Box<dyn Read> = match is_deflated {
                     true => Box::new(DeflateDecoder::new(BufReader::new(part)).take(self.bytes)),
                     false => Box::new(part.take(self.bytes)),
+                };
+                match *sum {
+                    Some(sum) => Box::new(Whole { read: CrcReader::new(plain), sum }),
+                    None => plain,
                 }
             }
         })
@@ -133,6 +146,25 @@ impl Place {
 /// A file's name without its ending.
 pub fn stem(file: &str) -> &str {
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
+}
+
+/// What comes out of an archive, which has to be what was put in: at its end the checksum is compared.
+struct Whole {
+    read: CrcReader<Box<dyn Read>>,
+    sum: u32,
+}
+
+impl Read for Whole {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.read.read(buffer)?;
+        if count == 0 && !buffer.is_empty() && self.read.crc().sum() != self.sum {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is damaged: its checksum is not that of the archive",
+            ));
+        }
+        Ok(count)
+    }
 }
 
 /// A part of a file that several read.
@@ -179,7 +211,8 @@ impl House {
                 _ if entry.encrypted() => Kind::Unread("it is encrypted"),
                 _ if bytes / TIGHTEST > packed.max(1 << 10) => Kind::Unread("it is packed tighter than any text is"),
                 Some(start) if is_deflated || method == CompressionMethod::Stored => {
-                    let at = At::Packed { file: Arc::clone(&shared), start, packed, is_deflated };
+                    let sum = Some(entry.crc32());
+                    let at = At::Packed { file: Arc::clone(&shared), start, packed, is_deflated, sum };
                     Kind::File(Place { name: name.clone(), bytes, at })
                 }
                 _ => Kind::Unread("it is packed in a way that is not known"),
@@ -195,6 +228,9 @@ impl House {
             Self::Folder(path) => homes(path),
             Self::Archive(all) => {
                 let home = |name: &String| {
+                    if leads_out(name) {
+                        return None;
+                    }
                     let parts: Vec<&str> = name.split('/').collect();
                     let at = parts.iter().position(|part| matches!(*part, "characters" | "chats"))?;
                     (at < 5 && at + 1 < parts.len())
@@ -310,6 +346,9 @@ fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<Found>, bool)> {
             Kind::Unread("it is a link, which is not followed: put the file itself there")
         } else if kind.is_dir() {
             Kind::Folder
+        } else if !kind.is_file() {
+            // Opening a pipe would wait for whoever writes into it.
+            Kind::Unread("it is no file: a pipe, a socket or a device")
         } else {
             Kind::File(Place::on_disk(entry.path(), name.clone(), kind.len()))
         };

@@ -66,8 +66,12 @@ impl Root {
     /// # Errors
     /// There is nothing that is known.
     pub fn find(path: &Path) -> Result<Self, ImportError> {
-        if fs::metadata(path)?.is_dir() {
+        let kind = fs::metadata(path)?;
+        if kind.is_dir() {
             return Self::of(&House::Folder(path.to_owned()));
+        }
+        if !kind.is_file() {
+            return Err(unknown("it is neither a file nor a folder"));
         }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Self::of_file(File::open(path)?, &name)
@@ -126,11 +130,14 @@ impl Root {
         }
         let top = root.list(house, "");
         root.lay_aside(house, &top);
-        for place in top.into_iter().filter_map(Found::file) {
-            if place.file().eq_ignore_ascii_case(SETTINGS) {
-                root.settings = root.settings.or(Some(place));
-            } else if place.file() == LIST {
-                root.list = Some(place);
+        for Found { name, kind } in top {
+            let own = name.rsplit('/').next().unwrap_or_default();
+            let is_settings = own.eq_ignore_ascii_case(SETTINGS);
+            match kind {
+                Kind::Unread(why) if is_settings => root.leave_out(&name, "unread", why),
+                Kind::File(place) if is_settings => root.settings = root.settings.or(Some(place)),
+                Kind::File(place) if own == LIST => root.list = Some(place),
+                _ => {}
             }
         }
         Ok(root)

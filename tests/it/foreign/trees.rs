@@ -210,7 +210,7 @@ fn conversations_of_librechat_are_trees() {
 
     let deep = (0..1_000).rev().fold(Vec::new(), |below, n: usize| {
         let parent = n.checked_sub(1).map(|before| format!("m{before}"));
-        vec![with(libre(&format!("m{n}"), parent.as_deref(), n % 2 == 0, &format!("Line {n}.")), below)]
+        vec![with(libre(&format!("m{n}"), parent.as_deref(), n.is_multiple_of(2), &format!("Line {n}.")), below)]
     });
     let mut text = json!({"conversationId": "l-2", "title": "Deep", "recursive": true, "messagesTree": []}).to_string();
     text = text.replace("[]", &told(&deep));

@@ -48,6 +48,23 @@ fn links_are_not_followed() {
     assert!(["link.jsonl", "elsewhere", "round", "groups"].iter().all(|name| told.contains(name)), "{told}");
 }
 
+/// Security: what is no file is not opened, since a pipe would wait for ever for whoever writes into it.
+#[cfg(unix)]
+#[test]
+fn pipes_are_not_read() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
+    for name in ["chats/Ivo/pipe.jsonl", "characters/pipe.png", "settings.json"] {
+        assert!(std::process::Command::new("mkfifo").arg(root.path().join(name)).status().unwrap().success());
+    }
+    let arrived = taken(&store, root.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.sessions, told.matches("it is no file").count()), (1, 3), "{told}");
+    let error = taken_until(&store, &root.path().join("settings.json"), |_| true).unwrap_err();
+    assert!(error.to_string().contains("neither a file nor a folder"), "{error}");
+}
+
 /// Security: whatever a line is, the lines around it come in.
 #[test]
 fn bad_lines_cost_only_themselves() {
@@ -189,6 +206,27 @@ fn archives_do_no_harm() {
     fs::write(&path, &lying).unwrap();
     assert!(taken_until(&store, &path, |_| true).unwrap_err().to_string().contains("entries"));
     store.is_well();
+}
+
+/// Security: what comes out of an archive and is not what went in is named as damaged, and does not come in.
+#[test]
+fn damaged_archives_are_found_out() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, text) in [("chats/Ivo/fine.jsonl", "Mine."), ("chats/Ivo/bad.jsonl", "Yours.")] {
+        archive.start_file(name, stored).unwrap();
+        archive.write_all(lines(&[greeting(), said(text, 1)]).as_bytes()).unwrap();
+    }
+    let mut bytes = archive.finish().unwrap().into_inner();
+    let at = bytes.windows(6).position(|window| window == b"Yours.").unwrap();
+    bytes[at] = b'H';
+    let path = root.file("a.zip", "");
+    fs::write(&path, &bytes).unwrap();
+    let arrived = taken(&store, &path);
+    let told = arrived.report.to_string();
+    assert_eq!(store.shown(only(&store).session.id), ["Good evening.", "Mine."]);
+    assert!(told.contains("bad.jsonl") && told.contains("it is damaged"), "{told}");
 }
 
 /// Security: an archive that says that it has a million entries is refused before its list is held.
