@@ -12,10 +12,10 @@ use crate::tree::{Kind, edit};
 
 use super::acts::{Actor, may_be_kept};
 use super::climb;
-use super::error::WriteError;
+use super::error::{StoreError, WriteError};
 use super::held::Held;
 use super::prepared::update;
-use super::tables::sessions;
+use super::tables::{operations, sessions};
 use super::tx::{Draft, Entry, Tx, row_id};
 
 /// A message that was written elsewhere.
@@ -53,7 +53,8 @@ pub struct Ends {
 
 impl Tx<'_> {
     /// Writes messages whose parents are there, or come before them; what is there already is passed over. Answers with what
-    /// came of them.
+    /// came of them. Until somebody does something in the session HEAD goes along, so that half a story is shown as far as it
+    /// is there.
     ///
     /// # Errors
     /// The session is not there or somebody else's, a parent is not there, or a text cannot be kept.
@@ -67,7 +68,7 @@ impl Tx<'_> {
             may_be_kept("content", &draft.content)?;
             may_be_kept("reasoning", draft.reasoning.as_deref().unwrap_or_default())?;
         }
-        let (mut effects, mut overlay, mut grown) = (Vec::new(), Vec::new(), Grown::default());
+        let (mut effects, mut overlay, mut grown, mut newest) = (Vec::new(), Vec::new(), Grown::default(), None);
         for seedling in seedlings {
             if self.any_row(&held, seedling.draft.id)?.is_some() {
                 continue;
@@ -81,6 +82,9 @@ impl Tx<'_> {
             let node = seedling.draft.id;
             grown.come += usize::from(seedling.draft.kind != Kind::Change);
             effects.push(Effect::Added { node, parent: Some(seedling.parent) });
+            if seedling.is_chosen {
+                newest = Some(node);
+            }
             if !seedling.is_enabled {
                 overlay.push(Effect::Enabled { node, to: false });
             }
@@ -92,14 +96,27 @@ impl Tx<'_> {
         }
         if !effects.is_empty() {
             effects.extend(overlay);
+            if let Some(newest) = newest
+                && self.is_untouched(&held)?
+            {
+                effects.extend(edit::move_head(Some(held.session.head), newest, &[]));
+            }
             let entry = Entry { act: Act::Import, actor: Some(actor.user), at: actor.at, step: None, effects };
             self.log(&mut held, entry)?;
         }
         Ok(grown)
     }
 
-    /// Puts names and HEAD where a story ends. HEAD moves where it stands on the line that leads there: whoever has gone
-    /// another way is left there.
+    /// Whether nobody has done anything in a session but bring in what is there.
+    fn is_untouched(&mut self, held: &Held) -> Result<bool, StoreError> {
+        let done = operations::table
+            .filter(operations::session_n.eq(held.n))
+            .filter(operations::act.ne(Act::Begin.word()).and(operations::act.ne(Act::Import.word())));
+        Ok(!self.run(|conn| Ok(diesel::select(diesel::dsl::exists(done)).get_result(conn)?))?)
+    }
+
+    /// Puts names and HEAD where a story ends. HEAD moves where it stands on the line that leads there, or where nobody has
+    /// done anything yet: whoever has gone another way is left there.
     ///
     /// # Errors
     /// The session is not there or somebody else's.
@@ -117,7 +134,8 @@ impl Tx<'_> {
             let to = self.any_row(&held, head)?.filter(|row| !row.is_hidden);
             let from = self.row_n(held.head_n)?;
             if let Some(to) = to
-                && self.run(|conn| climb::ancestor_at(conn, to.n, from.depth))? == Some(from.n)
+                && (self.run(|conn| climb::ancestor_at(conn, to.n, from.depth))? == Some(from.n)
+                    || self.is_untouched(&held)?)
             {
                 let way = self.way(&held, &to)?;
                 effects.extend(edit::move_head(Some(held.session.head), row_id(&to)?, &way));

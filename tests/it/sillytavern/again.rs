@@ -53,6 +53,25 @@ fn a_grown_chat_adds_what_is_new() {
     store.is_well();
 }
 
+/// S4-53: a story that was stopped on its way in stands as far as it is there, and the same call brings the rest.
+#[test]
+fn half_a_story_stands_where_it_got_to() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let mut rows = vec![header(json!({})), greeting()];
+    rows.extend((1..600).map(|n| said(&format!("{n} {}", "on and on ".repeat(100)), n)));
+    root.chat("Ivo", "a", &rows);
+    // The second reading writes; it is stopped in the middle of it.
+    taken_until(&store, root.path(), |way| way.done < way.total / 4 * 3).unwrap_err();
+    let half = only(&store);
+    let shown = store.shown(half.session.id);
+    assert!((100..600).contains(&shown.len()), "{} messages", shown.len());
+    assert!(shown[shown.len() - 1].starts_with(&format!("{} on", shown.len() - 1)));
+    taken(&store, root.path());
+    assert_eq!(store.shown(half.session.id).len(), 600);
+    store.is_well();
+}
+
 /// A chat that had only a greeting is known by its name when it goes on; one that has another beginning under the same name
 /// is another story.
 #[test]
