@@ -8,6 +8,7 @@ use crate::support::client::Ask;
 use crate::support::file::long_line;
 use crate::support::mock_model::MockModel;
 use crate::support::socket::Socket;
+use crate::support::wait::until;
 use crate::transfer::kill::handed_in;
 
 /// So many sessions are open at first.
@@ -48,6 +49,12 @@ async fn a_hundred_open_sessions_are_not_held() {
         }
     }
     let program = Program::start(home.path(), &model.base_url());
+    // What the index takes to catch up is not what sessions take that are open.
+    until("an index that has caught up", async || {
+        let told = Ask::new(program.at, "GET", "/readyz").send().await;
+        told.status == 200 && told.json()["parts"]["indexBehind"] == 0
+    })
+    .await;
     let mut watched = Vec::new();
     let mut held = Vec::new();
     for session in &sessions {
