@@ -277,6 +277,8 @@ describe("lorebooks", () => {
     await report.getByText("none is activated yet").waitFor();
     await report.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "Lorebooks" }).click();
+    // Counted once the shelf is there.
+    await shelf(page).getByRole("article", { name: "Old tales" }).waitFor();
     const before = await shelf(page).getByRole("article").count();
     await page.evaluate((text) => {
       const data = new DataTransfer();
