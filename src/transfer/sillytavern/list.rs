@@ -4,6 +4,7 @@
 //! The list is a stranger's word like all else in a folder: it only says where to look, and who owns a thing is looked up.
 
 use std::collections::HashMap;
+use std::io;
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -22,16 +23,19 @@ use super::scan::Scanned;
 pub struct List(HashMap<String, (String, Uuid)>);
 
 impl List {
-    /// The list of a folder. One that is not there, or cannot be read, says nothing.
-    pub fn of(root: &Root) -> Self {
-        let bytes = root.list.as_ref().and_then(|place| place.read().ok()).unwrap_or_default();
-        let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    /// The list of a folder. One that is not there says nothing.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no JSON.
+    pub fn of(root: &Root) -> io::Result<Self> {
+        let Some(place) = &root.list else { return Ok(Self::default()) };
+        let value: Value = serde_json::from_slice(&place.read()?)?;
         let files = value.get("files").and_then(Value::as_object).into_iter().flatten();
         let file = |(name, file): (&String, &Value)| {
             let text = |key: &str| file.get(key).and_then(Value::as_str);
             Some((name.clone(), (text("hash")?.to_owned(), text("is")?.parse().ok()?)))
         };
-        Self(files.filter_map(file).collect())
+        Ok(Self(files.filter_map(file).collect()))
     }
 
     /// What went out as a file that has this hash.

@@ -1,10 +1,11 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
-//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there is in one; `settings.rs` reads the settings,
-//! `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here. `scan.rs` is the first reading of a chat, which only finds out which
-//! files are one story (`interop/grove.rs`); `bed.rs` finds or begins its session,
-//! `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a
-//! message and `worlds.rs` its operations on the world.
+//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there
+//! is in one; `settings.rs` reads the settings, `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and
+//! `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here. `scan.rs`
+//! is the first reading of a chat, which only finds out which files are one story (`interop/grove.rs`); `bed.rs` finds or begins
+//! its session, `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a message and `worlds.rs` its operations
+//! on the world.
 //!
 //! **What makes a second run add nothing.** The id of a node follows from its session and from what was said up to and with
 //! it ([`crate::interop::grove::Address`]), so a message that is there is known by its id, whoever killed the program in
@@ -141,7 +142,11 @@ pub async fn import(
     };
     // Each chat is read twice.
     let mut work = Work::new(store, ids, wish, Way::new(root.chat_bytes().saturating_mul(2)), told);
-    work.list = List::of(&root);
+    match List::of(&root) {
+        Ok(list) => work.list = list,
+        // Without it what went out from here is not known again, so whoever reads the report has to hear of it.
+        Err(error) => work.report(unreadable(root::LIST, &error)),
+    }
     work.take(&root).await?;
     Ok(work.arrived)
 }

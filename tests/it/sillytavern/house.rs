@@ -119,6 +119,18 @@ fn lines_that_were_begun_here_go_along() {
     assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);
 }
 
+/// S4-53: a list of what went out that cannot be read is named: without it nothing of the folder is known again.
+#[test]
+fn a_list_that_is_none_is_named() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
+    root.file("clotho.json", "{");
+    let arrived = taken(&store, root.path());
+    let told = arrived.report.to_string();
+    assert!(arrived.totals.sessions == 1 && told.contains("clotho.json") && told.contains("cannot be read"), "{told}");
+}
+
 /// In a group each goes on speaking for himself.
 #[test]
 fn groups_stay_groups() {
