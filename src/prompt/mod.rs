@@ -4,6 +4,7 @@
 //! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
+//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
@@ -15,6 +16,7 @@ mod choose;
 mod fit;
 mod instruct;
 pub mod macros;
+pub mod pattern;
 pub mod status;
 pub mod tags;
 mod weave;
