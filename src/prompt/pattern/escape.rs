@@ -21,7 +21,8 @@ impl Reader {
         Ok(match char::from_u32(c) {
             Some('b' | 'B') => {
                 self.at += 1;
-                (Part::Edge { negated: c == u32::from('B') }, false)
+                let folded = strict && self.modes.any_case;
+                (Part::Edge { negated: c == u32::from('B'), folded }, false)
             }
             Some('k') if strict || self.has_names => {
                 self.at += 1;

@@ -63,7 +63,8 @@ fn write(part: &Part, out: &mut String) -> Option<()> {
         Part::Set(set) => class(set, out),
         Part::Start { by_line: false } => out.push_str(r"\A"),
         Part::End { by_line: false } => out.push_str(r"\z"),
-        Part::Edge { negated } => out.push_str(if *negated { r"(?-u:\B)" } else { r"(?-u:\b)" }),
+        Part::Edge { folded: true, .. } => return None,
+        Part::Edge { negated, .. } => out.push_str(if *negated { r"(?-u:\B)" } else { r"(?-u:\b)" }),
         // Lines end in other ways too, for JavaScript.
         Part::Start { .. } | Part::End { .. } | Part::Back { .. } | Part::Look { .. } => return None,
         Part::Row(parts) => parts.iter().try_for_each(|part| write(part, out))?,

@@ -126,7 +126,7 @@ impl<'a> Machine<'a> {
             }
             Step::Start { by_line } => on(self.is_start(*by_line)),
             Step::End { by_line } => on(self.is_end(*by_line)),
-            Step::Edge { negated } => on(self.is_edge() != *negated),
+            Step::Edge { negated, folded } => on(self.is_edge(*folded) != *negated),
             Step::Back { groups, any_case, back } => on(self.repeats(groups, *any_case, *back, steps)?),
             Step::Look { negated, exit } => {
                 self.frames.push(Frame::Look { exit: *exit, at: self.at, negated: *negated });
@@ -312,9 +312,11 @@ impl<'a> Machine<'a> {
         self.unit_here().is_none_or(|c| by_line && is_line_end(c))
     }
 
-    fn is_edge(&self) -> bool {
-        let in_word =
-            |c: Option<u32>| c.and_then(char::from_u32).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    fn is_edge(&self, folded: bool) -> bool {
+        let in_word = |c: Option<u32>| {
+            c.and_then(char::from_u32)
+                .is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || folded && matches!(c, 'ſ' | '\u{212A}'))
+        };
         in_word(self.unit_before()) != in_word(self.unit_here())
     }
 

@@ -29,7 +29,7 @@ pub(super) enum Step {
     /// The end.
     End { by_line: bool },
     /// The edge of a word.
-    Edge { negated: bool },
+    Edge { negated: bool, folded: bool },
     /// What a group remembers.
     Back { groups: Vec<usize>, any_case: bool, back: bool },
     /// A look begins, in the next step; behind it, the match goes on at `exit` from where it is now.
@@ -113,7 +113,7 @@ impl Writer {
             }
             Part::Start { by_line } => self.steps.push(Step::Start { by_line: *by_line }),
             Part::End { by_line } => self.steps.push(Step::End { by_line: *by_line }),
-            Part::Edge { negated } => self.steps.push(Step::Edge { negated: *negated }),
+            Part::Edge { negated, folded } => self.steps.push(Step::Edge { negated: *negated, folded: *folded }),
             Part::Back { groups, any_case } => {
                 self.steps.push(Step::Back { groups: groups.clone(), any_case: *any_case, back });
             }

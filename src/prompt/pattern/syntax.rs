@@ -35,8 +35,8 @@ pub(super) enum Part {
     Start { by_line: bool },
     /// `$`
     End { by_line: bool },
-    /// `\b`, `\B`
-    Edge { negated: bool },
+    /// `\b`, `\B`; `folded` where letters that fold into those of ASCII are of a word too.
+    Edge { negated: bool, folded: bool },
     /// What groups remember: the one of them that does.
     Back { groups: Vec<usize>, any_case: bool },
     /// One after the other.
