@@ -67,8 +67,9 @@ impl Reader {
         if c.is_ascii_lowercase() {
             return Ok(Some(set));
         }
-        // In any case, what is left out is left out in any case.
-        Ok(Some(self.cased(set).complement(self.modes.is_unicode)))
+        // Words know about case, properties do not: what is no upper case letter is the same but for case as one that is.
+        let set = if c == 'W' { self.cased(set) } else { set };
+        Ok(Some(set.complement(self.modes.is_unicode)))
     }
 
     fn property(&mut self) -> Result<Set, Invalid> {
