@@ -4,7 +4,8 @@
 //! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
-//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps.
+//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
+//!   with them, as cards and people wish.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
@@ -17,6 +18,7 @@ mod fit;
 mod instruct;
 pub mod macros;
 pub mod pattern;
+pub mod scripts;
 pub mod status;
 pub mod tags;
 mod weave;
