@@ -44,15 +44,14 @@ impl Script {
 pub(super) fn change(
     script: &Script,
     pattern: &Pattern,
-    text: &str,
+    whole: &Text<'_>,
     speaker: Option<&str>,
     steps: &mut Steps,
     filler: &mut dyn Filler,
 ) -> Result<Option<String>, Fail> {
-    let whole = Text::new(text);
     let mut own = Steps::new(Steps::for_text(whole.len()).left().min(steps.left()));
     let before = own.left();
-    let found = pattern.matches(&whole, &mut own);
+    let found = pattern.matches(whole, &mut own);
     let paid = steps.pay(before - own.left());
     let found = found?;
     paid?;
@@ -64,13 +63,13 @@ pub(super) fn change(
         true => script.trim.iter().map(|text| filler.fill(text, speaker)).filter(|text| !text.is_empty()).collect(),
         false => Vec::new(),
     };
-    let most = text.len().saturating_add(MOST_GROWTH);
+    let most = whole.as_str().len().saturating_add(MOST_GROWTH);
     let mut out = String::new();
     let mut done = 0;
     for one in found {
         let range = one.range();
         out.push_str(&whole.piece(done..range.start));
-        let instead = instead(&pieces, &trim, pattern, &whole, &one, most.saturating_sub(out.len()))?;
+        let instead = instead(&pieces, &trim, pattern, whole, &one, most.saturating_sub(out.len()))?;
         // What is made is paid for like what is looked for.
         steps.pay(1 + instead.len() / 16)?;
         let is_plain = !instead.contains(['{', '<', '\\']);
@@ -81,7 +80,7 @@ pub(super) fn change(
         done = range.end;
     }
     out.push_str(&whole.piece(done..whole.len()));
-    Ok(Some(out).filter(|out| out != text))
+    Ok(Some(out).filter(|out| out != whole.as_str()))
 }
 
 /// What stands in place of a match, macros not filled in yet.

@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::pattern::{Invalid, Pattern, RanAway, Steps};
+use super::pattern::{Invalid, Pattern, RanAway, Steps, Text};
 
 pub use read::{FindMacros, Script};
 
@@ -86,6 +86,17 @@ pub enum Use {
     Prompt,
 }
 
+/// How a text came to be as it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// Somebody wrote it.
+    Written,
+    /// Somebody changed what was written.
+    Edited,
+    /// What was to be done when it came has been done.
+    Done,
+}
+
 /// Which text it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
@@ -120,8 +131,8 @@ pub enum Why {
     TooLarge,
     /// There are too many.
     TooMany,
-    /// Nobody has allowed it.
-    NotAllowed,
+    /// So many wait for somebody to allow them.
+    NotAllowed(usize),
 }
 
 impl Why {
@@ -135,7 +146,7 @@ impl Why {
             Self::NoTime => "noTime",
             Self::TooLarge => "tooLarge",
             Self::TooMany => "tooMany",
-            Self::NotAllowed => "notAllowed",
+            Self::NotAllowed(_) => "notAllowed",
         }
     }
 }
@@ -150,7 +161,8 @@ impl fmt::Display for Why {
             Self::NoTime => f.write_str("all scripts together took too long: it was left out from there on"),
             Self::TooLarge => f.write_str("it made a text too large"),
             Self::TooMany => write!(f, "there are more than {MOST} scripts"),
-            Self::NotAllowed => f.write_str("nobody has allowed the scripts of this card"),
+            Self::NotAllowed(1) => f.write_str("1 script runs only where the story allows it"),
+            Self::NotAllowed(n) => write!(f, "{n} scripts run only where the story allows them"),
         }
     }
 }
@@ -182,6 +194,13 @@ struct Entry {
     note: Note,
 }
 
+impl Entry {
+    /// Whether it runs on a text for a use.
+    fn runs(&self, what_for: Use, place: Place<'_>) -> bool {
+        self.note.why.is_none() && !self.script.find.is_empty() && self.script.is_for(what_for, place)
+    }
+}
+
 impl Default for Scripts {
     fn default() -> Self {
         Self { list: Vec::new(), patterns: HashMap::new(), steps: Steps::new(ALL_STEPS) }
@@ -189,8 +208,8 @@ impl Default for Scripts {
 }
 
 impl Scripts {
-    /// Puts scripts in, in their own order behind those of their scope. Those that nobody has allowed are kept for the
-    /// notes and do not run.
+    /// Puts scripts in, in their own order behind those of their scope. Of those that nobody has allowed it is only noted how
+    /// many there are.
     pub fn add<'a>(
         &mut self,
         scope: Scope,
@@ -198,6 +217,16 @@ impl Scripts {
         scripts: impl IntoIterator<Item = &'a serde_json::Value>,
     ) {
         let mut place = self.list.partition_point(|entry| entry.note.scope <= scope);
+        let scripts = scripts.into_iter();
+        if !is_allowed {
+            let waiting = scripts.filter_map(Script::read).filter(|script| !script.is_disabled).count();
+            let why = Some(Why::NotAllowed(waiting)).filter(|_| waiting > 0);
+            let note = Note { name: String::new(), scope, changed: 0, why };
+            if note.why.is_some() {
+                self.list.insert(place, Entry { script: Script::default(), note });
+            }
+            return;
+        }
         for value in scripts {
             let read = Script::read(value);
             let is_no_script = read.is_none();
@@ -208,7 +237,6 @@ impl Scripts {
             let why = [
                 (self.list.len() >= MOST, Why::TooMany),
                 (is_no_script, Why::NoScript),
-                (!is_allowed, Why::NotAllowed),
                 (script.placements.is_none(), Why::NoPlacement),
             ];
             let why = why.into_iter().find_map(|(is, why)| is.then_some(why));
@@ -233,11 +261,11 @@ impl Scripts {
     }
 
     /// A text as it is sent: what would have been stored, then what is for requests only. `None` = as it is.
-    pub fn sent(&mut self, text: &str, place: Place<'_>, filler: &mut dyn Filler) -> Option<String> {
-        // What is stored has no depth yet.
-        let stored = match place.placement {
-            placement::LORE => None,
-            _ => self.apply(text, Use::Stored, Place { depth: None, ..place }, filler),
+    pub fn sent(&mut self, text: &str, came: Came, place: Place<'_>, filler: &mut dyn Filler) -> Option<String> {
+        let stored = match came {
+            Came::Written => self.apply(text, Use::Stored, place, filler),
+            Came::Edited => self.apply(text, Use::Edited, place, filler),
+            Came::Done => None,
         };
         let sent = self.apply(stored.as_deref().unwrap_or(text), Use::Prompt, place, filler);
         sent.or(stored)
@@ -245,39 +273,32 @@ impl Scripts {
 
     /// What the scripts for one use make of a text; `None` = nothing.
     pub fn apply(&mut self, text: &str, what_for: Use, place: Place<'_>, filler: &mut dyn Filler) -> Option<String> {
-        let mut now: Option<String> = None;
+        let mut now: Option<Text<'_>> = None;
+        let mut is_changed = false;
         for at in 0..self.list.len() {
-            let before = now.as_deref().unwrap_or(text);
-            let Some(changed) = self.one(at, before, what_for, place, filler) else { continue };
+            if !self.list.get(at).is_some_and(|entry| entry.runs(what_for, place)) {
+                continue;
+            }
+            let whole = now.get_or_insert_with(|| Text::new(text));
+            let Some(changed) = self.one(at, whole, place.speaker, filler) else { continue };
             if changed.len() > text.len().saturating_add(MOST_GROWTH) {
                 self.fail(at, Why::TooLarge);
                 continue;
             }
-            now = Some(changed);
+            (now, is_changed) = (Some(Text::new(changed)), true);
         }
-        now
+        now.filter(|_| is_changed).map(Text::into_string)
     }
 
-    fn one(
-        &mut self,
-        at: usize,
-        text: &str,
-        what_for: Use,
-        place: Place<'_>,
-        filler: &mut dyn Filler,
-    ) -> Option<String> {
-        let entry =
-            self.list.get(at).filter(|entry| entry.note.why.is_none() && entry.script.is_for(what_for, place))?;
-        if entry.script.find.is_empty() || text.is_empty() {
-            return None;
-        }
+    fn one(&mut self, at: usize, text: &Text<'_>, speaker: Option<&str>, filler: &mut dyn Filler) -> Option<String> {
+        let entry = self.list.get(at).filter(|_| !text.is_empty())?;
         let find = find::text(&entry.script, filler);
         let pattern = match self.pattern(find) {
             Ok(pattern) => pattern,
             Err(why) => return self.fail(at, Why::Invalid(why)),
         };
         let entry = self.list.get_mut(at)?;
-        match change::change(&entry.script, &pattern, text, place.speaker, &mut self.steps, filler) {
+        match change::change(&entry.script, &pattern, text, speaker, &mut self.steps, filler) {
             Ok(changed) => {
                 entry.note.changed += usize::from(changed.is_some());
                 changed

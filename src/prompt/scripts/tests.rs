@@ -71,7 +71,7 @@ fn decided(id: &str, key: &str, recorded: &Value) -> Value {
     }
 }
 
-/// S4-17: what regular expressions of cards do is what they do where they come from, in every recorded case.
+/// S4-52: what regular expressions of cards do is what they do where they come from, in every recorded case.
 #[test]
 fn recorded_cases() {
     let cases = include_str!("../../../tests/fixtures/golden/regex/regex.jsonl");
@@ -105,7 +105,8 @@ fn recorded_cases() {
         let base = if place.placement == placement::LORE { text } else { &stored };
         check("display", &now(base, Use::Display, &mut Few::of_cases()));
         check("prompt", &now(base, Use::Prompt, &mut Few::of_cases()));
-        let sent = scripts(&case).sent(text, place, &mut Few::of_cases());
+        let came = if place.placement == placement::LORE { Came::Done } else { Came::Written };
+        let sent = scripts(&case).sent(text, came, place, &mut Few::of_cases());
         check("prompt", sent.as_deref().unwrap_or(text));
         count += 1;
     }
@@ -126,7 +127,7 @@ fn one(script: Value) -> Scripts {
 
 fn sent(script: Value, text: &str) -> (Option<String>, Vec<Note>) {
     let mut scripts = one(script);
-    let sent = scripts.sent(text, REPLY, &mut Few::of_cases());
+    let sent = scripts.sent(text, Came::Written, REPLY, &mut Few::of_cases());
     (sent, scripts.notes().cloned().collect())
 }
 
@@ -164,13 +165,14 @@ fn the_order_of_scripts() {
     scripts.add(Scope::Global, true, [&script("g", true)]);
     scripts.add(Scope::Preset, true, [&script("p", false)]);
     scripts.add(Scope::Global, true, [&script("h", false)]);
-    assert_eq!(scripts.sent("x", REPLY, &mut Few::of_cases()).unwrap(), "xhpdgc");
+    assert_eq!(scripts.sent("x", Came::Written, REPLY, &mut Few::of_cases()).unwrap(), "xhpdgc");
     let lore = Place { placement: placement::LORE, depth: None, speaker: None };
-    assert_eq!(scripts.sent("x", lore, &mut Few::of_cases()), None);
-    assert!(scripts.notes().all(|note| note.changed == 1 && note.why.is_none()));
+    assert_eq!(scripts.sent("x", Came::Done, lore, &mut Few::of_cases()), None);
+    assert_eq!(scripts.sent("x", Came::Edited, REPLY, &mut Few::of_cases()).unwrap(), "xgc");
+    assert!(scripts.notes().all(|note| note.changed >= 1 && note.why.is_none()));
 }
 
-/// S4-17: what does not run is named with its reason, and everything else goes on.
+/// What does not run is named with its reason, and everything else goes on.
 #[test]
 fn what_is_left_out_says_why() {
     let why = |script: Value, text: &str| {
@@ -189,7 +191,7 @@ fn what_is_left_out_says_why() {
     let mut scripts = one(json!({"findRegex": "/^(a+)+\\1$/", "replaceString": "", "scriptName": "slow"}));
     scripts.add(Scope::Card, false, [&json!({"findRegex": "a", "placement": [2], "scriptName": "stranger"})]);
     scripts.add(Scope::Global, true, [&json!(1), &json!({"findRegex": "!", "placement": [2]})]);
-    let changed = scripts.sent(&long, REPLY, &mut Few::of_cases()).unwrap();
+    let changed = scripts.sent(&long, Came::Written, REPLY, &mut Few::of_cases()).unwrap();
     assert_eq!(changed.len(), 100_000);
     let notes: Vec<_> = scripts.notes().map(|note| (note.name.as_str(), note.changed, note.why.as_ref())).collect();
     assert_eq!(
@@ -198,17 +200,17 @@ fn what_is_left_out_says_why() {
             ("slow", 0, Some(&Why::RanAway)),
             ("", 0, Some(&Why::NoScript)),
             ("", 1, None),
-            ("stranger", 0, Some(&Why::NotAllowed)),
+            ("", 0, Some(&Why::NotAllowed(1))),
         ]
     );
     let before = scripts.steps.left();
-    scripts.sent(&long, REPLY, &mut Few::of_cases());
+    scripts.sent(&long, Came::Written, REPLY, &mut Few::of_cases());
     assert!(before - scripts.steps.left() < 1_000_000, "what ran away once is not tried again");
     assert!(notes_end_without_a_stop());
 }
 
 fn notes_end_without_a_stop() -> bool {
-    [Why::NoScript, Why::NoPlacement, Why::RanAway, Why::NoTime, Why::TooLarge, Why::TooMany, Why::NotAllowed]
+    [Why::NoScript, Why::NoPlacement, Why::RanAway, Why::NoTime, Why::TooLarge, Why::TooMany, Why::NotAllowed(2)]
         .iter()
         .all(|why| !why.to_string().is_empty() && !why.to_string().ends_with('.'))
 }
@@ -220,7 +222,7 @@ fn all_together_end() {
     let mut scripts = Scripts { steps: Steps::new(3_000_000), ..Scripts::default() };
     scripts.add(Scope::Card, true, std::iter::repeat_n(&slow, 100_000));
     let text = format!("{}!", "a".repeat(20_000));
-    assert_eq!(scripts.sent(&text, REPLY, &mut Few::of_cases()), None);
+    assert_eq!(scripts.sent(&text, Came::Written, REPLY, &mut Few::of_cases()), None);
     let words: Vec<&str> = scripts.notes().map(|note| note.why.as_ref().unwrap().word()).collect();
     assert_eq!(words.len(), MOST + 1);
     assert!(words.starts_with(&["ranAway"]) && words.contains(&"noTime") && words.ends_with(&["tooMany"]));
