@@ -8,12 +8,13 @@ use crate::provider::{self, Endpoint, Request};
 use crate::store::{Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
+use super::ordered;
 use super::scene::Scene;
 use super::trace::{self, Made};
 
 /// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
 /// costs no more.
-const PAGE: i64 = 64;
+pub(super) const PAGE: i64 = 64;
 /// How many replies up the path an earlier prompt is looked for.
 const LOOK_BACK: usize = 8;
 
@@ -28,6 +29,8 @@ pub struct Bounds {
     pub hide_tags: Vec<String>,
     /// The user's message where there is none.
     pub filler: String,
+    /// Whether the request itself says how long a reply may be.
+    pub is_reply_said: bool,
 }
 
 /// The prompt at a scene: the world just before the model speaks. `last` is what stands behind everything else.
@@ -40,6 +43,9 @@ pub fn prompt(
     bounds: Bounds,
     last: Option<Block>,
 ) -> Result<Made, StoreError> {
+    if let Some(preset) = ordered::chosen(reader, scene)? {
+        return ordered::prompt(reader, scene, bounds, last, preset);
+    }
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let mut blocks = prompt::blueprint(&scene.cast, &status);
     blocks.extend(last);
@@ -54,7 +60,7 @@ pub fn prompt(
     let messages = prompt::weave(&blocks, &history.lines);
     let History { rows, tokens, cut, .. } = history;
     let Bounds { reply, hide_tags, .. } = bounds;
-    Ok(Made { blocks, history: rows, messages, tokens, cut, reply, hide_tags, too_large: None })
+    Ok(Made { blocks, history: rows, messages, tokens, cut, reply, hide_tags, ..Made::default() })
 }
 
 /// The part of the history that goes, oldest first.
@@ -99,7 +105,7 @@ impl History {
 }
 
 /// Where the last prompt on this path began, as a position in its newest lines.
-fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result<Option<usize>, StoreError> {
+pub(super) fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result<Option<usize>, StoreError> {
     let replies = newest_first.iter().filter(|(placed, _)| placed.node.role == Role::Assistant).take(LOOK_BACK);
     for (placed, _) in replies {
         if let Some(first) = reader.trace(placed)?.and_then(|trace| trace.history.first().copied()) {
@@ -107,6 +113,11 @@ fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result<Opt
         }
     }
     Ok(None)
+}
+
+/// Whether a request or its provider says how many tokens a reply may have.
+pub fn says_reply(params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+    [params, &endpoint.extra].into_iter().any(|said| MOST.iter().any(|key| said.contains_key(*key)))
 }
 
 /// What model servers call the most tokens of a reply.
@@ -130,7 +141,7 @@ pub fn request(
     made: &Made,
     endpoint: &Endpoint,
 ) -> Request {
-    let mut params = params.clone();
+    let mut params = said(&made.samplers, params);
     if !params.contains_key("seed") && !endpoint.extra.contains_key("seed") {
         params.insert("seed".into(), (dice_seed >> 33).into());
     }
@@ -138,9 +149,17 @@ pub fn request(
     if !MOST.iter().any(is_said) {
         params.insert("max_tokens".into(), made.reply.into());
     }
-    let messages =
-        made.messages.iter().map(|sent| provider::Message { role: role(sent), name: None, content: sent.text.clone() });
+    let messages = made.messages.iter().map(|sent| provider::Message {
+        role: role(sent),
+        name: sent.name.clone(),
+        content: sent.text.clone(),
+    });
     Request { model, messages: messages.collect(), params }
+}
+
+/// What a preset says, with what was asked for over it.
+fn said(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<String, Value> {
+    samplers.iter().chain(params).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn role(sent: &Sent) -> provider::Role {

@@ -204,6 +204,7 @@ pub fn bounds(parts: &Parts, client: &OpenAi, model: &str, params: &Map<String, 
         reply,
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
+        is_reply_said: ask::says_reply(params, endpoint),
     }
 }
 

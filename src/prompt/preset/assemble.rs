@@ -1,11 +1,11 @@
 //! The messages of one request.
 
 use super::order::{EXAMPLES, Filled, HISTORY, MAIN};
-use super::{Given, Kind, Message, Place, Placed, Preset, Said, Source, examples, inject, names, order, squash};
+use super::{Cut, Given, Kind, Message, Place, Placed, Preset, Said, Source, examples, inject, names, order, squash};
 use crate::tree::Role;
 
-pub use super::fit::TooLarge;
 use super::fit::Room;
+use crate::prompt::TooLarge;
 
 /// What knows the words of a request: macros and the size of texts.
 pub trait Words {
@@ -28,6 +28,8 @@ pub struct Assembled {
     pub kept: usize,
     /// How many blocks of examples did not.
     pub examples_left_out: usize,
+    /// Tokens of all of it.
+    pub tokens: usize,
 }
 
 /// Makes the messages of one request.
@@ -53,13 +55,17 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     room.check()?;
     let mut chat = Chat { new_chat, messages: Vec::new(), kept: 0 };
     let mut shown = Shown::default();
-    let blocks = if is_in(EXAMPLES) && !given.strips_examples { examples::blocks(&preset.settings.new_example, given, words) } else { Vec::new() };
+    let blocks = if is_in(EXAMPLES) && !given.strips_examples {
+        examples::blocks(&preset.settings.new_example, given, words)
+    } else {
+        Vec::new()
+    };
     if given.pins_examples {
         shown = Shown::fit(&blocks, &mut room, words);
     }
     if is_in(HISTORY) {
         let injected = inject::injected(&parts, note.as_ref(), given, words);
-        chat.fit(preset, given, &ending, injected, &mut room, words);
+        chat.fit(preset, given, injected, &mut room, words);
     }
     if !given.pins_examples {
         shown = Shown::fit(&blocks, &mut room, words);
@@ -68,7 +74,7 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     let kept = chat.kept;
     let messages = laid_out(parts, chat, shown, ending.messages);
     let messages = if preset.settings.squash { squash::squash(messages) } else { messages };
-    Ok(Assembled { messages, prefill: ending.prefill, kept, examples_left_out })
+    Ok(Assembled { messages, prefill: ending.prefill, kept, examples_left_out, tokens: room.spent() })
 }
 
 /// What stands behind everything else, and what the reply begins with.
@@ -138,7 +144,8 @@ fn beside_main(parts: &mut Vec<Filled>, note: Option<&Placed>) {
     let is_before = note.place == Place::BeforeMain;
     let at = parts.iter().position(|part| part.id == MAIN);
     if let Some(main) = at.and_then(|at| parts.get_mut(at)).filter(|main| main.in_chat.is_some()) {
-        main.text = if is_before { format!("{}\n{}", note.text, main.text) } else { format!("{}\n{}", main.text, note.text) };
+        main.text =
+            if is_before { format!("{}\n{}", note.text, main.text) } else { format!("{}\n{}", main.text, note.text) };
         return;
     }
     let own = Filled { id: "authorsNote".to_owned(), role: note.role, text: note.text.clone(), in_chat: None };
@@ -158,7 +165,6 @@ impl Chat {
         &mut self,
         preset: &Preset,
         given: &Given<'_>,
-        ending: &Ending,
         injected: Vec<inject::Injected>,
         room: &mut Room,
         words: &mut dyn Words,
@@ -170,7 +176,9 @@ impl Chat {
         let beyond: Vec<Message> = depths.split_off(&history.len()).into_values().rev().flatten().collect();
         let mut newest_first: Vec<Message> = Vec::new();
         let mut entries = Vec::new();
-        let take = |depth: usize, depths: &mut std::collections::BTreeMap<usize, Vec<Message>>| depths.remove(&depth).unwrap_or_default();
+        let take = |depth: usize, depths: &mut std::collections::BTreeMap<usize, Vec<Message>>| {
+            depths.remove(&depth).unwrap_or_default()
+        };
         for (depth, at) in (0..history.len()).rev().enumerate() {
             entries.extend(take(depth, &mut depths).into_iter().rev().map(Entry::Text));
             if !(is_moved && depth == 0 && counts == 0) {
@@ -178,24 +186,53 @@ impl Chat {
             }
         }
         entries.extend(beyond.into_iter().rev().map(Entry::Text));
-        let _ = ending;
         if let Some(filler) = filler(preset, given, &entries, words) {
             if !room.take(words.count(&filler.text)) {
                 return;
             }
             newest_first.push(filler);
         }
+        let mut is_full = false;
         for entry in entries {
-            let is_said = matches!(entry, Entry::Said(_));
             let Some(message) = entry.message(preset, history, words) else { continue };
             if !message.text.is_empty() && !room.take(words.count(&message.text)) {
+                is_full = true;
                 break;
             }
-            self.kept += usize::from(is_said);
             newest_first.push(message);
         }
+        if let (true, Cut::Steps(began)) = (is_full, given.cut) {
+            step(&mut newest_first, began, room, words);
+        }
+        self.kept = newest_first.iter().filter(|message| place(message).is_some()).count();
         newest_first.reverse();
         self.messages = newest_first;
+    }
+}
+
+/// The place in the history of a message that is one of its.
+fn place(message: &Message) -> Option<usize> {
+    match message.from.as_slice() {
+        [Source::History(at)] => Some(*at),
+        _ => None,
+    }
+}
+
+/// Cuts a full history in a step; the newest message stays.
+fn step(newest_first: &mut Vec<Message>, began: Option<usize>, room: &mut Room, words: &dyn Words) {
+    let reaches = |began: &usize| newest_first.iter().any(|message| place(message) == Some(*began));
+    let began = began.filter(reaches);
+    while newest_first.len() > 1 {
+        let Some(oldest) = newest_first.last() else { return };
+        let goes = match began {
+            Some(began) => place(oldest).is_none_or(|at| at < began),
+            None => room.is_ample(),
+        };
+        if !goes {
+            return;
+        }
+        room.give_back(words.count(&oldest.text));
+        newest_first.pop();
     }
 }
 

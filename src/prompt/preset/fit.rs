@@ -1,16 +1,9 @@
 //! What a request has room for.
 
+use crate::prompt::TooLarge;
+
 /// Tokens that a request takes beside its messages.
 const FRAME: usize = 3;
-
-/// What may never be left out is larger than the whole prompt may be. Both in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooLarge {
-    /// What it takes.
-    pub needed: usize,
-    /// What there is.
-    pub budget: usize,
-}
 
 /// The room that is left.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +29,21 @@ impl Room {
             self.spent += tokens;
         }
         fits
+    }
+
+    /// Gives back what does not go after all.
+    pub(super) const fn give_back(&mut self, tokens: usize) {
+        self.spent = self.spent.saturating_sub(tokens);
+    }
+
+    /// Whether more than three quarters are taken.
+    pub(super) const fn is_ample(&self) -> bool {
+        self.spent > self.all / 4 * 3
+    }
+
+    /// Tokens taken.
+    pub(super) const fn spent(&self) -> usize {
+        self.spent
     }
 
     /// Whether what has to go does.

@@ -36,6 +36,8 @@ pub(super) fn injected(
         let at_depth = text.filter(|text| matches!(text.place, Place::Depth(_)));
         all.extend(at_depth.and_then(|text| placed(text, words.fill(&text.text), id)));
     }
+    let world = InChat { depth: 1, order: ORDER };
+    all.push(Injected { at: world, role: Role::System, text: given.world.to_owned(), id: "world".to_owned() });
     for (depth, role, text) in &given.lore.in_chat {
         let at = InChat { depth: *depth, order: ORDER };
         all.push(Injected { at, role: *role, text: text.clone(), id: "lore".to_owned() });

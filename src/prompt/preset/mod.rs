@@ -17,11 +17,15 @@ mod names;
 mod order;
 mod read;
 mod squash;
+mod trail;
+
+use serde_json::{Map, Value};
 
 use crate::tree::Role;
 
-pub use assemble::{Assembled, TooLarge, Words, assemble};
+pub use assemble::{Assembled, Words, assemble};
 pub use read::Unreadable;
+pub use trail::{Piece, pieces, woven};
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +142,9 @@ pub struct Preset {
     pub parts: Vec<Part>,
     /// Their order, and which of them are on.
     pub order: Vec<(String, bool)>,
+    /// What it says to the model server, under the names that OpenAI-compatible servers know; how long a reply may be is not
+    /// among it.
+    pub samplers: Map<String, Value>,
 }
 
 /// A text with a place of its own: a persona, a note, a card's depth prompt.
@@ -200,6 +207,29 @@ pub struct Lore {
     pub in_chat: Vec<(usize, Role, String)>,
 }
 
+impl Lore {
+    /// None at all.
+    pub const NONE: Self = Self {
+        before: String::new(),
+        after: String::new(),
+        note_top: Vec::new(),
+        note_bottom: Vec::new(),
+        examples_before: Vec::new(),
+        examples_after: Vec::new(),
+        in_chat: Vec::new(),
+    };
+}
+
+/// How a history is cut that there is no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// Every request has as much as fits.
+    Exact,
+    /// In steps, so that the provider finds the beginning of the last request again: as far back as the last request went
+    /// (its first message by its place in what is given), if that fits, else to three quarters of the room (`domain.md` 6.3).
+    Steps(Option<usize>),
+}
+
 /// What one request is made of.
 #[derive(Debug, Clone)]
 pub struct Given<'a> {
@@ -231,6 +261,10 @@ pub struct Given<'a> {
     pub lore: &'a Lore,
     /// The messages, oldest first; for [`Kind::Continue`] the last one is gone on from.
     pub history: &'a [Said],
+    /// The world as its schemas show it: in the chat just before the newest message. Empty = nothing.
+    pub world: &'a str,
+    /// How a history that is too long is cut.
+    pub cut: Cut,
     /// Whether no examples are sent.
     pub strips_examples: bool,
     /// Whether examples go before the history where there is not room for both.

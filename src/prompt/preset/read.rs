@@ -47,7 +47,9 @@ impl Default for Settings {
             reply: None,
             naming: Naming::Others,
             send_if_empty: String::new(),
-            impersonation: text("Write {{user}}'s next message, in {{user}}'s own voice and from {{user}}'s point of view. Never speak for {{char}}."),
+            impersonation: text(
+                "Write {{user}}'s next message, in {{user}}'s own voice and from {{user}}'s point of view. Never speak for {{char}}.",
+            ),
             new_chat: text("[The story begins here]"),
             new_example: text("[An example of how it is told]"),
             nudge: text("[Go on from where the last message stops, without saying any of it again.]"),
@@ -65,8 +67,8 @@ impl Default for Settings {
 impl Default for Preset {
     /// What is sent where nobody chose a preset.
     fn default() -> Self {
-        let mut preset = Self { settings: Settings::default(), parts: Vec::new(), order: Vec::new() };
-        preset.order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
+        let order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
+        let mut preset = Self { settings: Settings::default(), parts: Vec::new(), order, samplers: Map::new() };
         preset.add_known();
         preset
     }
@@ -86,7 +88,7 @@ impl Preset {
         if prompts.len() > MOST_PARTS {
             return Err(Unreadable::TooMany(prompts.len()));
         }
-        let mut preset = Self { settings: settings(map), ..Self::default() };
+        let mut preset = Self { settings: settings(map), samplers: samplers(map), ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
         if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
             preset.order = order;
@@ -134,6 +136,17 @@ fn settings(map: &Map<String, Value>) -> Settings {
         continue_prefill: is("continue_prefill"),
         squash: is("squash_system_messages"),
     }
+}
+
+fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
+    let named = ["temperature", "frequency_penalty", "presence_penalty", "top_p"];
+    let mut samplers: Map<String, Value> = Map::new();
+    for name in named {
+        samplers.extend(map.get(name).filter(|value| value.is_number()).map(|value| (name.to_owned(), value.clone())));
+    }
+    let seed = map.get("seed").filter(|seed| seed.as_i64().is_some_and(|seed| seed >= 0));
+    samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.clone())));
+    samplers
 }
 
 fn naming(value: Option<&Value>) -> Naming {
