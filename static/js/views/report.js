@@ -85,6 +85,7 @@ function Way({ kind, id, name }) {
   if (kind === "session") return html` <a href=${`/s/${id}`} aria-label=${t("report.openNamed", { name })} onClick=${open}>${t("notice.open")}</a>`;
   if (kind === "character") return html` <button type="button" class="link" aria-label=${t("report.playNamed", { name })} onClick=${() => openDialog({ kind: "start", characterId: id })}>${t("notice.play")}</button>`;
   if (kind === "lorebook") return html` <button type="button" class="link" aria-label=${t("report.openNamed", { name })} onClick=${() => openDialog({ kind: "lore", bookId: id, uid: null })}>${t("notice.open")}</button>`;
+  if (kind === "preset" || kind === "regex") return html` <button type="button" class="link" aria-label=${t("report.openNamed", { name })} onClick=${() => openDialog({ kind: "presets", presetId: id })}>${t("notice.open")}</button>`;
   return null;
 }
 

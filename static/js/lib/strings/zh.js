@@ -3,6 +3,7 @@ import cards from "./zh-cards.js";
 import edit from "./zh-edit.js";
 import findings from "./zh-findings.js";
 import lore from "./zh-lore.js";
+import presets from "./zh-presets.js";
 
 /** @type {Record<import("./keys.d.ts").Key, string>} */
 export default {
@@ -10,6 +11,7 @@ export default {
   ...edit,
   ...findings,
   ...lore,
+  ...presets,
   title: "Clotho",
   menu: "菜单",
   panes: "面板",
