@@ -69,4 +69,13 @@ export default {
   "finding.secret": "There is something in it that you should keep to yourself: do not give it away.",
   "finding.left_aside": "One file stays where it is: no story needs it.|{count} files stay where they are: no story needs them.",
   "finding.halves": "In one place half of a character was missing, and a mark stands there.|In {count} places half of a character was missing, and marks stand there.",
+  "finding.bad_session": "A story cannot be taken in, and was left out.|{count} stories cannot be taken in, and were left out.",
+  "finding.session_here": "The story is here already, and stays as it is.|{count} stories are here already, and stay as they are.",
+  "finding.lost": "Something that the archive lists is not in it.",
+  "finding.bad_entry": "One entry is none, and was left out.|{count} entries are none, and were left out.",
+  "finding.extra_lorebook": "One more lorebook belonged to it.|{count} more lorebooks belonged to it.",
+  "finding.character_note": "The note of a character is kept: no prompt has it yet.",
+  "finding.joined": "{count} file is one story.|{count} files are one story.",
+  "finding.picture_damaged": "The picture is damaged: a plain one goes out.",
+  "finding.card_damaged": "A card that a story plays with cannot be read: it goes out as it is in the library now.|{count} cards that stories play with cannot be read: they go out as they are in the library now.",
 };

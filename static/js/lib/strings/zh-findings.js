@@ -70,4 +70,13 @@ export default {
   "finding.secret": "里面有该由你自己保管的东西（{count} 处）：不要把这个预设给别人",
   "finding.left_aside": "{count} 个文件留在原处：故事用不到它们",
   "finding.halves": "{count} 处编码只剩一半：用问号方块代替",
+  "finding.bad_session": "{count} 个故事读不进来，没有读入",
+  "finding.session_here": "{count} 个故事已经在这里了：保持原样",
+  "finding.lost": "压缩包里列出的东西有些不在里面",
+  "finding.bad_entry": "{count} 个条目读不出来，没有读入",
+  "finding.extra_lorebook": "另有 {count} 本世界书属于它",
+  "finding.character_note": "角色的备注：保留，暂时没有提示会用到它",
+  "finding.joined": "{count} 个文件是同一个故事",
+  "finding.picture_damaged": "图片坏了：导出时换成空白的图片",
+  "finding.card_damaged": "故事所用的 {count} 张角色卡读不出来：导出时用现在的",
 };
