@@ -7,7 +7,7 @@ use crate::prompt::{self, Block, Cast, Line, Slot, macros};
 use crate::store::{self, Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
-use super::ask::{Bounds, PAGE, began};
+use super::room::{Bounds, PAGE, began};
 use super::scene::Scene;
 use super::trace::{self, Made, Order};
 

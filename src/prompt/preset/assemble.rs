@@ -1,21 +1,13 @@
 //! The messages of one request.
 
 use super::order::{EXAMPLES, Filled, HISTORY, MAIN};
-use super::{Cut, Given, Kind, Message, Place, Placed, Preset, Said, Source, examples, inject, names, order, squash};
+use super::{
+    Cut, Given, Kind, Message, Place, Placed, Preset, Said, Source, Words, examples, inject, names, order, squash,
+};
 use crate::tree::Role;
 
 use super::fit::Room;
 use crate::prompt::TooLarge;
-
-/// What knows the words of a request: macros and the size of texts.
-pub trait Words {
-    /// Fills in macros; what writing ones write is seen by the next text.
-    fn fill(&mut self, text: &str) -> String;
-    /// The same for a text that stands in place of another, which it can name as `{{original}}`.
-    fn fill_over(&mut self, text: &str, original: &str) -> String;
-    /// Tokens of a text.
-    fn count(&self, text: &str) -> usize;
-}
 
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Example turns: blocks that begin with `<START>`, turns that begin with a name.
 
-use super::{Given, Message, Source};
-use crate::prompt::preset::assemble::Words;
+use super::{Given, Message, Source, Words};
 use crate::tree::Role;
 
 const ID: &str = "dialogueExamples";

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::assemble::Words;
 use super::order::Filled;
-use super::{Given, InChat, Message, Place, Placed, Source};
+use super::{Given, InChat, Message, Place, Placed, Source, Words};
 use crate::tree::Role;
 
 /// The order of what has none of its own.

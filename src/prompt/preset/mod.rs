@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 use crate::tree::Role;
 
-pub use assemble::{Assembled, Words, assemble};
+pub use assemble::{Assembled, assemble};
 pub use read::Unreadable;
 pub use trail::{Piece, pieces, woven};
 
@@ -273,6 +273,16 @@ pub struct Given<'a> {
     pub has_prefill: bool,
     /// Tokens of context and of the reply, where the preset does not say.
     pub room: (usize, usize),
+}
+
+/// What knows the words of a request: macros and the size of texts.
+pub trait Words {
+    /// Fills in macros; what writing ones write is seen by the next text.
+    fn fill(&mut self, text: &str) -> String;
+    /// The same for a text that stands in place of another, which it can name as `{{original}}`.
+    fn fill_over(&mut self, text: &str, original: &str) -> String;
+    /// Tokens of a text.
+    fn count(&self, text: &str) -> usize;
 }
 
 /// Where a message comes from.

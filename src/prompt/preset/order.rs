@@ -1,7 +1,6 @@
 //! The parts of a request in their order, with their texts.
 
-use super::assemble::Words;
-use super::{Given, InChat, Part, Place, Preset};
+use super::{Given, InChat, Part, Place, Preset, Words};
 use crate::tree::Role;
 
 pub(super) const MAIN: &str = "main";

@@ -7,7 +7,7 @@ use crate::tree::Role;
 /// A message of a request that is not a line of the history as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// What it was made of: the ids of parts.
+    /// What it was made of: the names of parts.
     pub slot: String,
     /// How many lines of the history stand before it.
     pub at: usize,
@@ -65,11 +65,11 @@ fn place(from: &Source, first: usize, next: usize, len: usize) -> Option<usize> 
 }
 
 fn slot(message: &Message) -> String {
-    let ids = message.from.iter().map(|from| match from {
+    let slots = message.from.iter().map(|from| match from {
         Source::Part(id) => id.as_str(),
         Source::History(_) => "history",
     });
-    ids.collect::<Vec<_>>().join("+")
+    slots.collect::<Vec<_>>().join("+")
 }
 
 /// Lines that were not sent by themselves.
