@@ -3,7 +3,7 @@
 //! [`export`] reads a session in one snapshot and writes it line by line. [`import`] reads a file twice: the first time it
 //! only looks (`check.rs`, each line by itself in `fits.rs`) and finds whatever is wrong before anything is written; the second
 //! time it writes, in small pieces between the writes of others, into a session that nobody sees until it is whole. `names.rs`
-//! gives new ids where the old ones are taken; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far
+//! gives new ids where the old ones are taken; `house.rs` reads folders and archives in place; `desk.rs` carries imports out one after the other, and `jobs.rs` tells how far
 //! they are.
 //!
 //! `out/` writes one line of a session, or everything, in forms that others read. `foreign/` is the door for files of other
@@ -22,6 +22,7 @@ mod desk;
 mod export;
 mod fits;
 pub mod foreign;
+mod house;
 mod import;
 mod jobs;
 mod names;

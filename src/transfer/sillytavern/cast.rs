@@ -13,8 +13,8 @@ use crate::tree::card::trim;
 
 use super::super::Item;
 use super::super::cards::{Arriving, arriving, bind_lorebook, lorebook_of, take_wish};
+use super::super::house::Place;
 use super::super::import::ImportError;
-use super::house::Place;
 use super::known::Verdict;
 use super::root::Root;
 use super::{Work, unreadable};
@@ -97,6 +97,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         {
             let source = known.source(same.id.as_bytes(), Some(hash), &same.card);
             self.put(source, |_, _| Ok(())).await?;
+            self.arrived.totals.known += 1;
             return Ok(Some(Player { id: same.id, ..player }));
         }
         if let Some(held) = &known.held {
@@ -104,6 +105,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             self.same_book(held, &mut arriving).await?;
         }
         self.arrived.totals.characters += 1;
+        self.arrived.totals.lorebooks += u64::from(arriving.book.is_some());
         std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.report(item));
         let source = known.source(id.as_bytes(), Some(hash), &arriving.character.card);
         self.keep_character(arriving, known.held.is_none(), source).await?;

@@ -129,15 +129,16 @@ impl List {
 
 impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// The thing of the owner's that went out as this file.
-    pub async fn went_out<Id: Thing>(&self, name: &str, hash: &blake3::Hash) -> Result<Option<Id>, ImportError> {
+    pub async fn went_out<Id: Thing>(&mut self, name: &str, hash: &blake3::Hash) -> Result<Option<Id>, ImportError> {
         let Some(id) = self.list.is(name, hash).and_then(|id| Id::from_slice(id.as_bytes())) else { return Ok(None) };
         let owner = self.wish.owner;
         let held = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
+        self.arrived.totals.known += u64::from(held.is_some());
         Ok(held.map(|held| held.id))
     }
 
     /// Whether a group is one that is here, or was made of a session that is here, as it went out.
-    pub async fn is_same_group(&self, name: &str, hash: &blake3::Hash) -> Result<bool, ImportError> {
+    pub async fn is_same_group(&mut self, name: &str, hash: &blake3::Hash) -> Result<bool, ImportError> {
         if self.went_out::<PresetId>(name, hash).await?.is_some() {
             return Ok(true);
         }
@@ -146,6 +147,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         };
         let owner = self.wish.owner;
         let place = self.store.read(move |reader| Ok::<_, ImportError>(reader.whereabouts(owner, id)?)).await?;
+        self.arrived.totals.known += u64::from(place != Whereabouts::Gone);
         Ok(place != Whereabouts::Gone)
     }
 

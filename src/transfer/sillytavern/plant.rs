@@ -19,10 +19,10 @@ use crate::tree::{Kind, Role};
 use crate::world::World;
 
 use super::super::Item;
+use super::super::house::stem;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES};
 use super::bed::{Bed, Found, file_key, story_key};
 use super::cast::Cast;
-use super::house::stem;
 use super::list::{Spot, Story};
 use super::root::Folder;
 use super::scan::{Scanned, Watched};

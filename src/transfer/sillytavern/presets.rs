@@ -12,8 +12,8 @@ use crate::store::Preset;
 use crate::tree::preset::{LARGEST, LONGEST_NAME, fits};
 
 use super::super::Item;
+use super::super::house::Place;
 use super::super::import::ImportError;
-use super::house::Place;
 use super::known::Verdict;
 use super::root::Root;
 use super::settings::SETTINGS;
