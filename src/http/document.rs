@@ -71,8 +71,9 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
         let body = RequestBodyBuilder::new().content("application/json", json(schema)).required(Some(required));
         operation = operation.request_body(Some(body.build()));
     }
-    if let Some(kind) = sketch.takes_file {
-        let body = RequestBodyBuilder::new().content(kind, file()).required(Some(Required::True));
+    if !sketch.takes_files.is_empty() {
+        let body = RequestBodyBuilder::new().required(Some(Required::True));
+        let body = sketch.takes_files.iter().fold(body, |body, kind| body.content(*kind, file()));
         operation = operation.request_body(Some(body.build()));
     }
     if sketch.takes_form {

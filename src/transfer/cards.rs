@@ -10,7 +10,7 @@ use crate::interop::{Fate, Finding, book, picture};
 use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 use crate::tree::card::{Unfit, fits, trim};
 
-use super::books::new_book;
+use super::books::{new_book, no_entries};
 use super::pictures::{picture_address, pictures};
 use super::report::Item;
 
@@ -76,7 +76,7 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
         bytes: asset.bytes,
     }));
     let title = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let book = book.map(|card_book| new_book(book::from_card(&card_book), &title, ids, now)).transpose()?;
+    let book = book.map(|card_book| book_inside(card_book, &title, ids, now)).transpose()?;
     if let Some((book, _)) = &book {
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
     }
@@ -91,6 +91,14 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
     let character = CharacterCard { id, card: fields, created: now, updated: now };
     Ok(Arriving { character, files, book, open_chat, is_favourite, items })
+}
+
+/// The lorebook inside a card.
+fn book_inside(mut book: Value, title: &str, ids: &Ids, now: Time) -> Result<(Lorebook, Item), Unfit> {
+    let odd = book.as_object_mut().map(book::take_odd).unwrap_or_default();
+    let (book, mut item) = new_book(book::from_card(&book), title, ids, now)?;
+    item.findings.extend(no_entries(&odd));
+    Ok((book, item))
 }
 
 /// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large

@@ -151,6 +151,33 @@ fn the_command_brings_everything_back_and_says_when_nothing_came() {
     }
 }
 
+/// S4-53: JSON is sent as what it is, under the name that the request gives it.
+#[tokio::test]
+async fn json_is_sent_under_its_name() {
+    let app = TestServer::with(TestApp::with()).await;
+    let book =
+        br#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}, "1": 7, "x": [], "3": {"uid": 3}}}"#;
+    let ask = |target: &str| app.ask("POST", target).bytes(book, "application/json; charset=utf-8");
+    let named = ask("/api/import").header("content-disposition", "attachment; filename=\"../a/Lamps.json\"");
+    let job = app.over(named.send().await.expect(202)["jobId"].as_str().unwrap()).await;
+    let item = job["result"]["report"]["report"]["items"][0].clone();
+    assert_eq!((&item["name"], &item["file"]), (&json!("Lamps"), &json!("Lamps.json")), "{job}");
+    let told = item["findings"].to_string();
+    assert!(told.contains("2 of its entries are none and are left out: 1, x"), "{told}");
+    let kept = app.get(&format!("/api/lorebooks/{}", item["id"].as_str().unwrap())).await;
+    assert_eq!(
+        kept["entries"].as_array().map(Vec::len).or(kept["entries"].as_object().map(serde_json::Map::len)),
+        Some(2),
+        "{kept}"
+    );
+    let other = ask("/api/import?name=Other.json").header("content-disposition", "attachment; filename=\"Lamps.json\"");
+    let job = app.over(other.send().await.expect(202)["jobId"].as_str().unwrap()).await;
+    assert_eq!(job["result"]["report"]["report"]["items"][0]["name"], "Other", "{job}");
+    let broken = app.ask("POST", "/api/import").bytes(b"{\"entries\": {", "application/json").send().await.expect(202);
+    let job = app.over(broken["jobId"].as_str().unwrap()).await;
+    assert_eq!(job["result"]["report"]["report"]["items"][0]["kind"], "file", "nobody knows what it is: {job}");
+}
+
 /// S4-04: an archive of sessions that is sent to a server brings them back, and its report leads to each.
 #[tokio::test]
 async fn an_archive_of_sessions_is_sent() {
