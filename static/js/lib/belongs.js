@@ -31,10 +31,10 @@ export async function belongs(file) {
 /** @param {string} name */
 const endingOf = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
 
-/** JSON that cannot be read is taken for a card: the server says what is wrong with it. @param {string} text @returns {Belongs} */
+/** @param {string} text @returns {Belongs} */
 export function belongsJson(text) {
   const value = parsed(text);
-  if (value === undefined) return "card";
+  if (value === undefined) return wasToBe(text);
   if (value === null || typeof value !== "object" || Array.isArray(value)) return "foreign";
   const has = (/** @type {string[]} */ ...keys) => keys.some((key) => key in value);
   if (has("power_user", "persona_descriptions")) return "persona";
@@ -43,6 +43,17 @@ export function belongsJson(text) {
   if (has("name") && has("description", "personality", "scenario", "mes_example") && !has("messages", "history", "chat")) return "card";
   return Object.keys(value).length === 0 ? "card" : "foreign";
 }
+
+/** Names that stand only in files of one kind, those first that have others inside: a card has a lorebook in it. @type {[Belongs, RegExp][]} */
+const MARKS = [
+  ["persona", /"(power_user|persona_descriptions)"\s*:/],
+  ["card", /"(spec|first_mes|char_name|char_greeting)"\s*:/],
+  ["foreign", /"(messages|mapping|history|mes|prompts)"\s*:/],
+  ["book", /"(entries|lorebookVersion)"\s*:/],
+];
+
+/** JSON that cannot be read, which breaks off or has a slip in it, goes where it was to go: the server says there what is wrong with it. @param {string} text @returns {Belongs} */
+const wasToBe = (text) => MARKS.find(([, mark]) => mark.test(text))?.[0] ?? "card";
 
 /** @param {unknown} entries of a lorebook: a map or a list of them */
 const isEntries = (entries) => typeof entries === "object" && entries !== null;

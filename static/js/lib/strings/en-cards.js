@@ -108,6 +108,8 @@ export default {
   "bring.years": "Years of SillyTavern",
   "bring.yearsHint": "Choose its folder of data, or drop the folder, an archive, chats or cards anywhere on this page.",
   "bring.title": "Bring in what another program keeps",
+  "bring.own": "Bring these files in",
+  "bring.each": "Each comes in as what it is: a story, a character, a lorebook or a persona. Nothing has been sent yet.",
   "bring.text": "Chats that are one story become one tree, characters and personas come along. What is here already stays as it is and is not added twice.",
   "bring.home": "Whose data",
   "bring.hours": "Old dates: hours ahead of UTC",

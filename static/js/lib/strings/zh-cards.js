@@ -109,6 +109,8 @@ export default {
   "bring.years": "多年的 SillyTavern",
   "bring.yearsHint": "选择它的数据文件夹，或者把文件夹、压缩包、聊天、角色卡拖到这一页的任何地方。",
   "bring.title": "读入其他程序的内容",
+  "bring.own": "读入这些文件",
+  "bring.each": "每个文件照它本来的样子读入：故事、角色、世界书或人设。现在还什么都没有送出。",
   "bring.text": "属于同一个故事的聊天会合成一棵树，角色和人设一起带来。这里已有的内容保持原样，不会重复加入。",
   "bring.home": "谁的数据",
   "bring.hours": "旧日期：比 UTC 早几小时",
