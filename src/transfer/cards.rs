@@ -16,6 +16,8 @@ use super::report::Item;
 
 /// The field of a character that names its lorebook.
 const LOREBOOK: &str = "lorebookId";
+/// The field of a character that names further ones.
+const EXTRA_LOREBOOKS: &str = "extraLorebookIds";
 /// What cards say beyond their fields; also the name of the file that has it where it is too large.
 const EXTENSIONS: &str = "extensions";
 /// A card's own files stand below this name, so that none of them is taken for its picture.
@@ -154,11 +156,18 @@ pub fn bind_lorebook(character: &mut CharacterCard, book: LorebookId) {
     character.card.insert(LOREBOOK.to_owned(), book.to_string().into());
 }
 
+/// Gives a character lorebooks beside its own.
+pub fn bind_extra_lorebooks(character: &mut CharacterCard, books: &[LorebookId]) {
+    let books: Vec<Value> = books.iter().map(|book| book.to_string().into()).collect();
+    character.card.insert(EXTRA_LOREBOOKS.to_owned(), books.into());
+}
+
 /// A character as a sheet that goes out. Which picture it shows and which lorebook is its own stand beside it, not in it.
 pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> Sheet<'a> {
     let mut card: Map<String, Value> = character.card.clone();
     card.shift_remove("avatar");
     card.shift_remove(LOREBOOK);
+    card.shift_remove(EXTRA_LOREBOOKS);
     let beside = files.iter().find(|file| file.name == EXTENSIONS);
     if let Some(extensions) = beside.and_then(|file| serde_json::from_slice::<Value>(&file.bytes).ok()) {
         let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());

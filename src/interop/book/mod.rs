@@ -79,6 +79,12 @@ pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), BookErro
     from_text(&png::decode(IN_PICTURE, &chunk.text()?)?)
 }
 
+/// Whether a file is a picture with a lorebook in it.
+pub fn is_in_picture(file: &[u8]) -> bool {
+    let is_book = |chunk: &png::Chunk<'_>| chunk.is_text() && chunk.keyword() == IN_PICTURE;
+    png::read(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
+}
+
 fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), BookError> {
     let text = text::decode(bytes)?;
     let value: Value = text::json(&text).map_err(|error| BookError::NotJson(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Presets: each file of some folders is one, each regular expression of the settings, and each group. They are kept whole,
+//! Presets: each file of some folders is one, each regular expression of the settings, its variables, and each group. They are kept whole,
 //! and the report says of each kind what it does not do here.
 
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ pub const FOLDERS: [(&str, &str); 10] = [
 ];
 
 /// What a preset of each kind does not do here.
-const MEANINGS: [(&str, &str); 12] = [
+const MEANINGS: [(&str, &str); 13] = [
     ("openai", "prompt blocks and samplers: no prompt is made with them yet"),
     ("textgen", "samplers: no model is asked with them yet"),
     ("kobold", "samplers: no model is asked with them yet"),
@@ -46,6 +46,7 @@ const MEANINGS: [(&str, &str); 12] = [
     ("regex", "a regular expression: no text is changed by it yet"),
     ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
     ("theme", "looks of another page"),
+    ("variables", "variables that held for all chats: nothing here reads them yet"),
     ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
 ];
 
@@ -72,7 +73,15 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 Err(error) => self.report(unreadable(&place.name, &error)),
             }
         }
-        self.regular_expressions().await
+        self.regular_expressions().await?;
+        self.variables().await
+    }
+
+    /// The variables that held for all chats.
+    async fn variables(&mut self) -> Result<(), ImportError> {
+        let Some(body) = self.settings.variables().cloned() else { return Ok(()) };
+        let (known, name) = ("variables/global".to_owned(), "Global variables".to_owned());
+        self.preset(Found { kind: "variables", known, name, file: SETTINGS, body }).await
     }
 
     async fn preset_file(&mut self, kind: &'static str, place: &Place, bytes: &[u8]) -> Result<(), ImportError> {

@@ -119,6 +119,26 @@ fn files_beside_a_house_come_in() {
     assert_eq!(only(&store).session.title, "The lamp");
 }
 
+/// S4-53: personas and a lorebook inside a picture are taken in a folder as they are by themselves.
+#[test]
+fn personas_and_books_in_pictures_come_in() {
+    use clotho::interop::{picture, png};
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let book = r#"{"lorebookVersion": 1, "entries": [{"text": "It burns.", "keys": ["lamp"], "enabled": true}]}"#;
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, book);
+    let chunk = png::chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
+    folder.bytes("Lamps.png", &picture::with_texts(&picture::as_png(None), &chunk));
+    let personas = json!({"personas": {"w.png": "Wren"}, "persona_descriptions": {"w.png": {"description": "Walks."}}});
+    folder.file("personas_1.json", &personas.to_string());
+    folder.file("settings.json", &json!({"power_user": {"personas": {"m.png": "Moth"}}}).to_string());
+    let arrived = taken(&store, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.personas, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 0), "{told}");
+    assert!(told.contains("persona Wren (personas_1.json)") && told.contains("only personas come in"), "{told}");
+    let again = taken(&store, folder.path()).totals;
+    assert_eq!((again.personas, again.lorebooks, again.known), (0, 0, 3));
+}
+
 /// S4-04, S4-53: what `clotho export --all` wrote `clotho import` brings back; where nothing at all comes in the command says so and
 /// fails; a pipe is refused and not waited for.
 #[test]
