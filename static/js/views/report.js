@@ -112,8 +112,8 @@ const totalsOf = ({ totals, report }, isDry) => {
 };
 
 /** The page's own words where it has some: what is counted reads alike, what differs each time is the server's. @param {Finding} finding */
-function wordsOf({ code, count, line, message }) {
-  const own = wordFor(`finding.${code}`, { n: count }).replace("{n}", number(count));
+function wordsOf({ code, count, line, message, names = [] }) {
+  const own = wordFor(`finding.${code}`, { n: count }).replace("{n}", number(count)).replace("{names}", () => names.join(t("totals.and")));
   const at = line ? `${t("report.line", { line })} ` : "";
   return `${at}${own || sentence(message)}`;
 }

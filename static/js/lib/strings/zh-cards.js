@@ -203,5 +203,6 @@ export const findings = {
   "finding.personas": "人设读不出来",
   "finding.preset": "整个保留，暂时不起作用",
   "finding.secret": "里面有该由你自己保管的东西（{n} 处）：不要把这个预设给别人",
+  "finding.joined": "{n} 个文件是同一个故事，合成一棵树：{names}",
   "finding.left_aside": "{n} 个文件留在原处：故事用不到它们",
 };
