@@ -131,7 +131,7 @@ impl<W: Write + Seek> House<'_, W> {
                     lorebook_of(&character).map(|id| house.reader.lorebook(house.owner, id)).transpose()?.flatten();
                 let mut sheet = sheet(&character, &files, book.as_ref());
                 sheet.is_favourite = character.card.get("isFavourite") == Some(&json!(true));
-                sheet.open_chat = open.get(&character.id).map(|(_, chat)| chat.clone());
+                sheet.open_chat = open.get(&character.id).cloned().flatten().map(|(_, chat)| chat);
                 if let Some(error) = sheet.picture.and_then(|picture| picture::drawn(picture).err()) {
                     let words = format!("its picture goes out as a plain one: {error}");
                     let finding = Finding::new(Fate::Skipped, "picture_damaged", words);

@@ -35,7 +35,7 @@ pub struct Files<'a> {
 }
 
 /// The chat of each character that was open last, with its moment.
-pub type Open = HashMap<CharacterId, (Time, String)>;
+pub type Open = HashMap<CharacterId, Option<(Time, String)>>;
 
 /// A group on its way out.
 #[derive(Default)]
@@ -72,6 +72,37 @@ struct Shared<'a> {
     names: HashMap<String, Names>,
     groups: BTreeMap<String, Group>,
     open: Open,
+}
+
+/// Takes what was open, if it was so later than what is known.
+fn later(known: &mut Option<(Time, String)>, open: Option<(Time, String)>) {
+    let moment = |open: &Option<(Time, String)>| open.as_ref().map(|(at, _)| *at);
+    if moment(&open) > moment(known) {
+        *known = open;
+    }
+}
+
+impl Shared<'_> {
+    /// A chat of the first who plays was open.
+    fn opened(&mut self, cast: &Cast, open: Option<(Time, String)>) {
+        if let Some(player) = cast.characters.first() {
+            later(self.open.entry(player.id).or_default(), open);
+        }
+    }
+
+    /// A session is played by a group.
+    fn join(&mut self, id: String, held: &Held, cast: &Cast, lines: Lines, open: Option<(Time, String)>) {
+        let group = self.groups.entry(id).or_default();
+        group.of = held.session.id.to_string();
+        group.name.clone_from(&held.session.title);
+        later(&mut group.open, open);
+        for player in &cast.characters {
+            if !group.members.contains(&player.file) {
+                group.members.push(player.file.clone());
+            }
+        }
+        group.chats.extend(lines.ends.into_iter().map(|end| end.name));
+    }
 }
 
 impl<W: Write + Seek> House<'_, W> {
@@ -172,28 +203,10 @@ impl<W: Write + Seek> House<'_, W> {
             self.gone.chats += 1;
         }
         self.list.tell(held.session.id, story);
-        let is_newer = |known: &(Time, String)| open.as_ref().is_some_and(|(at, _)| *at > known.0);
-        let Some(id) = group else {
-            if let Some((player, open)) = cast.characters.first().zip(open.clone()) {
-                let known = shared.open.entry(player.id).or_insert_with(|| open.clone());
-                if is_newer(known) {
-                    *known = open;
-                }
-            }
-            return Ok(());
-        };
-        let entry = shared.groups.entry(id).or_default();
-        entry.of = held.session.id.to_string();
-        entry.name.clone_from(&held.session.title);
-        if entry.open.as_ref().is_none_or(is_newer) {
-            entry.open = open;
+        match group {
+            Some(id) => shared.join(id, held, &cast, lines, open),
+            None => shared.opened(&cast, open),
         }
-        for player in &cast.characters {
-            if !entry.members.contains(&player.file) {
-                entry.members.push(player.file.clone());
-            }
-        }
-        entry.chats.extend(lines.ends.into_iter().map(|end| end.name));
         Ok(())
     }
 
