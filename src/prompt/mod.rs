@@ -3,6 +3,7 @@
 //!
 //! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
+//! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
 //! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
 //!   with them, as cards and people wish.
@@ -18,6 +19,7 @@ mod fit;
 mod instruct;
 pub mod macros;
 pub mod pattern;
+pub mod preset;
 pub mod scripts;
 pub mod status;
 pub mod tags;
@@ -25,7 +27,7 @@ mod weave;
 
 use crate::tree::Role;
 
-pub use blueprint::blueprint;
+pub use blueprint::{blueprint, with_original};
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
 pub use instruct::{impersonation, summary};
@@ -126,6 +128,8 @@ pub struct Line {
 pub struct Sent {
     /// Who it speaks as.
     pub role: Role,
+    /// The speaker, where the provider is told in a field.
+    pub name: Option<String>,
     /// The text.
     pub text: String,
 }

@@ -22,11 +22,11 @@ use super::error::{StoreError, WriteError};
 use super::held::Counts;
 use super::memory::Numbered;
 use super::numbers::{self, Lasting};
-use super::overlay::may_be_set;
 use super::people::Card;
 use super::prepared::{insert, update};
 use super::read::{Reader, any_node_row};
 use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
+use super::settings::may_be_set;
 use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions, sources};
 use super::traces::{self, Unpacked, put_unpacked};
 use super::tx::{Tx, turn_below};
@@ -118,6 +118,7 @@ impl Tx<'_> {
             trashed: Some(ON_ITS_WAY),
             node_count: 0,
             leaf_count: 0,
+            preset: line.preset.map(|id| id.to_string()),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         Ok(Incoming { n })

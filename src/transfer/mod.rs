@@ -8,7 +8,7 @@
 //!
 //! `out/` writes one line of a session, or everything, in forms that others read. `foreign/` is the door for files of other
 //! programs, whatever they are; `sillytavern/` takes in a whole folder of one. `begin.rs` begins a session for what comes in;
-//! `cards.rs` brings cards in and out, `books.rs` lorebooks, `personas.rs` personas, `pictures.rs` pictures; `report.rs` says of
+//! `cards.rs` brings cards in and out, `books.rs` lorebooks, `personas.rs` personas, `presets.rs` presets, `pictures.rs` pictures; `report.rs` says of
 //! every card and file of another program what became of it.
 //!
 //! To add something to a file: its line in `archive/`, its reading in `store/export.rs`, what must hold of it in `check.rs` or `fits.rs`,
@@ -29,6 +29,7 @@ mod names;
 mod out;
 mod personas;
 mod pictures;
+mod presets;
 mod report;
 pub mod sillytavern;
 
@@ -42,4 +43,5 @@ pub use jobs::{Brought, Busy, Job, Jobs, State};
 pub use out::{Form, Gone, LineWish, Shelf, export_all, export_line};
 pub use personas::arriving_personas;
 pub use pictures::{picture_address, pictures};
+pub use presets::{PresetNotKept, arriving_presets};
 pub use report::{Item, Report};

@@ -12,7 +12,7 @@
 //! there are. A script that goes beyond is left out from there on, and named.
 //!
 //! The files: `read` is a script, `find` what it looks for, `change` what it puts there. What is on purpose unlike
-//! SillyTavern is in `docs/prompts.md`. To add a kind of text: a number in [`placement`], and whoever makes it calls here.
+//! SillyTavern is in the tests. To add a kind of text: a number in [`placement`], and whoever makes it calls here.
 
 mod change;
 mod find;

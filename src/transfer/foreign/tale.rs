@@ -71,8 +71,10 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         if !is_known && !is_broken {
             return Ok(Some(Sort::Nothing));
         }
+        // What a file is that cannot be read at all nobody knows.
+        let kind = if is_known { "session" } else { "file" };
         for why in bad.findings() {
-            self.report(Item::skipped("session", place.stem(), why).from_file(&place.name));
+            self.report(Item::skipped(kind, place.stem(), why).from_file(&place.name));
         }
         Ok(None)
     }
@@ -185,6 +187,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 players: vec![first],
                 persona: None,
                 sources: vec![Source::new(key, bed.session.as_bytes())],
+                settings: Map::new(),
             };
             beginning.write(self.store, self.ids).await?;
         }

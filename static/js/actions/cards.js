@@ -1,10 +1,11 @@
-// Characters, lorebooks and personas as files: cards of other programs come in, are changed, and are taken along.
+// Characters, lorebooks, personas and presets as files: cards of other programs come in, are changed, and are taken along.
 import { download } from "../lib/download.js";
 import { t } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
 import { addIncoming, dropIncoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/cards.js";
+import { sendPresets } from "../net/presets.js";
 import { attempt, wordsFor } from "./failure.js";
 import { readLibrary } from "./library.js";
 
@@ -19,11 +20,18 @@ const WAYS = {
   book: async (file) => ({ ...(await api.sendBook(file)), id: null }),
   persona: async (file) => {
     const { items, report } = await api.sendPersonas(file);
-    return { id: null, name: items.map(({ name }) => name).join(", ") || file.name, report };
+    return { id: null, name: namesOf(items) || file.name, report };
+  },
+  preset: async (file) => {
+    const { items, report } = await sendPresets(file);
+    return { id: null, name: namesOf(items), report };
   },
 };
 
-/** Brings cards, lorebooks and personas in, one after the other. @param {{file: File, to: string}[]} files */
+/** @param {{name: string}[]} items */
+const namesOf = (items) => items.map(({ name }) => name).join(", ");
+
+/** Brings cards, lorebooks, personas and presets in, one after the other. @param {{file: File, to: string}[]} files */
 export async function bringCards(files) {
   for (const { file, to } of files) {
     const { n, put } = addIncoming({ name: file.name, phase: "sending" });

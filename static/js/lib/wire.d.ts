@@ -94,6 +94,8 @@ export interface Session {
   model?: string | null;
   /** Whom the reader plays; null: only themselves. */
   personaId?: Id | null;
+  /** By which its prompts are made. */
+  presetId?: Id | null;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
@@ -154,6 +156,19 @@ export interface Lorebook {
   updatedAt: string;
 }
 
+/** What another program keeps for its prompts; all that it says is asked for apart. */
+export interface Preset {
+  id: Id;
+  kind: string;
+  name: string;
+  file: string | null;
+  updatedAt: string;
+}
+
+export interface WholePreset extends Preset {
+  body: Record<string, unknown>;
+}
+
 /** An entry in the form of world info: it says more than this, and what the page does not show stays. */
 export interface LoreEntry {
   uid: number | string;
@@ -184,6 +199,8 @@ export interface Totals {
   messages: number;
   chats: number;
   unchanged: number;
+  /** Other things that were here already. */
+  known?: number;
   skipped: number;
   /** What the page only names after a look: the server cannot look at it without keeping it. */
   unlooked?: number;
@@ -207,6 +224,8 @@ export interface Finding {
   line: number | null;
   count: number;
   message: string;
+  /** What it names one by one: files. */
+  names?: string[];
 }
 
 export interface NewCharacter {
@@ -525,7 +544,7 @@ export interface Diff {
 /** Something that was deleted and can be brought back. */
 export interface TrashItem {
   id: Id;
-  kind: "session" | "character" | "persona" | "lorebook";
+  kind: "session" | "character" | "persona" | "lorebook" | "preset";
   name: string;
   nodes: number | null;
   trashedAt: string;

@@ -145,7 +145,7 @@ async fn of_many_at_once_one_is_heard() {
     let taken: Vec<Value> =
         heard.iter().filter(|heard| heard.status == 200).map(|heard| heard.expect(200)["content"].clone()).collect();
     let now = app.get(&format!("/api/lorebooks/{}", id(&book))).await["entries"][0]["content"].clone();
-    assert_eq!(taken, [now.clone()]);
+    assert_eq!((taken.len(), taken.first()), (1, Some(&now)));
     for refused in heard.iter().filter(|heard| heard.status != 200) {
         assert_eq!(refused.refused("conflict")["details"]["entry"]["content"], now);
     }
