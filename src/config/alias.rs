@@ -22,7 +22,7 @@ impl Alias {
 
 pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Vec<Alias> {
     let mut aliases = Vec::new();
-    for (name, models, given) in table.lists(reader, &alias) {
+    for (name, models, given) in table.lists(reader, alias) {
         aliases.push(Alias { name, models, given });
     }
     aliases
@@ -35,7 +35,9 @@ fn alias(name: &str, models: &[String]) -> Result<(), String> {
     }
     let is_model = |model: &String| !model.is_empty() && !model.starts_with("plugin:");
     if models.is_empty() || !models.iter().all(is_model) {
-        return Err("expected a model such as \"local/my-model\", or a list of them, the preferred one first".to_owned());
+        return Err(
+            "expected a model such as \"local/my-model\", or a list of them, the preferred one first".to_owned()
+        );
     }
     Ok(())
 }

@@ -201,7 +201,7 @@ impl Table {
     pub fn lists(
         &mut self,
         reader: &mut Reader,
-        check: &dyn Fn(&str, &[String]) -> Result<(), String>,
+        check: fn(&str, &[String]) -> Result<(), String>,
     ) -> Vec<(String, Vec<String>, Given)> {
         let mut lists = Vec::new();
         for (key, entry) in std::mem::take(&mut self.entries) {

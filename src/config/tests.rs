@@ -225,8 +225,16 @@ fn wrong_providers_are_refused() {
     check(&format!("id = \"A b\"\n{base}"), "expected a short name");
     check(&format!("id = \"plugin\"\n{base}"), "not \"plugin\"");
     check(&format!("id = \"a\"\n{base}concurrent = -1"), "expected replies at the same time");
-    for prices in ["{m = 3}", "{m = {prompt = 1}}", "{m = {prompt = 1, completion = -1}}", "{m = {prompt = 1, completion = 1, x = 1}}"] {
-        check(&format!("id = \"a\"\n{base}prices = {prices}"), "prices: \"m\": expected the prices of a million tokens");
+    for prices in [
+        "{m = 3}",
+        "{m = {prompt = 1}}",
+        "{m = {prompt = 1, completion = -1}}",
+        "{m = {prompt = 1, completion = 1, x = 1}}",
+    ] {
+        check(
+            &format!("id = \"a\"\n{base}prices = {prices}"),
+            "prices: \"m\": expected the prices of a million tokens",
+        );
     }
     check(&format!("id = \"a\"\n{base}api_key = \"k\"\napi_key_file = \"f\""), "expected only one of");
     check(&format!("id = \"a\"\n{base}extra = {{x = nan}}"), "must be finite");
@@ -259,7 +267,15 @@ fn names_for_models() {
     let together = ConfigError::together(refusals).unwrap().to_string();
     assert_eq!(together, "config.toml:2:1: [models] smart: no\nenvironment CLOTHO_MODELS__FAST: [models] fast: no");
     assert!(ConfigError::together([]).is_none());
-    for wrong in ["smart = 7", "smart = []", "smart = [7]", "Smart = \"a\"", "smart = \"\"", "\"a/b\" = \"c\"", "s = \"plugin:x\""] {
+    for wrong in [
+        "smart = 7",
+        "smart = []",
+        "smart = [7]",
+        "Smart = \"a\"",
+        "smart = \"\"",
+        "\"a/b\" = \"c\"",
+        "s = \"plugin:x\"",
+    ] {
         assert!(refused(&format!("[models]\n{wrong}\n"), &[]).starts_with("config.toml:2:"), "{wrong}");
     }
 }

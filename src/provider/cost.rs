@@ -23,7 +23,8 @@ pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
 /// `None` where nothing was saved or a price is not known.
 pub fn saved(usage: &Usage, info: &ModelInfo) -> Option<Number> {
     let cached = usage.cached.filter(|cached| *cached > 0)?;
-    let (full, less) = (Price::read(info.prompt_price?)?.times(cached)?, Price::read(info.cached_price?)?.times(cached)?);
+    let (full, less) =
+        (Price::read(info.prompt_price?)?.times(cached)?, Price::read(info.cached_price?)?.times(cached)?);
     full.minus(less)?.write()
 }
 

@@ -51,7 +51,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn run<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Result<Option<String>, TooLong>) {
+    fn run<'a>(
+        limit: usize,
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+    ) -> (Vec<String>, Result<Option<String>, TooLong>) {
         let (mut parser, mut lines) = (Parser::new(limit), Vec::new());
         let fed = pieces.into_iter().try_for_each(|piece| parser.feed(piece, &mut lines));
         (lines, fed.map(|()| parser.end()))

@@ -36,9 +36,10 @@ pub(super) fn take_stops(params: &mut Map<String, Value>, name: &str) -> Vec<Str
     let said = params.shift_remove(name);
     let texts = match said {
         Some(Value::String(text)) => vec![text],
-        Some(Value::Array(texts)) => {
-            texts.into_iter().filter_map(|text| if let Value::String(text) = text { Some(text) } else { None }).collect()
-        }
+        Some(Value::Array(texts)) => texts
+            .into_iter()
+            .filter_map(|text| if let Value::String(text) = text { Some(text) } else { None })
+            .collect(),
         _ => Vec::new(),
     };
     texts.into_iter().filter(|text| !text.is_empty()).collect()

@@ -15,9 +15,12 @@ pub struct Written {
     pub stops: Vec<String>,
 }
 
+/// What a template does.
+type Write = dyn Fn(&[Message]) -> Written + Send + Sync;
+
 /// Writes messages as one text. Pure.
 #[derive(Clone)]
-pub struct Template(Arc<dyn Fn(&[Message]) -> Written + Send + Sync>);
+pub struct Template(Arc<Write>);
 
 impl Template {
     /// A template that does this.

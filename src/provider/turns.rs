@@ -11,7 +11,8 @@ use super::{Message, Request, Role};
 pub(super) const OPENING: &str = "[Begin]";
 
 /// What a model is told that cannot be handed the beginning of its own turn.
-pub(super) const GO_ON: &str = "[Your last message is not finished. Go on from exactly where it breaks off, and repeat nothing of it.]";
+pub(super) const GO_ON: &str =
+    "[Your last message is not finished. Go on from exactly where it breaks off, and repeat nothing of it.]";
 
 /// A prompt in turns.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,7 +112,8 @@ mod tests {
             texts.collect::<Vec<_>>().join("|").replace('\n', "/")
         };
         let system = (!made.system.is_empty()).then(|| format!("S {}", parts(&made.system)));
-        let turns = made.turns.iter().map(|turn| format!("{} {}", if turn.is_models { 'M' } else { 'U' }, parts(&turn.parts)));
+        let turns =
+            made.turns.iter().map(|turn| format!("{} {}", if turn.is_models { 'M' } else { 'U' }, parts(&turn.parts)));
         system.into_iter().chain(turns).collect()
     }
 
@@ -121,8 +123,14 @@ mod tests {
     #[test]
     fn the_player_begins_and_roles_take_turns() {
         let check = |messages: &[(Role, &str)], expected: &[&str]| assert_eq!(shown(&request(0, messages)), expected);
-        check(&[(S, "card"), (S, "more"), (A, "Hello."), (U, "Hi.")], &["S card|//more", "U [Begin]", "M Hello.", "U Hi."]);
-        check(&[(S, "card"), (U, "Hi."), (S, "hp: 3"), (U, "On."), (S, "Be brief.")], &["S card", "U Hi.|//[hp: 3]|//On.|//[Be brief.]"]);
+        check(
+            &[(S, "card"), (S, "more"), (A, "Hello."), (U, "Hi.")],
+            &["S card|//more", "U [Begin]", "M Hello.", "U Hi."],
+        );
+        check(
+            &[(S, "card"), (U, "Hi."), (S, "hp: 3"), (U, "On."), (S, "Be brief.")],
+            &["S card", "U Hi.|//[hp: 3]|//On.|//[Be brief.]"],
+        );
         check(&[(U, "Hi."), (A, "a"), (A, " "), (A, "b"), (U, "\n")], &["U Hi.", "M a|//b"]);
         check(&[(S, "card")], &["S card", "U [Begin]"]);
         check(&[], &["U [Begin]"]);

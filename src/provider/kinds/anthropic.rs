@@ -148,9 +148,8 @@ fn make_room_to_think(params: &mut Map<String, Value>) -> bool {
 fn system(story: &Turns, mark: Option<&Value>) -> Value {
     let goes_on = story.turns.iter().any(|turn| turn.parts.iter().any(|part| part.is_edge));
     let last = story.system.len().saturating_sub(1);
-    let block = |(nth, part): (usize, &Part)| {
-        block(&part.text, mark.filter(|_| part.is_edge || (goes_on && nth == last)))
-    };
+    let block =
+        |(nth, part): (usize, &Part)| block(&part.text, mark.filter(|_| part.is_edge || (goes_on && nth == last)));
     story.system.iter().enumerate().map(block).collect()
 }
 
@@ -281,10 +280,10 @@ impl Events {
         let number = |name: &str| count_at(usage, &[name]);
         if let Some(fresh) = number("/input_tokens") {
             let (cached, written) = (number("/cache_read_input_tokens"), number("/cache_creation_input_tokens"));
-            let all = [Some(fresh), cached, written].into_iter().flatten();
-            self.usage.prompt = all.fold(0, u64::saturating_add);
-            self.usage.cached = cached;
-            self.usage.written = written;
+            let all = [Some(fresh), cached, written].into_iter().flatten().fold(0, u64::saturating_add);
+            if all > 0 {
+                (self.usage.prompt, self.usage.cached, self.usage.written) = (all, cached, written);
+            }
         }
         self.usage.completion = number("/output_tokens").unwrap_or(self.usage.completion);
         frames.push(Frame::Usage(self.usage));
@@ -317,7 +316,13 @@ mod tests {
     fn request(params: Value, stable: usize, messages: &[(Role, &str)]) -> Request {
         let message = |(role, content): &(Role, &str)| Message { role: *role, name: None, content: (*content).into() };
         let params = params.as_object().unwrap().clone();
-        Request { model: "m".into(), messages: messages.iter().map(message).collect(), params, stable, ..Request::default() }
+        Request {
+            model: "m".into(),
+            messages: messages.iter().map(message).collect(),
+            params,
+            stable,
+            ..Request::default()
+        }
     }
 
     fn body(extra: Value, request: &Request) -> Value {
@@ -360,7 +365,8 @@ mod tests {
         let mut reader = Anthropic.reader(&request);
         let mut frames = Vec::new();
         for words in [" ", " the lamp", " now"] {
-            let delta = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": words}});
+            let delta =
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": words}});
             reader.read(&delta, &Scrub::default(), &mut frames).unwrap();
         }
         assert_eq!(frames, [Frame::Text("the lamp".into()), Frame::Text(" now".into())]);
@@ -371,7 +377,8 @@ mod tests {
     fn a_model_that_thinks_has_its_rules() {
         let mut story = STORY.to_vec();
         story.push((Role::Assistant, "She lights"));
-        let params = json!({"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 500, "temperature": 1});
+        let params =
+            json!({"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 500, "temperature": 1});
         let sent = body(json!({}), &request(params, 0, &story));
         assert_eq!((&sent["max_tokens"], sent.get("temperature")), (&json!(2500), None));
         assert_eq!(sent["messages"][4]["content"][0]["text"], turns::GO_ON);
@@ -393,7 +400,8 @@ mod tests {
         let (mut reader, mut frames) = (Events::default(), Vec::new());
         let start = json!({"type": "message_start", "message": {"model": "m-1", "usage":
             {"input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 30, "output_tokens": 1}}});
-        let end = json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 7}});
+        let end =
+            json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 7}});
         reader.read(&start, &Scrub::default(), &mut frames).unwrap();
         assert!(reader.read(&end, &Scrub::default(), &mut frames).unwrap().finished);
         let usage = Usage { prompt: 240, completion: 7, cached: Some(200), written: Some(30), ..Usage::default() };

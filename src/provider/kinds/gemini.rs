@@ -76,9 +76,10 @@ impl Dialect for Gemini {
         if !story.system.is_empty() {
             body.insert("systemInstruction".into(), json!({"parts": parts(&story.system)}));
         }
-        let contents = story.turns.iter().map(|turn| {
-            json!({"role": if turn.is_models { "model" } else { "user" }, "parts": parts(&turn.parts)})
-        });
+        let contents = story
+            .turns
+            .iter()
+            .map(|turn| json!({"role": if turn.is_models { "model" } else { "user" }, "parts": parts(&turn.parts)}));
         body.insert("contents".into(), contents.collect());
         if let Some(tools) = tools(&mut params) {
             body.insert("tools".into(), tools);
@@ -178,8 +179,7 @@ impl Reader for Chunks {
             return Err(report::failure(error, scrub));
         }
         let known = ["candidates", "promptFeedback", "usageMetadata"];
-        let mut said =
-            Said { recognised: known.iter().any(|name| chunk.get(*name).is_some()), ..Said::default() };
+        let mut said = Said { recognised: known.iter().any(|name| chunk.get(*name).is_some()), ..Said::default() };
         frames.extend(text(chunk, "modelVersion").and_then(|model| self.model.hear(model, scrub)));
         let candidate = chunk.get("candidates").and_then(Value::as_array).and_then(|candidates| candidates.first());
         if let Some(candidate) = candidate {
@@ -264,8 +264,10 @@ mod tests {
 
     #[test]
     fn the_body_as_it_is_sent() {
-        let extra = json!({"safetySettings": [], "generationConfig": {"thinkingConfig": {"includeThoughts": true}, "seed": 1}});
-        let params = json!({"max_tokens": 100, "top_p": 0.9, "stop": ["a", "b", "c", "d", "e", "f"], "seed": 7, "min_p": 0.1});
+        let extra =
+            json!({"safetySettings": [], "generationConfig": {"thinkingConfig": {"includeThoughts": true}, "seed": 1}});
+        let params =
+            json!({"max_tokens": 100, "top_p": 0.9, "stop": ["a", "b", "c", "d", "e", "f"], "seed": 7, "min_p": 0.1});
         let expected = json!({"systemInstruction": {"parts": [{"text": "card"}]}, "contents": [
             {"role": "user", "parts": [{"text": "Hi."}]}, {"role": "model", "parts": [{"text": "Yes?"}]},
             {"role": "user", "parts": [{"text": "[hp: 3]"}]}], "safetySettings": [],
@@ -279,7 +281,10 @@ mod tests {
     fn tools_are_written_in_its_words() {
         let tool = |name: &str| json!({"type": "function", "function": {"name": name}});
         let sent = body(json!({}), json!({"tools": [tool("roll"), {"googleSearch": {}}, tool("look")]}));
-        assert_eq!(sent["tools"], json!([{"functionDeclarations": [{"name": "roll"}, {"name": "look"}]}, {"googleSearch": {}}]));
+        assert_eq!(
+            sent["tools"],
+            json!([{"functionDeclarations": [{"name": "roll"}, {"name": "look"}]}, {"googleSearch": {}}])
+        );
     }
 
     #[test]
@@ -301,10 +306,12 @@ mod tests {
 
     #[test]
     fn thoughts_words_tools_and_counts() {
-        let (frames, said) = read(json!({"modelVersion": "m-1", "candidates": [{"content": {"role": "model", "parts": [
+        let (frames, said) = read(
+            json!({"modelVersion": "m-1", "candidates": [{"content": {"role": "model", "parts": [
             {"text": "hm", "thought": true}, {"text": "Yes."}, {"thoughtSignature": "x"},
             {"functionCall": {"name": "roll", "args": {"sides": 6}}}]}, "finishReason": "STOP"}],
-            "usageMetadata": {"promptTokenCount": 30, "candidatesTokenCount": 4, "thoughtsTokenCount": 3, "cachedContentTokenCount": 20}}));
+            "usageMetadata": {"promptTokenCount": 30, "candidatesTokenCount": 4, "thoughtsTokenCount": 3, "cachedContentTokenCount": 20}}),
+        );
         assert!(said.recognised && said.finished);
         let call = ToolCall { id: String::new(), name: "roll".into(), arguments: r#"{"sides":6}"#.into() };
         let usage = Usage { prompt: 30, completion: 7, cached: Some(20), reasoning: Some(3), ..Usage::default() };

@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn the_body_as_it_is_sent() {
-        let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": ["Ann:"], "seed": 7, "frequency_penalty": 1});
+        let params =
+            json!({"max_tokens": 100, "temperature": 0.7, "stop": ["Ann:"], "seed": 7, "frequency_penalty": 1});
         let request = Request {
             messages: vec![Message { role: Role::User, name: None, content: "Hi.".into() }],
             params: params.as_object().unwrap().clone(),

@@ -14,16 +14,8 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 
 /// What other servers take and this one has no use for.
-const LEFT_OUT: [&str; 8] = [
-    "logprobs",
-    "top_logprobs",
-    "user",
-    "tools",
-    "tool_choice",
-    "response_format",
-    "reasoning_effort",
-    "top_a",
-];
+const LEFT_OUT: [&str; 8] =
+    ["logprobs", "top_logprobs", "user", "tools", "tool_choice", "response_format", "reasoning_effort", "top_a"];
 
 /// Our names and the server's.
 const NAMES: [(&str, &str); 4] = [
@@ -183,7 +175,9 @@ mod tests {
             chunk.as_object_mut().unwrap().extend(words.as_object().unwrap().clone());
             assert_eq!(read(chunk), expected.map(Frame::Finish).into_iter().collect::<Vec<_>>(), "{words}");
         }
-        let counted = read(json!({"content": "b", "stop": true, "model": "m", "tokens_evaluated": 30, "tokens_predicted": 4, "timings": {"cache_n": 20}}));
+        let counted = read(
+            json!({"content": "b", "stop": true, "model": "m", "tokens_evaluated": 30, "tokens_predicted": 4, "timings": {"cache_n": 20}}),
+        );
         let usage = Usage { prompt: 30, completion: 4, cached: Some(20), ..Usage::default() };
         assert_eq!(counted, [Frame::Model("m".into()), Frame::Text("b".into()), Frame::Usage(usage)]);
     }

@@ -152,11 +152,7 @@ fn finish(reason: &str, has_calls: bool, scrub: &Scrub) -> Finish {
 fn usage(chunk: &Value) -> Option<Usage> {
     let (prompt, completion) = (count_at(chunk, &["/prompt_eval_count"]), count_at(chunk, &["/eval_count"]));
     prompt.or(completion)?;
-    Some(Usage {
-        prompt: prompt.unwrap_or_default(),
-        completion: completion.unwrap_or_default(),
-        ..Usage::default()
-    })
+    Some(Usage { prompt: prompt.unwrap_or_default(), completion: completion.unwrap_or_default(), ..Usage::default() })
 }
 
 #[cfg(test)]
