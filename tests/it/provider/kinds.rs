@@ -187,7 +187,7 @@ fn message() -> impl Strategy<Value = Message> {
 
 /// The player begins, roles take turns, no text is blank.
 fn is_in_turns(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<String>) -> bool {
-    let role = |nth: usize| if nth % 2 == 0 { "user" } else { models };
+    let role = |nth: usize| if nth.is_multiple_of(2) { "user" } else { models };
     !turns.is_empty()
         && turns.iter().enumerate().all(|(nth, turn)| {
             let texts = texts(turn);
