@@ -132,7 +132,8 @@ mod tests {
     /// `domain.md` 6.3: what a provider is told to keep begins the next prompt too.
     #[test]
     fn what_stays_begins_the_next_prompt() {
-        let blocks = |hp: &str| blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
+        let blocks =
+            |hp: &str| blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
         let mut history = vec![line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
         for turn in 0..4 {
             let now = weave(&blocks("hp: 90"), &history);

@@ -390,6 +390,14 @@ export interface Trace {
   model?: string | null;
   rules?: RuleRun[];
   historyCut?: { why: string; through: Id } | null;
+  /** The name of the settings under which the model was asked. */
+  alias?: string;
+  /** Models that could not answer before it. */
+  passedOver?: { model: string; code: string; message: string }[];
+  cachedTokens?: number | null;
+  cost?: number | null;
+  /** What the provider's memory saved of the cost. */
+  saved?: number;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };
   usage?: { [key: string]: Json } | null;
 }
