@@ -142,7 +142,7 @@ impl Decoder {
         if self.framing == Framing::Lines && self.head.trim_ascii_start().first().is_none_or(|byte| *byte == b'{') {
             return self.read == 0;
         }
-        let fields = ["", "data", "event", "id", "retry"].map(str::as_bytes);
+        let fields = ["", "data", "error", "event", "id", "retry"].map(str::as_bytes);
         let name =
             after_lead_in(&self.head).split(|byte| matches!(byte, b':' | b'\r' | b'\n')).next().unwrap_or_default();
         self.read == 0 && fields.contains(&name)

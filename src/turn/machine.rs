@@ -446,7 +446,7 @@ mod tests {
 
     fn any_event() -> impl Strategy<Value = Event> {
         let words = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a\0天 ]{1,4}"];
-        let usage = Usage { prompt: 1, completion: 1, cached: None, reasoning: None, cost: None };
+        let usage = Usage { prompt: 1, completion: 1, ..Usage::default() };
         prop_oneof![
             8 => words.clone().prop_map(|words| Event::Frame(Frame::Text(words))),
             3 => words.prop_map(|words| Event::Frame(Frame::Reasoning(words))),
