@@ -221,6 +221,8 @@ export interface ModelInfo {
   name?: string | null;
   contextLength?: number | null;
   /** Why it cannot be used. */
+  /** The models that a name of the settings stands for. */
+  standsFor?: string[];
   unusable?: string | null;
 }
 
