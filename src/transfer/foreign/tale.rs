@@ -19,10 +19,10 @@ use crate::tree::{Kind, Role, card};
 use super::super::Item;
 use super::super::begin::Beginning;
 use super::super::books::new_book;
+use super::super::house::Place;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES, Progress};
 use super::super::sillytavern::Work;
 use super::super::sillytavern::bed::Bed;
-use super::super::sillytavern::house::Place;
 use super::super::sillytavern::known::Verdict;
 use super::super::sillytavern::scan::Watched;
 use super::super::sillytavern::sprout::{self, readable};
@@ -185,6 +185,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 players: vec![first],
                 persona: None,
                 sources: vec![Source::new(key, bed.session.as_bytes())],
+                settings: Map::new(),
             };
             beginning.write(self.store, self.ids).await?;
         }

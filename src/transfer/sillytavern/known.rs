@@ -49,7 +49,7 @@ things! {
 /// What is known of a thing.
 pub struct Known<Id> {
     /// By what it is known again.
-    name: String,
+    pub name: String,
     source: Option<Source>,
     /// What it has become.
     pub held: Option<Card<Id>>,
@@ -125,6 +125,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         (called, file): (&str, &str),
     ) -> Verdict {
         let (verdict, why) = known.judge(hash);
+        self.arrived.totals.known += u64::from(verdict == Verdict::Stays);
         if let Some(why) = why {
             let mut item = Item::skipped(Id::KIND, called, why).from_file(file);
             item.id = known.held.as_ref().map(|held| held.id.to_string());

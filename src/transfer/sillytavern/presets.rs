@@ -3,17 +3,17 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::ids::PresetId;
-use crate::interop::finding::many;
-use crate::interop::{Fate, Finding, text};
+use crate::interop::preset::{self, PresetError, meaning};
+use crate::interop::{Fate, Finding};
 use crate::store::Preset;
 use crate::tree::preset::{LARGEST, LONGEST_NAME, fits};
 
 use super::super::Item;
+use super::super::house::Place;
 use super::super::import::ImportError;
-use super::house::Place;
 use super::known::Verdict;
 use super::root::Root;
 use super::settings::SETTINGS;
@@ -32,25 +32,6 @@ pub const FOLDERS: [(&str, &str); 10] = [
     ("QuickReplies", "quickReplies"),
     ("themes", "theme"),
 ];
-
-/// What a preset of each kind does not do here.
-const MEANINGS: [(&str, &str); 12] = [
-    ("openai", "prompt blocks and samplers: no prompt is made with them yet"),
-    ("textgen", "samplers: no model is asked with them yet"),
-    ("kobold", "samplers: no model is asked with them yet"),
-    ("novel", "samplers: no model is asked with them yet"),
-    ("instruct", "a template for models that go on with plain text, which are not asked yet"),
-    ("context", "a template for models that go on with plain text, which are not asked yet"),
-    ("sysprompt", "a system prompt: it is not sent yet"),
-    ("reasoning", "says how thoughts are marked in a text, where a model does not tell them apart: not read yet"),
-    ("regex", "a regular expression: no text is changed by it yet"),
-    ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
-    ("theme", "looks of another page"),
-    ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
-];
-
-/// Fields of presets that are nobody else's business.
-const SECRETS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
 
 /// A preset that was read.
 struct Found<'a> {
@@ -87,6 +68,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let own = body.get("name").and_then(Value::as_str).filter(|_| kind == "group").map(str::trim);
         let name = own.filter(|name| !name.is_empty()).unwrap_or(place.stem()).to_owned();
         let known = format!("{kind}/{}", place.stem());
+        if kind == "group" && self.is_same_group(&known, &blake3::hash(bytes)).await? {
+            return Ok(());
+        }
         self.preset(Found { kind, known, name, file: &place.name, body }).await
     }
 
@@ -94,7 +78,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     async fn regular_expressions(&mut self) -> Result<(), ImportError> {
         let all = self.settings.all().pointer("/extension_settings/regex").and_then(Value::as_array);
         let all: Vec<Value> = all.cloned().unwrap_or_default();
-        let mut names = HashSet::new();
+        let mut keys = HashSet::new();
         for (place, script) in all.into_iter().enumerate() {
             self.go_on()?;
             let Value::Object(body) = script else {
@@ -102,12 +86,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 self.report(Item::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
                 continue;
             };
-            let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-            let name = text("scriptName").unwrap_or("regex").to_owned();
-            let mut known = format!("regex/{}", text("id").unwrap_or(&name));
-            if !names.insert(known.clone()) {
-                known = format!("{known}#{place}");
-            }
+            let name = said(&body, "scriptName").unwrap_or(REGEX).to_owned();
+            let known = regex_key(&body, place, &mut keys);
             self.preset(Found { kind: "regex", known, name, file: SETTINGS, body }).await?;
         }
         Ok(())
@@ -116,6 +96,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// Keeps a preset, or finds that it is kept already.
     async fn preset(&mut self, found: Found<'_>) -> Result<(), ImportError> {
         let Found { kind, known, name, file, body } = found;
+        if self.went_out::<PresetId>(&known, &preset_mark(&body)).await?.is_some() {
+            return Ok(());
+        }
         let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let findings = meaning(kind, &body);
         let card = [("kind", kind.into()), ("name", name.clone().into()), ("file", file.into()), ("body", body.into())];
@@ -149,34 +132,30 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 }
 
+/// The name of a regular expression that has none.
+const REGEX: &str = "regex";
+
+/// By what a regular expression of the settings is known again, at its place among them.
+pub fn regex_key(body: &Map<String, Value>, place: usize, keys: &mut HashSet<String>) -> String {
+    let key = format!("regex/{}", said(body, "id").or(said(body, "scriptName")).unwrap_or(REGEX));
+    if keys.insert(key.clone()) { key } else { format!("{key}#{place}") }
+}
+
+/// By what it is seen that nobody has changed what a preset says.
+pub fn preset_mark(body: &Map<String, Value>) -> blake3::Hash {
+    blake3::hash(json!(body).to_string().as_bytes())
+}
+
+fn said<'a>(body: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    body.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+}
+
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     if bytes.len() > LARGEST {
         return Err(format!("it has more than {LARGEST} bytes"));
     }
-    let text = text::decode(bytes).map_err(|error| error.to_string())?;
-    match text::json(&text) {
-        Ok(Value::Object(body)) => Ok(body),
-        Ok(_) => Err("it is JSON, but no preset".to_owned()),
-        Err(error) => Err(format!("it is not JSON: {error}")),
+    match preset::read(bytes).map_err(|error| error.to_string())?.as_mut_slice() {
+        [body] => Ok(std::mem::take(body)),
+        _ => Err(PresetError::NoPreset.to_string()),
     }
-}
-
-/// What a preset says that does nothing here.
-fn meaning(kind: &'static str, body: &Map<String, Value>) -> Vec<Finding> {
-    let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
-    let mut findings = vec![Finding::new(Fate::Kept, "preset", meaning)];
-    let scripts =
-        body.get("extensions").and_then(|extensions| extensions.get("regex_scripts")).and_then(Value::as_array);
-    let n = scripts.map_or(0, Vec::len);
-    if n > 0 {
-        let words = many(n, "regex script", "regex scripts") + ": no text is changed by them yet";
-        findings.push(Finding::new(Fate::Kept, "regex_scripts", words).of(n));
-    }
-    let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
-    if !secrets.is_empty() {
-        let words = format!("it holds what should stay yours ({}): do not give this preset away", secrets.join(", "));
-        findings.push(Finding::new(Fate::Kept, "secret", words).of(secrets.len()));
-    }
-    findings
 }
