@@ -15,12 +15,13 @@ use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
-use super::ask::{self, Bounds};
+use super::ask;
 use super::hooks::Proposal;
 use super::machine::{self, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Writer};
 use super::providers::Cost;
 use super::requests::Request;
+use super::room::{self, Bounds};
 use super::scene::{self, Look, Scene};
 use super::trace::Made;
 use super::voices::{self, Attempt, Wish};
@@ -204,13 +205,14 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
     };
     let context = choice.candidates().map(context).min().unwrap_or_default();
     let endpoint = choice.first.client.endpoint();
-    let reply = ask::room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
+    let reply = room::room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
     Bounds {
         budget: context.saturating_sub(reply),
         reply,
         context,
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
+        is_reply_said: room::says_reply(params, endpoint),
     }
 }
 

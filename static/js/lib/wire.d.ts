@@ -197,6 +197,8 @@ export interface Totals {
   messages: number;
   chats: number;
   unchanged: number;
+  /** Other things that were here already. */
+  known?: number;
   skipped: number;
   /** What the page only names after a look: the server cannot look at it without keeping it. */
   unlooked?: number;

@@ -17,7 +17,7 @@ addEnglish(words);
 addEnglish(cards);
 
 /** In the order in which they are shown. */
-const KINDS = ["openai", "textgen", "kobold", "novel", "instruct", "context", "sysprompt", "reasoning", "regex", "quickReplies", "group", "theme"];
+const KINDS = ["openai", "textgen", "kobold", "novel", "instruct", "context", "sysprompt", "reasoning", "regex", "quickReplies", "group", "variables", "theme"];
 
 /** @param {string} kind */
 const kindName = (kind) => wordFor(`preset.kind.${kind}`) || kind;

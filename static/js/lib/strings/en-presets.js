@@ -35,5 +35,6 @@ export default {
   "preset.kind.regex": "Regular expressions",
   "preset.kind.quickReplies": "Quick replies",
   "preset.kind.group": "Groups",
+  "preset.kind.variables": "Variables of all chats",
   "preset.kind.theme": "Looks",
 };

@@ -36,5 +36,6 @@ export default {
   "preset.kind.regex": "正则表达式",
   "preset.kind.quickReplies": "快捷回复",
   "preset.kind.group": "群聊",
+  "preset.kind.variables": "所有聊天共用的变量",
   "preset.kind.theme": "外观",
 };
