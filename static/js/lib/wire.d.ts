@@ -94,6 +94,8 @@ export interface Session {
   model?: string | null;
   /** Whom the reader plays; null: only themselves. */
   personaId?: Id | null;
+  /** By which its prompts are made. */
+  presetId?: Id | null;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
