@@ -193,3 +193,30 @@ impl Words for Texts<'_> {
         prompt::tokens(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(at: usize, is_over: bool, text: &str) -> Piece {
+        let sent = Sent { role: Role::System, name: None, text: text.to_owned() };
+        Piece { slot: String::new(), at, is_over, sent }
+    }
+
+    /// `domain.md` 6.3: what a provider is told to keep ends before the first part that moves with the history.
+    #[test]
+    fn what_stays_ends_before_what_moves() {
+        let line = |text: &str| Line { role: Role::User, name: None, text: text.to_owned() };
+        let lines = ["one", "two", "three", "four"].map(line);
+        let check = |pieces: &[Piece], expected: usize| {
+            let sent = preset::woven(pieces, &lines, false);
+            assert_eq!(stable(pieces, &lines, false, &sent), expected, "{sent:?}");
+        };
+        check(&[piece(0, false, "card")], 4);
+        check(&[piece(0, false, "card"), piece(4, false, "last word")], 4);
+        check(&[piece(0, false, "card"), piece(2, false, "note"), piece(4, false, "last word")], 3);
+        check(&[piece(0, false, "card"), piece(1, true, "TWO"), piece(4, false, "last word")], 4);
+        check(&[], 3);
+        assert_eq!(stable(&[piece(0, false, "card")], &[], false, &[]), 0);
+    }
+}
