@@ -243,7 +243,7 @@ async fn open(
             if name != choice.first.name && name != choice.first.model {
                 known.metadata.insert("alias".into(), name.into());
             }
-            Ok(Text::Asked { choice, made })
+            Ok(Text::Asked { choice, made: Box::new(made) })
         }
     }
 }
@@ -253,7 +253,7 @@ enum Text {
     /// It is there: somebody gave it, or a narrator wrote it together with what it does to the world.
     Whole(Vec<String>),
     /// Models are asked for it.
-    Asked { choice: Choice, made: Made },
+    Asked { choice: Choice, made: Box<Made> },
 }
 
 /// Hears the one of the models that answers, and notes each that is asked before it is.
