@@ -1,270 +1,230 @@
-//! What a person typed into the search box, as clauses: words, `"phrases"`, `-not`, `role:user`, `name:Rin`. Boxes search
-//! while one types, so a quotation mark that is not closed yet reaches to the end.
+//! What a person typed into the search box, as an expression: words, `"phrases"`, `begin*`, `slip~`, `-not`, `AND`, `OR`,
+//! brackets, fields (`role:user`, `session:"The Tower"`, `after:2026-11-01`), and values of the world (`hp:<20`).
+//!
+//! Boxes search while one types, so nothing that a person writes as plain text is an error: a quotation mark or a bracket that
+//! is not closed yet reaches to the end, an operator with nothing beside it says nothing (or is a word, where there is nothing
+//! else), and of a text that is too long the beginning is looked for, with a note. Errors are left for fields that nobody knows
+//! and values that do not fit; each has its place.
+//!
+//! - `scan`: the text as parts and operators, with their places
+//! - `grammar`: parts to an expression: brackets before `-`, before "and", before `OR`
+//! - `field`, `world`, `time`: what may stand behind a colon
+//! - `error`: refusals and notes
+//!
+//! To add a field: a word in `field.rs`, a variant of [`What`], its arm in `compile.rs`.
 
-use crate::tree::Role;
+mod error;
+mod field;
+mod grammar;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod time;
+mod world;
+
+use uuid::Uuid;
 
 use super::analyse;
+use crate::ids::{CharacterId, SessionId};
+use crate::tree::Role;
 
-/// More characters are not a search.
-const CHARS_MAX: usize = 1_000;
-/// More clauses are not a search.
-const CLAUSES_MAX: usize = 32;
-/// What can be typed.
-const POSSIBLE: &str = "a search has words, \"phrases\", -without, role:user and name:Rin";
+pub use error::{Note, QueryError};
+pub(super) use field::Named;
+pub use field::Place;
+pub(super) use time::Span;
+pub use time::Today;
+pub(super) use world::{Condition, Wanted};
 
 /// A parsed search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    pub(super) clauses: Vec<Clause>,
+    pub(super) expr: Expr,
+    /// What only the tree knows; all of it must hold.
+    asks: Vec<Ask>,
+    notes: Vec<Note>,
 }
 
+/// What is asked of a hit that only the tree knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Clause {
-    /// Whether it must not match.
+pub struct Ask {
+    /// Whether it must not be so.
     pub unwanted: bool,
-    pub what: What,
+    /// What.
+    pub what: Spot,
+}
+
+/// A place in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spot {
+    /// On the line to HEAD, elsewhere in the tree, or in the stash.
+    In(Place),
+    /// On the line to the message of this name.
+    Label(String),
+}
+
+/// An expression; nowhere deeper than `grammar` lets it be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Expr {
+    Everything,
+    Nothing,
+    All(Vec<Expr>),
+    Any(Vec<Expr>),
+    Not(Box<Expr>),
+    Is(What),
+    /// Only while it is parsed: see [`Query::asks`]. With its place.
+    Ask(usize, Spot),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// In the text: terms with their offsets; never empty.
-    Text(Vec<(usize, String)>),
-    /// In the speaker's name: likewise.
-    Name(Vec<(usize, String)>),
+    /// In the text.
+    Text(Words),
+    /// In the speaker's name.
+    Name(Words),
     Role(Role),
+    Session(Named),
+    Character(Named),
+    Time(Span),
+    World(Condition),
 }
 
-/// Why a text is not a search. Positions count UTF-16 code units from the beginning of the text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QueryError {
-    /// Nothing to look for: no word, or only words that must not occur.
-    #[error("there is nothing to look for: write at least one word that is not excluded")]
-    Empty,
-    /// Too long.
-    #[error("a search has at most {CHARS_MAX} characters and {CLAUSES_MAX} parts")]
-    TooLong {
-        /// Where it becomes too long.
-        at: usize,
-    },
-    /// A field nobody knows.
-    #[error("nothing is searched by \"{field}:\"; {POSSIBLE}. Put it in quotation marks to look for it as it stands")]
-    UnknownField {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        field: String,
-    },
-    /// A condition on the world, such as `hp:<20`.
-    #[error("values of the world such as \"{field}\" cannot be searched; {POSSIBLE}")]
-    WorldValue {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        field: String,
-    },
-    /// A role nobody knows.
-    #[error("there is no role \"{role}\": user, assistant or system is expected")]
-    UnknownRole {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        role: String,
-    },
+/// What is looked for in a text: terms with their offsets from the first; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Words {
+    pub terms: Vec<(usize, String)>,
+    pub how: How,
 }
 
-impl QueryError {
-    /// Where the problem stands, if it stands somewhere.
-    pub fn at(&self) -> Option<usize> {
-        match self {
-            Self::Empty => None,
-            Self::TooLong { at }
-            | Self::UnknownField { at, .. }
-            | Self::WorldValue { at, .. }
-            | Self::UnknownRole { at, .. } => Some(*at),
-        }
-    }
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum How {
+    /// As they stand.
+    Exact,
+    /// One English word, in any of its forms.
+    Forms(String),
+    /// The last term is only begun.
+    Begun,
+    /// One word, with at most so many slips of the finger.
+    Near(u8),
 }
 
 impl Query {
     /// Everything: what is found is narrowed by something else than words.
     pub fn everything() -> Self {
-        Self { clauses: Vec::new() }
+        Self { expr: Expr::Everything, asks: Vec::new(), notes: Vec::new() }
     }
 
-    /// Reads what a person typed.
+    /// Reads what a person typed; dates are those of `today`'s place.
     ///
     /// # Errors
-    /// It is not a search; the error says why and where.
-    pub fn parse(text: &str) -> Result<Self, QueryError> {
-        if let Some((end, _)) = text.char_indices().nth(CHARS_MAX) {
-            return Err(QueryError::TooLong { at: utf16(text.get(..end).unwrap_or_default()) });
-        }
-        let mut scanner = Scanner { rest: text, at: 0 };
-        let mut clauses = Vec::new();
-        while let Some(clause) = scanner.clause()? {
-            if clauses.len() == CLAUSES_MAX {
-                return Err(QueryError::TooLong { at: scanner.at });
+    /// Nothing was typed, or a field is not one or has a value that is none; the error says why and where.
+    pub fn parse(text: &str, today: Today) -> Result<Self, QueryError> {
+        grammar::parse(text, today)
+    }
+
+    /// What only the tree knows: whoever searches looks at each hit.
+    pub fn asks(&self) -> &[Ask] {
+        &self.asks
+    }
+
+    /// What is worth saying about the search though it is one.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Whether it names stories, so that [`Query::name_sessions`] is wanted.
+    pub fn names_sessions(&self) -> bool {
+        self.whats().iter().any(|what| matches!(what, What::Session(_)))
+    }
+
+    /// Whether it names characters, so that [`Query::name_characters`] is wanted.
+    pub fn names_characters(&self) -> bool {
+        self.whats().iter().any(|what| matches!(what, What::Character(_)))
+    }
+
+    /// Says which stories there are: those count whose title has the words. Without a call nothing is found in any story.
+    pub fn name_sessions(&mut self, all: &[(SessionId, &str)]) {
+        let all: Vec<(Uuid, &str)> = all.iter().map(|(id, title)| (id.uuid(), *title)).collect();
+        self.settle_names(&all, |what| if let What::Session(named) = what { Some(named) } else { None });
+    }
+
+    /// Says which characters there are, likewise by name.
+    pub fn name_characters(&mut self, all: &[(CharacterId, &str)]) {
+        let all: Vec<(Uuid, &str)> = all.iter().map(|(id, name)| (id.uuid(), *name)).collect();
+        self.settle_names(&all, |what| if let What::Character(named) = what { Some(named) } else { None });
+    }
+
+    fn settle_names(&mut self, all: &[(Uuid, &str)], pick: fn(&mut What) -> Option<&mut Named>) {
+        let mut notes = Vec::new();
+        self.expr.change(&mut |what| {
+            if let Some(named) = pick(what) {
+                notes.extend(named.settle(all));
             }
-            clauses.extend(clause);
-        }
-        if clauses.iter().all(|clause: &Clause| clause.unwanted) {
-            return Err(QueryError::Empty);
-        }
-        Ok(Self { clauses })
-    }
-}
-
-fn utf16(text: &str) -> usize {
-    text.encode_utf16().count()
-}
-
-struct Scanner<'a> {
-    rest: &'a str,
-    /// Where `rest` begins.
-    at: usize,
-}
-
-impl<'a> Scanner<'a> {
-    /// The next clause; `Some(None)` for one that says nothing (`!?`), `None` at the end.
-    fn clause(&mut self) -> Result<Option<Option<Clause>>, QueryError> {
-        self.take_while(char::is_whitespace);
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
-        let unwanted = self.take('-');
-        let what = match self.field()? {
-            Some((at, Field::Role)) => Some(What::Role(self.role(at)?)),
-            Some((_, Field::Name)) => non_empty(analyse::phrase(self.value())).map(What::Name),
-            None => non_empty(analyse::phrase(self.value())).map(What::Text),
-        };
-        Ok(Some(what.map(|what| Clause { unwanted, what })))
+        });
+        self.notes.extend(notes);
     }
 
-    /// Takes `role:` or `name:`, refuses any other word before a colon; a word without a value is just a word.
-    fn field(&mut self) -> Result<Option<(usize, Field)>, QueryError> {
-        let fits = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
-        let (name, tail) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
-        let Some(value) = tail.strip_prefix(':').or_else(|| tail.strip_prefix('：')) else { return Ok(None) };
-        let begins_as_name = name.chars().next().is_some_and(char::is_alphabetic);
-        if !begins_as_name || value.is_empty() || value.starts_with(char::is_whitespace) {
-            return Ok(None);
-        }
-        let at = self.at;
-        let field = match name.to_lowercase().as_str() {
-            "role" => Field::Role,
-            "name" => Field::Name,
-            _ if !name.is_ascii() => return Ok(None),
-            _ if value.starts_with(['<', '>', '=', '!', '-']) || value.starts_with(|c: char| c.is_ascii_digit()) => {
-                return Err(QueryError::WorldValue { at, field: name.to_owned() });
+    /// Every single condition, in order.
+    pub(super) fn whats(&self) -> Vec<&What> {
+        let mut all = Vec::new();
+        self.expr.each(false, &mut |what, _| all.push(what));
+        all
+    }
+
+    /// The words that hits have in their texts.
+    pub(super) fn marks(&self) -> Vec<&Words> {
+        let mut marks = Vec::new();
+        self.expr.each(false, &mut |what, unwanted| match what {
+            What::Text(words) if !unwanted => marks.push(words),
+            _ => {}
+        });
+        marks
+    }
+
+    /// Decides what the names before colons are: values of the world that `is_known`, or plain text.
+    ///
+    /// # Errors
+    /// One is neither.
+    pub(super) fn settle_values(&mut self, mut is_known: impl FnMut(&str) -> bool) -> Result<(), QueryError> {
+        let mut refused = None;
+        self.expr.change(&mut |what| {
+            let What::World(condition) = what else { return };
+            if refused.is_some() || is_known(&condition.key) {
+                return;
             }
-            _ => return Err(QueryError::UnknownField { at, field: name.to_owned() }),
-        };
-        self.at += utf16(self.rest) - utf16(value);
-        self.rest = value;
-        Ok(Some((at, field)))
-    }
-
-    fn role(&mut self, at: usize) -> Result<Role, QueryError> {
-        let word = self.value();
-        Role::from_word(&word.to_lowercase()).ok_or_else(|| QueryError::UnknownRole { at, role: word.to_owned() })
-    }
-
-    /// A phrase in quotation marks, closed or not, or everything up to the next blank.
-    fn value(&mut self) -> &'a str {
-        let quote = if self.take('"') {
-            '"'
-        } else if self.take('“') {
-            '”'
-        } else {
-            return self.take_while(|c| !c.is_whitespace());
-        };
-        let inner = self.take_while(|c| c != quote);
-        self.take(quote);
-        inner
-    }
-
-    fn take(&mut self, c: char) -> bool {
-        let Some(rest) = self.rest.strip_prefix(c) else { return false };
-        self.rest = rest;
-        self.at += c.len_utf16();
-        true
-    }
-
-    fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
-        let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
-        let (taken, rest) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
-        self.rest = rest;
-        self.at += utf16(taken);
-        taken
-    }
-}
-
-enum Field {
-    Role,
-    Name,
-}
-
-fn non_empty(phrase: Vec<(usize, String)>) -> Option<Vec<(usize, String)>> {
-    (!phrase.is_empty()).then_some(phrase)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn read(text: &str) -> Vec<String> {
-        let say =
-            |phrase: &[(usize, String)]| phrase.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join("+");
-        let clauses = Query::parse(text).unwrap().clauses;
-        let one = |clause: &Clause| {
-            let what = match &clause.what {
-                What::Text(phrase) => say(phrase),
-                What::Name(phrase) => format!("name={}", say(phrase)),
-                What::Role(role) => format!("role={}", role.word()),
-            };
-            if clause.unwanted { format!("not {what}") } else { what }
-        };
-        clauses.iter().map(one).collect()
-    }
-
-    #[test]
-    fn clauses() {
-        assert_eq!(read("red lantern"), ["red", "lantern"]);
-        assert_eq!(read("\"Red Lantern\" -fog -\"old tower\""), ["red+lantern", "not fog", "not old+tower"]);
-        assert_eq!(read("role:user name:Rin -name:\"Old Keeper\""), ["role=user", "name=rin", "not name=old+keeper"]);
-        assert_eq!(read("“灯塔 里”　守灯人 role：Assistant"), ["灯塔+里", "守灯+灯人", "role=assistant"]);
-        assert_eq!(read("12:30 note: 时间:夜 !? - \"\" fire"), ["12+30", "note", "时间+夜", "fire"]);
-        assert_eq!(read("role: x"), ["role", "x"]);
-        assert_eq!(read("fog \"red lan"), ["fog", "red+lan"]);
-        assert_eq!(read("fog -\"red lan"), ["fog", "not red+lan"]);
-        assert_eq!(read("fog \""), ["fog"]);
-        assert_eq!(read("role:user “灯塔"), ["role=user", "灯塔"]);
-    }
-
-    #[test]
-    fn refusals_name_the_place() {
-        let check = |text: &str, expected: QueryError| assert_eq!(Query::parse(text), Err(expected), "{text}");
-        check("", QueryError::Empty);
-        check("?!", QueryError::Empty);
-        check("-fog", QueryError::Empty);
-        check("\"", QueryError::Empty);
-        check("🔥 hp:<20", QueryError::WorldValue { at: 3, field: "hp".into() });
-        check("a hp:<20", QueryError::WorldValue { at: 2, field: "hp".into() });
-        check("combat.hp:3", QueryError::WorldValue { at: 0, field: "combat.hp".into() });
-        check("-mood:sad", QueryError::UnknownField { at: 1, field: "mood".into() });
-        check("role:king", QueryError::UnknownRole { at: 0, role: "king".into() });
-        check(&"x".repeat(1_001), QueryError::TooLong { at: 1_000 });
-        check(&"x ".repeat(33), QueryError::TooLong { at: 65 });
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_breaks_it(text in "[ -~\"“”：灯🔥\u{301}]{0,40}|.{0,60}") {
-            if let Err(error) = Query::parse(&text) {
-                prop_assert!(error.at().unwrap_or(0) <= text.encode_utf16().count());
+            match condition.otherwise.take() {
+                Some(words) => *what = What::Text(words),
+                None => refused = Some(condition.unknown()),
             }
+        });
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+impl Expr {
+    /// Every condition, with whether it must not hold.
+    fn each<'a>(&'a self, unwanted: bool, see: &mut dyn FnMut(&'a What, bool)) {
+        match self {
+            Self::Is(what) => see(what, unwanted),
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.each(unwanted, see)),
+            Self::Not(inner) => inner.each(!unwanted, see),
+            Self::Everything | Self::Nothing | Self::Ask(..) => {}
         }
+    }
+
+    fn change(&mut self, turn: &mut dyn FnMut(&mut What)) {
+        match self {
+            Self::Is(what) => turn(what),
+            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.change(turn)),
+            Self::Not(inner) => inner.change(turn),
+            Self::Everything | Self::Nothing | Self::Ask(..) => {}
+        }
+    }
+}
+
+impl Words {
+    /// As it stands; `None` if there is nothing in it to look for.
+    pub(super) fn exact(text: &str) -> Option<Self> {
+        let terms = analyse::phrase(text);
+        (!terms.is_empty()).then_some(Self { terms, how: How::Exact })
     }
 }
