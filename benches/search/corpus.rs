@@ -56,7 +56,7 @@ impl Corpus {
         let mut text = String::new();
         for _ in 0..LENGTH {
             // Rank by a power: half of all words are among the first hundred.
-            let part = (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
+            let part = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
             let rank = (WORDS as f64).powf(part) as usize - 1;
             text += &self.words[rank.min(WORDS - 1)];
             text.push(' ');

@@ -13,7 +13,8 @@
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files.
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
-//!   `numbers.rs` has the numbers that are never given again.
+//!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
+//!   what hangs below a node.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -22,6 +23,7 @@
 mod acts;
 mod along;
 mod arrange;
+mod below;
 mod blobs;
 mod branches;
 mod bridges;
@@ -42,6 +44,7 @@ mod jobs;
 mod journal;
 mod keep;
 mod memory;
+mod naming;
 mod numbers;
 mod overlay;
 mod pack;
