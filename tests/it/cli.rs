@@ -281,7 +281,9 @@ fn the_index_is_made_anew() {
     let folder = TempDir::new().unwrap();
     says(&refused(clotho(folder.path()).arg("reindex")), &["clotho.db is not there", "storage.data_dir"]);
     let serving = Serving::start(&mut clotho(folder.path()));
-    let characters: serde_json::Value = serde_json::from_str(&serving.get("/api/characters")).unwrap();
+    let answer = serving.get("/api/characters");
+    let (from, until) = (answer.find('{').unwrap(), answer.rfind('}').unwrap());
+    let characters: serde_json::Value = serde_json::from_str(&answer[from..=until]).unwrap();
     let body = serde_json::json!({"characterIds": [characters["items"][0]["id"]]}).to_string();
     serving.ask("POST", "/api/sessions", &body);
     says(&refused(clotho(folder.path()).arg("reindex")), &["a server uses the data directory", "stop it"]);
@@ -295,7 +297,8 @@ fn the_index_is_made_anew() {
         String::from_utf8(run.stdout).unwrap()
     };
     let said = again();
-    says(&said, &["made anew", "1 message can be found"]);
+    says(&said, &["made anew", "can be found"]);
+    assert!(!said.contains(" 0 messages"), "{said}");
     assert_eq!(again(), said);
     assert!(index.join("notes.txt").exists());
     let doctor = clotho(folder.path()).arg("doctor").output().unwrap();

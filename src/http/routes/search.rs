@@ -103,8 +103,14 @@ pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> 
     let index = app.search.clone();
     let settle = move || index.settle(caller.0, &mut typed).map(|settled| settled.map(|()| typed));
     let settled = tokio::task::spawn_blocking(settle).await.map_err(ApiError::internal)??;
-    let request = request(caller, &query.0, settled.map_err(not_a_search)?)?;
-    let notes = request.query.notes().iter().map(ToString::to_string).collect();
+    let rebuilt = app.search.progress().rebuilt();
+    let settled = settled.map_err(|error| match (not_a_search(error), rebuilt) {
+        // What is not in the index yet may only seem not to be there.
+        (refusal, Some(percent)) => refusal.hint(format!("the search index is made anew, {percent} % are there: try again")),
+        (refusal, None) => refusal,
+    })?;
+    let request = request(caller, &query.0, settled)?;
+    let notes = request.query.notes().iter().map(Into::into).collect();
     let index = app.search.clone();
     let progress = index.progress();
     let found = tokio::task::spawn_blocking(move || index.find(&request)).await.map_err(ApiError::internal)?;
@@ -217,7 +223,8 @@ fn typed(app: &Program, query: &SearchQuery) -> Result<search::Query, ApiError> 
 fn not_a_search(error: QueryError) -> ApiError {
     let refusal = ApiError::invalid("q", error.to_string());
     let Some(at) = error.at() else { return refusal };
-    refusal.detail("at", at).detail("length", error.length())
+    let refusal = refusal.detail("at", at).detail("length", error.length());
+    refusal.detail("reason", error.word()).detail("what", error.what())
 }
 
 fn request(caller: Caller, query: &SearchQuery, typed: search::Query) -> Result<search::Request, ApiError> {

@@ -109,10 +109,27 @@ pub struct SearchAnswer {
     pub stale: bool,
     /// How much of the index is there, in percent, while it is made anew: what is not in it yet is not found.
     pub rebuilding: Option<u8>,
-    /// What is worth knowing about the search, in sentences: that it was too long, or names nobody.
-    pub notes: Vec<String>,
+    /// What is worth knowing about the search: that it was too long, has no word, or names nobody.
+    pub notes: Vec<SearchNote>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
+}
+
+/// What is worth knowing about a search.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchNote {
+    /// `no_word`, `cut`, `no_session` or `no_character`.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+    /// The name that nobody has.
+    pub name: Option<String>,
+}
+
+impl From<&search::Note> for SearchNote {
+    fn from(note: &search::Note) -> Self {
+        Self { code: note.word(), message: note.to_string(), name: note.name().map(str::to_owned) }
+    }
 }
 
 /// How many hits there are.

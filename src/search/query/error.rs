@@ -7,8 +7,8 @@ const POSSIBLE: &str = "a search has words, \"phrases\", begin*, slip~, -without
 /// Why a text is not a search. Positions count UTF-16 code units from the beginning of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// Nothing was typed.
-    #[error("there is nothing to look for: write at least one word")]
+    /// Nothing was typed, or only what must not be.
+    #[error("there is nothing to look for: write at least one word that is not excluded")]
     Empty,
     /// A field nobody knows, and no value of the world either.
     #[error("nothing is searched by \"{field}:\"; {POSSIBLE}. Put it in quotation marks to look for it as it stands")]
@@ -92,7 +92,12 @@ impl QueryError {
 
     /// How much of the text from there on is meant, in UTF-16 code units.
     pub fn length(&self) -> usize {
-        let what = match self {
+        self.what().encode_utf16().count()
+    }
+
+    /// What was written there.
+    pub fn what(&self) -> &str {
+        match self {
             Self::Empty => "",
             Self::UnknownField { field, .. } | Self::UnknownValue { field, .. } => field,
             Self::UnknownRole { role, .. } => role,
@@ -100,8 +105,21 @@ impl QueryError {
             Self::NoTime { time, .. } => time,
             Self::NoNumber { number, .. } => number,
             Self::Misplaced { field, .. } => field,
-        };
-        what.encode_utf16().count()
+        }
+    }
+
+    /// A stable word for it, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::UnknownField { .. } => "unknown_field",
+            Self::UnknownValue { .. } => "unknown_value",
+            Self::UnknownRole { .. } => "unknown_role",
+            Self::UnknownPlace { .. } => "unknown_place",
+            Self::NoTime { .. } => "no_time",
+            Self::NoNumber { .. } => "no_number",
+            Self::Misplaced { .. } => "misplaced",
+        }
     }
 }
 
@@ -127,4 +145,24 @@ pub enum Note {
     /// No character is called so.
     #[error("no character is called \"{0}\"")]
     NoCharacter(String),
+}
+
+impl Note {
+    /// A stable word for it, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NoWord => "no_word",
+            Self::Cut { .. } => "cut",
+            Self::NoSession(_) => "no_session",
+            Self::NoCharacter(_) => "no_character",
+        }
+    }
+
+    /// The name that nobody has.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::NoSession(name) | Self::NoCharacter(name) => Some(name),
+            Self::NoWord | Self::Cut { .. } => None,
+        }
+    }
 }

@@ -27,7 +27,19 @@ pub(super) fn parse(text: &str, today: Today) -> Result<Query, QueryError> {
         return Ok(Query { expr: Expr::Nothing, asks: Vec::new(), notes });
     };
     let (expr, asks) = lift(expr)?;
+    if only_excludes(&expr) && asks.iter().all(|ask| ask.unwanted) {
+        return Err(QueryError::Empty);
+    }
     Ok(Query { expr, asks, notes })
+}
+
+/// Whether it says only what must not be. Who means everything else writes a star.
+fn only_excludes(expr: &Expr) -> bool {
+    match expr {
+        Expr::Not(_) => true,
+        Expr::All(parts) => parts.iter().all(only_excludes),
+        _ => false,
+    }
 }
 
 /// An operator as the word that it is where there is nothing to join.

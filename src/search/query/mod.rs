@@ -116,7 +116,7 @@ impl Query {
     /// Reads what a person typed; dates are those of `today`'s place.
     ///
     /// # Errors
-    /// Nothing was typed, or a field is not one or has a value that is none; the error says why and where.
+    /// Nothing was typed or only what must not be, or a field is not one or has a value that is none; the error says why and where.
     pub fn parse(text: &str, today: Today) -> Result<Self, QueryError> {
         grammar::parse(text, today)
     }

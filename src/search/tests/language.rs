@@ -46,9 +46,9 @@ fn beginnings_slips_and_joined_words() {
         ("lamp OR fog", &[1, 2, 4]),
         ("(lamp OR lantern) -blue", &[1, 3]),
         ("red (lamp OR fog) NOT blue", &[1]),
-        ("-(red OR fog)", &[3, 5]),
+        ("* -(red OR fog)", &[3, 5]),
         ("fog OR -red", &[3, 4, 5]),
-        ("-red", &[3, 4, 5]),
+        ("* -red", &[3, 4, 5]),
         ("*", &[1, 2, 3, 4, 5]),
         ("灯塔 OR (red blue)", &[2, 4]),
         ("\"", &[]),
@@ -94,7 +94,7 @@ fn times_and_stories_and_characters() {
     assert_eq!(found(&index, "on:1970-01-02"), [2]);
     assert_eq!(found(&index, "after:1970-01-02 fog"), [2, 3]);
     assert_eq!(found(&index, "before:1970-01-02 OR on:1970-01-03"), [1, 3]);
-    assert_eq!(found(&index, "-after:1970-01-02"), [1]);
+    assert_eq!(found(&index, "* -after:1970-01-02"), [1]);
     let mut query = parse("session:tower OR character:keeper");
     query.name_sessions(&[(session(1), "The tower"), (session(2), "Fog")]);
     query.name_characters(&[(character, "Old Keeper")]);
@@ -127,7 +127,7 @@ fn values_of_the_world_are_searched_by() {
         ("hp:-4..12", &[1, 3]),
         ("hp:20", &[2]),
         ("hp:!=20", &[1, 3]),
-        ("-hp:20", &[1, 3, 4, 5]),
+        ("* -hp:20", &[1, 3, 4, 5]),
         ("hp:*", &[1, 2, 3]),
         ("HP:<0 fog", &[3]),
         ("combat.hp:7", &[3]),
@@ -164,7 +164,7 @@ fn values_of_others_are_unknown() {
     assert_eq!(index.keys(user(1), 10).unwrap(), ["hp"]);
     assert_eq!(index.keys(user(2), 1).unwrap(), ["hp"]);
     assert_eq!(index.keys(user(3), 10).unwrap(), [] as [String; 0]);
-    for all in ["*", "-nothing", "fog OR -fog", "hp:* OR *"] {
+    for all in ["*", "* -nothing", "fog OR -fog", "hp:* OR *"] {
         assert_eq!(held(&index, all), [1], "{all}");
     }
 }

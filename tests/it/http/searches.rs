@@ -69,7 +69,8 @@ async fn values_of_the_world_are_searched_by() {
     until_found(app, "hp:<33", &[fourth]).await;
 
     let error = app.ask("GET", &asked("bites mana:<3", &[])).send().await.refused("invalid");
-    assert_eq!([&error["details"]["at"], &error["details"]["length"]], [&json!(6), &json!(4)]);
+    let details = json!({"field": "q", "at": 6, "length": 4, "reason": "unknown_value", "what": "mana"});
+    assert_eq!(error["details"], details);
 }
 
 /// S4-17, S4-09: trunk, stash and names are words of a search too, alone or taken away; a hit says on which branch it lies.
@@ -130,7 +131,7 @@ async fn stories_characters_times_and_orders() {
     assert_eq!(found(app, &format!("fog session:\"{title}\"")).await.len(), 3);
     let nowhere = app.get(&asked("fog session:\"no such story\"", &[])).await;
     assert_eq!((nowhere["items"].as_array().unwrap().len(), nowhere["notes"].as_array().unwrap().len()), (0, 1));
-    assert!(nowhere["notes"][0].as_str().unwrap().contains("no such story"));
+    assert!(nowhere["notes"][0]["name"] == "no such story");
     assert_eq!(found(app, "character:Rin").await.len(), 1, "the greeting");
     assert_eq!(found(app, "fog on:today").await.len() + found(app, "fog on:yesterday").await.len(), 3);
     assert_eq!(found(app, "fog before:1999").await, [] as [String; 0]);
@@ -176,7 +177,7 @@ async fn plain_text_is_never_refused() {
         assert_eq!(answer["notes"].as_array().unwrap().len(), notes, "{q}: {answer}");
     }
     assert!(found(app, "*").await.len() >= 3);
-    let all_but = found(app, "-shore").await;
+    let all_but = found(app, "* -shore").await;
     assert!(all_but.contains(&nodes[0]) && !all_but.contains(&nodes[1]));
     assert_eq!(app.get(&asked(&"灯".repeat(3_000), &[])).await["items"], json!([]));
     let line = ids(&play.get("projection").await["items"]);
