@@ -54,11 +54,13 @@ impl<'a> Wants<'a> {
     /// The numbers of what a term of a text is.
     pub fn of(&self, term: &str) -> Vec<usize> {
         let exact = self.exact.get(term).copied();
-        let stem = self.loose.iter().any(|(_, loose)| matches!(loose, Loose::Form(_))).then(|| english::stem(term));
         let is = |loose: &Loose<'_>| match loose {
             Loose::Begun(beginning) => term.starts_with(beginning),
             Loose::Near(word, slips) => near::is_near(word, term, *slips),
-            Loose::Form(wanted) => stem.as_ref().is_some_and(|stem| stem.as_deref() == Some(*wanted)),
+            // No ending changes how a word begins, and most words begin otherwise.
+            Loose::Form(wanted) => {
+                term.as_bytes().first() == wanted.as_bytes().first() && english::stem(term).as_deref() == Some(*wanted)
+            }
         };
         let loose = self.loose.iter().filter(|(_, loose)| is(loose)).map(|(number, _)| *number);
         exact.into_iter().chain(loose).collect()
