@@ -8,8 +8,8 @@ const indexed = (word, count) =>
   until(async () => (await clotho.api("GET", `/api/search?q=${word}`)).items.length === count, `the index has ${word}`);
 
 /** The search of a page, and the texts that it found. */
-async function searching(path) {
-  const { page, close } = await open(path);
+async function searching(path, options = {}) {
+  const { page, close } = await open(path, options);
   await composer(page).waitFor();
   await page.keyboard.press("Control+k");
   const box = page.getByRole("combobox", { name: "Search all stories" });
@@ -23,7 +23,7 @@ describe("the language of searches", () => {
     const { path, ids } = await grown("Ochre lanterns.");
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "Ochre masts." });
     await indexed("ochre", 2);
-    const { page, close, box, finds } = await searching(path);
+    const { page, close, box, finds } = await searching(path, { expected: /Failed to load resource/ });
     await box.fill("ochre lantern");
     await finds(["Ochre lanterns."]);
     assert.deepEqual(await page.getByRole("option").locator("mark").allInnerTexts(), ["Ochre", "lanterns"]);

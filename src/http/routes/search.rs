@@ -23,6 +23,8 @@ use crate::store::{Reader, Spot};
 const FEWEST: usize = 32;
 /// So many stories and characters may be meant by a word in the search.
 const NAMES_MAX: i64 = 10_000;
+/// So many names of values are told to who asks for one that there is not.
+const KEYS_NAMED: usize = 20;
 /// Nobody's clock is further from UTC, in minutes.
 const OFFSET_MAX: i32 = 18 * 60;
 
@@ -100,16 +102,7 @@ pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> 
     let mut typed = typed(&app, &query.0)?;
     let wanted = Wanted::read(&query.0, &typed)?;
     name(&app, caller, &mut typed).await?;
-    let index = app.search.clone();
-    let settle = move || index.settle(caller.0, &mut typed).map(|settled| settled.map(|()| typed));
-    let settled = tokio::task::spawn_blocking(settle).await.map_err(ApiError::internal)??;
-    let rebuilt = app.search.progress().rebuilt();
-    let settled = settled.map_err(|error| match (not_a_search(error), rebuilt) {
-        // What is not in the index yet may only seem not to be there.
-        (refusal, Some(percent)) => refusal.hint(format!("the search index is made anew, {percent} % are there: try again")),
-        (refusal, None) => refusal,
-    })?;
-    let request = request(caller, &query.0, settled)?;
+    let request = request(caller, &query.0, settled(&app, caller, typed).await?)?;
     let notes = request.query.notes().iter().map(Into::into).collect();
     let index = app.search.clone();
     let progress = index.progress();
@@ -123,6 +116,24 @@ pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> 
     let items = tokio::task::spawn_blocking(show).await.map_err(ApiError::internal)?;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Reply::ok(&SearchAnswer { items, total, stale, rebuilding: progress.rebuilt(), notes, took_ms })
+}
+
+/// The search with every name before a colon decided.
+async fn settled(app: &Program, caller: Caller, mut typed: search::Query) -> Result<search::Query, ApiError> {
+    let (index, rebuilt) = (app.search.clone(), app.search.progress().rebuilt());
+    let settle = move || match index.settle(caller.0, &mut typed)? {
+        Ok(()) => Ok(Ok(typed)),
+        Err(error) => index.keys(caller.0, KEYS_NAMED).map(|known| Err((error, known))),
+    };
+    let settled: Result<_, SearchError> = tokio::task::spawn_blocking(settle).await.map_err(ApiError::internal)?;
+    settled?.map_err(|(error, known)| {
+        let refusal = not_a_search(error).detail("known", known);
+        match rebuilt {
+            // What is not in the index yet may only seem not to be there.
+            Some(percent) => refusal.hint(format!("the search index is made anew, {percent} % are there: try again")),
+            None => refusal,
+        }
+    })
 }
 
 /// Names the stories and characters that the search has words for.

@@ -86,10 +86,10 @@ function toldOf({ rebuilding, notes = [] }) {
 
 /** A search that is none, with the place. @param {{error: ApiError, asked: string}} props */
 function Refused({ error, asked }) {
-  const { at, length, reason, what } = error.details;
+  const { at, length, reason, what, known = [] } = error.details;
   const { text, hint } = wordsFor(error);
   const own = reason && wordFor(`search.bad.${reason}`, { what });
-  return h(Blank, { symbol: "warning", title: own || text, hint: own ? t("search.possible") : hint }, typeof at === "number" &&
+  return h(Blank, { symbol: "warning", title: own || text, hint: own ? [t("search.possible"), known.length > 0 && t("search.known", { names: known.join(", ") })].filter(Boolean).join(" ") : hint }, typeof at === "number" &&
     html`<p class="asked">${cutAtMarks(asked, [[at, at + Math.max(1, length)]]).map((part, j) => (part.marked ? html`<mark key=${j}>${part.text}</mark>` : part.text))}</p>`);
 }
 

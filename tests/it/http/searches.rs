@@ -69,7 +69,8 @@ async fn values_of_the_world_are_searched_by() {
     until_found(app, "hp:<33", &[fourth]).await;
 
     let error = app.ask("GET", &asked("bites mana:<3", &[])).send().await.refused("invalid");
-    let details = json!({"field": "q", "at": 6, "length": 4, "reason": "unknown_value", "what": "mana"});
+    let known = ["combat.hp", "hp"];
+    let details = json!({"field": "q", "at": 6, "length": 4, "reason": "unknown_value", "what": "mana", "known": known});
     assert_eq!(error["details"], details);
 }
 

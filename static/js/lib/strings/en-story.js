@@ -299,6 +299,7 @@ export default {
   "search.note.cut": "That is long: only the beginning was looked for.",
   "search.note.no_session": "No story is called \"{name}\".",
   "search.note.no_character": "No character is called \"{name}\".",
+  "search.known": "Values in your stories: {names}.",
   "search.bad.unknown_field": "Nothing is searched by \"{what}:\".",
   "search.bad.unknown_value": "No value is called \"{what}\" in your stories.",
   "search.bad.unknown_role": "There is no role \"{what}\": write user, assistant or system.",

@@ -392,6 +392,7 @@ export default {
   "search.note.cut": "内容太长，只查找了开头部分。",
   "search.note.no_session": "没有叫“{name}”的故事。",
   "search.note.no_character": "没有叫“{name}”的角色。",
+  "search.known": "你的故事里有这些数值：{names}。",
   "search.bad.unknown_field": "不能按“{what}:”查找。",
   "search.bad.unknown_value": "你的故事里没有叫“{what}”的数值。",
   "search.bad.unknown_role": "没有“{what}”这种身份：请写 user、assistant 或 system。",
