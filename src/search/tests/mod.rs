@@ -1,4 +1,7 @@
 //! What is found, by whom, and what becomes of the index when something breaks.
+//!
+//! A new word of the language gets a line in the tables of `language.rs`, and a variant in `reference.rs`, which holds random
+//! searches against a matcher of its own.
 
 mod language;
 mod reference;
