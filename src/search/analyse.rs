@@ -213,7 +213,7 @@ fn class(c: char) -> Class {
 }
 
 /// The narrow form of a full-width letter, digit or sign.
-fn narrow(c: char) -> char {
+pub(super) fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         _ => c,

@@ -73,7 +73,8 @@ mod tests {
             assert_eq!(stem(word).as_deref(), Some(expected));
         }
         // Who looks for other forms in a text looks only at words that begin alike.
-        for word in ["dying", "skies", "ugly", "early", "only", "yes", "youth", "using", "generously", "inning", "idly"] {
+        for word in ["dying", "skies", "ugly", "early", "only", "yes", "youth", "using", "generously", "inning", "idly"]
+        {
             assert_eq!(stem(word).unwrap().chars().next(), word.chars().next());
         }
         for word in ["as", "20hp", "привет", "灯塔", "", "Fog"] {

@@ -145,7 +145,11 @@ impl<'a> Scanner<'a> {
                 let whole = before.get(..length).unwrap_or_default();
                 // What other languages write before a colon is a word sooner than a value.
                 let otherwise = if name.is_ascii() { None } else { Words::typed(whole, false, false, value.is_cut) };
-                Condition::read(name, at, &value, otherwise).map(|condition| Some(Expr::Is(What::World(condition))))
+                match (Condition::read(name, at, &value, otherwise.clone()), otherwise) {
+                    (Ok(condition), _) => Ok(Some(Expr::Is(What::World(condition)))),
+                    (Err(_), Some(words)) => Ok(Some(Expr::Is(What::Text(words)))),
+                    (Err(error), None) => Err(error),
+                }
             }
         }
     }

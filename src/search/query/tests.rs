@@ -185,6 +185,8 @@ fn values_of_the_world() {
         ("place:tow*", "place", Wanted::Begun("tow".into())),
         ("torch:*", "torch", Wanted::Any),
         ("血量:<20", "血量", between(None, Some(("20", false)))),
+        ("血量：≤２０", "血量", between(None, Some(("20", true)))),
+        ("hp:＞5", "hp", between(Some(("5", false)), None)),
     ];
     for (text, key, wanted) in cases {
         let Expr::Is(What::World(condition)) = parse(text).expr else { panic!("{text}") };
@@ -196,6 +198,7 @@ fn values_of_the_world() {
     assert_eq!(settled("a hp:<20"), Err(QueryError::UnknownValue { at: 2, field: "hp".into() }));
     assert_eq!(settled("🔥 combat.hp:3"), Err(QueryError::UnknownField { at: 3, field: "combat.hp".into() }));
     // What other languages write so is text, unless a value is called so.
+    check("他说:<好>", "他说+好");
     let mut query = parse("血量:<20");
     assert_eq!((query.settle_values(|_| false), said(&query.expr)), (Ok(()), "血量+20".to_owned()));
 }

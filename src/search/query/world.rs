@@ -58,10 +58,10 @@ impl Condition {
 }
 
 fn wanted(field: &str, value: &Value<'_>) -> Result<Wanted, QueryError> {
-    let text = value.text.trim();
     if value.is_quoted {
-        return Ok(Wanted::Like(text.to_owned(), true));
+        return Ok(Wanted::Like(value.text.trim().to_owned(), true));
     }
+    let text = &plain(value.text.trim());
     let number = |text: &str| {
         let number = || QueryError::NoNumber { at: value.at, field: field.to_owned(), number: text.to_owned() };
         decimal::code(text).ok_or_else(number)
@@ -88,10 +88,16 @@ fn wanted(field: &str, value: &Value<'_>) -> Result<Wanted, QueryError> {
     })
 }
 
+/// Signs as they are meant, whatever the keyboard writes.
+fn plain(text: &str) -> String {
+    text.replace('≤', "<=").replace('≥', ">=").replace('≠', "!=").chars().map(analyse::narrow).collect()
+}
+
 /// Whether a value is written as only conditions are: `<20`, `!=5`, `5..10`.
 pub(super) fn is_compared(text: &str) -> bool {
+    let text = &plain(text);
     let ends = text.split_once("..").map(|(from, until)| [from, until]);
     let is_end = |end: &str| end.is_empty() || decimal::code(end).is_some();
-    let is_range = text != ".." && ends.is_some_and(|ends| ends.into_iter().all(is_end));
+    let is_range = text.as_str() != ".." && ends.is_some_and(|ends| ends.into_iter().all(is_end));
     text.starts_with(['<', '>', '=']) || text.starts_with("!=") || is_range
 }
