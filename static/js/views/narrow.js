@@ -11,7 +11,7 @@ import { icon } from "./parts.js";
 const PLACES = /** @type {const} */ (["trunk", "off-trunk", "stash"]);
 const ROLES = /** @type {const} */ (["user", "assistant"]);
 const DAYS = [1, 7, 30];
-const SORTS = /** @type {const} */ (["relevance", "newest", "oldest"]);
+const SORTS = /** @type {const} */ (["newest", "oldest"]);
 const STARS = [1, 2, 3, 4, 5];
 const DAY = 86_400_000;
 
@@ -23,7 +23,7 @@ export function fieldsOf({ days, ...rest }) {
 /** Whether a filter leaves anything out. @param {Filter} filter */
 export const narrows = ({ sort: _, ...rest }) => Object.keys(rest).length > 0;
 
-/** Each chip is on or off; of places, roles, times and stars one is at most. @param {{filter: Signal<Filter>}} props */
+/** Each chip is on or off; of places, roles, times, stars and orders one is at most. @param {{filter: Signal<Filter>}} props */
 export function Filters({ filter }) {
   const { session: only, where, role, days = 0, rating = 0, sort = "relevance" } = filter.value;
   const here = session.value?.id;
@@ -43,6 +43,5 @@ export function Filters({ filter }) {
       const name = t(n === rating ? "rating.takeBack" : "search.stars", { n });
       return html`<button key=${n} type="button" class=${n <= rating ? "given" : ""} aria-pressed=${n === rating} aria-label=${name} title=${name} onClick=${() => turn({ rating: n === rating ? 0 : n })}>${icon("star")}</button>`;
     })}</span>
-    <select class="chip" aria-label=${t("search.sort")} value=${sort} onChange=${(/** @type {Event} */ e) => turn({ sort: /** @type {NonNullable<Filter["sort"]>} */ (/** @type {HTMLSelectElement} */ (e.target).value) })}>
-      ${SORTS.map((one) => html`<option key=${one} value=${one} selected=${one === sort}>${t(`search.sort.${one}`)}</option>`)}</select></div>`;
+    ${SORTS.map((one) => chip(sort === one, t(`search.sort.${one}`), () => turn({ sort: sort === one ? "relevance" : one })))}</div>`;
 }

@@ -290,8 +290,6 @@ export default {
   "search.role.user": "You wrote",
   "search.role.assistant": "They said",
   "search.days": "Since yesterday|In {n} days",
-  "search.sort": "What comes first",
-  "search.sort.relevance": "Best first",
   "search.sort.newest": "Newest first",
   "search.sort.oldest": "Oldest first",
   "search.rebuilding": "The search is being made anew, {n} % are there: some messages may be missing still.",

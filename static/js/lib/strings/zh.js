@@ -383,8 +383,6 @@ export default {
   "search.role.user": "你写的",
   "search.role.assistant": "对方说的",
   "search.days": "{n} 天内",
-  "search.sort": "排序",
-  "search.sort.relevance": "最相关在前",
   "search.sort.newest": "最新在前",
   "search.sort.oldest": "最早在前",
   "search.rebuilding": "正在重建搜索索引，已完成 {n} %：有些消息可能还找不到。",
