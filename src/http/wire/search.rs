@@ -45,7 +45,6 @@ pub struct SearchQuery {
     #[param(inline)]
     pub sort: Option<Sort>,
     /// How many minutes the clock of who searches is ahead of UTC: days in `q` are theirs. 0 unless said.
-    #[param(minimum = -1080, maximum = 1080)]
     pub utc_offset: Option<i32>,
     /// How many, 1 to 500; 50 unless said.
     #[param(minimum = 1, maximum = 500)]
