@@ -25,8 +25,8 @@ const FEWEST: usize = 32;
 const NAMES_MAX: i64 = 10_000;
 /// So many names of values are told to who asks for one that there is not.
 const KEYS_NAMED: usize = 20;
-/// Nobody's clock is further from UTC, in minutes.
-const OFFSET_MAX: i32 = 18 * 60;
+/// Nobody's clock is so many hours and more from UTC.
+const HOURS_MAX: i32 = 17;
 
 /// What is asked of a hit that only the tree knows.
 #[derive(Clone)]
@@ -220,14 +220,25 @@ fn count(things: usize) -> u64 {
 
 /// What was typed. Without words everything is looked for that the rest leaves.
 fn typed(app: &Program, query: &SearchQuery) -> Result<search::Query, ApiError> {
-    let ahead = query.utc_offset.unwrap_or(0);
-    if !(-OFFSET_MAX..=OFFSET_MAX).contains(&ahead) {
-        return Err(ApiError::invalid("utcOffset", "minutes between -1080 and 1080 are expected"));
-    }
+    let ahead = query.zone.as_deref().map_or(Some(0), minutes);
+    let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "an offset such as +02:00 or -05:30 is expected"))?;
     if query.q.trim().is_empty() && query.is_narrowed() {
         return Ok(search::Query::everything());
     }
     search::Query::parse(&query.q, Today { now: app.clock.now(), ahead }).map_err(not_a_search)
+}
+
+/// The minutes of an offset such as `+02:00`.
+fn minutes(zone: &str) -> Option<i32> {
+    let (sign, rest) = match (zone.strip_prefix('+'), zone.strip_prefix('-')) {
+        (Some(rest), _) => (1, rest),
+        (_, Some(rest)) => (-1, rest),
+        _ => return (zone == "Z").then_some(0),
+    };
+    let number = |text: &str| if text.len() == 2 { text.parse::<u8>().ok().map(i32::from) } else { None };
+    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    (hours <= HOURS_MAX && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }
 
 /// What is wrong with a search, with its place.
@@ -317,5 +328,20 @@ impl From<SearchError> for ApiError {
         let mut refusal = Self::new(Code::Unavailable, "the search index cannot be read at the moment");
         refusal.cause = Some(error.to_string());
         refusal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::minutes;
+
+    #[test]
+    fn offsets_are_read() {
+        for (zone, expected) in [("Z", 0), ("+00:00", 0), ("+02:00", 120), ("-05:30", -330), ("+17:59", 1_079)] {
+            assert_eq!(minutes(zone), Some(expected), "{zone}");
+        }
+        for none in ["", "+2", "+2:00", "02:00", "+18:00", "+02:60", "+a2:00", "-05:3", "++1:00", "+灯:00"] {
+            assert_eq!(minutes(none), None, "{none}");
+        }
     }
 }

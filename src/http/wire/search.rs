@@ -44,8 +44,8 @@ pub struct SearchQuery {
     /// What comes first; what fits best unless said.
     #[param(inline)]
     pub sort: Option<Sort>,
-    /// How many minutes the clock of who searches is ahead of UTC: days in `q` are theirs. 0 unless said.
-    pub utc_offset: Option<i32>,
+    /// How far the clock of who searches is ahead of UTC, such as `+02:00` or `-05:30`: days in `q` are theirs.
+    pub zone: Option<String>,
     /// How many, 1 to 500; 50 unless said.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,

@@ -574,8 +574,8 @@ export interface SearchQuery {
   /** Only at or after this time, in ISO 8601. */
   after?: string;
   sort?: "relevance" | "newest" | "oldest";
-  /** Minutes that the reader's clock is ahead of UTC: days in the words are theirs. */
-  utcOffset?: number;
+  /** How far the reader's clock is ahead of UTC, such as `+02:00`: days in the words are theirs. */
+  zone?: string;
 }
 
 /** What is worth knowing about a search. */

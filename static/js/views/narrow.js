@@ -17,7 +17,13 @@ const DAY = 86_400_000;
 
 /** The fields of the request that a filter stands for. @param {Filter} filter @returns {Omit<SearchQuery, "q">} */
 export function fieldsOf({ days, ...rest }) {
-  return { ...rest, ...(days && { after: new Date(Date.now() - days * DAY).toISOString() }), utcOffset: -new Date().getTimezoneOffset() };
+  return { ...rest, ...(days && { after: new Date(Date.now() - days * DAY).toISOString() }), zone: zone(-new Date().getTimezoneOffset()) };
+}
+
+/** Minutes ahead of UTC as `+02:00`. @param {number} ahead */
+export function zone(ahead) {
+  const two = (/** @type {number} */ n) => String(Math.trunc(n)).padStart(2, "0");
+  return `${ahead < 0 ? "-" : "+"}${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}`;
 }
 
 /** Whether a filter leaves anything out. @param {Filter} filter */

@@ -70,7 +70,8 @@ async fn values_of_the_world_are_searched_by() {
 
     let error = app.ask("GET", &asked("bites mana:<3", &[])).send().await.refused("invalid");
     let known = ["combat.hp", "hp"];
-    let details = json!({"field": "q", "at": 6, "length": 4, "reason": "unknown_value", "what": "mana", "known": known});
+    let details =
+        json!({"field": "q", "at": 6, "length": 4, "reason": "unknown_value", "what": "mana", "known": known});
     assert_eq!(error["details"], details);
 }
 
@@ -144,11 +145,11 @@ async fn stories_characters_times_and_orders() {
     assert_eq!(found(app, "lantren~ OR nothing").await, [nodes[2].clone()]);
     let hit = &app.get(&asked("lantern", &[])).await["items"][0];
     assert_eq!((&hit["nodeId"], &hit["snippet"]["marks"]), (&json!(nodes[2]), &json!([[0, 8]])));
-    for (name, bad) in [("sort", "best"), ("utcOffset", "5000"), ("utcOffset", "x")] {
+    for (name, bad) in [("sort", "best"), ("zone", "%2B99:00"), ("zone", "x")] {
         let error = app.ask("GET", &asked("fog", &[(name, bad)])).send().await.refused("invalid");
         assert_eq!(error["details"]["field"], name, "{bad}");
     }
-    assert_eq!(app.get(&asked("fog on:today", &[("utcOffset", "-300")])).await["rebuilding"], Value::Null);
+    assert_eq!(app.get(&asked("fog on:today", &[("zone", "-05:00")])).await["rebuilding"], Value::Null);
 }
 
 fn ids_in(answer: &Value) -> Vec<String> {
