@@ -33,7 +33,7 @@ pub fn blueprint(cast: &Cast, status: &str) -> Vec<Block> {
 }
 
 /// A card that replaces a text may say where in its own words the replaced ones stand.
-fn with_original(own: &str, replaced: &str) -> String {
+pub fn with_original(own: &str, replaced: &str) -> String {
     const MACRO: &str = "{{original}}";
     let lower = own.to_ascii_lowercase();
     let mut out = String::with_capacity(own.len());

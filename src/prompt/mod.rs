@@ -3,6 +3,7 @@
 //!
 //! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
+//! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
@@ -15,13 +16,14 @@ mod choose;
 mod fit;
 mod instruct;
 pub mod macros;
+pub mod preset;
 pub mod status;
 pub mod tags;
 mod weave;
 
 use crate::tree::Role;
 
-pub use blueprint::blueprint;
+pub use blueprint::{blueprint, with_original};
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
 pub use instruct::{impersonation, summary};
@@ -122,6 +124,8 @@ pub struct Line {
 pub struct Sent {
     /// Who it speaks as.
     pub role: Role,
+    /// The speaker, where the provider is told in a field.
+    pub name: Option<String>,
     /// The text.
     pub text: String,
 }
