@@ -235,7 +235,8 @@ fn minutes(zone: &str) -> Option<i32> {
         (_, Some(rest)) => (-1, rest),
         _ => return (zone == "Z").then_some(0),
     };
-    let number = |text: &str| if text.len() == 2 { text.parse::<u8>().ok().map(i32::from) } else { None };
+    let is_number = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |text: &str| if is_number(text) { text.parse::<u8>().ok().map(i32::from) } else { None };
     let (hours, minutes) = rest.split_once(':')?;
     let (hours, minutes) = (number(hours)?, number(minutes)?);
     (hours <= HOURS_MAX && minutes < 60).then_some(sign * (hours * 60 + minutes))
