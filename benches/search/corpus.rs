@@ -61,7 +61,7 @@ impl Corpus {
             text += &self.words[rank.min(WORDS - 1)];
             text.push(' ');
         }
-        if message % 4 == 0 {
+        if message.is_multiple_of(4) {
             text += "守灯人点亮了灯塔。";
         }
         text
@@ -78,7 +78,7 @@ impl Corpus {
             session: SessionId::new(id(3, message / SESSION)),
             owner: self.owner,
             character: None,
-            role: if message % 2 == 0 { Role::User } else { Role::Assistant },
+            role: if message.is_multiple_of(2) { Role::User } else { Role::Assistant },
             name: "Rin".into(),
             text: self.text(message),
             time: Time(i64::try_from(message).unwrap()),

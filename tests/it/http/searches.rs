@@ -55,14 +55,14 @@ async fn values_of_the_world_are_searched_by() {
     search_until(app, "bites", 3).await;
     until_found(app, "hp:<30", &[second, third, fourth]).await;
     assert_eq!(found(app, "combat.hp:<30 AND bites").await, sorted(vec![second.clone(), fourth.clone()]));
-    assert_eq!(found(app, "hp:26..28 -bites").await, [third.clone()]);
+    assert_eq!(found(app, "hp:26..28 -bites").await, [third.as_str()]);
     assert_eq!(found(app, "hp:25 OR hp:33 role:assistant").await, sorted(vec![fourth.clone(), said[0].reply.clone()]));
     assert_eq!(found(app, "hp:>40").await, [] as [String; 0]);
 
     let moved = json!([{"op": "graft", "nodeId": third, "targetId": said[0].reply, "mode": "move"}]);
     play.edit(moved).await;
     until_found(app, "hp:<30", &[second]).await;
-    assert_eq!(found(app, "hp:30").await, [fourth.clone()]);
+    assert_eq!(found(app, "hp:30").await, [fourth.as_str()]);
     play.post("undo", json!({})).await;
     until_found(app, "hp:<30", &[second, third, fourth]).await;
     app.put(&play.chat(&format!("node/{}/state", said[0].reply)), &json!({"effects": "muted"})).await;
