@@ -5,6 +5,8 @@
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
 //! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
+//! - [`lore`] says which entries of the lorebooks a story calls up, and why.
+//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
@@ -15,7 +17,9 @@ mod blueprint;
 mod choose;
 mod fit;
 mod instruct;
+pub mod lore;
 pub mod macros;
+pub mod pattern;
 pub mod preset;
 pub mod status;
 pub mod tags;
