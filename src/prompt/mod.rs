@@ -31,7 +31,7 @@ pub use blueprint::{blueprint, with_original};
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
 pub use instruct::{impersonation, summary};
-pub use weave::{continued, filler, weave};
+pub use weave::{continued, filler, stable, weave};
 
 /// Where a block belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
