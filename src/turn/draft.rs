@@ -214,7 +214,7 @@ fn too_long(kind: DraftKind, too_large: prompt::TooLarge) -> Fault {
     if kind == DraftKind::Impersonate {
         return runner::does_not_fit(too_large);
     }
-    let prompt::TooLarge { needed, budget } = too_large;
+    let prompt::TooLarge { needed, budget, .. } = too_large;
     let message =
         format!("the messages take about {needed} tokens, and the model's context has {budget} for the prompt");
     Fault::new("prompt_too_large", message, "summarise fewer messages at once, or choose a model with a longer context")

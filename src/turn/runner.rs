@@ -331,11 +331,15 @@ async fn narrate(
 }
 
 /// A prompt that cannot be made: what says who plays takes more than there is.
-pub fn does_not_fit(TooLarge { needed, budget }: TooLarge) -> Fault {
-    let message = format!(
-        "the texts of the character take about {needed} tokens, and the model's context has {budget} for the prompt"
-    );
-    let hint = "shorten the card, give the model a longer context, or raise `generation.context_tokens`";
+pub fn does_not_fit(TooLarge { needed, budget, has_preset }: TooLarge) -> Fault {
+    let whose = if has_preset { "of the preset and the character" } else { "of the character" };
+    let message =
+        format!("the texts {whose} take about {needed} tokens, and the model's context has {budget} for the prompt");
+    let hint = if has_preset {
+        "shorten the preset or the card, or give the preset (`openai_max_context`) and the model a longer context"
+    } else {
+        "shorten the card, give the model a longer context, or raise `generation.context_tokens`"
+    };
     Fault::new("prompt_too_large", message, hint)
 }
 
