@@ -6,7 +6,8 @@
 //! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
 //! - [`lore`] says which entries of the lorebooks a story calls up, and why.
-//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps.
+//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
+//!   with them, as cards and people wish.
 //! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
@@ -21,6 +22,7 @@ pub mod lore;
 pub mod macros;
 pub mod pattern;
 pub mod preset;
+pub mod scripts;
 pub mod status;
 pub mod tags;
 mod weave;

@@ -46,13 +46,13 @@ impl Linear {
     pub fn next(&self, text: &Text<'_>, from: usize, steps: &mut Steps) -> Result<Next, RanAway> {
         let Some(source) = &self.source else { return Ok(Next::Unknown) };
         // Outside of Unicode mode a character beyond the first plane is two.
-        if self.needs_plain && text.len() != text.text().chars().count() {
+        if self.needs_plain && text.len() != text.as_str().chars().count() {
             return Ok(Next::Unknown);
         }
         let build = || RegexBuilder::new(source).size_limit(MAX_BYTES).dfa_size_limit(MAX_BYTES).build().ok();
         let Some(regex) = self.regex.get_or_init(build) else { return Ok(Next::Unknown) };
         steps.pay(text.len().saturating_sub(from))?;
-        let found = regex.find_at(text.text(), text.bytes_before(from));
+        let found = regex.find_at(text.as_str(), text.bytes_before(from));
         Ok(found.map_or(Next::None, |found| Next::At(text.units_before(found.start()))))
     }
 }

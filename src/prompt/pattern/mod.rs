@@ -224,7 +224,8 @@ impl Pattern {
     pub fn matches(&self, text: &Text<'_>, steps: &mut Steps) -> Result<Vec<Match>, RanAway> {
         let mut all = Vec::new();
         let mut from = 0;
-        while let Some(found) = self.find(text, from, steps)? {
+        let mut machine = Machine::new(&self.program, self.modes, text.units());
+        while let Some(found) = self.find_with(&mut machine, text, from, steps)? {
             let Range { start, end } = found.range();
             all.push(found);
             if !self.is_global {
@@ -240,9 +241,18 @@ impl Pattern {
     /// # Errors
     /// There are no steps left.
     pub fn find(&self, text: &Text<'_>, from: usize, steps: &mut Steps) -> Result<Option<Match>, RanAway> {
+        self.find_with(&mut Machine::new(&self.program, self.modes, text.units()), text, from, steps)
+    }
+
+    fn find_with(
+        &self,
+        machine: &mut Machine<'_>,
+        text: &Text<'_>,
+        from: usize,
+        steps: &mut Steps,
+    ) -> Result<Option<Match>, RanAway> {
         // Each match is paid for, and with it the room it takes.
         steps.pay(1 + self.groups)?;
-        let mut machine = Machine::new(&self.program, self.modes, text.units());
         let mut start = from;
         let mut patience = Some(Steps::new(PATIENCE.0 + text.len().saturating_mul(PATIENCE.1)));
         while start <= text.len() {
@@ -252,8 +262,8 @@ impl Pattern {
                     None => return Ok(None),
                 }
             }
-            match self.attempt(&mut machine, start, &mut patience, steps) {
-                Ok(true) => return Ok(Some(self.found(&machine))),
+            match self.attempt(machine, start, &mut patience, steps) {
+                Ok(true) => return Ok(Some(self.found(machine))),
                 Ok(false) => {}
                 Err(RanAway) if patience.is_some_and(|left| left.left() == 0) && steps.left() > 0 => {
                     patience = None;

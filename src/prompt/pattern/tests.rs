@@ -153,7 +153,7 @@ fn pieces() {
     assert_eq!(pattern.named("why", &found), None);
 }
 
-/// S4-17: a pattern that tries every way through a text stops, and one that is only slow for a lack of trying is answered.
+/// A pattern that tries every way through a text stops, and one that is only slow for a lack of trying is answered.
 #[test]
 fn nothing_runs_away() {
     let text = format!("{}b", "a".repeat(100_000));
@@ -169,7 +169,7 @@ fn nothing_runs_away() {
     assert_eq!(few.left(), 0);
 }
 
-/// S4-17: whatever is written in a file is read or refused, at once and without going down the stack.
+/// Whatever is written in a file is read or refused, at once and without going down the stack.
 #[test]
 fn hostile_patterns_end() {
     let deep = |open: &str, n: usize, close: &str| format!("{}a{}", open.repeat(n), close.repeat(n));

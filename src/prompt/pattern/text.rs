@@ -9,14 +9,25 @@ use super::{RanAway, Steps};
 /// A text, ready to be searched. Making it takes a walk through the text; it can be searched as often as one likes.
 #[derive(Debug)]
 pub struct Text<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
     units: Vec<u16>,
 }
 
 impl<'a> Text<'a> {
     /// A text.
-    pub fn new(text: &'a str) -> Self {
-        Self { text, units: text.encode_utf16().collect() }
+    pub fn new(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
+        Self { units: text.encode_utf16().collect(), text }
+    }
+
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The text itself, given away.
+    pub fn into_string(self) -> String {
+        self.text.into_owned()
     }
 
     /// Its length in UTF-16 units.
@@ -32,13 +43,9 @@ impl<'a> Text<'a> {
     /// A piece of it. Half a character, which a pattern outside of Unicode mode can find, becomes U+FFFD.
     pub fn piece(&self, range: Range<usize>) -> Cow<'_, str> {
         match range == (0..self.len()) {
-            true => Cow::Borrowed(self.text),
+            true => Cow::Borrowed(self.as_str()),
             false => Cow::Owned(String::from_utf16_lossy(self.units.get(range).unwrap_or_default())),
         }
-    }
-
-    pub(super) const fn text(&self) -> &'a str {
-        self.text
     }
 
     pub(super) fn units(&self) -> &[u16] {
