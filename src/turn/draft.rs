@@ -17,6 +17,7 @@ use crate::tree::run::{self, Member};
 use crate::tree::{Kind, Node, Session};
 
 use super::ask::{self, Bounds};
+use super::fill::Purpose;
 use super::machine::{Event, Fault, Machine};
 use super::models::Writer;
 use super::scene::{self, Look};
@@ -110,7 +111,7 @@ async fn begin(
 }
 
 /// Who is to be asked: a model server, since a plugin writes replies and nothing else.
-fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<(OpenAi, String), TurnError> {
+pub fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<(OpenAi, String), TurnError> {
     let invalid = |message: String| TurnError::Invalid { field: "model", message };
     match parts.models.find(start::model(parts, session, generate)) {
         Ok(Writer::Model { client, model }) => Ok((client, model)),
@@ -198,7 +199,8 @@ fn made(
         Task::Impersonate { leaf } => {
             let mut scene = scene::read(reader, &look(leaf))?;
             let last = prompt::impersonation(&scene.cast);
-            Ok(ask::prompt(reader, &mut scene, bounds, Some(last))?)
+            let purpose = Purpose { word: "impersonate", number: 0 };
+            Ok(ask::prompt(reader, &mut scene, bounds, purpose, Some(last))?)
         }
         Task::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_sent());

@@ -66,6 +66,21 @@ pub struct Proposal {
     pub answers: Vec<(String, Answer)>,
 }
 
+impl Proposal {
+    /// Takes operations that no plugin proposes: what macros of the prompt wrote. They come before those of plugins.
+    pub fn take(&mut self, operations: Vec<Operation>, rules: &Rules) {
+        if operations.is_empty() {
+            return;
+        }
+        let problems = fold(Arc::make_mut(&mut self.world), &operations, rules);
+        let mut own = Delta { operations, ..Delta::default() };
+        own.note_problems(&problems);
+        self.delta.operations.extend(own.operations);
+        self.delta.problems.extend(own.problems);
+        self.delta.notes.extend(own.notes);
+    }
+}
+
 /// Runs hooks, and remembers which plugin ran into its limits too often in which session.
 pub struct Hooks {
     host: Arc<dyn ScriptHost>,

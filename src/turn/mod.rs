@@ -4,7 +4,7 @@
 //!   that goes away changes nothing.
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
-//!   what becomes no node. `scene.rs` reads a position, `ask.rs` makes the prompt there.
+//!   what becomes no node. `scene.rs` reads a position, `ask.rs` makes the prompt there, `fill.rs` fills it in.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -22,6 +22,7 @@ mod draft;
 mod echo;
 mod edit;
 mod ends;
+mod fill;
 mod force;
 mod hooks;
 mod input;

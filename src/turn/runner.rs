@@ -16,6 +16,7 @@ use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
 use super::ask::{self, Bounds};
+use super::fill::Purpose;
 use super::hooks::Proposal;
 use super::machine::{self, Action, Event, Fault, Machine};
 use super::models::Writer;
@@ -132,6 +133,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
     let (scene, made) = read(parts, &job, &pen).await?;
+    let written = made.as_ref().map(|made| made.filled.operations.clone()).unwrap_or_default();
     let mut known = Known {
         proposal: Proposal { world: Arc::clone(&scene.world), ..Proposal::default() },
         metadata: job.draft.metadata.clone(),
@@ -147,6 +149,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
     }
     if machine.runs_rules() {
+        known.proposal.take(written, &scene.rules.rules);
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
         known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     }
@@ -178,6 +181,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         _ => None,
     };
     let last = Some(job.so_far.clone()).filter(|text| !text.is_empty()).map(prompt::continued);
+    let word = if last.is_some() { "continue" } else { "normal" };
     let look = Look { speaker: job.draft.character, ..Look::at(parts, job.user, job.session, job.draft.id) };
     parts
         .store
@@ -186,7 +190,8 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, last)).transpose()?;
+            let purpose = Purpose { word, number: reader.siblings(&placeholder)?.index };
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, purpose, last)).transpose()?;
             Ok((scene, made))
         })
         .await
@@ -204,6 +209,7 @@ pub fn bounds(parts: &Parts, client: &OpenAi, model: &str, params: &Map<String, 
         reply,
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
+        model: model.to_owned(),
     }
 }
 
