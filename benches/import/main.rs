@@ -32,6 +32,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
+use clotho::archive::Limits;
 use clotho::clock::Time;
 use clotho::transfer::sillytavern::{self, Arrived, Given, Wish};
 use house::House;
@@ -93,7 +94,7 @@ fn taken_in(title: &str, house: &House) {
 /// Takes a folder in.
 fn import(bench: &Bench, path: &Path, looked: impl Fn()) -> Arrived {
     let zone = jiff::tz::TimeZone::UTC;
-    let wish = Wish { owner: bench.user, at: Time(9), zone, is_dry: false };
+    let wish = Wish { owner: bench.user, at: Time(9), zone, is_dry: false, limits: Limits::of(64 << 20) };
     let told = |_| {
         looked();
         true

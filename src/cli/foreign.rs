@@ -8,12 +8,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::app;
+use crate::archive::Limits;
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
 use crate::transfer::sillytavern::{self, Arrived, Given, Wish, zone_ahead};
-use crate::transfer::{Progress, foreign};
+use crate::transfer::{ImportError, Progress, discard, foreign};
 
 use super::work::{alone, bar};
 use super::{Outcome, write};
@@ -70,20 +71,32 @@ fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
         true
     };
     let arrived = runtime.block_on(async {
+        // What a crash left half way would stand in the way of the same session.
+        discard(&store).await?;
         let owner = owner(&store, how, &clock, &ids).await?;
-        let wish = Wish { owner, at: clock.now(), zone, is_dry: how.dry_run };
+        let limits = Limits::of(config.limits.import_bytes);
+        let wish = Wish { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
         let given = Given::Path(path.to_owned());
         let took = match is_root {
             true => sillytavern::import(&store, &ids, given, wish, told).await,
             false => foreign::import(&store, &ids, given, wish, told).await,
         };
         bar.finish_and_clear();
-        took.with_context(|| {
-            format!("{} did not come in as a whole; the same command goes on from there", path.display())
-        })
+        took.map_err(|error| broken_off(path, error))
     })?;
     tell(&arrived, how);
+    if arrived.totals.is_nothing() {
+        let would = if how.dry_run { "would come" } else { "came" };
+        bail!("nothing of {} {would} in: the report says why", path.display());
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why something did not come in, and whether to try again helps.
+fn broken_off(path: &Path, error: ImportError) -> anyhow::Error {
+    let goes_on = matches!(error, ImportError::Store(_) | ImportError::Read(_) | ImportError::Stopped);
+    let said = if goes_on { "as a whole; the same command goes on from there" } else { "at all" };
+    anyhow::Error::new(error).context(format!("{} did not come in {said}", path.display()))
 }
 
 /// Whose it will be.
@@ -112,7 +125,7 @@ fn tell(arrived: &Arrived, how: &How) {
     let totals = arrived.totals;
     let verb = if how.dry_run { "would come in" } else { "came in" };
     write::line(&format!(
-        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks, {} presets; {} left out",
+        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks, {} presets; {} more things were here already; {} left out",
         totals.characters,
         totals.personas,
         totals.sessions,
@@ -121,6 +134,7 @@ fn tell(arrived: &Arrived, how: &How) {
         totals.unchanged,
         totals.lorebooks,
         totals.presets,
+        totals.known,
         totals.skipped,
     ));
 }

@@ -47,7 +47,8 @@ What a file is, its content says:
   chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
   text-generation-webui, CAI Tools and Chub;
   a folder or an archive of any of these.
-What is here already is left alone, so that the same file may be taken in again.";
+What is here already is left alone, so that the same may be taken in again; only a session that is taken in by itself
+becomes a copy beside the one that is here.";
 
 /// What is imported.
 #[derive(Debug, Args)]
@@ -107,6 +108,10 @@ fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), a
 pub fn import(wanted: &Import, config: &Config) -> Outcome {
     match wanted {
         Import { other: Some(Other::Sillytavern(from)), .. } => from.import(config),
+        // Opening a pipe would wait for whoever writes into it.
+        Import { path: Some(path), .. } if is_odd(path) => {
+            bail!("{} is neither a file nor a folder: a pipe, a socket or a device", path.display())
+        }
         Import { path: Some(path), how, .. } if transfer::foreign::is_foreign(path) => {
             foreign::import(path, how, config)
         }
@@ -114,6 +119,11 @@ pub fn import(wanted: &Import, config: &Config) -> Outcome {
         // The command line has been read so that one of both is there.
         Import { .. } => bail!("a file or folder is expected"),
     }
+}
+
+/// Whether a path leads to something that is neither a file nor a folder.
+fn is_odd(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
 /// Takes one session in.

@@ -130,6 +130,7 @@ fn kept_presets() -> Vec<Entry> {
     vec![
         route(GET, "/api/presets", User, "The caller's presets", presets::list),
         route(POST, "/api/presets", User, "Keeps a new preset", presets::create).answers(&[201]),
+        route(POST, "/api/presets/import", User, "Keeps presets of another program", presets::import).answers(&[201]),
         route(GET, "/api/presets/{rid}", User, "One preset with all that it says", presets::read),
         route(PATCH, "/api/presets/{rid}", User, "Changes fields of a preset", presets::change),
         route(DELETE, "/api/presets/{rid}", User, "Moves a preset to the trash", presets::delete).answers(&[204]),

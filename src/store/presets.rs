@@ -141,6 +141,28 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Keeps a new preset unless the owner has the same one, and says by which id it is kept.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn put_preset_once(&mut self, owner: UserId, new: &Preset) -> Result<PresetId, WriteError> {
+        let owner_n = self.user_n(owner)?;
+        let known: Option<Vec<u8>> = self.run(|conn| {
+            let same = presets::table
+                .filter(presets::owner_n.eq(owner_n))
+                .filter(presets::kind.eq(text(new, "kind")))
+                .filter(presets::name.eq(text(new, "name")))
+                .filter(presets::body.eq(body(new)))
+                .filter(presets::trashed.is_null());
+            Ok(same.order(presets::n).select(presets::id).first(conn).optional()?)
+        })?;
+        if let Some(known) = known.as_deref().and_then(PresetId::from_slice) {
+            return Ok(known);
+        }
+        self.put_preset(owner, new)?;
+        Ok(new.id)
+    }
+
     /// Replaces name and body of one of the caller's presets.
     ///
     /// # Errors

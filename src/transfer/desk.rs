@@ -209,7 +209,7 @@ impl Clerk {
     }
 
     async fn foreign(&self, job: JobId, owner: UserId, file: File, how: Foreign) -> Result<Arc<Value>, ImportError> {
-        let wish = Wish { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry };
+        let wish = Wish { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry, limits: self.limits };
         let given = Given::File(file, how.name);
         let told = |progress| self.goes_on(job, progress);
         let arrived = foreign::import(&self.store, &self.ids, given, wish, told).await?;

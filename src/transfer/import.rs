@@ -1,7 +1,7 @@
 //! A file into the store: looked at as a whole, then written piece by piece.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +12,7 @@ use crate::store::{Incoming, Store, StoreError, Tx, WriteError};
 use crate::tree::edit::Refusal;
 
 use super::check::{Beside, Checked, check};
+use super::house::Place;
 use super::names::Names;
 
 /// So many lines are written in one transaction, or as many as have these bytes.
@@ -90,10 +91,23 @@ pub async fn import(
     limits: Limits,
     told: impl FnMut(Progress) -> bool,
 ) -> Result<SessionId, ImportError> {
-    let mut pass = Pass::over(file, told)?;
-    let checked = check(&mut Lines::begin(pass.input(file)?, limits)?, || pass.tell())?;
+    import_from(store, &Place::whole(file.try_clone()?, "")?, arrival, ids, at, limits, told).await
+}
+
+/// The same from wherever the file lies.
+pub(super) async fn import_from(
+    store: &Store,
+    place: &Place,
+    arrival: Arrival,
+    ids: &Ids,
+    at: Time,
+    limits: Limits,
+    told: impl FnMut(Progress) -> bool,
+) -> Result<SessionId, ImportError> {
+    let mut pass = Pass::over(place, told);
+    let checked = check(&mut Lines::begin(pass.input()?, limits)?, || pass.tell())?;
     let names = names(store, &checked, arrival.owner, ids, at).await?;
-    let mut lines = Lines::begin(pass.input(file)?, limits)?;
+    let mut lines = Lines::begin(pass.input()?, limits)?;
     match write(store, &mut lines, &checked, &names, (arrival, at), || pass.tell()).await {
         Ok(session) => Ok(session),
         Err(error) => {
@@ -202,21 +216,20 @@ async fn keep(store: &Store, incoming: Incoming, piece: Vec<Line>) -> Result<(),
 }
 
 /// The two readings of a file, and how far they are.
-struct Pass<F> {
+struct Pass<'a, F> {
+    place: &'a Place,
     read: Arc<AtomicU64>,
     total: u64,
     told: F,
 }
 
-impl<F: FnMut(Progress) -> bool> Pass<F> {
-    fn over(file: &File, told: F) -> io::Result<Self> {
-        let total = file.metadata()?.len().saturating_mul(2);
-        Ok(Self { read: Arc::default(), total, told })
+impl<'a, F: FnMut(Progress) -> bool> Pass<'a, F> {
+    fn over(place: &'a Place, told: F) -> Self {
+        Self { place, read: Arc::default(), total: place.bytes.saturating_mul(2), told }
     }
 
-    fn input<'a>(&self, file: &'a mut File) -> io::Result<Counted<'a>> {
-        file.rewind()?;
-        Ok(Counted { file, read: Arc::clone(&self.read) })
+    fn input(&self) -> io::Result<Counted> {
+        Ok(Counted { file: self.place.open()?, read: Arc::clone(&self.read) })
     }
 
     fn tell(&mut self) -> Result<(), ImportError> {
@@ -227,12 +240,12 @@ impl<F: FnMut(Progress) -> bool> Pass<F> {
 }
 
 /// A file that counts what is read of it.
-struct Counted<'a> {
-    file: &'a mut File,
+struct Counted {
+    file: Box<dyn Read>,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted<'_> {
+impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.read.fetch_add(u64::try_from(read).unwrap_or(u64::MAX), Ordering::Relaxed);

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::card::Unfit;
+use crate::world::number::same;
 
 /// The most bytes of a whole book.
 pub const LARGEST: usize = 16 << 20;
@@ -41,10 +42,29 @@ pub fn fits(book: &Map<String, Value>) -> Result<(), Unfit> {
     if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
 }
 
+/// The fields of an entry that say something else than somebody saw there. A field that is missing and one that is null
+/// say the same.
+pub fn differing<'a>(entry: &Map<String, Value>, seen: &'a Map<String, Value>) -> Vec<&'a str> {
+    let is_other = |(key, was): &(&String, &Value)| !same(entry.get(*key).unwrap_or(&Value::Null), was);
+    seen.iter().filter(is_other).map(|(key, _)| key.as_str()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn fields_that_changed_are_named() {
+        let entry = json!({"content": "It squeaks.", "order": 1.50, "key": ["gate"], "group": null});
+        let check = |seen: Value, expected: &[&str]| {
+            assert_eq!(differing(entry.as_object().unwrap(), seen.as_object().unwrap()), expected, "{seen}");
+        };
+        check(json!({}), &[]);
+        check(json!({"content": "It squeaks.", "order": 1.5, "group": null, "comment": null}), &[]);
+        check(json!({"content": "It creaks.", "key": ["gate", "moss"], "order": 1.5}), &["content", "key"]);
+        check(json!({"group": "a", "comment": ""}), &["group", "comment"]);
+    }
 
     #[test]
     fn a_book_says_what_can_be_kept() {

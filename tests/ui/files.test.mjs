@@ -46,9 +46,21 @@ describe("where a file belongs", () => {
       [{ name: "A chat", description: "", messages: [] }, "foreign"],
       [[{ mapping: {} }], "foreign"],
       [{ conversationId: "x", messages: [] }, "foreign"],
-      [{ prompts: [], prompt_order: [] }, "foreign"],
+      [{ prompts: [], prompt_order: [] }, "preset"],
+      [[{ scriptName: "Trim", findRegex: "a" }], "preset"],
+      [{ name: "Think", prefix: "<think>", suffix: "</think>", separator: "" }, "preset"],
+      [{ name: "Calm", content: "Write calmly." }, "preset"],
       [null, "foreign"],
     ]) assert.equal(belongsJson(JSON.stringify(value)), wanted, JSON.stringify(value));
+    for (const [text, wanted] of [
+      ['{"entries": {"0": {"key": ["a"],}}}', "book"],
+      ['{"lorebookVersion": 5, "entr', "book"],
+      ['{"spec": "chara_card_v2", "data": {"character_book": {"entries": [', "card"],
+      ['{"power_user": {"personas": {', "persona"],
+      ['[{"mapping": {"a": ', "foreign"],
+      ['{"temperature": 1, "prompts": [', "preset"],
+      ['{"name": "Rin", ', "card"],
+    ]) assert.equal(belongsJson(text), wanted, `what is broken goes where it was to go: ${text}`);
     assert.equal(belongsJson('\uFEFF{"entries": {}}'), "book", "a mark of the byte order is no part of it");
   });
 

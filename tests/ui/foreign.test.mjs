@@ -74,6 +74,7 @@ describe("years of another program", () => {
     await report.getByRole("button", { name: /^all/ }).click();
     await report.getByRole("combobox", { name: "Order" }).selectOption({ label: "By what is said" });
     await report.getByText("1 regex script", { exact: false }).waitFor();
+    await report.getByRole("heading", { name: /Its messages come along\.$/ }).waitFor();
     await report.getByRole("combobox", { name: "Order" }).selectOption({ label: "By file" });
     await report.getByRole("button", { name: "Copy the report" }).click();
     await report.getByText("Copied").first().waitFor();

@@ -191,7 +191,7 @@ describe("lorebooks", () => {
     const { id } = await book("Two hands", [{ uid: 1, comment: "Harbour", key: ["harbour"], content: "Quiet.", order: 7 }, { uid: 2, comment: "Wall", content: "Old." }]);
     const elsewhere = (content) => clotho.api("PATCH", `/api/lorebooks/${id}/entries/1`, { entry: { content } });
     const entries = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
-    const { page, close } = await atShelf();
+    const { page, close } = await atShelf({ expected: REFUSED });
     await shelf(page).getByRole("article", { name: "Two hands" }).getByRole("button", { name: "Open" }).click();
     const dialog = page.getByRole("dialog", { name: "Two hands" });
     const text = dialog.getByRole("textbox", { name: "Text" });
@@ -230,6 +230,45 @@ describe("lorebooks", () => {
     await dialog.getByRole("article", { name: "Harbour" }).getByText("Not lost.").waitFor();
     assert.deepEqual((await entries()).map(({ comment, content, order }) => [comment, content, order]), [["Wall", "Old.", 100], ["Harbour", "Not lost.", 7]]);
     await close();
+  });
+
+  test("S4-61: of two tabs that save or delete the same entry, the second hears of the first before anything is written over", async () => {
+    const { id } = await book("Two tabs", [{ uid: 1, comment: "Ferry", key: ["ferry"], content: "Slow.", order: 7 }]);
+    const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries.map(({ content }) => content);
+    const one = await atShelf();
+    const other = await atShelf({ expected: REFUSED });
+    const tabs = [one, other].map(({ page }) => ({ page, dialog: page.getByRole("dialog", { name: "Two tabs" }) }));
+    const [first, second] = tabs;
+    for (const { page, dialog } of tabs) {
+      await shelf(page).getByRole("article", { name: "Two tabs" }).getByRole("button", { name: "Open" }).click();
+      await dialog.getByRole("button", { name: "Edit “Ferry”" }).click();
+    }
+    const save = ({ dialog }) => dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await first.dialog.getByRole("textbox", { name: "Text" }).fill("Quick.");
+    await second.dialog.getByRole("textbox", { name: "Text" }).fill("Sunk.");
+    // Nothing lies between looking and writing: the answer to the other tab's request comes after the first has saved.
+    await second.page.route("**/entries/1", async (route) => {
+      await save(first);
+      await first.dialog.getByRole("article", { name: "Ferry" }).getByText("Quick.").waitFor();
+      await route.continue();
+    }, { times: 1 });
+    await save(second);
+    await second.dialog.getByRole("group", { name: "What stands there now" }).getByText("Quick.").waitFor();
+    assert.deepEqual(await now(), ["Quick."]);
+    await second.dialog.getByRole("button", { name: "Save mine over it" }).click();
+    await second.dialog.getByRole("article", { name: "Ferry" }).getByText("Sunk.").waitFor();
+
+    await clotho.api("PATCH", `/api/lorebooks/${id}/entries/1`, { entry: { content: "Afloat." } });
+    await second.dialog.getByRole("button", { name: "Delete “Ferry”" }).click();
+    await second.page.getByRole("alert").getByText("so it is still here").waitFor();
+    await second.dialog.getByRole("article", { name: "Ferry" }).getByText("Afloat.").waitFor();
+    await second.dialog.getByRole("button", { name: "Delete “Ferry”" }).click();
+    await second.dialog.getByText("Nothing stands in this book yet.").waitFor();
+    await second.page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await second.dialog.getByRole("article", { name: "Ferry" }).getByText("Afloat.").waitFor();
+    assert.deepEqual(await now(), ["Afloat."]);
+    await one.close();
+    await other.close();
   });
 
   test("S4-61: what was begun in an entry outlasts a reload, and is forgotten when it is given up", async () => {

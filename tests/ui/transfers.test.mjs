@@ -95,10 +95,57 @@ describe("whole stories as files", () => {
     await page.unroute("**/api/jobs/*");
     await page.getByText("“Under the bridge” has come in, beside another story of that name.").waitFor();
     await page.getByRole("list", { name: "Stories that come in" }).waitFor({ state: "detached" });
+    let answers = () => {};
+    const answered = new Promise((resolve) => (answers = resolve));
+    const job = { jobId: "x", name: "bridge.clotho", kind: "session" };
+    await page.route("**/api/jobs/*", (route) => answered.then(() => route.fulfill({ json: { id: "x", state: "running", done: 1, total: 2, result: null, error: null } })));
+    await page.evaluate((job) => localStorage.setItem("clotho.jobs", JSON.stringify([job])), job);
+    await page.reload();
+    await page.getByRole("button", { name: IMPORT }).waitFor();
+    assert.equal(await page.getByRole("list", { name: "Stories that come in" }).count(), 0, "nothing is said of it before the server has been asked");
+    answers();
+    await page.getByText("being read").waitFor();
+    await page.evaluate(() => localStorage.removeItem("clotho.jobs"));
+    await page.unroute("**/api/jobs/*");
+    await page.reload();
     await page.route("**/api/sessions/import", () => {});
     await bringIn(page, "bridge.clotho", bytes);
     await page.getByRole("button", { name: "Cancel “bridge.clotho”" }).click();
     await page.getByRole("list", { name: "Stories that come in" }).waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("S0-05: several stories or cards by their own button come in after one question, as by dropping; one comes in at once", async () => {
+    const files = [];
+    for (const title of ["Ebb", "Flood"]) {
+      const { path } = await grown();
+      await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title });
+      const { page, close } = await open(path);
+      const { name, bytes } = await takeAlong(page);
+      files.push({ name, buffer: bytes });
+      await close();
+    }
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    const sent = [];
+    page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
+    const dialog = page.getByRole("dialog", { name: "Bring these files in" });
+    await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
+    await dialog.getByText("Flood.clotho").waitFor();
+    await check(page, "the question about several stories");
+    assert.equal(await dialog.getByRole("button", { name: "Only look first" }).count(), 0, "there is nothing that could be looked at");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    const card = (name) => ({ name: `${name}.json`, buffer: Buffer.from(JSON.stringify({ name, description: "A gull.", first_mes: "Kree." })) });
+    await giveFiles(page, page.getByRole("button", { name: "Bring in a character card" }), [card("Kree"), card("Kraa")]);
+    await dialog.getByText("Kraa.json").waitFor();
+    assert.deepEqual(sent, [], "nothing is sent before it is answered");
+    await dialog.getByRole("button", { name: "Bring it in" }).click();
+    const named = async () => (await clotho.api("GET", "/api/characters?limit=500")).items.filter(({ name }) => /^Kr(ee|aa)$/.test(name)).length;
+    await until(async () => (await named()) === 2, "both cards are there");
+    await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
+    await dialog.getByRole("button", { name: "Bring it in" }).click();
+    await page.locator(".session").filter({ hasText: "Flood" }).nth(1).waitFor();
+    await page.locator(".session").filter({ hasText: "Ebb" }).nth(1).waitFor();
     await close();
   });
 

@@ -54,6 +54,7 @@ const icons = {
   play: "play",
   plug: "plug",
   plus: "plus",
+  preset: "sliders-horizontal",
   redo: "redo-2",
   reroll: "refresh-cw",
   right: "chevron-right",

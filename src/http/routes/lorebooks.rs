@@ -15,7 +15,8 @@ use crate::http::error::ApiError;
 use crate::http::form::Form;
 use crate::http::query::{EntryUid, Lid, Query};
 use crate::http::wire::lorebooks::{
-    BookExportQuery, BookFormat, EntryFields, ImportedLorebook, LoreEntry, Lorebook, LorebookFields,
+    BookExportQuery, BookFormat, EntryChange, EntryFields, EntryGone, ImportedLorebook, LoreEntry, Lorebook,
+    LorebookFields,
 };
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::LorebookId;
@@ -149,24 +150,29 @@ pub async fn add(app: Program, caller: Caller, id: Lid, body: Body<EntryFields>)
     Reply::created(&entry)
 }
 
-/// Changes the fields of an entry that the request names.
+/// Changes the fields of an entry that the request names, unless it says something else by now than the caller saw there. What
+/// says already what it is to say stays as it is: a request that is repeated is no quarrel.
 ///
 /// # Errors
-/// It is not there, or a field does not fit.
+/// It is not there, a field does not fit, or somebody else changed it meanwhile.
 pub async fn change_entry(
     app: Program,
     caller: Caller,
     id: Lid,
     uid: EntryUid,
-    body: Body<EntryFields>,
+    body: Body<EntryChange>,
 ) -> Answer<LoreEntry> {
+    let EntryChange { entry: fields, expected_entry: expected } = body.0;
     let (_, entry) = edit_entries(&app, caller, id, |entries| {
         let entry = entries.iter_mut().find(|entry| book::is_known_by(entry, &uid.0));
         let entry = entry.ok_or_else(|| ApiError::not_found(ENTRY))?;
-        let own = entry.get("uid").cloned();
-        entry.extend(body.0.entry.0.clone());
-        if entry.get("uid") != own.as_ref() {
+        let was = entry.clone();
+        entry.extend(fields.0.clone());
+        if entry.get("uid") != was.get("uid") {
             return Err(ApiError::invalid("entry.uid", "what an entry is known by stays"));
+        }
+        if let Some(expected) = expected.as_ref().filter(|_| *entry != was) {
+            expected.is_still(&was)?;
         }
         Ok(LoreEntry(entry.clone()))
     })
@@ -174,15 +180,21 @@ pub async fn change_entry(
     Reply::ok(&entry)
 }
 
-/// Takes an entry out of a book.
+/// Takes an entry out of a book, unless it says something else by now than the caller saw there.
 ///
 /// # Errors
-/// It is not there.
-pub async fn drop_entry(app: Program, caller: Caller, id: Lid, uid: EntryUid) -> Answer<Nothing> {
+/// It is not there, or somebody else changed it meanwhile.
+pub async fn drop_entry(
+    app: Program,
+    caller: Caller,
+    id: Lid,
+    uid: EntryUid,
+    body: Body<EntryGone>,
+) -> Answer<Nothing> {
     edit_entries(&app, caller, id, |entries| {
         let at = entries.iter().position(|entry| book::is_known_by(entry, &uid.0));
-        entries.remove(at.ok_or_else(|| ApiError::not_found(ENTRY))?);
-        Ok(())
+        let gone = entries.remove(at.ok_or_else(|| ApiError::not_found(ENTRY))?);
+        body.0.expected_entry.as_ref().map_or(Ok(()), |expected| expected.is_still(&gone))
     })
     .await?;
     Ok(Reply::done())

@@ -1,5 +1,6 @@
 //! Presets of other programs: kept, listed, changed and taken along. No prompt is made with them yet.
 
+use actix_web::web;
 use bytes::Bytes;
 use futures_util::stream;
 use serde_json::Value;
@@ -9,12 +10,15 @@ use crate::http::answer::{Answer, File, FileHead, Nothing, Pieces, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
+use crate::http::form::Form;
 use crate::http::query::{Query, Rid};
-use crate::http::wire::presets::{NewPreset, Preset, PresetFields, PresetQuery};
+use crate::http::wire::presets::{ImportedPresets, NewPreset, Preset, PresetFields, PresetImportQuery, PresetQuery};
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PresetId;
+use crate::interop::preset::PresetError;
 use crate::store::{self, Claim, Tx};
-use crate::tree::preset::KINDS;
+use crate::transfer::{self, PresetNotKept, Report};
+use crate::tree::preset::{KINDS, LARGEST};
 
 /// The caller's presets, oldest first, without their bodies.
 ///
@@ -22,13 +26,18 @@ use crate::tree::preset::KINDS;
 /// The page does not fit, or the kind is none.
 pub async fn list(app: Program, caller: Caller, query: Query<PresetQuery>) -> Answer<Page<Preset>> {
     let (limit, skip) = query.0.page().bounds()?;
-    let kind = query.0.kind;
-    if kind.as_ref().is_some_and(|kind| !KINDS.contains(&kind.as_str())) {
-        return Err(ApiError::invalid("kind", format!("one of these is expected: {}", KINDS.join(", "))));
-    }
+    let kind = known(query.0.kind)?;
     let read = move |reader: &mut store::Reader<'_>| Ok(reader.presets(caller.0, kind.as_deref(), skip, limit + 1)?);
     let presets = app.store.read::<_, ApiError, _>(read).await?;
     Reply::ok(&PageQuery::page(presets.into_iter().map(Preset::from).collect(), limit, skip))
+}
+
+/// A kind, if it is one.
+fn known(kind: Option<String>) -> Result<Option<String>, ApiError> {
+    if kind.as_ref().is_some_and(|kind| !KINDS.contains(&kind.as_str())) {
+        return Err(ApiError::invalid("kind", format!("one of these is expected: {}", KINDS.join(", "))));
+    }
+    Ok(kind)
 }
 
 /// Keeps a new one.
@@ -48,6 +57,61 @@ pub async fn create(app: Program, caller: Caller, body: Body<NewPreset>) -> Answ
     };
     app.store.write(write).await?;
     Reply::created(&Preset::from(new))
+}
+
+/// Keeps the presets of a file of another program. What is here already, to the letter, does not come twice.
+///
+/// # Errors
+/// The file has none, or more than may be; or nothing says what kind they are of.
+pub async fn import(
+    app: Program,
+    caller: Caller,
+    query: Query<PresetImportQuery>,
+    form: Form,
+) -> Answer<ImportedPresets> {
+    let kind = known(query.0.kind)?;
+    if let Some(made) = Claim::made_before::<Vec<PresetId>>() {
+        return Reply::created(&ImportedPresets {
+            items: load_all(&app, caller, made).await?,
+            report: Report::default().into(),
+        });
+    }
+    let sent = form.file(LARGEST).await?;
+    let (ids, now) = (app.ids.clone(), app.clock.now());
+    let read = move || transfer::arriving_presets(&sent.bytes, sent.name.as_deref(), kind.as_deref(), &ids, now);
+    let (presets, mut report) = web::block(read).await.map_err(ApiError::internal)??;
+    let claim = Claim::present();
+    let write = move |tx: &mut Tx<'_>| {
+        let keep = |preset: &store::Preset| tx.put_preset_once(caller.0, preset);
+        let kept = presets.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
+        tx.act_for(claim.as_ref(), &kept)?;
+        Ok(kept)
+    };
+    let kept = app.store.write(write).await?;
+    for (item, id) in report.items.iter_mut().zip(&kept) {
+        item.id = Some(id.to_string());
+    }
+    Reply::created(&ImportedPresets { items: load_all(&app, caller, kept).await?, report: report.into() })
+}
+
+async fn load_all(app: &Program, caller: Caller, ids: Vec<PresetId>) -> Result<Vec<Preset>, ApiError> {
+    let mut items = Vec::new();
+    for id in ids {
+        items.push(load(app, caller, Rid(id)).await?.into());
+    }
+    Ok(items)
+}
+
+impl From<PresetNotKept> for ApiError {
+    fn from(error: PresetNotKept) -> Self {
+        match error {
+            PresetNotKept::NoPreset(PresetError::NoKind) => {
+                Self::invalid("kind", PresetError::NoKind.to_string()).hint(PresetError::NoKind.hint())
+            }
+            PresetNotKept::NoPreset(error) => Self::invalid("file", error.to_string()).hint(error.hint()),
+            PresetNotKept::Unfit(unfit) => unfit.into(),
+        }
+    }
 }
 
 /// One of the caller's, with all that it says.

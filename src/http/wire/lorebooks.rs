@@ -6,10 +6,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{Id, LorebookRef};
 use super::report::Report;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, Code};
 use crate::interop::book;
 use crate::store;
-use crate::tree::book::fits;
+use crate::tree::book::{differing, fits};
 
 /// A lorebook.
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,6 +52,25 @@ impl utoipa::PartialSchema for LoreEntry {
 
 impl ToSchema for LoreEntry {}
 
+impl LoreEntry {
+    /// Whether an entry still says what somebody saw there.
+    ///
+    /// # Errors
+    /// It does not; the refusal has the entry as it is now.
+    pub fn is_still(&self, now: &Map<String, Value>) -> Result<(), ApiError> {
+        let fields = differing(now, &self.0);
+        if fields.is_empty() {
+            return Ok(());
+        }
+        Err(ApiError::new(Code::Conflict, "somebody else changed the entry meanwhile")
+            .hint(
+                "see in details.entry what it says now, and send again with that as expectedEntry if you still mean it",
+            )
+            .detail("fields", fields)
+            .detail("entry", now.clone()))
+    }
+}
+
 /// Fields of a lorebook: all of a new one, or those that change.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -62,12 +81,30 @@ pub struct LorebookFields {
     pub entries: Option<Vec<LoreEntry>>,
 }
 
-/// What an entry says: all of a new one, or the fields that change.
+/// What a new entry says.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntryFields {
     /// Its fields.
     pub entry: LoreEntry,
+}
+
+/// What an entry is to say.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EntryChange {
+    /// The fields that change.
+    pub entry: LoreEntry,
+    /// What the caller saw there, all of it or some fields: if one of them says something else by now, nothing is changed.
+    pub expected_entry: Option<LoreEntry>,
+}
+
+/// An entry that goes.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct EntryGone {
+    /// What the caller saw there, all of it or some fields: if one of them says something else by now, it stays.
+    pub expected_entry: Option<LoreEntry>,
 }
 
 /// A lorebook that came from another program.

@@ -7,6 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
 use super::ids::{Id, PresetRef};
+use super::report::Report;
 use crate::http::error::ApiError;
 use crate::store;
 use crate::tree::preset::fits;
@@ -46,6 +47,25 @@ pub struct PresetQuery {
     pub limit: Option<u32>,
     /// What `next` of the page before said.
     pub cursor: Option<String>,
+}
+
+/// What a file of presets does not say itself.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct PresetImportQuery {
+    /// What those in it are for; unless said, what their keys say.
+    pub kind: Option<String>,
+}
+
+/// Presets that came from another program.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedPresets {
+    /// Those that are there now; one that was there before, to the letter, is that one.
+    pub items: Vec<Preset>,
+    /// What came over, and what of it works here.
+    pub report: Report,
 }
 
 /// A new preset.

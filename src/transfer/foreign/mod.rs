@@ -1,9 +1,11 @@
-//! The door for files of other programs: what a file is, its content says, and it is taken in by whoever knows it. A folder
-//! or an archive of SillyTavern goes to `sillytavern/`; anything else is looked at file by file.
+//! The door for files of other programs: what a file is, its content says, and it is taken in by whoever knows it. The data of
+//! SillyTavern goes to `sillytavern/`; anything else, also what lies beside it, is looked at file by file. What lies in a
+//! folder or in an archive is taken as it is by itself.
 //!
-//! `sort.rs` says what a file is, `tale.rs` makes a session of a story (`interop/tale/`). To take in another kind of file: its
-//! sign in `sort.rs` or in `interop/kind.rs`, and its arm in `file`.
+//! `sort.rs` says what a file is, `tale.rs` makes a session of a story (`interop/tale/`), `own.rs` takes in a session that this
+//! program wrote. To take in another kind of file: its sign in `sort.rs` or in `interop/kind.rs`, and its arm in `file`.
 
+mod own;
 mod sort;
 mod tale;
 
@@ -17,19 +19,19 @@ use crate::interop::{Fate, Finding, kind, text};
 use crate::store::Store;
 
 use super::Item;
+use super::house::{DEEPEST, Found, House, Kind, Place};
 use super::import::{ImportError, Progress};
-use super::sillytavern::house::{Found, House, Kind, Place};
-use super::sillytavern::root::Folder;
-use super::sillytavern::{self, Arrived, Given, Way, Wish, Work, unreadable};
+use super::sillytavern::root::{Folder, Root, unread};
+use super::sillytavern::{Arrived, Given, Wish, Work, unreadable};
 use sort::Sort;
 
 /// So many files that are nothing are named one by one; the rest are counted.
 const NAMED: usize = 200;
-/// So deep do folders lie in folders at most.
-const DEEPEST: usize = 8;
+/// So deep do archives lie in archives at most.
+const DEEPEST_ARCHIVE: usize = 2;
 
 /// What is taken in, for whoever sends something else.
-const TAKEN: &str = "a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, chats of \
+const TAKEN: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, chats of \
                      ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
                      Chub, or a folder or archive of these";
 
@@ -44,68 +46,66 @@ pub async fn import(
     wish: Wish,
     told: impl FnMut(Progress) -> bool,
 ) -> Result<Arrived, ImportError> {
-    let (house, given) = match given {
-        Given::Path(path) if fs::metadata(&path)?.is_dir() => (Some(House::Folder(path.clone())), Given::Path(path)),
-        Given::Path(path) => {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            opened(File::open(&path)?, name)?
-        }
-        Given::File(file, name) => opened(file, name)?,
+    let mut work = Work::new(store, ids, wish, told);
+    let (count, unknown) = match opened(given)? {
+        Opened::House(house) => work.house(&house, 0).await?,
+        Opened::File(place) => (1, work.files(vec![place], 0).await?),
     };
-    let is_root = house.as_ref().map(House::homes).transpose()?.is_some_and(|homes| !homes.is_empty());
-    if is_root {
-        return sillytavern::import(store, ids, given, wish, told).await;
+    if unknown.len() == count {
+        let what = if count == 1 { "it is" } else { "there is nothing but files that are" };
+        return Err(ImportError::Unknown(format!("{what} no archive and nothing else that is taken in: {TAKEN}")));
     }
-    let (files, left_out) = match (house, given) {
-        (Some(house), _) => gathered(&house)?,
-        (None, Given::File(file, name)) => (vec![Place::whole(file, base(&name))?], Vec::new()),
-        (None, Given::Path(path)) => (vec![Place::whole(File::open(&path)?, &path.to_string_lossy())?], Vec::new()),
-    };
-    let bytes = files.iter().map(|place| place.bytes).sum();
-    let mut work = Work::new(store, ids, wish, Way::new(bytes), told);
-    left_out.into_iter().for_each(|item| work.report(item));
-    work.files(&files).await?;
+    work.name(unknown);
     Ok(work.arrived)
 }
 
 /// Whether a path leads to something of another program, and not to the file of a session. One that leads nowhere does not.
 pub fn is_foreign(path: &Path) -> bool {
-    path.is_dir() || File::open(path).is_ok_and(|file| sort::is_foreign(&file).unwrap_or(false))
+    path.is_dir() || File::open(path).is_ok_and(|file| sort::is_foreign(file).unwrap_or(false))
 }
 
-/// An archive, or nothing where the file is none.
-fn opened(file: File, name: String) -> Result<(Option<House>, Given), ImportError> {
-    if !sort::is_archive(&file)? {
-        return Ok((None, Given::File(file, name)));
-    }
-    let house = House::archive(file.try_clone()?)
-        .map_err(|error| ImportError::Unknown(format!("it is no archive that can be read: {error}")))?;
-    // A packed card is an archive as well.
-    let is_card = matches!(&house, House::Archive(all) if all.contains_key("card.json"));
-    Ok(((!is_card).then_some(house), Given::File(file, name)))
+/// What was given, with its door open.
+enum Opened {
+    House(House),
+    File(Place),
 }
+
+fn opened(given: Given) -> Result<Opened, ImportError> {
+    let place = match given {
+        Given::Path(path) if fs::metadata(&path)?.is_dir() => return Ok(Opened::House(House::Folder(path))),
+        Given::Path(path) => Place::whole(File::open(&path)?, base(&path.to_string_lossy()))?,
+        Given::File(file, name) => Place::whole(file, base(&name))?,
+    };
+    if sort::look(&place)? != Sort::Archive {
+        return Ok(Opened::File(place));
+    }
+    let bad = |error| ImportError::Unknown(format!("it is no archive that can be read: {error}"));
+    let house = place.archive().map_err(bad)?;
+    Ok(if house.has(CARD) { Opened::File(place) } else { Opened::House(house) })
+}
+
+/// The file that makes a card of an archive.
+const CARD: &str = "card.json";
 
 /// The last part of a name.
 fn base(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
-/// All files of a folder, by name, and what is not even looked at.
-fn gathered(house: &House) -> Result<(Vec<Place>, Vec<Item>), ImportError> {
-    let leave =
-        |name: &str, why: &str| Item::skipped("file", name, Finding::new(Fate::Skipped, "unread", why)).from_file(name);
-    let (mut files, mut left_out) = (Vec::new(), Vec::new());
-    left_out.extend(house.unread().take(NAMED).map(|(name, why)| leave(name, why)));
-    let mut folders = vec![(String::new(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
-        let (found, is_more) = house.list(&folder)?;
-        if is_more {
-            left_out.push(leave(&folder, "it has more files than are looked at"));
-        }
+/// All files among what lies in a house, by name, in whatever folders, and what is not even looked at.
+fn gathered(house: &House, top: Vec<Found>) -> Result<(Vec<Place>, Vec<Item>), ImportError> {
+    let (mut files, mut left_out, mut next) = (Vec::new(), Vec::new(), vec![(top, 0)]);
+    while let Some((found, depth)) = next.pop() {
         for Found { name, kind } in found {
             match kind {
                 Kind::File(place) => files.push(place),
-                Kind::Folder if depth < DEEPEST => folders.push((name, depth + 1)),
+                Kind::Folder if depth < DEEPEST => {
+                    let (inside, is_more) = house.list(&name)?;
+                    if is_more {
+                        left_out.push(leave(&name, "it has more files than are looked at"));
+                    }
+                    next.push((inside, depth + 1));
+                }
                 Kind::Folder => left_out.push(leave(&name, "it lies too deep in other folders")),
                 Kind::Unread(why) => left_out.push(leave(&name, why)),
             }
@@ -115,12 +115,39 @@ fn gathered(house: &House) -> Result<(Vec<Place>, Vec<Item>), ImportError> {
     Ok((files, left_out))
 }
 
+fn leave(name: &str, why: &str) -> Item {
+    Item::skipped("file", name, Finding::new(Fate::Skipped, "unread", why)).from_file(name)
+}
+
+/// How many files were looked at, and which of them are nothing.
+type Seen = (usize, Vec<Place>);
+
 impl<F: FnMut(Progress) -> bool> Work<'_, F> {
-    /// Takes files in, each as what it is. One that is nothing is named, unless it is the only one: then it is refused.
-    async fn files(&mut self, files: &[Place]) -> Result<(), ImportError> {
+    /// Takes in what lies in a folder or an archive: the data of SillyTavern, if there is some, and whatever else there is.
+    async fn house(&mut self, house: &House, depth: usize) -> Result<Seen, ImportError> {
+        let (top, is_root) = if house.homes()?.is_empty() {
+            unread(house).into_iter().for_each(|item| self.report(item));
+            let (top, is_more) = house.list("")?;
+            if is_more {
+                self.report(leave("", "it has more files than are looked at"));
+            }
+            (top, 0)
+        } else {
+            let root = Root::of(house)?;
+            self.take(&root).await?;
+            (root.others, 1)
+        };
+        let (files, left_out) = gathered(house, top)?;
+        left_out.into_iter().for_each(|item| self.report(item));
+        Ok((files.len() + is_root, self.files(files, depth).await?))
+    }
+
+    /// Takes files in, each as what it is; answers with those that are nothing.
+    async fn files(&mut self, files: Vec<Place>, depth: usize) -> Result<Vec<Place>, ImportError> {
+        self.way.expects(files.iter().map(|place| place.bytes).sum());
         let (mut unknown, mut chats, mut sorted) = (Vec::new(), Vec::new(), Vec::with_capacity(files.len()));
         for place in files {
-            match sort::look(place) {
+            match sort::look(&place) {
                 Ok(sort) => sorted.push((place, sort)),
                 Err(error) => self.report(unreadable(&place.name, &error)),
             }
@@ -129,9 +156,9 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         sorted.sort_by_key(|(_, sort)| *sort != Sort::Card);
         for (place, sort) in sorted {
             self.go_on()?;
-            match self.file(place, sort).await {
+            match self.file(&place, sort, depth).await {
                 Ok(None) => {}
-                Ok(Some(Sort::Chat)) => chats.push(place.clone()),
+                Ok(Some(Sort::Chat)) => chats.push(place),
                 Ok(Some(_)) => unknown.push(place),
                 Err(ImportError::Read(why)) => self.report(unreadable(&place.name, &std::io::Error::other(why))),
                 Err(error) => return Err(error),
@@ -141,27 +168,33 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             let folder = Folder { key: "chats".into(), cards: Vec::new(), chats };
             self.folder(&folder, &mut Default::default()).await?;
         }
-        if unknown.len() == files.len() {
-            let what = if files.len() == 1 { "it is" } else { "there is nothing but files that are" };
-            return Err(ImportError::Unknown(format!("{what} no archive and nothing else that is taken in: {TAKEN}")));
-        }
-        for place in unknown.iter().take(NAMED) {
+        Ok(unknown)
+    }
+
+    /// Names files that are nothing.
+    fn name(&mut self, unknown: Vec<Place>) {
+        let more = unknown.len().saturating_sub(NAMED);
+        for place in unknown.into_iter().take(NAMED) {
             let why = Finding::new(Fate::Skipped, "not_known", "it is nothing that is taken in");
             self.report(Item::skipped("file", place.stem(), why).from_file(&place.name));
         }
-        if let Some(more) = unknown.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        if more > 0 {
             let why =
                 Finding::new(Fate::Skipped, "not_known", format!("{more} more files are nothing that is taken in"));
             self.report(Item::skipped("file", "more files", why.of(more)));
         }
-        Ok(())
     }
 
     /// Takes a file in; answers with what it is where that is left to do.
-    async fn file(&mut self, place: &Place, sort: Sort) -> Result<Option<Sort>, ImportError> {
+    async fn file(&mut self, place: &Place, sort: Sort, depth: usize) -> Result<Option<Sort>, ImportError> {
         match sort {
             Sort::Card => {
                 self.character(place, &place.read()?).await?;
+                Ok(None)
+            }
+            Sort::Archive => self.archive(place, depth).await,
+            Sort::Session => {
+                self.session(place).await?;
                 Ok(None)
             }
             Sort::Json => match self.stories(place).await? {
@@ -169,6 +202,38 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 read => Ok(read),
             },
             Sort::Chat | Sort::Nothing => Ok(Some(sort)),
+        }
+    }
+
+    /// Takes in what lies in an archive that lies among other files; what is nothing of it is named.
+    async fn archive(&mut self, place: &Place, depth: usize) -> Result<Option<Sort>, ImportError> {
+        let house = place.archive()?;
+        if house.has(CARD) {
+            self.character(place, &place.read()?).await?;
+            return Ok(None);
+        }
+        if depth >= DEEPEST_ARCHIVE {
+            self.report(leave(&place.name, "it lies too deep in other archives"));
+            return Ok(None);
+        }
+        let inside =
+            if self.inside.is_empty() { place.name.clone() } else { format!("{}/{}", self.inside, place.name) };
+        let outside = std::mem::replace(&mut self.inside, inside);
+        let seen = match Box::pin(self.house(&house, depth + 1)).await {
+            Ok((count, unknown)) if unknown.len() < count => {
+                self.name(unknown);
+                Ok(None)
+            }
+            Ok(_) => Ok(Some(Sort::Nothing)),
+            Err(error) => Err(error),
+        };
+        self.inside = outside;
+        match seen {
+            Err(ImportError::Unknown(why)) => {
+                self.report(leave(&place.name, &why));
+                Ok(None)
+            }
+            seen => seen,
         }
     }
 

@@ -1,12 +1,12 @@
 //! What a file is, by how it begins; its name only tells YAML from other texts.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read};
 
 use crate::interop::chat::{self, Line, Lines};
 use crate::interop::png;
 
-use super::super::sillytavern::house::Place;
+use super::super::house::Place;
 
 /// How an archive begins; the second is one in which nothing lies.
 const ARCHIVE: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
@@ -20,38 +20,38 @@ const HEAD: u64 = 64;
 pub enum Sort {
     /// A chat of SillyTavern, one message a line.
     Chat,
-    /// A card of a character.
+    /// A card of a character, in a picture or as YAML.
     Card,
+    /// An archive, also that of a card.
+    Archive,
+    /// A session, as this program writes it.
+    Session,
     /// JSON, whatever is in it.
     Json,
     /// Nothing that is known.
     Nothing,
 }
 
-/// Whether an open file is an archive.
-pub fn is_archive(file: &File) -> io::Result<bool> {
-    Ok(ARCHIVE.contains(&begins(file)?.as_slice()))
-}
-
 /// Whether an open file begins as files of other programs do; what begins in no known way is for whoever reads sessions.
-pub fn is_foreign(file: &File) -> io::Result<bool> {
-    Ok(begins(file)? != SESSION)
-}
-
-fn begins(mut file: &File) -> io::Result<Vec<u8>> {
+pub fn is_foreign(file: File) -> io::Result<bool> {
     let mut head = Vec::new();
-    file.rewind()?;
     file.take(4).read_to_end(&mut head)?;
-    file.rewind()?;
-    Ok(head)
+    Ok(head != SESSION)
 }
 
 /// Looks at a file.
 pub fn look(place: &Place) -> io::Result<Sort> {
     let mut head = Vec::new();
     place.open()?.take(HEAD).read_to_end(&mut head)?;
-    if head.starts_with(png::SIGNATURE) || ARCHIVE.iter().any(|mark| head.starts_with(mark)) {
+    let begins = |marks: &[&[u8]]| marks.iter().any(|mark| head.starts_with(mark));
+    if begins(&[png::SIGNATURE]) {
         return Ok(Sort::Card);
+    }
+    if begins(&ARCHIVE) {
+        return Ok(Sort::Archive);
+    }
+    if begins(&[SESSION]) {
+        return Ok(Sort::Session);
     }
     // The marks before a text, in UTF-8 or UTF-16, and the half of its first letter that says nothing.
     let is_before = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF | 0xFF | 0xFE | 0);

@@ -11,9 +11,9 @@ use crate::tree::bounds::MOST_CHARACTERS;
 use crate::tree::edit::Refusal;
 
 use super::super::begin::Beginning;
+use super::super::house::stem;
 use super::super::import::ImportError;
 use super::cast::{Cast, Player};
-use super::house::stem;
 use super::root::Folder;
 use super::scan::Scanned;
 use super::{Work, sprout};

@@ -13,8 +13,8 @@ use crate::tree::card::trim;
 
 use super::super::Item;
 use super::super::cards::{Arriving, arriving, bind_lorebook, lorebook_of};
+use super::super::house::Place;
 use super::super::import::ImportError;
-use super::house::Place;
 use super::known::Verdict;
 use super::root::Root;
 use super::{Work, unreadable};
@@ -92,6 +92,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             self.same_book(held, &mut arriving).await?;
         }
         self.arrived.totals.characters += 1;
+        self.arrived.totals.lorebooks += u64::from(arriving.book.is_some());
         std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.report(item));
         let source = known.source(id.as_bytes(), Some(hash), &arriving.character.card);
         self.keep_character(arriving, known.held.is_none(), source).await?;

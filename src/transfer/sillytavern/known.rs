@@ -125,6 +125,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         (called, file): (&str, &str),
     ) -> Verdict {
         let (verdict, why) = known.judge(hash);
+        self.arrived.totals.known += u64::from(verdict == Verdict::Stays);
         if let Some(why) = why {
             let mut item = Item::skipped(Id::KIND, called, why).from_file(file);
             item.id = known.held.as_ref().map(|held| held.id.to_string());

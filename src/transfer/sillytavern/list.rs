@@ -47,10 +47,11 @@ impl List {
 
 impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// The thing of the owner's that went out as this file.
-    pub async fn went_out<Id: Thing>(&self, name: &str, hash: &blake3::Hash) -> Result<Option<Id>, ImportError> {
+    pub async fn went_out<Id: Thing>(&mut self, name: &str, hash: &blake3::Hash) -> Result<Option<Id>, ImportError> {
         let Some(id) = self.list.is(name, hash).and_then(|id| Id::from_slice(id.as_bytes())) else { return Ok(None) };
         let owner = self.wish.owner;
         let held = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
+        self.arrived.totals.known += u64::from(held.is_some());
         Ok(held.map(|held| held.id))
     }
 

@@ -10,8 +10,8 @@ use crate::interop::{Fate, Finding};
 
 use super::super::Item;
 use super::super::books::arriving_book;
+use super::super::house::Place;
 use super::super::import::ImportError;
-use super::house::Place;
 use super::known::Verdict;
 use super::root::Root;
 use super::{Work, unreadable};

@@ -1,7 +1,6 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
-//! Everything is read twice and in place, one line at a time. `house.rs` reads folders and archives, `root.rs` finds what there
-//! is in one; `settings.rs` reads the settings, `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and
+//! Everything is read twice and in place, one line at a time. `root.rs` finds what there is in a folder or an archive; `settings.rs` reads the settings, `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and
 //! `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here. `scan.rs`
 //! is the first reading of a chat, which only finds out which files are one story (`interop/grove.rs`); `bed.rs` finds or begins
 //! its session, `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a message and `worlds.rs` its operations
@@ -17,7 +16,6 @@
 
 pub(super) mod bed;
 pub(super) mod cast;
-pub(super) mod house;
 pub(super) mod known;
 mod list;
 mod lore;
@@ -44,6 +42,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jiff::tz::{Offset, TimeZone};
 use serde::Serialize;
 
+use crate::archive::Limits;
 use crate::clock::{Ids, Time};
 use crate::ids::{CharacterId, UserId};
 use crate::interop::{Fate, Finding, grove};
@@ -69,6 +68,8 @@ pub struct Wish {
     pub zone: TimeZone,
     /// Whether nothing is written, and only the report is wanted.
     pub is_dry: bool,
+    /// How much is read of the file of a session that lies among others.
+    pub limits: Limits,
 }
 
 /// The zone of a clock that was so many hours ahead of UTC; none beyond 26 of them.
@@ -121,8 +122,17 @@ pub struct Totals {
     pub chats: u64,
     /// Chats of which everything was here already.
     pub unchanged: u64,
+    /// Characters, lorebooks, personas, presets, regular expressions and groups that were here already.
+    pub known: u64,
     /// Files and lines that were left out.
     pub skipped: u64,
+}
+
+impl Totals {
+    /// Whether nothing came in, and nothing of it was here already.
+    pub fn is_nothing(&self) -> bool {
+        Self { chats: 0, skipped: 0, ..*self } == Self::default()
+    }
 }
 
 /// Takes a folder in, or a single chat. What is there already is left alone, so the same call goes on after a crash.
@@ -140,14 +150,13 @@ pub async fn import(
         Given::Path(path) => Root::find(&path)?,
         Given::File(file, name) => Root::of_file(file, &name)?,
     };
-    // Each chat is read twice.
-    let mut work = Work::new(store, ids, wish, Way::new(root.chat_bytes().saturating_mul(2)), told);
-    match List::of(&root) {
-        Ok(list) => work.list = list,
-        // Without it what went out from here is not known again, so whoever reads the report has to hear of it.
-        Err(error) => work.report(unreadable(root::LIST, &error)),
-    }
+    let mut work = Work::new(store, ids, wish, told);
     work.take(&root).await?;
+    for other in root.others {
+        let words = "left aside: it is nothing of SillyTavern; `clotho import` takes it by itself where it is anything that is known";
+        let why = Finding::new(Fate::Skipped, "left_aside", words);
+        work.note(super::Item::skipped("file", &other.name, why).from_file(&other.name));
+    }
     Ok(work.arrived)
 }
 
@@ -158,6 +167,8 @@ pub(super) struct Work<'a, F> {
     pub(super) wish: Wish,
     pub(super) arrived: Arrived,
     pub(super) way: Way,
+    /// The archive in which everything lies that is read now, where it lies in another house.
+    pub(super) inside: String,
     settings: Settings,
     /// What went out from here.
     list: List,
@@ -165,16 +176,25 @@ pub(super) struct Work<'a, F> {
     books: HashMap<String, Shelved>,
     /// Who answers in stories of other programs, by what they are known by.
     pub(super) voices: HashMap<String, CharacterId>,
-    told: F,
+    pub(super) told: F,
 }
 
 impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
-    pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, way: Way, told: F) -> Self {
-        let (arrived, settings, list, books, voices) = Default::default();
-        Self { store, ids, wish, arrived, way, settings, list, books, voices, told }
+    pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, told: F) -> Self {
+        let (arrived, way, inside, settings, list, books, voices) = Default::default();
+        Self { store, ids, wish, arrived, way, inside, settings, list, books, voices, told }
     }
 
-    async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
+    /// Takes in what there is of SillyTavern.
+    pub(super) async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
+        // Each chat is read twice.
+        self.way.expects(root.chat_bytes().saturating_mul(2));
+        (self.settings, self.list, self.books) = Default::default();
+        match List::of(root) {
+            Ok(list) => self.list = list,
+            // Without it what went out from here is not known again, so whoever reads the report has to hear of it.
+            Err(error) => self.report(unreadable(root::LIST, &error)),
+        }
         for left in &root.left_out {
             self.report(left.clone());
         }
@@ -193,7 +213,7 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
             self.folder(folder, &mut cast).await?;
         }
         self.presets(root).await?;
-        self.arrived.report.items.extend(root.aside.iter().cloned());
+        root.aside.iter().for_each(|item| self.note(item.clone()));
         Ok(())
     }
 
@@ -240,6 +260,14 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
     pub(super) fn report(&mut self, item: super::Item) {
         let lines = item.findings.iter().filter(|finding| finding.fate == Fate::Skipped).map(|finding| finding.count);
         self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
+        self.note(item);
+    }
+
+    /// Tells of something without counting it.
+    pub(super) fn note(&mut self, mut item: super::Item) {
+        if let Some(file) = item.file.as_mut().filter(|_| !self.inside.is_empty()) {
+            *file = format!("{}/{file}", self.inside);
+        }
         self.arrived.report.items.push(item);
     }
 
@@ -255,22 +283,24 @@ pub(super) fn unreadable(name: &str, error: &io::Error) -> super::Item {
 }
 
 /// How far an import is, in bytes that are read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Way {
     done: Arc<AtomicU64>,
-    total: u64,
+    total: Arc<AtomicU64>,
 }
 
 impl Way {
-    pub(super) fn new(total: u64) -> Self {
-        Self { done: Arc::default(), total }
+    /// So much more is to be read.
+    pub(super) fn expects(&self, bytes: u64) {
+        self.total.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(super) fn passed(&self, bytes: usize) {
         self.done.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    fn progress(&self) -> Progress {
-        Progress { done: self.done.load(Ordering::Relaxed).min(self.total), total: self.total }
+    pub(super) fn progress(&self) -> Progress {
+        let total = self.total.load(Ordering::Relaxed);
+        Progress { done: self.done.load(Ordering::Relaxed).min(total), total }
     }
 }

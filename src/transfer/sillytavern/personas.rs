@@ -5,10 +5,10 @@ use crate::interop::persona::{self, PersonaError, Read};
 use crate::interop::{Fate, Finding};
 
 use super::super::Item;
+use super::super::house::stem;
 use super::super::import::ImportError;
 use super::super::personas::{ArrivingPersona, new_persona, persona_mark};
 use super::cast::Cast;
-use super::house::stem;
 use super::known::Verdict;
 use super::root::Root;
 use super::settings::SETTINGS;

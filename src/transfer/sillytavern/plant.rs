@@ -19,10 +19,10 @@ use crate::tree::{Kind, Role};
 use crate::world::World;
 
 use super::super::Item;
+use super::super::house::stem;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES};
 use super::bed::{Bed, Found, file_key, stem_key};
 use super::cast::Cast;
-use super::house::stem;
 use super::root::Folder;
 use super::scan::{Scanned, Watched};
 use super::sprout::{Soil, Sprout, beside_state};

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::ids::PresetId;
-use crate::interop::finding::many;
-use crate::interop::{Fate, Finding, text};
+use crate::interop::preset::{self, PresetError, meaning};
+use crate::interop::{Fate, Finding};
 use crate::store::Preset;
 use crate::tree::preset::{LARGEST, LONGEST_NAME, fits};
 
 use super::super::Item;
+use super::super::house::Place;
 use super::super::import::ImportError;
-use super::house::Place;
 use super::known::Verdict;
 use super::root::Root;
 use super::settings::SETTINGS;
@@ -32,25 +32,6 @@ pub const FOLDERS: [(&str, &str); 10] = [
     ("QuickReplies", "quickReplies"),
     ("themes", "theme"),
 ];
-
-/// What a preset of each kind does not do here.
-const MEANINGS: [(&str, &str); 12] = [
-    ("openai", "prompt blocks and samplers: no prompt is made with them yet"),
-    ("textgen", "samplers: no model is asked with them yet"),
-    ("kobold", "samplers: no model is asked with them yet"),
-    ("novel", "samplers: no model is asked with them yet"),
-    ("instruct", "a template for models that go on with plain text, which are not asked yet"),
-    ("context", "a template for models that go on with plain text, which are not asked yet"),
-    ("sysprompt", "a system prompt: it is not sent yet"),
-    ("reasoning", "says how thoughts are marked in a text, where a model does not tell them apart: not read yet"),
-    ("regex", "a regular expression: no text is changed by it yet"),
-    ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
-    ("theme", "looks of another page"),
-    ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
-];
-
-/// Fields of presets that are nobody else's business.
-const SECRETS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
 
 /// A preset that was read.
 struct Found<'a> {
@@ -153,30 +134,8 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     if bytes.len() > LARGEST {
         return Err(format!("it has more than {LARGEST} bytes"));
     }
-    let text = text::decode(bytes).map_err(|error| error.to_string())?;
-    match text::json(&text) {
-        Ok(Value::Object(body)) => Ok(body),
-        Ok(_) => Err("it is JSON, but no preset".to_owned()),
-        Err(error) => Err(format!("it is not JSON: {error}")),
+    match preset::read(bytes).map_err(|error| error.to_string())?.as_mut_slice() {
+        [body] => Ok(std::mem::take(body)),
+        _ => Err(PresetError::NoPreset.to_string()),
     }
-}
-
-/// What a preset says that does nothing here.
-fn meaning(kind: &'static str, body: &Map<String, Value>) -> Vec<Finding> {
-    let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
-    let mut findings = vec![Finding::new(Fate::Kept, "preset", meaning)];
-    let scripts =
-        body.get("extensions").and_then(|extensions| extensions.get("regex_scripts")).and_then(Value::as_array);
-    let n = scripts.map_or(0, Vec::len);
-    if n > 0 {
-        let words = many(n, "regex script", "regex scripts") + ": no text is changed by them yet";
-        findings.push(Finding::new(Fate::Kept, "regex_scripts", words).of(n));
-    }
-    let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
-    if !secrets.is_empty() {
-        let words = format!("it holds what should stay yours ({}): do not give this preset away", secrets.join(", "));
-        findings.push(Finding::new(Fate::Kept, "secret", words).of(secrets.len()));
-    }
-    findings
 }

@@ -10,13 +10,17 @@ use crate::interop::finding::many;
 use crate::interop::{Fate, Finding};
 
 use super::super::Item;
+use super::super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
 use super::super::import::ImportError;
-use super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
 use super::presets::FOLDERS;
 use super::settings::SETTINGS;
 
 /// So many entries of an archive are named that are not read.
 const NAMED: usize = 1_000;
+/// So many files of a folder that are left aside are named.
+const EXAMPLES: usize = 5;
+/// How the names of cards end.
+const CARDS: [&str; 5] = ["png", "json", "charx", "yaml", "yml"];
 
 /// The list of a folder that went out from here (`list.rs`).
 pub const LIST: &str = "clotho.json";
@@ -49,6 +53,8 @@ pub struct Root {
     pub presets: Vec<(&'static str, Place)>,
     /// What is left aside, and why.
     pub aside: Vec<Item>,
+    /// What else lies there, and has nothing to do with it.
+    pub others: Vec<Found>,
     /// The settings, which name personas and tags.
     pub settings: Option<Place>,
     /// What went out from here or from another house.
@@ -85,14 +91,18 @@ impl Root {
         if !name.to_ascii_lowercase().ends_with(".jsonl") {
             let bad =
                 |error| unknown(&format!("it is no archive that can be read, and a chat ends in .jsonl: {error}"));
-            return Self::of(&House::archive(file).map_err(bad)?);
+            return Self::of(&Place::whole(file, name)?.archive().map_err(bad)?);
         }
         let chats = vec![Place::whole(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
         let folder = Folder { key: "chats".into(), cards: Vec::new(), chats };
         Ok(Self { folders: vec![folder], ..Self::default() })
     }
 
-    fn of(house: &House) -> Result<Self, ImportError> {
+    /// Looks at a folder or an archive.
+    ///
+    /// # Errors
+    /// There is no data in it, or several people's.
+    pub fn of(house: &House) -> Result<Self, ImportError> {
         let homes = house.homes()?;
         let home = match homes.as_slice() {
             [] => {
@@ -107,47 +117,41 @@ impl Root {
             }
         };
         let mut root = Self { home, ..Self::default() };
-        for (name, why) in house.unread().take(NAMED) {
-            root.leave_out(name, "unread", why);
-        }
-        let endings = ["png", "json", "charx", "yaml", "yml"];
-        root.cards = root.files(house, "characters", |ending| endings.contains(&ending));
-        for found in root.list(house, "chats") {
-            if let Kind::Folder = found.kind {
-                let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
-                let key = format!("chats/{card}");
-                let chats = root.files(house, &key, |ending| ending == "jsonl");
-                root.folders.push(Folder { key, cards: vec![card], chats });
-            }
-        }
+        root.left_out = unread(house);
+        root.cards = root.files(house, "characters", &CARDS);
+        root.chats(house);
         root.groups(house);
-        root.worlds = root.files(house, "worlds", |ending| ending == "json");
-        let pictures = root.files(house, "User Avatars", |ending| PICTURES.contains(&ending));
+        root.worlds = root.files(house, "worlds", &["json"]);
+        let pictures = root.files(house, "User Avatars", &PICTURES);
         root.avatars = pictures.into_iter().map(|place| (place.file().to_owned(), place)).collect();
         for (folder, kind) in FOLDERS {
-            let files = root.files(house, folder, |ending| ending == "json");
+            let files = root.files(house, folder, &["json"]);
             root.presets.extend(files.into_iter().map(|place| (kind, place)));
         }
-        let top = root.list(house, "");
-        root.lay_aside(house, &top);
-        for Found { name, kind } in top {
-            let own = name.rsplit('/').next().unwrap_or_default();
-            let is_settings = own.eq_ignore_ascii_case(SETTINGS);
-            match kind {
-                Kind::Unread(why) if is_settings => root.leave_out(&name, "unread", why),
-                Kind::File(place) if is_settings => root.settings = root.settings.or(Some(place)),
-                Kind::File(place) if own == LIST => root.list = Some(place),
-                _ => {}
-            }
-        }
+        root.beside(house);
+        root.top(house);
         Ok(root)
+    }
+
+    /// The chats of cards: a folder for each.
+    fn chats(&mut self, house: &House) {
+        let (folders, others) =
+            self.list(house, "chats").into_iter().partition(|found| matches!(found.kind, Kind::Folder));
+        self.lay_aside(house, "chats", "in no folder of a card", others);
+        let folders: Vec<Found> = folders;
+        for found in folders {
+            let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
+            let key = format!("chats/{card}");
+            let chats = self.files(house, &key, &["jsonl"]);
+            self.folders.push(Folder { key, cards: vec![card], chats });
+        }
     }
 
     /// The chats of groups: a file of its own says which chats a group has, and who plays in it.
     fn groups(&mut self, house: &House) {
-        let chats = self.files(house, "group chats", |ending| ending == "jsonl");
+        let chats = self.files(house, "group chats", &["jsonl"]);
         let mut chats: BTreeMap<String, Place> = chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
-        for group in self.files(house, "groups", |ending| ending == "json") {
+        for group in self.files(house, "groups", &["json"]) {
             let read = group.read().map_err(|error| error.to_string());
             let value: Result<Value, String> =
                 read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
@@ -171,32 +175,89 @@ impl Root {
         }
     }
 
-    /// What else there is has nothing to do with stories, or is made anew from them: it is counted by name and stays there.
-    fn lay_aside(&mut self, house: &House, top: &[Found]) {
-        let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars", SETTINGS, LIST];
+    /// What else lies at the top. Some of it has nothing to do with stories, or is made anew from them: it is counted by name
+    /// and stays there.
+    fn top(&mut self, house: &House) {
+        let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars"];
         let is_read = |name: &str| read.contains(&name) || FOLDERS.iter().any(|(folder, _)| *folder == name);
-        for found in top {
-            let name = found.name.rsplit('/').next().unwrap_or_default();
-            if !is_read(name) {
-                let inside = match found.kind {
-                    Kind::Folder => house.list(&found.name).map_or(0, |(inside, _)| inside.len()),
-                    _ => 1,
-                };
-                self.aside.push(aside(name, inside, meaning(name)));
+        for Found { name, kind } in self.list(house, "") {
+            let own = name.rsplit('/').next().unwrap_or_default();
+            let is_settings = own.eq_ignore_ascii_case(SETTINGS);
+            match kind {
+                Kind::Unread(why) if is_settings => self.leave_out(&name, "unread", why),
+                Kind::File(place) if is_settings && self.settings.is_none() => self.settings = Some(place),
+                Kind::File(place) if own == LIST => self.list = Some(place),
+                _ if is_read(own) => {}
+                kind => match meaning(own) {
+                    Some(meaning) => self.aside.push(aside(own, count(house, &name, &kind), meaning)),
+                    None => self.others.push(Found { name, kind }),
+                },
             }
-        }
-        let characters = [self.home.as_str(), "characters"].into_iter().filter(|part| !part.is_empty());
-        let characters =
-            house.list(&characters.collect::<Vec<_>>().join("/")).map_or_else(|_| Vec::new(), |(all, _)| all);
-        let sprites = characters.iter().filter(|found| matches!(found.kind, Kind::Folder)).count();
-        if sprites > 0 {
-            self.aside.push(aside("characters", sprites, "folders with pictures of moods, which nothing here shows"));
         }
     }
 
-    /// The files of a folder with some endings, by name.
-    fn files(&mut self, house: &House, folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<Place> {
-        self.list(house, folder).into_iter().filter_map(Found::file).filter(|place| wanted(&place.ending())).collect()
+    /// What lies beside the folder of data: where that is one of several, it is looked at as anything else is; where it lies
+    /// deeper, inside the program that it is of, it is only counted.
+    fn beside(&mut self, house: &House) {
+        let Some(top) = self.home.split('/').next().filter(|top| !top.is_empty()).map(str::to_owned) else { return };
+        let found = house.list("").map(|(found, _)| found).unwrap_or_default();
+        let others = found.into_iter().filter(|found| found.name != top);
+        if self.home == top {
+            self.others.extend(others);
+            return;
+        }
+        let count = others.map(|Found { name, kind }| count(house, &name, &kind)).sum();
+        if count > 0 {
+            let meaning = format!("they lie outside of {}, which alone is read", self.home);
+            self.aside.push(aside(&top, count, &meaning));
+        }
+    }
+
+    /// The files of a folder with some endings, by name; the others are left aside.
+    fn files(&mut self, house: &House, folder: &str, endings: &[&str]) -> Vec<Place> {
+        let (mut files, mut others) = (Vec::new(), Vec::new());
+        for found in self.list(house, folder) {
+            match found.kind {
+                Kind::File(place) if endings.contains(&place.ending().as_str()) => files.push(place),
+                _ => others.push(found),
+            }
+        }
+        self.lay_aside(house, folder, "of another kind", others);
+        files
+    }
+
+    /// Says what of a folder is left where it is: some of it by name.
+    fn lay_aside(&mut self, house: &House, folder: &str, what: &str, others: Vec<Found>) {
+        let (mut count, mut moods, mut names) = (0, 0, Vec::new());
+        for Found { name, kind } in others {
+            let own = name.rsplit('/').next().unwrap_or_default();
+            match kind {
+                Kind::Unread(_) => {}
+                Kind::Folder if folder == "characters" => moods += house.count(&name),
+                Kind::Folder => {
+                    count += house.count(&name);
+                    names.push(format!("{own}/"));
+                }
+                Kind::File(_) => {
+                    count += 1;
+                    names.push(own.to_owned());
+                }
+            }
+        }
+        if count > 0 {
+            let more = if names.len() > EXAMPLES { ", …" } else { "" };
+            names.truncate(EXAMPLES);
+            let words = format!("left aside: {} {what}: {}{more}", many(count, "file", "files"), names.join(", "));
+            let why = Finding::new(Fate::Skipped, "left_aside", words).of(count);
+            self.aside.push(Item::skipped("file", folder, why).from_file(folder));
+        }
+        if moods > 0 {
+            self.aside.push(aside(
+                folder,
+                moods,
+                "pictures of moods and what else lies with them, which nothing here shows",
+            ));
+        }
     }
 
     /// What lies in a folder, by name; what is not read is named.
@@ -232,24 +293,45 @@ impl Root {
     }
 }
 
+/// What of an archive is not read.
+pub fn unread(house: &House) -> Vec<Item> {
+    let leave =
+        |name: &str, why: &str| Item::skipped("file", name, Finding::new(Fate::Skipped, "unread", why)).from_file(name);
+    let mut items: Vec<Item> = house.unread().take(NAMED).map(|(name, why)| leave(name, why)).collect();
+    let more = house.unread().skip(NAMED).count();
+    if more > 0 {
+        let why = Finding::new(Fate::Skipped, "unread", format!("{more} more entries of the archive are not read"));
+        items.push(Item::skipped("file", "more entries", why.of(more)));
+    }
+    items.extend(house.lost().map(|why| Item::skipped("file", "entries", Finding::new(Fate::Skipped, "lost", why))));
+    items
+}
+
+/// How many files something is.
+fn count(house: &House, name: &str, kind: &Kind) -> usize {
+    if matches!(kind, Kind::Folder) { house.count(name) } else { 1 }
+}
+
 /// Something of which so much is left where it is.
-fn aside(name: &str, count: usize, meaning: &str) -> Item {
+pub fn aside(name: &str, count: usize, meaning: &str) -> Item {
     let words = format!("left aside, {}: {meaning}", many(count, "file", "files"));
     Item::skipped("file", name, Finding::new(Fate::Skipped, "left_aside", words).of(count)).from_file(name)
 }
 
-/// Why something is left aside.
-fn meaning(name: &str) -> &'static str {
-    match name {
+/// Why something of such a folder is left aside.
+fn meaning(name: &str) -> Option<&'static str> {
+    Some(match name {
         "backgrounds" => "pictures behind the chat, which nothing here shows",
         "backups" => "copies of chats that are read from their own folder",
         "thumbnails" => "small copies of pictures, made anew here",
         "vectors" => "an index of texts, which are indexed anew here",
         "extensions" => "programs for another page, which run nowhere else",
+        "movingUI" => "where the panels of another page stand",
         "secrets.json" => "keys of model servers: give them to this server yourself",
+        "stats.json" | "content.log" | "image-metadata.json" => "what the other program counted for itself",
         "assets" | "user" => "files that other programs made or were given",
-        _ => "nothing that is known here",
-    }
+        _ => return None,
+    })
 }
 
 fn unknown(why: &str) -> ImportError {

@@ -12,8 +12,8 @@ use crate::interop::{Fate, Finding, text};
 use crate::tree::bounds::MOST_CHARACTERS;
 
 use super::super::Item;
+use super::super::house::Place;
 use super::Way;
-use super::house::Place;
 
 /// So many bad lines of a file are named one by one; the rest are counted.
 const NAMED_LINES: usize = 20;

@@ -1,20 +1,18 @@
-// Characters, lorebooks and personas as files: cards of other programs come in, are changed, and are taken along.
-import { chooser } from "../lib/chooser.js";
+// Characters, lorebooks, personas and presets as files: cards of other programs come in, are changed, and are taken along.
 import { download } from "../lib/download.js";
 import { t } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
 import { addIncoming, dropIncoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/cards.js";
-import { register } from "./commands.js";
+import { sendPresets } from "../net/presets.js";
 import { attempt, wordsFor } from "./failure.js";
 import { readLibrary } from "./library.js";
-import { navigate } from "./travel.js";
 
 /** @import { CharacterChanges, Id, Report } from "../lib/wire.d.ts" */
 
 /** What a card may be called. */
-const CARDS = ".png,.json,.charx,.yaml,.yml";
+export const CARDS = ".png,.json,.charx,.yaml,.yml";
 
 /** Where each kind of file goes, and what is told of it. A character has an id. @type {Record<string, (file: File) => Promise<{id: Id | null, name: string, report: Report}>>} */
 const WAYS = {
@@ -22,11 +20,18 @@ const WAYS = {
   book: async (file) => ({ ...(await api.sendBook(file)), id: null }),
   persona: async (file) => {
     const { items, report } = await api.sendPersonas(file);
-    return { id: null, name: items.map(({ name }) => name).join(", ") || file.name, report };
+    return { id: null, name: namesOf(items) || file.name, report };
+  },
+  preset: async (file) => {
+    const { items, report } = await sendPresets(file);
+    return { id: null, name: namesOf(items), report };
   },
 };
 
-/** Brings cards, lorebooks and personas in, one after the other. @param {{file: File, to: string}[]} files */
+/** @param {{name: string}[]} items */
+const namesOf = (items) => items.map(({ name }) => name).join(", ");
+
+/** Brings cards, lorebooks, personas and presets in, one after the other. @param {{file: File, to: string}[]} files */
 export async function bringCards(files) {
   for (const { file, to } of files) {
     const { n, put } = addIncoming({ name: file.name, phase: "sending" });
@@ -70,16 +75,3 @@ export async function changeCharacter(cid, changes, picture) {
   openDialog(null);
   await readLibrary();
 }
-
-const choose = chooser((files) => bringCards(files.map((file) => ({ file, to: "card" }))), { accept: CARDS });
-
-register({
-  id: "page.importCard",
-  label: "command.importCard",
-  icon: "upload",
-  scope: "page",
-  run: () => {
-    navigate("/");
-    choose();
-  },
-});

@@ -50,7 +50,7 @@ export async function bringForeign(all, how) {
   });
 }
 
-const KINDS = { card: "character", book: "lorebook", persona: "persona", session: "session" };
+const KINDS = { card: "character", book: "lorebook", persona: "persona", preset: "preset", session: "session" };
 
 /** What would be sent. @param {Parcel[]} parcels @returns {Arrived} */
 function unlooked(parcels) {

@@ -13,6 +13,7 @@ import { attempt } from "./failure.js";
 import { restore } from "./library.js";
 
 /** @import { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts" */
+/** @import { Words } from "../model/lore.js" */
 /** @typedef {Omit<Partial<LoreEntry>, "uid">} NewEntry */
 
 /** What a lorebook may be called. */
@@ -88,26 +89,26 @@ export const readEntries = (id, cursor) => attempt(() => api.entries(id, cursor)
 /** The same, for who only looks again. @param {Id} id @param {string} [cursor] */
 export const seeEntries = (id, cursor) => quietly(() => api.entries(id, cursor));
 
-/** An entry as it stands in the book by now; null where it is there no longer. @param {Id} id @param {string} wanted */
-export const entryNow = (id, wanted) =>
+/** What came of writing an entry: somebody else may have changed it since it was seen, or taken it out. @typedef {{is: "written" | "changed", entry: LoreEntry} | {is: "gone"}} Written */
+
+/** Writes an entry, over nothing but what was seen there. @param {Id} id @param {string} uid @param {Words} mine @param {Partial<LoreEntry>} seen @returns {Promise<Written | undefined>} */
+export const writeEntry = (id, uid, mine, seen) =>
   attempt(async () => {
-    for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
-      const page = await api.entries(id, next);
-      const found = page.items.find(({ uid }) => String(uid) === wanted);
-      if (found) return found;
-      next = page.next;
+    try {
+      return { is: "written", entry: await api.changeEntry(id, uid, mine, seenOf(seen)) };
+    } catch (error) {
+      const now = meanwhile(error);
+      if (now) return { is: "changed", entry: now };
+      if (error instanceof ApiError && error.status === 404) return { is: "gone" };
+      throw error;
     }
-    return null;
   });
 
-/** Writes an entry; null where it is there no longer. @param {Id} id @param {LoreEntry} entry @param {Partial<LoreEntry>} changes @returns {Promise<LoreEntry | null | undefined>} */
-export const writeEntry = (id, { uid }, changes) =>
-  attempt(() =>
-    api.changeEntry(id, String(uid), changes).catch((error) => {
-      if (error instanceof ApiError && error.status === 404) return null;
-      throw error;
-    }),
-  );
+/** What the reader writes of an entry, as it was seen. @param {Partial<LoreEntry>} entry */
+const seenOf = ({ comment, key, content, constant, disable }) => ({ comment: comment ?? null, key: key ?? null, content: content ?? null, constant: constant ?? null, disable: disable ?? null });
+
+/** The entry as somebody else has written it meanwhile, where that is why something was refused. @param {unknown} error @returns {LoreEntry | null} */
+const meanwhile = (error) => (error instanceof ApiError && error.code === "conflict" && error.details.entry) || null;
 
 /** @param {Id} id @param {NewEntry} entry @param {(request: unknown) => string} keyFor */
 export const addEntry = (id, entry, keyFor) => attempt(() => api.addEntry(id, entry, keyFor(entry)));
@@ -115,15 +116,23 @@ export const addEntry = (id, entry, keyFor) => attempt(() => api.addEntry(id, en
 /** @param {Id} id @param {LoreEntry} entry @param {Partial<LoreEntry>} changes */
 export const changeEntry = (id, { uid }, changes) => attempt(() => api.changeEntry(id, String(uid), changes));
 
-/** Takes an entry out, and offers to bring it back. @param {Id} id @param {LoreEntry} entry @param {string} name @param {(entry: LoreEntry) => void} back hears of it when it is there again */
-export async function removeEntry(id, entry, name, back) {
+/** Takes an entry out as it was seen, and offers to bring it back. @param {Id} id @param {LoreEntry} entry @param {string} name @param {(entry: LoreEntry) => void} put hears of it when it is there again, or as another one */
+export async function removeEntry(id, entry, name, put) {
   const isGone = await attempt(async () => {
-    await api.removeEntry(id, String(entry.uid));
-    return true;
+    try {
+      await api.removeEntry(id, String(entry.uid), entry);
+      return true;
+    } catch (error) {
+      const now = meanwhile(error);
+      if (!now) throw error;
+      put(now);
+      tell({ tone: "error", text: t("lore.stays", { name }) });
+      return false;
+    }
   });
   if (!isGone) return false;
   const keyFor = keyring();
-  const run = () => void addEntry(id, entry, keyFor).then((made) => made && (back(made), readBooks()));
+  const run = () => void addEntry(id, entry, keyFor).then((made) => made && (put(made), readBooks()));
   tell({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
   return true;
 }

@@ -9,7 +9,7 @@ import { tell } from "../model/page.js";
 import { addIncoming, dropIncoming, incoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
-import { bringCards } from "./cards.js";
+import { CARDS, bringCards } from "./cards.js";
 import { register } from "./commands.js";
 import { wordsFor } from "./failure.js";
 import { ask, bringForeign, folderParcel, goOnForeign } from "./foreign.js";
@@ -22,10 +22,17 @@ import { navigate } from "./travel.js";
 /** @import { KeptJob } from "./jobs.js" */
 
 /** Brings files in, each to where it belongs. Of several, and of what others keep, nothing is sent before one question about all. @param {File[]} files */
-export async function bringIn(files) {
+export const bringIn = async (files) => orAsk(await parcelsOf(files));
+
+/** The same of files that were chosen as cards: what could be anything is one. @param {File[]} files */
+async function bringChosenCards(files) {
   const parcels = await parcelsOf(files);
-  const isOneWay = parcels.length === 1 || parcels.every(({ to }) => to === "session");
-  if (isOneWay && parcels.every(({ to }) => to)) await bringAll(parcels, { isDry: false, hours: 0, home: "" });
+  orAsk(parcels.map((parcel) => ({ to: "card", ...parcel })));
+}
+
+/** @param {Parcel[]} parcels */
+function orAsk(parcels) {
+  if (parcels.length === 1 && parcels[0]?.to) void bringAll(parcels, { isDry: false, hours: 0, home: "" });
   else if (parcels.length > 0) ask(parcels);
 }
 
@@ -84,7 +91,11 @@ async function storyCame({ jobId, name }, row) {
   row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
   try {
-    const { sessionId } = await over(jobId, ({ state, done, total }) => (state === "running" ? reading(done, total) : row.put({ phase: "waiting", way: null })));
+    const { sessionId } = await over(jobId, ({ state, done, total }) => {
+      row.put({ isUnasked: false });
+      if (state === "running") reading(done, total);
+      else row.put({ phase: "waiting", way: null });
+    });
     dropIncoming(row.n);
     await readLibrary();
     const title = sessions.peek().find(({ id }) => id === sessionId)?.title ?? name;
@@ -102,7 +113,7 @@ async function orFault(row, work) {
   } catch (error) {
     if (wasUnwanted(error)) return dropIncoming(row.n);
     if (!(error instanceof ApiError)) throw error;
-    row.put({ phase: "failed", fault: { ...faultOf(error), isEmpty: true } });
+    row.put({ phase: "failed", isUnasked: false, fault: { ...faultOf(error), isEmpty: true } });
   }
 }
 
@@ -120,7 +131,7 @@ export function goOn() {
   for (const kept of keptJobs().filter(({ jobId }) => !known.has(jobId))) {
     if (kept.kind === "foreign") void goOnForeign(kept);
     else {
-      const row = addIncoming({ name: kept.name, phase: "waiting", jobId: kept.jobId });
+      const row = addIncoming({ name: kept.name, phase: "waiting", jobId: kept.jobId, isUnasked: true });
       void orFault(row, () => storyCame(kept, row));
     }
   }
@@ -133,6 +144,7 @@ function bringFolder(files) {
 }
 
 const choices = /** @type {const} */ ({
+  "page.importCard": { label: "command.importCard", choose: chooser(bringChosenCards, { accept: CARDS }) },
   "page.import": { label: "command.import", choose: chooser(bringIn, { accept: ".clotho" }) },
   "page.importForeign": { label: "command.importForeign", choose: chooser(bringIn, {}) },
   "page.importFolder": { label: "command.importFolder", choose: chooser(bringFolder, { folder: true }) },

@@ -1,6 +1,6 @@
 // Where a file that somebody brings in belongs, by its name, and by what is in it where the name does not say.
 
-/** @typedef {"session" | "card" | "book" | "persona" | "foreign"} Belongs a file of this program; a card, a lorebook or personas of another one; everything else that others keep */
+/** @typedef {"session" | "card" | "book" | "persona" | "preset" | "foreign"} Belongs a file of this program; a card, a lorebook, personas or presets of another one; everything else that others keep */
 
 /** A larger one is no card: it is read where there is room for it. */
 const MOST_JSON = 16 << 20;
@@ -31,18 +31,36 @@ export async function belongs(file) {
 /** @param {string} name */
 const endingOf = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
 
-/** JSON that cannot be read is taken for a card: the server says what is wrong with it. @param {string} text @returns {Belongs} */
+/** @param {string} text @returns {Belongs} */
 export function belongsJson(text) {
   const value = parsed(text);
-  if (value === undefined) return "card";
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return "foreign";
+  if (value === undefined) return wasToBe(text);
+  if (value === null || typeof value !== "object") return "foreign";
+  if (Array.isArray(value)) return value[0]?.findRegex === undefined ? "foreign" : "preset";
   const has = (/** @type {string[]} */ ...keys) => keys.some((key) => key in value);
   if (has("power_user", "persona_descriptions")) return "persona";
   if (has("spec") || has("first_mes", "char_name", "char_greeting") || value.kind === "character") return "card";
   if (value.type === "risu" || value.kind === "memory" || has("lorebookVersion") || isEntries(value.entries)) return "book";
   if (has("name") && has("description", "personality", "scenario", "mes_example") && !has("messages", "history", "chat")) return "card";
-  return Object.keys(value).length === 0 ? "card" : "foreign";
+  if (Object.keys(value).length === 0) return "card";
+  return has(...PRESETS) || TEMPLATES.some((keys) => keys.every((key) => key in value)) ? "preset" : "foreign";
 }
+
+/** Names that stand only in presets; and those that a small template has all of. */
+const PRESETS = ["prompts", "prompt_order", "findRegex", "qrList", "main_text_color", "input_sequence", "story_string", "tail_free_sampling", "mirostat_mode", "rep_pen_slope"];
+const TEMPLATES = [["prefix", "suffix", "separator"], ["name", "content"]];
+
+/** Names that stand only in files of one kind, those first that have others inside: a card has a lorebook in it. @type {[Belongs, RegExp][]} */
+const MARKS = [
+  ["persona", /"(power_user|persona_descriptions)"\s*:/],
+  ["card", /"(spec|first_mes|char_name|char_greeting)"\s*:/],
+  ["foreign", /"(messages|mapping|history|mes)"\s*:/],
+  ["preset", new RegExp(`"(${PRESETS.join("|")})"\\s*:`)],
+  ["book", /"(entries|lorebookVersion)"\s*:/],
+];
+
+/** JSON that cannot be read, which breaks off or has a slip in it, goes where it was to go: the server says there what is wrong with it. @param {string} text @returns {Belongs} */
+const wasToBe = (text) => MARKS.find(([, mark]) => mark.test(text))?.[0] ?? "card";
 
 /** @param {unknown} entries of a lorebook: a map or a list of them */
 const isEntries = (entries) => typeof entries === "object" && entries !== null;

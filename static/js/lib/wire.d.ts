@@ -154,6 +154,19 @@ export interface Lorebook {
   updatedAt: string;
 }
 
+/** What another program keeps for its prompts; all that it says is asked for apart. */
+export interface Preset {
+  id: Id;
+  kind: string;
+  name: string;
+  file: string | null;
+  updatedAt: string;
+}
+
+export interface WholePreset extends Preset {
+  body: Record<string, unknown>;
+}
+
 /** An entry in the form of world info: it says more than this, and what the page does not show stays. */
 export interface LoreEntry {
   uid: number | string;
@@ -525,7 +538,7 @@ export interface Diff {
 /** Something that was deleted and can be brought back. */
 export interface TrashItem {
   id: Id;
-  kind: "session" | "character" | "persona" | "lorebook";
+  kind: "session" | "character" | "persona" | "lorebook" | "preset";
   name: string;
   nodes: number | null;
   trashedAt: string;

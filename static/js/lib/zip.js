@@ -1,5 +1,6 @@
 // Packs files into an archive. Nothing is pressed and nothing held: the archive is a row of headers and of the files where they
-// lie on the disk; only their checksums are made beforehand, one piece of one file at a time.
+// lie on the disk; only their checksums are made beforehand, one piece of one file at a time. A library would be worse here: those
+// for archives hand out a stream of all bytes, which a page can only gather into a second copy of everything before it sends it.
 
 /** @typedef {{path: string, file: File}} Part */
 

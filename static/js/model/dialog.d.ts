@@ -17,6 +17,7 @@ export type Dialog =
   | { kind: "report"; report: Report; characterId: Id | null; n?: number }
   | { kind: "bring" }
   | { kind: "personas" }
+  | { kind: "presets"; presetId: Id | null }
   | { kind: "takeout"; sid: Id; title: string; leaf: Id | null }
   | { kind: "label"; nid: Id }
   | { kind: "stash"; fragmentId?: Id | null }

@@ -20,7 +20,7 @@ import { signal } from "../../vendor/preact.js";
 /**
  * What another program keeps, as it was given: one file, or the data of a folder, of one person or of several. `to`: where a file goes
  * that the server does not look at without keeping it.
- * @typedef {{name: string, file: File | null, data: Data[], to?: "card" | "book" | "persona" | "session"}} Parcel
+ * @typedef {{name: string, file: File | null, data: Data[], to?: "card" | "book" | "persona" | "preset" | "session"}} Parcel
  */
 
 /** Those on their way, those that failed, and those with a report, in the order in which they were brought. */

@@ -30,11 +30,13 @@ export const remove = (id) => call("DELETE", at(id));
 /** @param {Wire.Id} id @param {Partial<Wire.LoreEntry>} fields @param {string} key the same key twice acts once @returns {Promise<Wire.LoreEntry>} */
 export const addEntry = (id, fields, key) => call("POST", `${at(id)}/entries`, { entry: fields }, { key });
 
-/** @param {Wire.Id} id @param {string} uid @param {Partial<Wire.LoreEntry>} fields @returns {Promise<Wire.LoreEntry>} */
-export const changeEntry = (id, uid, fields) => call("PATCH", entry(id, uid), { entry: fields });
+/** `expected`: what was seen there; if it says something else by now, nothing is changed. Null is what is missing. @typedef {{[field in keyof Wire.LoreEntry]?: Wire.LoreEntry[field] | null} | undefined} Expected */
 
-/** @param {Wire.Id} id @param {string} uid */
-export const removeEntry = (id, uid) => call("DELETE", entry(id, uid));
+/** @param {Wire.Id} id @param {string} uid @param {Partial<Wire.LoreEntry>} fields @param {Expected} [expected] @returns {Promise<Wire.LoreEntry>} */
+export const changeEntry = (id, uid, fields, expected) => call("PATCH", entry(id, uid), { entry: fields, expectedEntry: expected });
+
+/** @param {Wire.Id} id @param {string} uid @param {Expected} expected */
+export const removeEntry = (id, uid, expected) => call("DELETE", entry(id, uid), { expectedEntry: expected });
 
 /** Where a lorebook can be had as a file. @param {Wire.Id} id */
 export const bookFile = (id) => `${at(id)}/export`;

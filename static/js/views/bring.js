@@ -1,4 +1,5 @@
-// The question before what another program keeps comes in: only look, or bring it in; and what cannot be read from the files.
+// The question before several files, or what another program keeps, come in: only look where that can be done, or bring it in; and
+// what cannot be read from the files.
 import { h, html, useRef } from "../../vendor/preact.js";
 import { bringAll } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
@@ -15,6 +16,7 @@ addEnglish(words);
 export function Bring() {
   const parcels = asked.value;
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const others = parcels.filter(({ to }) => !to);
   const homes = parcels.flatMap(({ data }) => (data.length > 1 ? data.map(({ home }) => home) : []));
   const go = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
@@ -23,13 +25,13 @@ export function Bring() {
     openDialog(null);
     void bringAll(parcels, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
   };
-  return h(Modal, { title: t("bring.title") }, html`<form ref=${form} class="bring" onSubmit=${go}>
+  return h(Modal, { title: t(others.length > 0 ? "bring.title" : "bring.own") }, html`<form ref=${form} class="bring" onSubmit=${go}>
     <ul>${parcels.map((parcel, n) => html`<li key=${n}>${icon(parcel.file ? "book" : "stash")}<span><strong>${parcel.name}</strong><small>${sizeOf(parcel)}</small></span></li>`)}</ul>
-    <p class="aside">${t("bring.text")}</p>
-    ${parcels.some(({ to }) => to) && html`<p class="aside">${t("bring.unlooked")}</p>`}
+    <p class="aside">${t(others.length > 0 ? "bring.text" : "bring.each")}</p>
+    ${others.length > 0 && others.length < parcels.length && html`<p class="aside">${t("bring.unlooked")}</p>`}
     ${homes.length > 1 && html`<label>${t("bring.home")}<select name="home">${homes.map((home) => html`<option key=${home} value=${home} selected=${home.endsWith("default-user/")}>${home}</option>`)}</select></label>`}
-    <label>${t("bring.hours")}<input name="hours" type="number" min="-25" max="25" step="0.25" defaultValue=${String(-new Date().getTimezoneOffset() / 60)} /><small>${t("bring.hoursHint")}</small></label>
-    <div class="actions"><button value="look">${icon("search")}<span>${t("bring.look")}</span></button>
+    ${others.length > 0 && html`<label>${t("bring.hours")}<input name="hours" type="number" min="-25" max="25" step="0.25" defaultValue=${String(-new Date().getTimezoneOffset() / 60)} /><small>${t("bring.hoursHint")}</small></label>`}
+    <div class="actions">${others.length > 0 ? html`<button value="look">${icon("search")}<span>${t("bring.look")}</span></button>` : html`<button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button>`}
       <button class="primary" value="bring" autofocus>${icon("upload")}<span>${t("bring.go")}</span></button></div></form>`);
 }
 

@@ -67,6 +67,8 @@ export function OpenDialog({ open }) {
       return h(Report, { report: open.report, characterId: open.characterId, n: open.n ?? null });
     case "personas":
       return h(Personas, {});
+    case "presets":
+      return h(Presets, { presetId: open.presetId });
     case "takeout":
       return h(TakeOut, { key: open.sid, open });
     case "bring":
@@ -82,6 +84,7 @@ export function OpenDialog({ open }) {
 
 const Report = later(() => import("./report.js").then((module) => module.Report));
 const personas = () => import("./personas.js");
+const Presets = later(() => import("./presets.js").then((module) => module.Presets), 0);
 const Personas = later(() => personas().then((module) => module.Personas), 0);
 const PlayedBy = later(() => personas().then((module) => module.PlayedBy), 0);
 const TakeOut = later(() => import("./takeout.js").then((module) => module.TakeOut), 0);

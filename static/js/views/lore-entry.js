@@ -1,6 +1,6 @@
 // One entry of a lorebook, being written. What is typed outlasts a reload, and nobody's text is written over without a word.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { addEntry, entryNow, writeEntry } from "../actions/lore.js";
+import { addEntry, writeEntry } from "../actions/lore.js";
 import { t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import { alike, draftOf, keepDraft } from "../model/lore.js";
@@ -58,11 +58,10 @@ export function EntryForm({ bookId, entry, done }) {
       const { uid: _, ...rest } = before.current ?? { uid: "" };
       return addEntry(bookId, { ...rest, ...mine, ...(!entry && { addMemo: mine.comment !== "" }) }, keyFor);
     }
-    const now = await entryNow(bookId, String(uid));
-    if (now && !alike(now, before.current ?? {})) return void (meanwhile.value = { is: "changed", now });
-    const written = now && (await writeEntry(bookId, entry, mine));
-    if (written === null) meanwhile.value = { is: "gone" };
-    return written;
+    const came = await writeEntry(bookId, String(uid), mine, before.current ?? {});
+    if (came?.is === "written") return came.entry;
+    if (came) meanwhile.value = came.is === "changed" ? { is: "changed", now: came.entry } : { is: "gone" };
+    return undefined;
   };
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();

@@ -9,6 +9,7 @@ import cards from "../lib/strings/en-cards.js";
 import { begunIn, bookById, books } from "../model/lore.js";
 import { Book } from "./lorebook.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { DropPlace, NameForm } from "./shelf.js";
 import { takeFocus } from "./sure.js";
 
 /** @import { Signal } from "../../vendor/preact.js" */
@@ -44,7 +45,7 @@ export function Lore({ bookId, uid }) {
   };
   const choose = useRef(chooser(bring, { accept: BOOKS })).current;
   const id = at.value;
-  return h(Modal, { title: (id && bookById(id)?.name) || t("command.lore"), class: "wide lore", keeps: true }, h(DropPlace, { bring }, html`${coming.value > 0 && html`<p class="aside" role="status">${t("lore.coming")}</p>`}
+  return h(Modal, { title: (id && bookById(id)?.name) || t("command.lore"), class: "wide lore", keeps: true }, h(DropPlace, { text: "lore.drop", bring }, html`${coming.value > 0 && html`<p class="aside" role="status">${t("lore.coming")}</p>`}
     ${isUnread.value && h(Blank, { symbol: "warning", title: t("lore.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
     ${id ? h(Book, { key: id, id, opened: id === bookId ? uid : null, back }) : h(List, { at, last: last.value, isUnread: isUnread.value, choose })}`));
 }
@@ -85,28 +86,4 @@ function Row({ book: { id, name, entryCount, updatedAt }, isLast, open, drop }) 
     <div class="actions">${button("lore.open", "book", open, { ref: isLast ? takeFocus : null })}${button("lore.rename", "edit", () => (naming.value = !naming.peek()), { ref: rename, "aria-expanded": naming.value })}
       ${button("lore.take", "download", () => takeBook(id))}${button("lore.delete", "trash", drop)}</div>
     ${naming.value && h(NameForm, { name, save, done })}</article></li>`;
-}
-
-/** @param {{name: string, save: (name: string) => unknown, done: () => void}} props */
-function NameForm({ name, save, done }) {
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const next = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("name") ?? "").trim();
-    if (next) void save(next);
-  };
-  return html`<form onSubmit=${submit}><label>${t("lore.fieldName")}<input name="name" required maxlength="200" ref=${takeFocus} defaultValue=${name} /></label>
-    <div class="actions"><button type="button" onClick=${done}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
-}
-
-/** What is dropped here comes in as lorebooks, and not as what the page behind would take it for. @param {{bring: (files: File[]) => unknown, children?: import("../../vendor/preact.js").ComponentChildren}} props */
-function DropPlace({ bring, children }) {
-  const isOver = useSignal(false);
-  const hear = (/** @type {DragEvent} */ event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    event.stopPropagation();
-    isOver.value = event.type === "dragover";
-    if (event.type === "drop") void bring([...event.dataTransfer.files]);
-  };
-  return html`<div class="stash" onDragOver=${hear} onDragLeave=${hear} onDrop=${hear}>${isOver.value && html`<p class="drop" role="status">${icon("upload")}${t("lore.drop")}</p>`}${children}</div>`;
 }

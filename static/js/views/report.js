@@ -5,9 +5,10 @@ import { bringAfterLook } from "../actions/foreign.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
 import { FATES, folded, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
-import { addEnglish, t, wordFor } from "../lib/i18n.js";
+import { addEnglish, locale, t, wordFor } from "../lib/i18n.js";
 import { number } from "../lib/measure.js";
 import words from "../lib/strings/en-cards.js";
+import findings from "../lib/strings/en-findings.js";
 import { humanise, sentence } from "../lib/text.js";
 import { openDialog, tell } from "../model/page.js";
 import { incoming } from "../model/transfers.js";
@@ -17,6 +18,7 @@ import { Modal, icon } from "./parts.js";
 /** @import { Arrived, Fate, Finding, Report as Told, ReportItem } from "../lib/wire.d.ts" */
 
 addEnglish(words);
+addEnglish(findings);
 
 /** So many pieces are drawn at first, and more by as many. */
 const PIECE = 100;
@@ -83,6 +85,7 @@ function Way({ kind, id, name }) {
   if (kind === "session") return html` <a href=${`/s/${id}`} aria-label=${t("report.openNamed", { name })} onClick=${open}>${t("notice.open")}</a>`;
   if (kind === "character") return html` <button type="button" class="link" aria-label=${t("report.playNamed", { name })} onClick=${() => openDialog({ kind: "start", characterId: id })}>${t("notice.play")}</button>`;
   if (kind === "lorebook") return html` <button type="button" class="link" aria-label=${t("report.openNamed", { name })} onClick=${() => openDialog({ kind: "lore", bookId: id, uid: null })}>${t("notice.open")}</button>`;
+  if (kind === "preset" || kind === "regex") return html` <button type="button" class="link" aria-label=${t("report.openNamed", { name })} onClick=${() => openDialog({ kind: "presets", presetId: id })}>${t("notice.open")}</button>`;
   return null;
 }
 
@@ -91,7 +94,9 @@ function Said({ one: { code, fate, count, at } }) {
   const first = at[0];
   if (!first) return null;
   const isSame = at.every(({ finding }) => finding.message === first.finding.message);
-  const said = wordsOf({ ...first.finding, count, line: null, message: isSame ? first.finding.message : humanise(code) });
+  // A number in a sentence is that of one file.
+  const isOfAll = at.length === 1 || (isSame && !/\d/.test(first.finding.message));
+  const said = isOfAll ? wordsOf({ ...first.finding, count, line: null }) : ofMany(code, count) || humanise(code);
   return html`<section aria-label=${said}><h3>${code !== "would_send" && html`<span class=${`chip ${fate}`}>${t(`report.${fate}`)}</span>`} ${said}</h3>
     <details><summary>${t("report.files", { n: at.length })}</summary>${h(Pieces, { all: at, piece: isSame ? Place : ToldPlace })}</details></section>`;
 }
@@ -111,9 +116,12 @@ const totalsOf = ({ totals, report }, isDry) => {
   return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
 };
 
-/** The page's own words where it has some: what is counted reads alike, what differs each time is the server's. @param {Finding} finding */
+/** What the page says of so many. @param {string} code @param {number} n */
+const ofMany = (code, n) => wordFor(`finding.${code}`, { n, count: number(n) });
+
+/** The server's own sentence, which says more of one thing, for who reads its language; what only the page knows has none. @param {Finding} finding */
 function wordsOf({ code, count, line, message }) {
-  const own = wordFor(`finding.${code}`, { n: count }).replace("{n}", number(count));
+  const own = locale.value === "en" && message !== code ? "" : ofMany(code, count);
   const at = line ? `${t("report.line", { line })} ` : "";
   return `${at}${own || sentence(message)}`;
 }

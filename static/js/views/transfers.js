@@ -5,6 +5,7 @@ import { run } from "../actions/commands.js";
 import { openReport, putAllAway, putAway } from "../actions/foreign.js";
 import "../actions/lore.js";
 import "../actions/personas.js";
+import "../actions/presets.js";
 import "../actions/takeout.js";
 import { bringDropped, goOn } from "../actions/transfers.js";
 import { addEnglish, t } from "../lib/i18n.js";
@@ -12,6 +13,7 @@ import { bytes, rate, span } from "../lib/measure.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
+import presets from "../lib/strings/en-presets.js";
 import { dialog } from "../model/page.js";
 import { incoming } from "../model/transfers.js";
 import { CommandButton, icon } from "./parts.js";
@@ -22,9 +24,10 @@ import { totalsOf } from "./report.js";
 addEnglish(words);
 addEnglish(cards);
 addEnglish(lore);
+addEnglish(presets);
 
 /** What else is kept here. */
-const ROOMS = ["page.lore", "page.personas"];
+const ROOMS = ["page.lore", "page.personas", "page.presets"];
 const WAYS = ["page.importFolder", "page.importForeign", "page.importCard", "page.import", "page.exportAll"];
 
 /** @param {string} id */

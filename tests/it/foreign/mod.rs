@@ -1,7 +1,8 @@
 //! Files of programs other than SillyTavern: `trees` those whose chats branch, `lines` those whose do not, `door` how whatever
-//! comes is told apart, over HTTP and on the command line, `hostile` who means no good.
+//! comes is told apart, over HTTP and on the command line, `folders` what lies among other files, `hostile` who means no good.
 
 mod door;
+mod folders;
 mod hostile;
 mod lines;
 mod trees;

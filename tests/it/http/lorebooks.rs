@@ -93,6 +93,64 @@ async fn an_entry_is_kept_by_itself() {
     assert_eq!((keys.first(), keys.last()), (Some(&&json!("a/b")), Some(&&json!(7))));
 }
 
+/// S4-61: who says what they saw in an entry writes over nobody: it is refused with the entry as it is now, and whoever has
+/// seen that can still mean it. Who does not say it writes as before.
+#[tokio::test]
+async fn nobody_is_written_over_unseen() {
+    let app = TestServer::start().await;
+    let seen = json!({"uid": 7, "key": ["moss"], "content": "Green.", "weight": 0.70, "odd": {"a": null}});
+    let book = app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [seen]})).await;
+    let path = format!("/api/lorebooks/{}/entries/7", id(&book));
+    let write = |method: &'static str, body: Value| app.ask(method, &path).json(&body).send();
+    let now = || async { app.get(&format!("/api/lorebooks/{}", id(&book))).await["entries"][0].clone() };
+    let mine = json!({"content": "Mine."});
+
+    // Two people have read the same entry. A number comes back from a browser in other words and is the same one.
+    let read = json!({"key": ["moss"], "content": "Green.", "weight": 0.7, "order": 100, "comment": "", "never": null});
+    write("PATCH", json!({"entry": {"content": "Theirs."}, "expectedEntry": read})).await.expect(200);
+    let body = json!({"entry": mine, "expectedEntry": read});
+    let error = write("PATCH", body.clone()).await.refused("conflict");
+    assert_eq!((&error["details"]["entry"], &error["details"]["fields"]), (&now().await, &json!(["content"])));
+    assert!(error["hint"].as_str().unwrap().contains("expectedEntry"));
+    assert_eq!(now().await["content"], "Theirs.");
+    let error = write("DELETE", json!({"expectedEntry": read})).await.refused("conflict");
+    assert_eq!(error["details"]["entry"], now().await);
+
+    // What it is now was seen: it is meant. Sent twice, it is no quarrel with oneself; other fields are nobody's business.
+    write("PATCH", json!({"entry": mine, "expectedEntry": now().await})).await.expect(200);
+    assert_eq!(write("PATCH", body).await.expect(200)["content"], "Mine.");
+    write("PATCH", json!({"entry": {"disable": true}})).await.expect(200);
+    let own = json!({"entry": {"comment": "Moss"}, "expectedEntry": {"comment": ""}});
+    assert_eq!(write("PATCH", own).await.expect(200)["disable"], true);
+
+    let typo = write("DELETE", json!({"expected": {}})).await.refused("invalid");
+    assert_eq!(typo["details"]["field"], "expected");
+    let odd = write("PATCH", json!({"entry": {}, "expectedEntry": 5})).await.refused("invalid");
+    assert_eq!(odd["details"]["field"], "expectedEntry");
+    write("DELETE", json!({"expectedEntry": now().await})).await.expect(204);
+    write("DELETE", json!({})).await.refused("not_found");
+}
+
+/// S4-61: of those who write one entry at the same moment, having read the same, one is heard and the others are told.
+#[tokio::test]
+async fn of_many_at_once_one_is_heard() {
+    let app = TestServer::start().await;
+    let book = app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"uid": 7, "content": ""}]})).await;
+    let path = format!("/api/lorebooks/{}/entries/7", id(&book));
+    let write = |n: usize| {
+        let body = json!({"entry": {"content": format!("Hand {n}.")}, "expectedEntry": {"content": ""}});
+        app.ask("PATCH", &path).json(&body).send()
+    };
+    let heard = futures_util::future::join_all((0..8).map(write)).await;
+    let taken: Vec<Value> =
+        heard.iter().filter(|heard| heard.status == 200).map(|heard| heard.expect(200)["content"].clone()).collect();
+    let now = app.get(&format!("/api/lorebooks/{}", id(&book))).await["entries"][0]["content"].clone();
+    assert_eq!((taken.len(), taken.first()), (1, Some(&now)));
+    for refused in heard.iter().filter(|heard| heard.status != 200) {
+        assert_eq!(refused.refused("conflict")["details"]["entry"]["content"], now);
+    }
+}
+
 /// Entries of another program that have no number of their own are known by the key under which they stand.
 #[tokio::test]
 async fn an_entry_without_a_number_can_be_changed() {

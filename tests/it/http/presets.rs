@@ -44,6 +44,54 @@ async fn a_preset_is_kept_whole() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
+/// S4-61: a preset of another program comes in as a file, its kind said by its keys; the same one does not come twice, nothing of
+/// it changes, and what nothing says the kind of can be told one.
+#[tokio::test]
+async fn presets_come_in_as_files() {
+    let app = TestServer::start().await;
+    let sent = |path: &str, name: &str, text: &str| {
+        let part = format!("Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"");
+        let form = format!("--b\r\n{part}\r\n\r\n{text}\r\n--b--");
+        app.ask("POST", path).bytes(form.as_bytes(), "multipart/form-data; boundary=b")
+    };
+    let body = r#"{"temperature":0.70,"prompts":[],"extensions":{"regex_scripts":[{}]},"proxy_password":"hush"}"#;
+    let came = sent("/api/presets/import", "Calm.json", body).send().await.expect(201);
+    let told = &came["items"][0];
+    assert_eq!((&told["kind"], &told["name"], &told["file"]), (&json!("openai"), &json!("Calm"), &json!("Calm.json")));
+    assert_eq!(told["body"].to_string(), body);
+    let item = &came["report"]["items"][0];
+    let codes: Vec<&str> =
+        item["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert_eq!(
+        (&item["fate"], &item["id"], codes),
+        (&json!("kept"), &told["id"], vec!["preset", "regex_scripts", "secret"])
+    );
+    let again = sent("/api/presets/import", "Calm.json", body).send().await.expect(201);
+    assert_eq!(again["items"][0]["id"], told["id"], "the same one does not come twice");
+
+    let list = r#"[{"scriptName": "Trim", "findRegex": "a"}, {"scriptName": "Cut", "findRegex": "b"}]"#;
+    let keyed = sent("/api/presets/import", "all.json", list).header("idempotency-key", "once");
+    let all = keyed.clone().send().await.expect(201);
+    assert_eq!(keyed.send().await.expect(201)["items"], all["items"]);
+    let names: Vec<&str> = all["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!((names, &all["report"]["items"][1]["kind"]), (vec!["Trim", "Cut"], &json!("regex")));
+
+    for (path, text, field) in [
+        ("/api/presets/import", "{\"odd\": 1}", "kind"),
+        ("/api/presets/import", "{\"odd\": ", "file"),
+        ("/api/presets/import", "[1]", "file"),
+        ("/api/presets/import?kind=odd", "{}", "kind"),
+        ("/api/presets/import?sort=theme", "{}", "sort"),
+    ] {
+        let refused = sent(path, "odd.json", text).send().await;
+        assert!([400, 422].contains(&refused.status), "{path} {text}");
+        assert_eq!(refused.json()["error"]["details"]["field"], field, "{path} {text}");
+    }
+    let told = sent("/api/presets/import?kind=theme", "odd.json", "{\"odd\": 1}").send().await.expect(201);
+    assert_eq!((&told["items"][0]["kind"], &told["items"][0]["name"]), (&json!("theme"), &json!("odd")));
+    assert_eq!(app.get("/api/presets").await["items"].as_array().unwrap().len(), 4);
+}
+
 /// Domain 9: somebody else's presets are not there, whatever one does with them.
 #[tokio::test]
 async fn somebody_elses_presets_are_not_there() {

@@ -233,7 +233,13 @@ async fn turns_go_on_while_an_import_is_held() {
     let (play, root) = (Play::start().await, DataRoot::of_size(5, 1, 2, 400));
     let inside = play.app.inside();
     let (store, ids) = (Arc::clone(&inside.store), Arc::clone(&inside.ids));
-    let wish = Wish { owner: inside.owner, at: inside.clock.now(), zone: TimeZone::UTC, is_dry: false };
+    let wish = Wish {
+        owner: inside.owner,
+        at: inside.clock.now(),
+        zone: TimeZone::UTC,
+        is_dry: false,
+        limits: Limits::of(64 << 20),
+    };
     let (tells, told) = std::sync::mpsc::channel();
     let (lets_go, let_go) = std::sync::mpsc::channel::<()>();
     let given = Given::Path(root.path().to_owned());

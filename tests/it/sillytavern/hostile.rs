@@ -229,6 +229,31 @@ fn damaged_archives_are_found_out() {
     assert!(told.contains("bad.jsonl") && told.contains("it is damaged"), "{told}");
 }
 
+/// Security: an entry that does not lie where the list of the archive says is named, and so is that two of the list are one.
+#[test]
+fn entries_that_are_not_there_are_said() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let (fine, other) = (chat(), lines(&[greeting(), said("Other.", 1)]));
+    let bytes = packed(&[
+        ("chats/Ivo/fine.jsonl", fine.as_bytes()),
+        ("chats/Ivo/lost.jsonl", other.as_bytes()),
+        ("chats/Ivo/some.jsonl", other.as_bytes()),
+        ("chats/Ivo/same.jsonl", other.as_bytes()),
+    ]);
+    let entries: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"PK\x01\x02")).collect();
+    let mut lost = bytes.clone();
+    lost[entries[1] + 42] ^= 0x55;
+    let mut twice = bytes.clone();
+    twice[entries[2] + 46..][..20].copy_from_slice(b"chats/Ivo/same.jsonl");
+    for (broken, words) in [(lost, "lost.jsonl"), (twice, "1 entry of the list of the archive cannot be read")] {
+        let path = root.bytes("a.zip", &broken);
+        let arrived = taken(&store, &path);
+        let told = arrived.report.to_string();
+        assert!(arrived.totals.skipped == 1 && told.contains(words), "{words}: {told}");
+    }
+    assert!(!taken(&store, &root.bytes("a.zip", &bytes)).report.to_string().contains("cannot be read"));
+}
+
 /// Security: an archive that says that it has a million entries is refused before its list is held.
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,9 +1,10 @@
 //! Folders of SillyTavern: `belongings` is what there is besides chats, `golden` reads the recorded chats, `trees` says which files become which trees, `again` what a
-//! second run does, `back` how chats go out again and `canonical` in what they may differ then, `house` a whole folder the same way, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
+//! second run does, `aside` what is not read, `back` how chats go out again and `canonical` in what they may differ then, `house` a whole folder the same way, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
 //! types, `kills` what a crash leaves, `memory` what is held of a large one, and
 //! `hostile` who means no good.
 
 mod again;
+mod aside;
 mod back;
 mod belongings;
 mod canonical;
@@ -19,6 +20,7 @@ mod worlds;
 
 use std::path::{Path, PathBuf};
 
+use clotho::archive::Limits;
 use clotho::ids::{NodeId, SessionId};
 use clotho::store::Held;
 use clotho::transfer::ImportError;
@@ -35,7 +37,7 @@ fn taken(store: &TestStore, path: &Path) -> Arrived {
 }
 
 pub fn wish(store: &TestStore) -> Wish {
-    Wish { owner: store.owner, at: store.now(), zone: TimeZone::UTC, is_dry: false }
+    Wish { owner: store.owner, at: store.now(), zone: TimeZone::UTC, is_dry: false, limits: Limits::of(64 << 20) }
 }
 
 fn taken_until(

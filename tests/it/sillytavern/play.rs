@@ -25,7 +25,13 @@ async fn an_imported_story_is_played_on() {
     root.chat("Ivo", "Night", &rows);
     let app = TestServer::with(TestApp::with()).await;
     let inside = app.inside().shared();
-    let wish = Wish { owner: inside.owner, at: inside.clock.now(), zone: TimeZone::UTC, is_dry: false };
+    let wish = Wish {
+        owner: inside.owner,
+        at: inside.clock.now(),
+        zone: TimeZone::UTC,
+        is_dry: false,
+        limits: Limits::of(64 << 20),
+    };
     import(&inside.store, &inside.ids, Given::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
     drop(inside);
     let list = app.get("/api/sessions").await;

@@ -55,6 +55,7 @@ export default {
   "lore.taken": "The fields have what stands in the book now.",
   "lore.backToMine": "Put my words back",
   "lore.gone": "This entry was deleted while you were writing.",
+  "lore.stays": "“{name}” was changed elsewhere in the meantime, so it is still here. The list shows what it says now.",
   "lore.goneHint": "What you have written is still here.",
   "lore.saveNew": "Save as a new entry",
 

@@ -2,7 +2,9 @@
 import type cards from "./en-cards.js";
 import type edit from "./en-edit.js";
 import type en from "./en.js";
+import type findings from "./en-findings.js";
 import type lore from "./en-lore.js";
+import type presets from "./en-presets.js";
 import type story from "./en-story.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof lore;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof lore | keyof typeof presets;

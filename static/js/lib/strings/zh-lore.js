@@ -56,6 +56,7 @@ export default {
   "lore.taken": "输入框里现在是书里的内容。",
   "lore.backToMine": "换回我写的",
   "lore.gone": "你写的时候，这个条目被删除了。",
+  "lore.stays": "“{name}”刚才在别处被改过，所以没有删除。列表里是它现在的样子。",
   "lore.goneHint": "你写的内容还在这里。",
   "lore.saveNew": "存成新条目",
 

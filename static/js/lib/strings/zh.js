@@ -1,13 +1,17 @@
 // 中文。
-import cards, { findings } from "./zh-cards.js";
+import cards from "./zh-cards.js";
 import edit from "./zh-edit.js";
+import findings from "./zh-findings.js";
 import lore from "./zh-lore.js";
+import presets from "./zh-presets.js";
 
 /** @type {Record<import("./keys.d.ts").Key, string>} */
 export default {
   ...cards,
   ...edit,
+  ...findings,
   ...lore,
+  ...presets,
   title: "Clotho",
   menu: "菜单",
   panes: "面板",
@@ -478,7 +482,6 @@ export default {
 
 /** 服务器只说英文：按代码换成中文。没有列出的，照服务器的原话。 @type {Record<string, string>} */
 export const servers = {
-  ...findings,
   "failureHint.provider_refused": "检查 config.toml：密钥对不对，账户有没有余额，模型名和 base_url 写得对不对。",
   "failureHint.provider_timeout": "重试；如果总是这样，检查 base_url，或调高 [generation] 里的时限。",
   "failureHint.provider_misconfigured": "改正 config.toml 里这个模型的设置，或换一个模型。",

@@ -2,19 +2,25 @@
 //! written, so no name in an archive leads anywhere; links are named and not followed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
+use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
+
+use crate::interop::finding::many;
 
 /// So many entries of one folder are looked at: nobody has more chats of one card.
 pub const MOST_ENTRIES: usize = 200_000;
 /// So many entries an archive may have: its list is held in memory.
 const MOST_PACKED: u64 = 200_000;
+/// So deep do folders lie in folders at most.
+pub const DEEPEST: usize = 8;
 /// Text packs to a twentieth, the same state over and over to a hundredth; what is packed tighter is a trap.
 const TIGHTEST: u64 = 300;
 /// How far from the end of an archive its list may be named: a comment of the longest kind.
@@ -24,9 +30,24 @@ const TAIL: u64 = 66_000;
 pub enum House {
     /// A folder.
     Folder(PathBuf),
-    /// An archive, by the names inside.
-    Archive(BTreeMap<String, Found>),
+    /// An archive.
+    Archive(Packed),
 }
+
+/// What lies in an archive.
+pub struct Packed {
+    /// By the names inside.
+    all: BTreeMap<String, Found>,
+    /// So many entries it says that it has, and they were not found.
+    lost: u64,
+}
+
+/// Where the bytes of an archive lie: in a file, or in memory where it lies packed in another one.
+trait Bytes: Read + Seek + Send + fmt::Debug {}
+
+impl<T: Read + Seek + Send + fmt::Debug> Bytes for T {}
+
+type Shared = Arc<Mutex<dyn Bytes>>;
 
 /// Something that lies there.
 #[derive(Debug, Clone)]
@@ -35,16 +56,6 @@ pub struct Found {
     pub name: String,
     /// What it is.
     pub kind: Kind,
-}
-
-impl Found {
-    /// The file, if it is one.
-    pub fn file(self) -> Option<Place> {
-        match self.kind {
-            Kind::File(place) => Some(place),
-            _ => None,
-        }
-    }
 }
 
 /// What something is.
@@ -73,7 +84,7 @@ enum At {
     Path(PathBuf),
     /// A part of a file, and the checksum of what comes out of it, where one is told.
     Packed {
-        file: Arc<Mutex<File>>,
+        file: Shared,
         start: u64,
         packed: u64,
         is_deflated: bool,
@@ -93,9 +104,12 @@ impl Place {
     /// An open file as a whole.
     pub fn whole(file: File, name: &str) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
-        let at =
-            At::Packed { file: Arc::new(Mutex::new(file)), start: 0, packed: bytes, is_deflated: false, sum: None };
-        Ok(Self { name: name.to_owned(), bytes, at })
+        Ok(Self::of(Arc::new(Mutex::new(file)), bytes, name))
+    }
+
+    fn of(file: Shared, bytes: u64, name: &str) -> Self {
+        let at = At::Packed { file, start: 0, packed: bytes, is_deflated: false, sum: None };
+        Self { name: name.to_owned(), bytes, at }
     }
 
     /// The name without folder.
@@ -118,7 +132,7 @@ impl Place {
         Ok(match &self.at {
             At::Path(path) => Box::new(File::open(path)?),
             At::Packed { file, start, packed, is_deflated, sum } => {
-                let part = Part { file: Arc::clone(file), at: *start, left: *packed };
+                let part = Part::of(file, *start, *packed);
                 // It is no longer than it says, whatever comes out.
                 let plain: Box<dyn Read> = match is_deflated {
                     true => Box::new(DeflateDecoder::new(BufReader::new(part)).take(self.bytes)),
@@ -169,75 +183,100 @@ impl Read for Whole {
 
 /// A part of a file that several read.
 struct Part {
-    file: Arc<Mutex<File>>,
+    file: Shared,
+    start: u64,
+    length: u64,
+    /// How far it is read.
     at: u64,
-    left: u64,
+}
+
+impl Part {
+    fn of(file: &Shared, start: u64, length: u64) -> Self {
+        Self { file: Arc::clone(file), start, length, at: 0 }
+    }
 }
 
 impl Read for Part {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let left = self.length.saturating_sub(self.at);
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(self.at))?;
+        file.seek(SeekFrom::Start(self.start.saturating_add(self.at)))?;
         let count = file.read(buffer.get_mut(..wanted).unwrap_or_default())?;
-        let passed = u64::try_from(count).unwrap_or(self.left);
-        (self.at, self.left) = (self.at + passed, self.left.saturating_sub(passed));
+        self.at += u64::try_from(count).unwrap_or(left);
         Ok(count)
+    }
+}
+
+impl Seek for Part {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::End(by) => self.length.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = place.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}
+
+impl Place {
+    /// What lies in it, where it is an archive. One that is packed in another archive is held in memory, as long as anything of
+    /// it is read.
+    pub fn archive(&self) -> io::Result<House> {
+        let (file, bytes): (Shared, u64) = match &self.at {
+            At::Path(path) => (Arc::new(Mutex::new(File::open(path)?)), self.bytes),
+            At::Packed { file, start: 0, is_deflated: false, sum: None, packed } => (Arc::clone(file), *packed),
+            At::Packed { .. } => (Arc::new(Mutex::new(Cursor::new(self.read()?))), self.bytes),
+        };
+        House::archive(&file, bytes)
     }
 }
 
 impl House {
     /// The list of an archive.
-    pub fn archive(mut file: File) -> io::Result<Self> {
-        let count = announced(&mut file)?;
-        if count > MOST_PACKED {
-            return Err(io::Error::other(format!("it has {count} entries, and {MOST_PACKED} at most are read")));
+    fn archive(file: &Shared, bytes: u64) -> io::Result<Self> {
+        let (most, promised) = announced(Part::of(file, 0, bytes))?;
+        if most > MOST_PACKED {
+            return Err(io::Error::other(format!("it has {most} entries, and {MOST_PACKED} at most are read")));
         }
-        let shared = Arc::new(Mutex::new(file.try_clone()?));
-        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(io::Error::other)?;
-        let mut all = BTreeMap::new();
+        let mut archive = ZipArchive::new(BufReader::new(Part::of(file, 0, bytes))).map_err(damaged)?;
+        let (mut all, mut folders) = (BTreeMap::new(), 0);
         for index in 0..archive.len() {
-            let Ok(entry) = archive.by_index_raw(index) else { continue };
-            let Ok(name) = entry.name().map(|name| name.replace('\\', "/")) else { continue };
-            if entry.is_dir() {
-                continue;
+            let Some(Ok(name)) = archive.name_for_index(index) else { continue };
+            let name = name.replace('\\', "/");
+            match entry(&mut archive, index, &name, file) {
+                Some(kind) => _ = all.insert(name.clone(), Found { name, kind }),
+                None => folders += 1,
             }
-            let (bytes, packed) = (entry.size(), entry.compressed_size());
-            let method = entry.compression();
-            let is_deflated = method == CompressionMethod::Deflated;
-            let kind = match entry.data_start() {
-                _ if leads_out(&name) => Kind::Unread("its name leads out of the archive"),
-                _ if entry.is_symlink() => Kind::Unread("it is a link, which is not followed"),
-                _ if entry.encrypted() => Kind::Unread("it is encrypted"),
-                _ if bytes / TIGHTEST > packed.max(1 << 10) => Kind::Unread("it is packed tighter than any text is"),
-                Some(start) if is_deflated || method == CompressionMethod::Stored => {
-                    let sum = Some(entry.crc32());
-                    let at = At::Packed { file: Arc::clone(&shared), start, packed, is_deflated, sum };
-                    Kind::File(Place { name: name.clone(), bytes, at })
-                }
-                _ => Kind::Unread("it is packed in a way that is not known"),
-            };
-            all.insert(name.clone(), Found { name, kind });
         }
-        Ok(Self::Archive(all))
+        let seen = folders + u64::try_from(all.len()).unwrap_or(u64::MAX);
+        Ok(Self::Archive(Packed { all, lost: promised.saturating_sub(seen) }))
+    }
+
+    /// Whether a file lies at the top of an archive.
+    pub fn has(&self, name: &str) -> bool {
+        matches!(self, Self::Archive(packed) if packed.all.contains_key(name))
     }
 
     /// Where the data of a person lies: at the top, or further down (`data/default-user`).
     pub fn homes(&self) -> io::Result<Vec<String>> {
         match self {
             Self::Folder(path) => homes(path),
-            Self::Archive(all) => {
+            Self::Archive(Packed { all, .. }) => {
                 let home = |name: &String| {
                     if leads_out(name) {
                         return None;
                     }
                     let parts: Vec<&str> = name.split('/').collect();
                     let at = parts.iter().position(|part| matches!(*part, "characters" | "chats"))?;
-                    (at < 5 && at + 1 < parts.len())
+                    // The chats of a card lie in a folder of their own.
+                    let inside = if parts.get(at) == Some(&"chats") { 2 } else { 1 };
+                    (at < 5 && at + inside < parts.len())
                         .then(|| parts.iter().take(at).copied().collect::<Vec<_>>().join("/"))
                 };
                 let homes: BTreeSet<String> = all.keys().filter_map(home).collect();
-                Ok(homes.into_iter().collect())
+                Ok(if homes.contains("") { vec![String::new()] } else { homes.into_iter().collect() })
             }
         }
     }
@@ -246,7 +285,7 @@ impl House {
     pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let all = match self {
             Self::Folder(_) => None,
-            Self::Archive(all) => Some(all.values()),
+            Self::Archive(packed) => Some(packed.all.values()),
         };
         all.into_iter().flatten().filter_map(|found| match found.kind {
             Kind::Unread(why) => Some((found.name.as_str(), why)),
@@ -254,11 +293,35 @@ impl House {
         })
     }
 
+    /// What an archive says that it has, and has not.
+    pub fn lost(&self) -> Option<String> {
+        let lost = match self {
+            Self::Archive(Packed { lost, .. }) if *lost > 0 => *lost,
+            _ => return None,
+        };
+        let entries = many(usize::try_from(lost).unwrap_or(usize::MAX), "entry", "entries");
+        Some(format!("{entries} of the list of the archive cannot be read: it is damaged, or two have one name"))
+    }
+
+    /// How many files lie in a folder, in whatever folders of it.
+    pub fn count(&self, folder: &str) -> usize {
+        let (mut count, mut folders) = (0, vec![(folder.to_owned(), 0)]);
+        while let Some((folder, depth)) = folders.pop() {
+            for found in self.list(&folder).map(|(found, _)| found).unwrap_or_default() {
+                match found.kind {
+                    Kind::Folder if depth < DEEPEST => folders.push((found.name, depth + 1)),
+                    _ => count += 1,
+                }
+            }
+        }
+        count
+    }
+
     /// What lies in a folder, by name; and whether there is more than is looked at.
     pub fn list(&self, folder: &str) -> io::Result<(Vec<Found>, bool)> {
         match self {
             Self::Folder(top) => on_disk(top, folder),
-            Self::Archive(all) => {
+            Self::Archive(Packed { all, .. }) => {
                 let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
                 let mut found: Vec<Found> = Vec::new();
                 let below = all.range(start.clone()..).take_while(|(name, _)| name.starts_with(&start));
@@ -286,30 +349,70 @@ fn leads_out(name: &str) -> bool {
     name.starts_with('/') || name.contains(['\0', ':']) || name.split('/').any(|part| part == ".." || part == ".")
 }
 
-/// How many entries an archive says that it has, before its list is read.
-fn announced(file: &mut File) -> io::Result<u64> {
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+/// What an entry of an archive is; nothing where it is a folder.
+fn entry<R: Read + Seek>(archive: &mut ZipArchive<R>, index: usize, name: &str, file: &Shared) -> Option<Kind> {
+    let Ok(entry) = archive.by_index_raw(index) else {
+        return Some(Kind::Unread("the archive is damaged: this file does not lie where its list says"));
+    };
+    if entry.is_dir() {
+        return None;
+    }
+    let (bytes, packed) = (entry.size(), entry.compressed_size());
+    let method = entry.compression();
+    let is_deflated = method == CompressionMethod::Deflated;
+    Some(match entry.data_start() {
+        _ if leads_out(name) => Kind::Unread("its name leads out of the archive"),
+        _ if entry.is_symlink() => Kind::Unread("it is a link, which is not followed"),
+        _ if entry.encrypted() => Kind::Unread("it is encrypted"),
+        _ if bytes / TIGHTEST > packed.max(1 << 10) => Kind::Unread("it is packed tighter than any text is"),
+        Some(start) if is_deflated || method == CompressionMethod::Stored => {
+            let sum = Some(entry.crc32());
+            let at = At::Packed { file: Arc::clone(file), start, packed, is_deflated, sum };
+            Kind::File(Place { name: name.to_owned(), bytes, at })
+        }
+        _ => Kind::Unread("it is packed in a way that is not known"),
+    })
+}
+
+/// Why an archive cannot be read, in words for people.
+fn damaged(error: ZipError) -> io::Error {
+    match error {
+        ZipError::Io(error) => error,
+        ZipError::UnsupportedArchive(_) => io::Error::other("it is packed in a way that is not known"),
+        _ => io::Error::other("it is damaged or cut off, and the list of what lies in it cannot be read"),
+    }
+}
+
+/// How many entries an archive may turn out to have, and how many it says that it has, before its list is read.
+fn announced(mut file: Part) -> io::Result<(u64, u64)> {
+    file.seek(SeekFrom::Start(file.length.saturating_sub(TAIL)))?;
     let mut tail = Vec::new();
     file.take(TAIL).read_to_end(&mut tail)?;
-    file.rewind()?;
     let number = |at: usize, bytes: usize| {
         let read = tail.get(at..at.saturating_add(bytes)).unwrap_or_default();
         read.iter().rev().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte))
     };
+    let ends =
+        |mark: &'static [u8]| tail.windows(4).enumerate().filter(move |(_, here)| *here == mark).map(|(at, _)| at);
     // Who reads the archive may take another end for the true one than is taken here: the largest counts.
-    let most = |mark: &[u8], at: usize, bytes: usize| {
-        let ends = tail.windows(mark.len()).enumerate().filter(|(_, window)| *window == mark);
-        ends.map(|(end, _)| number(end + at, bytes)).max()
-    };
-    let (short, long) = (most(b"PK\x05\x06", 10, 2).unwrap_or(0), most(b"PK\x06\x06", 32, 8));
+    let short = ends(b"PK\x05\x06").map(|end| number(end + 10, 2)).max().unwrap_or(0);
+    let long = ends(b"PK\x06\x06").map(|end| number(end + 32, 8)).max();
     // As many as the short form can say stand for more, which the long one says.
     let unsaid = if short >= u64::from(u16::MAX) { u64::MAX } else { 0 };
-    Ok(short.max(long.unwrap_or(unsaid)))
+    let most = short.max(long.unwrap_or(unsaid));
+    // The true end is the one that ends where the archive does, with what it has to remark.
+    let is_last = |end: &usize| u64::try_from(tail.len() - end).is_ok_and(|rest| rest == number(end + 20, 2) + 22);
+    let promised = ends(b"PK\x05\x06").find(is_last).map(|end| number(end + 10, 2));
+    Ok((most, promised.filter(|count| *count < u64::from(u16::MAX)).unwrap_or(0)))
 }
 
 fn homes(path: &Path) -> io::Result<Vec<String>> {
-    let is_home = |path: &Path| path.join("characters").is_dir() || path.join("chats").is_dir();
+    let has_folder = |path: &Path| {
+        let entries = fs::read_dir(path).into_iter().flatten().take(MOST_ENTRIES).flatten();
+        entries.filter_map(|entry| entry.file_type().ok()).any(|kind| kind.is_dir())
+    };
+    // The chats of a card lie in a folder of their own.
+    let is_home = |path: &Path| path.join("characters").is_dir() || has_folder(&path.join("chats"));
     if is_home(path) {
         return Ok(vec![String::new()]);
     }

@@ -1,0 +1,166 @@
+//! Presets: what other programs keep for their prompts, each as JSON of a kind of its own. What a file is for, its folder says, or
+//! else its keys.
+
+use serde_json::{Map, Value};
+
+use super::finding::many;
+use super::{Fate, Finding, text};
+
+/// Keys by which a kind is known, those first whose files also have keys of others.
+const MARKS: [(&str, &[&str]); 10] = [
+    ("openai", &["prompts", "prompt_order", "openai_max_context", "chat_completion_source"]),
+    ("regex", &["findRegex"]),
+    ("quickReplies", &["qrList", "quickReplySlots"]),
+    ("group", &["activation_strategy", "disabled_members"]),
+    ("theme", &["main_text_color", "blur_tint_color"]),
+    ("instruct", &["input_sequence", "output_sequence"]),
+    ("context", &["story_string"]),
+    ("novel", &["tail_free_sampling", "phrase_rep_pen"]),
+    ("textgen", &["mirostat_mode", "typical_p", "temperature_last"]),
+    ("kobold", &["rep_pen_slope", "sampler_order"]),
+];
+
+/// Keys of small templates: all that they have to have.
+const TEMPLATES: [(&str, &[&str]); 2] =
+    [("reasoning", &["prefix", "suffix", "separator"]), ("sysprompt", &["name", "content"])];
+
+/// The most keys of such a template.
+const SMALL: usize = 6;
+
+/// What a preset of each kind does not do here.
+const MEANINGS: [(&str, &str); 12] = [
+    ("openai", "prompt blocks and samplers: no prompt is made with them yet"),
+    ("textgen", "samplers: no model is asked with them yet"),
+    ("kobold", "samplers: no model is asked with them yet"),
+    ("novel", "samplers: no model is asked with them yet"),
+    ("instruct", "a template for models that go on with plain text, which are not asked yet"),
+    ("context", "a template for models that go on with plain text, which are not asked yet"),
+    ("sysprompt", "a system prompt: it is not sent yet"),
+    ("reasoning", "says how thoughts are marked in a text, where a model does not tell them apart: not read yet"),
+    ("regex", "a regular expression: no text is changed by it yet"),
+    ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
+    ("theme", "looks of another page"),
+    ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
+];
+
+/// Fields of presets that are nobody else's business.
+const SECRETS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
+
+/// Why a file is no preset.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PresetError {
+    /// It is no JSON.
+    #[error("it is not JSON: {0}")]
+    NotJson(String),
+    /// It is JSON of something else.
+    #[error("it is JSON, but no preset")]
+    NoPreset,
+    /// Its keys do not say what it is for.
+    #[error("nothing in it says what kind of preset it is")]
+    NoKind,
+}
+
+impl PresetError {
+    /// What one can do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::NotJson(_) => "export the preset anew where it comes from",
+            Self::NoPreset => "send a preset as it was exported, or a list of regular expressions",
+            Self::NoKind => "say what it is for with kind",
+        }
+    }
+}
+
+/// The bodies that a file has: mostly one; regular expressions also come as a list.
+///
+/// # Errors
+/// It is no JSON, or nothing that could be a preset.
+pub fn read(file: &[u8]) -> Result<Vec<Map<String, Value>>, PresetError> {
+    let not_json = |error: &dyn std::fmt::Display| PresetError::NotJson(error.to_string());
+    let text = text::decode(file).map_err(|error| not_json(&error))?;
+    let all = match text::json(&text).map_err(|error| not_json(&error))? {
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    let object = |value| if let Value::Object(body) = value { Ok(body) } else { Err(PresetError::NoPreset) };
+    let all: Vec<_> = all.into_iter().map(object).collect::<Result<_, _>>()?;
+    if all.is_empty() { Err(PresetError::NoPreset) } else { Ok(all) }
+}
+
+/// What a preset is for, by its keys; nothing where they do not say.
+pub fn kind_of(body: &Map<String, Value>) -> Option<&'static str> {
+    let has = |key: &&str| body.contains_key(*key);
+    let by_mark = MARKS.iter().find(|(_, marks)| marks.iter().any(has));
+    let is_small = body.len() <= SMALL;
+    let template = || TEMPLATES.iter().filter(|_| is_small).find(|(_, keys)| keys.iter().all(has));
+    by_mark.or_else(template).map(|(kind, _)| *kind)
+}
+
+/// What a preset calls itself.
+pub fn own_name(body: &Map<String, Value>) -> Option<&str> {
+    let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+    text("scriptName").or_else(|| text("name"))
+}
+
+/// What a preset says that does nothing here.
+pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<Finding> {
+    let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
+    let mut findings = vec![Finding::new(Fate::Kept, "preset", meaning)];
+    let scripts =
+        body.get("extensions").and_then(|extensions| extensions.get("regex_scripts")).and_then(Value::as_array);
+    let n = scripts.map_or(0, Vec::len);
+    if n > 0 {
+        let words = many(n, "regex script", "regex scripts") + ": no text is changed by them yet";
+        findings.push(Finding::new(Fate::Kept, "regex_scripts", words).of(n));
+    }
+    let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
+    if !secrets.is_empty() {
+        let words = format!("it holds what should stay yours ({}): do not give this preset away", secrets.join(", "));
+        findings.push(Finding::new(Fate::Kept, "secret", words).of(secrets.len()));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_a_preset_is_for_its_keys_say() {
+        let check = |body: Value, kind: Option<&str>| assert_eq!(kind_of(body.as_object().unwrap()), kind, "{body}");
+        check(json!({"temperature": 1, "prompts": []}), Some("openai"));
+        check(json!({"scriptName": "a", "findRegex": "/a/g"}), Some("regex"));
+        check(json!({"version": 2, "name": "a", "qrList": []}), Some("quickReplies"));
+        check(json!({"members": [], "activation_strategy": 0}), Some("group"));
+        check(json!({"name": "Dusk", "main_text_color": "red"}), Some("theme"));
+        check(json!({"input_sequence": "### In:", "output_sequence": "### Out:", "name": "a"}), Some("instruct"));
+        check(json!({"story_string": "{{description}}", "name": "a"}), Some("context"));
+        check(json!({"temperature": 1, "tail_free_sampling": 0.9}), Some("novel"));
+        check(json!({"temp": 1, "rep_pen": 1, "mirostat_mode": 0, "sampler_order": []}), Some("textgen"));
+        check(json!({"temp": 1, "rep_pen": 1, "rep_pen_slope": 0, "sampler_order": []}), Some("kobold"));
+        check(json!({"name": "a", "prefix": "<think>", "suffix": "</think>", "separator": ""}), Some("reasoning"));
+        check(json!({"name": "a", "content": "Write."}), Some("sysprompt"));
+        check(json!({"name": "a", "description": "A cartographer."}), None);
+        check(json!({}), None);
+    }
+
+    #[test]
+    fn a_file_has_one_or_a_list_of_them() {
+        assert_eq!(read(b"{\"a\": 1}").unwrap().len(), 1);
+        assert_eq!(read("\u{feff}[{}, {}]".as_bytes()).unwrap().len(), 2);
+        for none in [&b"[]"[..], b"5", b"[1]"] {
+            assert_eq!(read(none), Err(PresetError::NoPreset));
+        }
+        assert!(matches!(read(b"{\"a\": "), Err(PresetError::NotJson(_))));
+    }
+
+    #[test]
+    fn a_preset_calls_itself() {
+        let check = |body: Value, name: Option<&str>| assert_eq!(own_name(body.as_object().unwrap()), name, "{body}");
+        check(json!({"name": " Dusk "}), Some("Dusk"));
+        check(json!({"scriptName": "Trim", "name": "x"}), Some("Trim"));
+        check(json!({"name": " "}), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! Presets of other programs in, each by itself.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::clock::{Ids, Time};
+use crate::ids::PresetId;
+use crate::interop::Fate;
+use crate::interop::preset::{self, PresetError, meaning};
+use crate::store::Preset;
+use crate::tree::card::Unfit;
+use crate::tree::preset::{LONGEST_NAME, fits};
+
+use super::report::{Item, Report};
+
+/// Why presets are not kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PresetNotKept {
+    /// The file is none.
+    #[error(transparent)]
+    NoPreset(#[from] PresetError),
+    /// One is more than a preset may be.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+}
+
+/// Reads the presets of a file of another program. Those that do not say what they are for are of `kind`; those without a name are
+/// called like the file.
+///
+/// # Errors
+/// It has none, one whose kind nobody says, or one that is more than a preset may be.
+pub fn arriving_presets(
+    file: &[u8],
+    name: Option<&str>,
+    kind: Option<&str>,
+    ids: &Ids,
+    now: Time,
+) -> Result<(Vec<Preset>, Report), PresetNotKept> {
+    let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).map(str::trim).unwrap_or_default();
+    let (mut presets, mut report) = (Vec::new(), Report::default());
+    for body in preset::read(file)? {
+        let kind = kind.or_else(|| preset::kind_of(&body)).ok_or(PresetError::NoKind)?;
+        let called = preset::own_name(&body).unwrap_or(if stem.is_empty() { "Preset" } else { stem });
+        let called: String = called.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+        let findings = meaning(kind, &body);
+        let card = [("kind", Value::from(kind)), ("name", called.clone().into()), ("body", body.into())];
+        let mut card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        card.extend(name.map(|name| ("file".to_owned(), name.into())));
+        fits(&card)?;
+        let id = PresetId::new(ids.next(now));
+        let mut item = Item::new(if kind == "regex" { "regex" } else { "preset" }, called, id).with(findings);
+        item.fate = Fate::Kept;
+        item.file = name.map(str::to_owned);
+        report.items.push(item);
+        presets.push(Preset { id, card, created: now, updated: now });
+    }
+    Ok((presets, report))
+}

@@ -1,0 +1,57 @@
+// What other programs keep for their prompts: listed, looked at, named, taken along, deleted, brought in.
+import { download } from "../lib/download.js";
+import { t } from "../lib/i18n.js";
+import { openDialog, tell } from "../model/page.js";
+import { ApiError } from "../net/api.js";
+import * as api from "../net/presets.js";
+import { tellOf } from "./cards.js";
+import { register } from "./commands.js";
+import { attempt } from "./failure.js";
+import { restore } from "./library.js";
+
+/** @import { Id, Preset } from "../lib/wire.d.ts" */
+
+export const readPresets = () =>
+  attempt(async () => {
+    /** @type {Preset[]} */
+    const all = [];
+    for (let next = /** @type {string | null | undefined} */ (undefined); next !== null; ) {
+      const page = await api.presets(next);
+      all.push(...page.items);
+      next = page.next;
+    }
+    return all;
+  });
+
+/** All that one says. @param {Id} id */
+export const readPreset = (id) => attempt(() => api.preset(id));
+
+/** @param {Id} id @param {string} name */
+export const renamePreset = (id, name) => attempt(() => api.rename(id, name));
+
+/** @param {Id} id */
+export const takePreset = (id) => download(api.presetFile(id));
+
+/** @param {Preset} preset @param {() => unknown} read hears when the list is another one: it is in the trash, or back again */
+export async function removePreset({ id, name }, read) {
+  if (!(await attempt(async () => (await api.remove(id), true)))) return false;
+  const back = async () => (await restore(id)) && read();
+  tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void back() } });
+  await read();
+  return true;
+}
+
+/** Brings a file of presets in, and says what came along. @param {File} file @param {string} [kind] @returns {Promise<"in" | "unsure" | undefined>} unsure: nothing in it says what it is for */
+export const bringPreset = (file, kind) =>
+  attempt(async () => {
+    try {
+      const { items, report } = await api.sendPresets(file, kind);
+      tellOf({ id: null, name: items.map(({ name }) => name).join(", "), report });
+      return "in";
+    } catch (error) {
+      if (error instanceof ApiError && error.details.field === "kind") return "unsure";
+      throw error;
+    }
+  });
+
+register({ id: "page.presets", label: "command.presets", icon: "preset", scope: "page", run: () => openDialog({ kind: "presets", presetId: null }) });

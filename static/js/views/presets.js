@@ -1,0 +1,134 @@
+// What other programs keep for their prompts: by kind, found, looked into, named, taken along, deleted, brought in. Loaded when first
+// opened.
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { bringPreset, readPreset, readPresets, removePreset, renamePreset, takePreset } from "../actions/presets.js";
+import { chooser } from "../lib/chooser.js";
+import { addEnglish, ago, moment, t, wordFor } from "../lib/i18n.js";
+import cards from "../lib/strings/en-cards.js";
+import words from "../lib/strings/en-presets.js";
+import { Parts } from "./json.js";
+import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { DropPlace, NameForm } from "./shelf.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { Id, Preset, WholePreset } from "../lib/wire.d.ts" */
+
+addEnglish(words);
+addEnglish(cards);
+
+/** In the order in which they are shown. */
+const KINDS = ["openai", "textgen", "kobold", "novel", "instruct", "context", "sysprompt", "reasoning", "regex", "quickReplies", "group", "theme"];
+
+/** @param {string} kind */
+const kindName = (kind) => wordFor(`preset.kind.${kind}`) || kind;
+
+/** @param {{presetId: Id | null}} props the one that is looked into at once */
+export function Presets({ presetId }) {
+  const all = useSignal(/** @type {Preset[] | null} */ (null));
+  const isUnread = useSignal(false);
+  const coming = useSignal(0);
+  /** Files of which nobody knows yet what they are for. */
+  const unsure = useSignal(/** @type {File[]} */ ([]));
+  const read = async () => {
+    isUnread.value = false;
+    const found = await readPresets();
+    if (found) all.value = found;
+    isUnread.value = !found;
+  };
+  useEffect(() => void read(), []);
+  const bring = async (/** @type {File[]} */ files, /** @type {string | undefined} */ kind) => {
+    coming.value += 1;
+    for (const file of files) {
+      if ((await bringPreset(file, kind)) === "unsure") unsure.value = [...unsure.peek(), file];
+    }
+    coming.value -= 1;
+    await read();
+  };
+  const answered = (/** @type {File} */ file, /** @type {string | null} */ kind) => {
+    unsure.value = unsure.peek().filter((one) => one !== file);
+    if (kind) void bring([file], kind);
+  };
+  const choose = useRef(chooser((files) => bring(files, undefined), { accept: ".json" })).current;
+  const first = useRef(/** @type {HTMLElement | null} */ (null));
+  const drop = async (/** @type {Preset} */ preset) => {
+    // What was pressed goes with its row.
+    if (await removePreset(preset, read)) first.current?.focus();
+  };
+  const list = all.value;
+  return h(Modal, { title: t("command.presets"), class: "wide lore presets", keeps: true }, h(DropPlace, { text: "preset.drop", bring: (files) => bring(files, undefined) }, html`<p class="aside">${t("preset.text")}</p>
+    <div class="actions start"><button type="button" ref=${first} onClick=${choose}>${icon("upload")}<span>${t("preset.bring")}</span></button></div>
+    ${coming.value > 0 && html`<p class="aside" role="status">${t("preset.coming")}</p>`}
+    ${unsure.value.map((file) => h(Unsure, { key: file, file, answer: (kind) => answered(file, kind) }))}
+    ${isUnread.value && h(Blank, { symbol: "warning", title: t("preset.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
+    ${list === null ? !isUnread.value && h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "preset", title: t("preset.empty"), hint: t("preset.emptyHint") }) : h(Shelf, { list, presetId, read, drop })}`));
+}
+
+/** @param {{file: File, answer: (kind: string | null) => void}} props */
+function Unsure({ file, answer }) {
+  const keep = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    answer(String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("kind")));
+  };
+  return html`<form class="elsewhere unsure" onSubmit=${keep}><label>${t("preset.unsure", { name: file.name })}<select name="kind" ref=${takeFocus}>${KINDS.map((kind) => html`<option key=${kind} value=${kind}>${kindName(kind)}</option>`)}</select></label>
+    <div class="actions"><button type="button" onClick=${() => answer(null)}>${t("cancel")}</button><button class="primary">${t("preset.keep")}</button></div></form>`;
+}
+
+/** @param {{list: Preset[], presetId: Id | null, read: () => unknown, drop: (preset: Preset) => unknown}} props */
+function Shelf({ list, presetId, read, drop }) {
+  const query = useSignal("");
+  const wanted = useSignal("");
+  const words = query.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const found = list.filter(({ kind, name }) => (!wanted.value || kind === wanted.value) && words.every((word) => name.toLocaleLowerCase().includes(word)));
+  const kinds = KINDS.filter((kind) => list.some((preset) => preset.kind === kind));
+  const seek = (/** @type {Event} */ event) => {
+    const field = /** @type {HTMLInputElement} */ (event.target);
+    // What is looked for is no text that could be lost.
+    field.defaultValue = field.value;
+    query.value = field.value;
+  };
+  const choose = (/** @type {Event} */ event) => (wanted.value = /** @type {HTMLSelectElement} */ (event.target).value);
+  const row = (/** @type {Preset} */ preset) => h(Row, { key: preset.id, preset, isOpened: preset.id === presetId, read, drop: () => drop(preset) });
+  return html`<search class="sieve"><div class="row"><input type="search" aria-label=${t("preset.find")} placeholder=${t("preset.find")} value=${query.value} onInput=${seek} />
+      <select aria-label=${t("preset.kind")} value=${wanted.value} onChange=${choose}><option value="">${t("preset.all")}</option>${kinds.map((kind) => html`<option key=${kind} value=${kind}>${kindName(kind)}</option>`)}</select></div></search>
+    <p class="aside" role="status">${found.length === 0 ? t("preset.none") : t("preset.count", { n: found.length })}</p>
+    ${kinds.map((kind) => {
+      const some = found.filter((preset) => preset.kind === kind);
+      return some.length > 0 && html`<section key=${kind} aria-label=${kindName(kind)}><h3>${kindName(kind)} <small>${some.length}</small></h3><ul>${some.map(row)}</ul></section>`;
+    })}`;
+}
+
+/** @param {{preset: Preset, isOpened: boolean, read: () => unknown, drop: () => unknown}} props */
+function Row({ preset: { id, name, file, updatedAt }, isOpened, read, drop }) {
+  const naming = useSignal(false);
+  const looking = useSignal(isOpened);
+  const rename = useRef(/** @type {HTMLElement | null} */ (null));
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (isOpened) box.current?.scrollIntoView({ block: "nearest" });
+  }, []);
+  const done = () => {
+    naming.value = false;
+    rename.current?.focus();
+  };
+  const save = async (/** @type {string} */ next) => {
+    if (next !== name && !(await renamePreset(id, next))) return;
+    await read();
+    done();
+  };
+  return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}</h4>
+    <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
+    <div class="actions"><button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
+      <button type="button" ref=${rename} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("edit")}<span>${t("preset.rename")}</span></button>
+      <button type="button" onClick=${() => takePreset(id)}>${icon("download")}<span>${t("preset.take")}</span></button>
+      <button type="button" onClick=${drop}>${icon("trash")}<span>${t("preset.delete")}</span></button></div>
+    ${naming.value && h(NameForm, { name, save, done })}${looking.value && h(Contents, { id, close: () => (looking.value = false) })}</article></li>`;
+}
+
+/** All that one says. @param {{id: Id, close: () => void}} props */
+function Contents({ id, close }) {
+  const whole = useSignal(/** @type {WholePreset | null} */ (null));
+  useEffect(() => void readPreset(id).then((found) => (found ? (whole.value = found) : close())), []);
+  if (!whole.value) return h(Waiting, { rows: 2 });
+  const { body } = whole.value;
+  return Object.keys(body).length > 0 ? h(Parts, { value: body }) : html`<p class="aside">${t("preset.nothing")}</p>`;
+}

@@ -1,0 +1,164 @@
+//! What lies in a folder or in an archive is taken as it is by itself: sessions of ours, archives, the data of SillyTavern, and
+//! all of it at once.
+
+use super::*;
+use crate::sillytavern::command::clotho;
+use crate::sillytavern::hostile::packed;
+use crate::sillytavern::play::sent;
+use crate::sillytavern::{only, sessions};
+use crate::support::app::TestApp;
+use crate::support::data_root::{greeting, lines, said};
+use crate::support::server::TestServer;
+use crate::transfer::exported;
+
+/// Two sessions of a house, as files.
+fn two_sessions() -> (TestStore, Vec<Vec<u8>>) {
+    let store = TestStore::new();
+    let mut other = asked_twice();
+    (other["title"], other["conversation_id"]) = (json!("The oil"), json!("c-2"));
+    taken_json(&store, &json!([asked_twice(), other]));
+    let files = sessions(&store).iter().map(|held| exported(&store, held.session.id)).collect();
+    (store, files)
+}
+
+fn titles(store: &TestStore) -> Vec<String> {
+    sessions(store).into_iter().map(|held| held.session.title).collect()
+}
+
+/// S4-04: a folder of sessions, one of them in an archive, brings all of them back, once; in the house that they are of nothing is
+/// added; what is none of them is named with its line.
+#[test]
+fn a_folder_of_sessions_brings_them_back() {
+    let (home, files) = two_sessions();
+    let folder = DataRoot::bare();
+    folder.bytes("a/one.clotho", &files[0]);
+    folder.bytes("b.zip", &packed(&[("deep/two.clotho", &files[1])]));
+    folder.bytes("cut.clotho", &files[0][..files[0].len() / 2]);
+    let other = TestStore::new();
+    let dry = clotho::transfer::sillytavern::Wish { is_dry: true, ..wish(&other) };
+    let given = Given::Path(folder.path().to_owned());
+    let dry = other.block_on(import(other.store(), &other.ids, given, dry, |_| true)).unwrap();
+    assert_eq!((dry.totals.sessions, dry.totals.messages, sessions(&other).len()), (2, 10, 0), "{}", dry.report);
+    let arrived = taken(&other, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.sessions, arrived.totals.messages, arrived.totals.skipped), (2, 10, 1), "{told}");
+    assert_eq!(titles(&other), ["The lamp", "The oil"]);
+    assert!(told.contains("b.zip/deep/two.clotho") && told.contains("session cut (cut.clotho)"), "{told}");
+    for held in sessions(&other) {
+        assert!(files.contains(&exported(&other, held.session.id)), "it is equal");
+    }
+    for store in [&other, &home] {
+        let again = taken(store, folder.path());
+        let told = again.report.to_string();
+        assert_eq!((again.totals.sessions, again.totals.unchanged, sessions(store).len()), (0, 2, 2), "{told}");
+        assert!(told.contains("it is here already"), "{told}");
+        store.is_well();
+    }
+    let (owner, gone, at) = (other.owner, only_titled(&other, "The oil"), other.now());
+    other.write(move |tx| tx.trash_session(owner, gone, at)).unwrap();
+    assert!(taken(&other, folder.path()).report.to_string().contains("it lies in the trash"));
+    assert_eq!(titles(&other), ["The lamp"]);
+}
+
+fn only_titled(store: &TestStore, title: &str) -> clotho::ids::SessionId {
+    sessions(store).into_iter().find(|held| held.session.title == title).unwrap().session.id
+}
+
+/// S4-53: an archive in a folder is opened, whatever is in it, also a whole house of SillyTavern; one that is none, or lies too
+/// deep, is named.
+#[test]
+fn archives_in_a_folder_are_opened() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let (story, night) = (asked_twice().to_string(), lines(&[greeting(), said("Hm.", 1)]));
+    let chatgpt = packed(&[("conversations.json", story.as_bytes()), ("chat.html", b"<html>")]);
+    let house = packed(&[
+        ("characters/Ivo.json", br#"{"spec": "chara_card_v2", "data": {"name": "Ivo"}}"#),
+        ("chats/Ivo/Night.jsonl", night.as_bytes()),
+    ]);
+    let hidden = packed(&[("1.zip", &packed(&[("2.zip", &packed(&[("3.zip", &chatgpt)]))]))]);
+    folder.bytes("export.zip", &chatgpt);
+    folder.bytes("st/data.zip", &house);
+    folder.bytes("deep.zip", &hidden);
+    folder.bytes("broken.zip", b"PK\x03\x04 no");
+    folder.bytes("odd.zip", &packed(&[("a.txt", b"hello")]));
+    let arrived = taken(&store, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.sessions, arrived.totals.characters), (2, 2), "{told}");
+    assert_eq!(titles(&store), ["Night", "The lamp"]);
+    for wanted in [
+        "export.zip/chat.html",
+        "st/data.zip/chats/Ivo/Night.jsonl",
+        "deep.zip/1.zip/2.zip",
+        "too deep in other archives",
+        "broken.zip",
+        "odd.zip",
+    ] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    assert!(!told.contains("EOCD"), "{told}");
+    assert_eq!(taken(&store, folder.path()).totals.messages, 0);
+    store.is_well();
+}
+
+/// S4-53: beside the data of SillyTavern other files come in as well; a folder that is only called like one of its own is none of it.
+#[test]
+fn files_beside_a_house_come_in() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    folder.file("me/chats/Ivo/Night.jsonl", &lines(&[greeting(), said("Hm.", 1)]));
+    folder.file("me/mine.json", &asked_twice().to_string());
+    folder.file("Lamps.json", r#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#);
+    folder.file("notes.txt", "hello");
+    let arrived = taken(&store, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.sessions, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 1), "{told}");
+    assert!(told.contains("notes.txt"), "{told}");
+
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    folder.file("chats/conversations.json", &asked_twice().to_string());
+    taken(&store, folder.path());
+    assert_eq!(only(&store).session.title, "The lamp");
+}
+
+/// S4-04, S4-53: what `clotho export --all` wrote `clotho import` brings back; where nothing at all comes in the command says so and
+/// fails; a pipe is refused and not waited for.
+#[test]
+fn the_command_brings_everything_back_and_says_when_nothing_came() {
+    let (mut store, _) = two_sessions();
+    let from = store.settings.data_dir.clone();
+    store.close();
+    let folder = DataRoot::bare();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let to = folder.path().join("data");
+    assert_eq!(clotho(&from, &["export", "--all", &path("cl")]).0, Some(0));
+    let (code, told, said) = clotho(&to, &["import", &path("cl")]);
+    assert!(code == Some(0) && told.contains("2 sessions, 10 messages"), "{told}{said}");
+    let (code, told, _) = clotho(&to, &["import", &path("cl")]);
+    assert!(code == Some(0) && told.contains("0 sessions, 0 messages"), "{told}");
+
+    folder.file("bad/Night.jsonl", "{");
+    let (code, told, said) = clotho(&to, &["import", &path("bad")]);
+    assert!(code == Some(1) && told.contains("Night.jsonl") && said.contains("nothing of"), "{told}{said}");
+    folder.file("no.zip", "PK\u{3}\u{4} no");
+    let (code, _, said) = clotho(&to, &["import", &path("no.zip")]);
+    assert!(code == Some(1) && !said.contains("goes on from there") && !said.contains("EOCD"), "{said}");
+    let (code, told, _) = clotho(&to, &["import", "--help"]);
+    assert!(code == Some(0) && told.contains("becomes a copy"), "{told}");
+    #[cfg(unix)]
+    {
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        let (code, _, said) = clotho(&to, &["import", &path("pipe")]);
+        assert!(code == Some(1) && said.contains("neither a file nor a folder"), "{said}");
+    }
+}
+
+/// S4-04: an archive of sessions that is sent to a server brings them back, and its report leads to each.
+#[tokio::test]
+async fn an_archive_of_sessions_is_sent() {
+    let files = tokio::task::spawn_blocking(|| two_sessions().1).await.unwrap();
+    let app = TestServer::with(TestApp::with()).await;
+    let job = sent(&app, "", &packed(&[("one.clotho", &files[0]), ("two.clotho", &files[1])])).await;
+    assert_eq!((&job["state"], &job["result"]["report"]["totals"]["sessions"]), (&json!("done"), &json!(2)), "{job}");
+    let items = job["result"]["report"]["report"]["items"].as_array().unwrap();
+    let sid = items.iter().find(|item| item["name"] == "The oil").unwrap()["id"].as_str().unwrap();
+    assert_eq!(app.get(&format!("/api/sessions/{sid}")).await["counts"]["nodes"], 5);
+}

@@ -1,0 +1,155 @@
+// The page against the real server: what other programs keep for their prompts.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, check, clotho, giveFiles, own } from "./support/stage.mjs";
+import { startClotho } from "./support/server.mjs";
+
+/** The presets of this name, with all that they say. @returns {Promise<any[]>} */
+const named = async (name) => {
+  const found = (await clotho.api("GET", "/api/presets?limit=500")).items.filter((one) => one.name === name);
+  return Promise.all(found.map(({ id }) => clotho.api("GET", `/api/presets/${id}`)));
+};
+const keep = (kind, name, body, server = clotho) => server.api("POST", "/api/presets", { kind, name, body });
+const shelf = (page, name = "Presets") => page.getByRole("dialog", { name, exact: true });
+const row = (page, name) => shelf(page).getByRole("article", { name, exact: true });
+const file = (name, text) => ({ name, buffer: Buffer.from(text) });
+/** Lets files fall on something. */
+const drop = (page, selector, files) =>
+  page.evaluate(([selector, files]) => {
+    const data = new DataTransfer();
+    for (const { name, text } of files) data.items.add(new File([text], name));
+    (selector ? document.querySelector(selector) : window)?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true, bubbles: true }));
+  }, [selector, files]);
+
+/** A reader who has the presets open. @param {Parameters<typeof reader>[1]} [options] */
+async function atShelf(options) {
+  const opened = await reader(browser, options);
+  await opened.page.goto(clotho.base);
+  await opened.page.getByRole("button", { name: "Presets", exact: true }).click();
+  await shelf(opened.page).waitFor();
+  return opened;
+}
+
+describe("presets", () => {
+  test("S4-61: are listed by their kind, found, looked into, named, taken along, thrown away and brought back", async () => {
+    const prompts = [{ identifier: "main", name: "Main prompt", content: "Write as {{char}}.\nNever as {{user}}." }, { identifier: "nsfw", name: "Aside", content: "" }];
+    await keep("openai", "Calm sea", { temperature: 0.5, prompts, prompt_order: [], odd: null });
+    await keep("regex", "No stars", { scriptName: "No stars", findRegex: "/\\*/g" });
+    await keep("theme", "Dusk", {});
+    const { page, close } = await atShelf();
+    await shelf(page).getByRole("region", { name: "For chat completion" }).getByRole("article", { name: "Calm sea" }).waitFor();
+    await shelf(page).getByRole("region", { name: "Regular expressions" }).getByRole("article", { name: "No stars" }).waitFor();
+    await shelf(page).getByRole("searchbox", { name: "Find a name" }).fill("SEA");
+    await shelf(page).getByText("1 preset", { exact: true }).waitFor();
+    assert.equal(await row(page, "Dusk").count(), 0);
+    await shelf(page).getByRole("searchbox").fill("");
+    await shelf(page).getByRole("combobox", { name: "Kind" }).selectOption({ label: "Looks" });
+    await shelf(page).getByText("1 preset", { exact: true }).waitFor();
+    await shelf(page).getByRole("combobox", { name: "Kind" }).selectOption({ label: "Every kind" });
+
+    await row(page, "Calm sea").getByRole("button", { name: "Look inside" }).click();
+    await row(page, "Calm sea").getByText("0.5").waitFor();
+    await row(page, "Calm sea").getByText("null").waitFor();
+    await row(page, "Calm sea").getByText("prompts").click();
+    await row(page, "Calm sea").getByText("1 Main prompt").click();
+    await row(page, "Calm sea").getByText("content").first().click();
+    await row(page, "Calm sea").locator("pre").getByText("Never as {{user}}.").waitFor();
+    await check(page, "a preset that is looked into");
+    await row(page, "Dusk").getByRole("button", { name: "Look inside" }).click();
+    await row(page, "Dusk").getByText("There is nothing in it.").waitFor();
+
+    await row(page, "Calm sea").getByRole("button", { name: "Rename" }).click();
+    await row(page, "Calm sea").getByRole("textbox", { name: "Name" }).fill("Calm harbour");
+    await page.keyboard.press("Enter");
+    const calm = row(page, "Calm harbour");
+    await calm.waitFor();
+    await until(() => calm.getByRole("button", { name: "Rename" }).evaluate((button) => button === document.activeElement), "the keyboard is where it was");
+    assert.deepEqual((await named("Calm harbour"))[0].body.prompts, prompts);
+    const coming = page.waitForEvent("download");
+    await calm.getByRole("button", { name: "Take it along" }).click();
+    const download = await coming;
+    assert.equal(download.suggestedFilename(), "Calm-harbour.json");
+    assert.deepEqual(JSON.parse(await readFile(await download.path(), "utf8")).prompts, prompts);
+    await calm.getByRole("button", { name: "Delete" }).click();
+    await calm.waitFor({ state: "detached" });
+    assert.ok(await shelf(page).evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
+    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await calm.waitFor();
+    await calm.getByRole("button", { name: "Delete" }).click();
+    await calm.waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Trash" }).click();
+    await page.getByRole("article", { name: "Calm harbour" }).getByText(/^Preset · /).waitFor();
+    await close();
+  });
+
+  test("S4-61: come in by their button and by dropping, to the letter and only once; what does not say its kind is asked about, what is none says so", async () => {
+    const { page, close } = await atShelf({ expected: REFUSED });
+    const bring = (...files) => giveFiles(page, shelf(page).getByRole("button", { name: "Bring in presets" }), files);
+    const text = '{"temperature":0.70,"big":12345678901234567890,"prompts":[]}';
+    await bring(file("Tide.json", text), file("Odd.json", '{"what": "is this"}'));
+    await row(page, "Tide").waitFor();
+    const raw = await fetch(`${clotho.base}/api/presets/${(await named("Tide"))[0].id}`);
+    assert.ok((await raw.text()).includes(text), "not even a number is written in another way");
+    await shelf(page).getByText("Nothing in “Odd.json” says what it is for.").waitFor();
+    await check(page, "a preset without a kind");
+    await shelf(page).getByRole("combobox", { name: /Odd\.json/ }).selectOption({ label: "System prompts" });
+    await shelf(page).getByRole("button", { name: "Keep it as that" }).click();
+    await shelf(page).getByRole("region", { name: "System prompts" }).getByRole("article", { name: "Odd" }).waitFor();
+    await drop(page, "dialog .stash", [{ name: "Tide.json", text }, { name: "Think.json", text: '{"name": "Think", "prefix": "<think>", "suffix": "</think>", "separator": ""}' }]);
+    await shelf(page).getByRole("region", { name: "How thoughts are marked" }).getByRole("article", { name: "Think" }).waitFor();
+    assert.equal((await named("Tide")).length, 1, "the same one does not come twice");
+    await bring(file("none.json", "[1]"));
+    await page.getByRole("alert").getByText("it is JSON, but no preset", { exact: false }).waitFor();
+    await page.getByRole("button", { name: "Close" }).first().click();
+    await close();
+
+    const other = await reader(browser);
+    await other.page.goto(clotho.base);
+    await other.page.getByRole("button", { name: "Presets", exact: true }).waitFor();
+    await drop(other.page, null, [{ name: "Trim.json", text: '[{"scriptName": "Trim", "findRegex": "a"}]' }]);
+    await other.page.getByText("Trim has come in.").waitFor();
+    await other.page.locator(".notice").getByRole("button", { name: "What came along" }).click();
+    const report = other.page.getByRole("dialog", { name: "What came along" });
+    await report.getByText("no text is changed by it yet").waitFor();
+    await report.getByRole("button", { name: "Open “Trim”" }).click();
+    await row(other.page, "Trim").getByText("findRegex").waitFor();
+    assert.ok(await row(other.page, "Trim").getByRole("button", { name: "Look inside" }).evaluate((button) => button === document.activeElement));
+    await other.close();
+  });
+
+  test("S4-61: where there is none yet it says how they come, and what could not be read is read again", async () => {
+    const server = await startClotho();
+    own.push(server);
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(server.base);
+    await page.getByRole("button", { name: "Presets", exact: true }).waitFor();
+    await page.route("**/api/presets**", (route) => route.abort());
+    await page.getByRole("button", { name: "Presets", exact: true }).click();
+    await shelf(page).getByText("They could not be read.").waitFor();
+    await page.unroute("**/api/presets**");
+    await shelf(page).getByRole("button", { name: "Try again" }).click();
+    await shelf(page).getByText("There is no preset yet.").waitFor();
+    await check(page, "no presets");
+    await close();
+  });
+
+  test("S4-61: on a phone and in Chinese, by touch, in the dark; long names and a thousand parts fit", async () => {
+    const endless = "0123456789".repeat(19);
+    await keep("context", endless, { [endless]: endless.repeat(5), list: Array.from({ length: 1000 }, (_, n) => n) });
+    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "预设", exact: true }).tap();
+    const dialog = shelf(page, "预设");
+    const one = dialog.getByRole("article", { name: endless });
+    await one.getByRole("button", { name: "看里面" }).tap();
+    await one.getByText("1000 项").tap();
+    await one.getByRole("button", { name: "再显示一些，还有 900 项" }).tap();
+    await one.getByRole("button", { name: "再显示一些，还有 800 项" }).waitFor();
+    assert.ok(await dialog.evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+    await check(page, "the presets on a phone");
+    await close();
+  });
+});
