@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 /// Whole numbers up to here are exact.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+pub const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A text as a number; blanks around it do not count, and an empty one is 0. `None` where it is none.
 pub fn read(text: &str) -> Option<f64> {

@@ -219,12 +219,16 @@ fn place_in_list(key: &str) -> Option<usize> {
     number::write(number).parse().ok()
 }
 
-/// A value as a text. A text that is a number is written as that number, as SillyTavern does: `007` is 7.
+/// A value as a text. A text that is a number is written as that number, as SillyTavern does: `007` is 7. One with more digits
+/// than a number keeps stays as it is.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) if text.trim().is_empty() => text.clone(),
-        Value::String(text) => number::read(text).map_or_else(|| text.clone(), number::write),
+        Value::String(text) => {
+            let number = number::read(text).filter(|number| number.abs() <= number::EXACT);
+            number.map_or_else(|| text.clone(), number::write)
+        }
         other => other.to_string(),
     }
 }
@@ -268,6 +272,7 @@ mod tests {
         own.set("combat.gone.x", json!(1));
         own.remove("combat.foes");
         assert_eq!(Value::Object(own.map().clone()), json!({"combat": {"hp": 25}, "a.b": 1, "combat.gone.x": 1}));
+        assert_eq!([text(&json!("007")), text(&json!("12345678901234567890"))], ["7", "12345678901234567890"]);
         assert_eq!(own.changed().iter().map(String::as_str).collect::<Vec<_>>(), ["combat", "combat.gone.x"]);
     }
 
