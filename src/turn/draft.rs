@@ -199,7 +199,7 @@ fn made(
         Task::Impersonate { leaf } => {
             let mut scene = scene::read(reader, &look(leaf))?;
             let last = prompt::impersonation(&scene.cast);
-            let purpose = Purpose { word: "impersonate", number: 0 };
+            let purpose = Purpose::of(Some(&last), 0);
             Ok(ask::prompt(reader, &mut scene, bounds, purpose, Some(last))?)
         }
         Task::Summarise { run } => {

@@ -9,25 +9,38 @@ use serde_json::{Map, Value};
 use crate::clock::{SplitMix64, Time};
 use crate::prompt::macros::{Facts, Macros, Moment, Said, Sizes, Variables};
 use crate::prompt::refill::{Difference, Names};
-use crate::prompt::{Cast, Line};
+use crate::prompt::{Block, Cast, Line, Slot};
 use crate::store::Placed;
 use crate::tree::{Node, Role};
 use crate::world::{self, Change, Operation, Rules, World, diff};
 
+use super::hooks::SERVER;
 use super::scene::Scene;
 use super::trace;
 
-/// Who operations of macros are by, and why they are.
-const BY: &str = "server";
+/// Why operations of macros are there.
 const WHY: &str = "a macro in the prompt";
 
 /// What a prompt is made for.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Purpose {
-    /// The word for it: `normal`, `continue`, `impersonate`, `swipe`.
+    /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
     pub word: &'static str,
     /// The number of the reply among those to the same message, from 0: each has its own chance.
     pub number: usize,
+}
+
+impl Purpose {
+    /// What is asked for with `last` behind everything else, where there are so many replies already.
+    pub fn of(last: Option<&Block>, number: usize) -> Self {
+        let word = match last.map(|block| block.slot) {
+            Some(Slot::Continued) => "continue",
+            Some(Slot::Instruction) => "impersonate",
+            _ if number > 0 => "swipe",
+            _ => "normal",
+        };
+        Self { word, number }
+    }
 }
 
 /// What macros know at a scene.
@@ -145,7 +158,7 @@ pub fn operations(world: &World, rules: &Rules, local: &Variables) -> Vec<Operat
             Some(value) => Change::Set(untold(value)),
             None => Change::Remove,
         };
-        Some(Operation::new(change.path, change_there, WHY, BY))
+        Some(Operation::new(change.path, change_there, WHY, SERVER))
     });
     declared.collect()
 }
@@ -185,7 +198,7 @@ mod tests {
         macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
         macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
         let told: Vec<Value> = operations(&world, &rules(), &macros.local).iter().map(Operation::to_json).collect();
-        let set = |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": BY});
+        let set = |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
         assert_eq!(
             told,
             [set("/combat/hp", json!(15)), set("/combat/name", json!("8")), set("/combat/bag/rope", json!(2))]

@@ -45,7 +45,7 @@ pub async fn preview(
                 }
                 None => waiting(reader, &scene.held, &scene.at)?,
             };
-            let made = ask::prompt(reader, &mut scene, bounds, Purpose { word: "normal", number }, None)?;
+            let made = ask::prompt(reader, &mut scene, bounds, Purpose::of(None, number), None)?;
             shown(reader, &scene.held, made)
         })
         .await

@@ -149,7 +149,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
     }
     if machine.runs_rules() {
-        known.proposal.take(written, &scene.rules.rules);
+        known.proposal.begin_with(written, &scene.rules.rules);
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
         known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     }
@@ -181,7 +181,6 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         _ => None,
     };
     let last = Some(job.so_far.clone()).filter(|text| !text.is_empty()).map(prompt::continued);
-    let word = if last.is_some() { "continue" } else { "normal" };
     let look = Look { speaker: job.draft.character, ..Look::at(parts, job.user, job.session, job.draft.id) };
     parts
         .store
@@ -190,7 +189,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let purpose = Purpose { word, number: reader.siblings(&placeholder)?.index };
+            let purpose = Purpose::of(last.as_ref(), reader.siblings(&placeholder)?.index);
             let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, purpose, last)).transpose()?;
             Ok((scene, made))
         })
