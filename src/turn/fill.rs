@@ -198,7 +198,8 @@ mod tests {
         macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
         macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
         let told: Vec<Value> = operations(&world, &rules(), &macros.local).iter().map(Operation::to_json).collect();
-        let set = |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
+        let set =
+            |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
         assert_eq!(
             told,
             [set("/combat/hp", json!(15)), set("/combat/name", json!("8")), set("/combat/bag/rope", json!(2))]

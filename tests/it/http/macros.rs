@@ -57,6 +57,8 @@ async fn what_macros_write_and_what_stays() {
     let sibling = play.another(&said.reply).await;
     assert!(last_sent(&play)[0].1.contains("has 35"), "a sibling does not see it");
     assert_eq!(hp(&play, &sibling).await, 35);
+    let edited = play.post(&format!("node/{}/edit", said.reply), json!({"content": "Other words."})).await;
+    assert_eq!(hp(&play, &id(&edited["node"])).await, 35, "other words change nothing of it");
     let next = play.say_to(&sibling, "And now?").await;
     assert_eq!(hp(&play, &next.reply).await, 30, "what comes below does");
 }
