@@ -106,11 +106,12 @@ fn all(snapshot: &mut Snapshot, path: &Path, user: Option<&str>) -> Result<(), a
     };
     bar.finish_and_clear();
     written?;
-    let Gone { characters, lorebooks, personas, presets, sessions, chats } = gone;
+    let Gone { characters, lorebooks, personas, presets, sessions, chats, report } = gone;
     write::line(&format!(
         "{}: {characters} characters, {lorebooks} lorebooks, {personas} personas, {presets} presets, {sessions} sessions in {chats} chats",
         path.display()
     ));
+    report.items.iter().for_each(|item| write::line(item.to_string().trim_end()));
     Ok(())
 }
 

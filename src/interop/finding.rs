@@ -43,6 +43,9 @@ pub struct Finding {
     pub count: usize,
     /// One sentence without a final period: what it is and what it means.
     pub message: String,
+    /// What it names one by one: files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 /// So many of something, in words: `1 script`, `3 scripts`.
@@ -53,13 +56,20 @@ pub fn many(n: usize, one: &str, more: &str) -> String {
 impl Finding {
     /// One thing.
     pub fn new(fate: Fate, code: &'static str, message: impl Into<String>) -> Self {
-        Self { fate, code, line: None, count: 1, message: message.into() }
+        Self { fate, code, line: None, count: 1, message: message.into(), names: Vec::new() }
     }
 
     /// The same of so many.
     #[must_use]
     pub fn of(mut self, count: usize) -> Self {
         self.count = count;
+        self
+    }
+
+    /// The same that names these.
+    #[must_use]
+    pub fn naming(mut self, names: Vec<String>) -> Self {
+        self.names = names;
         self
     }
 

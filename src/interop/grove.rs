@@ -5,9 +5,11 @@
 //! equal go the same way. Only hashes are held, never texts, and nothing here recurses: a chat has any length.
 //!
 //! Files that share a message of the user, or name each other, are one tree ([`trees`]). Those that only begin with the same
-//! greeting are stories of their own.
+//! greeting are stories of their own. Where somebody knows better of which story a file is, that counts, and not the texts.
 
 use std::collections::HashMap;
+
+use uuid::Uuid;
 
 use super::chat::Row;
 
@@ -70,6 +72,8 @@ pub struct Outline {
     pub parent: Option<String>,
     /// The files that branch off it.
     pub links: Vec<String>,
+    /// Of which story it is, where that is known: those of one are one tree, and those of two never.
+    pub story: Option<Uuid>,
 }
 
 impl Outline {
@@ -93,15 +97,25 @@ impl Outline {
 
 /// The files that are one tree each, by their positions: the oldest branch first, and a tree where its first file is.
 pub fn trees(outlines: &[Outline]) -> Vec<Vec<usize>> {
-    let mut joined = Joined((0..outlines.len()).collect());
-    let names: HashMap<&str, usize> = outlines.iter().enumerate().map(|(n, one)| (one.name.as_str(), n)).collect();
-    let mut stems = HashMap::new();
+    let mut joined = Joined::of(outlines);
+    let mut stories = HashMap::new();
     for (n, outline) in outlines.iter().enumerate() {
-        if let Some(stem) = outline.stem {
-            joined.join(n, *stems.entry(stem).or_insert(n));
+        if let Some(story) = outline.story {
+            joined.join(n, *stories.entry(story).or_insert(n));
         }
+    }
+    // A name says more than a text that others may have written, too.
+    let names: HashMap<&str, usize> = outlines.iter().enumerate().map(|(n, one)| (one.name.as_str(), n)).collect();
+    for (n, outline) in outlines.iter().enumerate() {
         for other in outline.links.iter().chain(&outline.parent).filter_map(|link| names.get(link.as_str())) {
             joined.join(n, *other);
+        }
+    }
+    let (known, unknown): (Vec<usize>, Vec<usize>) = (0..outlines.len()).partition(|n| joined.story(*n).is_some());
+    let mut stems = HashMap::new();
+    for n in known.into_iter().chain(unknown) {
+        if let Some(stem) = outlines.get(n).and_then(|outline| outline.stem) {
+            joined.join(n, *stems.entry(stem).or_insert(n));
         }
     }
     let mut trees: Vec<Vec<usize>> = Vec::new();
@@ -123,14 +137,18 @@ pub fn trees(outlines: &[Outline]) -> Vec<Vec<usize>> {
     trees
 }
 
-/// Which things belong together, without recursion.
-struct Joined(Vec<usize>);
+/// Which files belong together, without recursion: of each the one above it, and of the highest its story.
+struct Joined(Vec<(usize, Option<Uuid>)>);
 
 impl Joined {
+    fn of(outlines: &[Outline]) -> Self {
+        Self(outlines.iter().enumerate().map(|(n, outline)| (n, outline.story)).collect())
+    }
+
     fn top(&mut self, mut n: usize) -> usize {
-        while let Some(&above) = self.0.get(n).filter(|above| **above != n) {
-            let higher = self.0.get(above).copied().unwrap_or(above);
-            if let Some(place) = self.0.get_mut(n) {
+        while let Some(&(above, _)) = self.0.get(n).filter(|(above, _)| *above != n) {
+            let higher = self.0.get(above).map_or(above, |(higher, _)| *higher);
+            if let Some((place, _)) = self.0.get_mut(n) {
                 *place = higher;
             }
             n = higher;
@@ -138,11 +156,23 @@ impl Joined {
         n
     }
 
+    fn story(&mut self, n: usize) -> Option<Uuid> {
+        let top = self.top(n);
+        self.0.get(top).and_then(|(_, story)| *story)
+    }
+
+    /// Joins two files, unless they are of two stories.
     fn join(&mut self, one: usize, other: usize) {
+        let (of_one, of_other) = (self.story(one), self.story(other));
+        if of_one.is_some() && of_other.is_some() && of_one != of_other {
+            return;
+        }
         let (one, other) = (self.top(one), self.top(other));
         let (low, high) = (one.min(other), one.max(other));
-        if let Some(place) = self.0.get_mut(high) {
-            *place = low;
+        for (place, above) in [(high, low), (low, low)] {
+            if let Some(place) = self.0.get_mut(place) {
+                *place = (above, of_one.or(of_other));
+            }
         }
     }
 }
@@ -280,5 +310,29 @@ mod tests {
         let line: Vec<Outline> =
             (0..100_000).map(|n: usize| outline(&n.to_string(), Some(&(n + 1).to_string()), &[])).collect();
         assert_eq!(trees(&line).len(), 1);
+    }
+    /// S4-53: files of one story are one tree, and those of two never, whatever they say; what nobody knows goes to the one
+    /// that it names, else to one that begins like it.
+    #[test]
+    fn what_is_known_of_a_file_counts() {
+        let (a, b) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
+        let stem = |n: u8| Some(Address([n; 16]));
+        let outline = |name: &str, story: Option<Uuid>, stem: Option<Address>, links: &[&str]| Outline {
+            name: name.into(),
+            story,
+            stem,
+            links: links.iter().map(|link| (*link).to_owned()).collect(),
+            ..Outline::default()
+        };
+        let all = [
+            outline("new", None, stem(1), &[]),
+            outline("a", a, stem(1), &["b"]),
+            outline("b", b, stem(1), &[]),
+            outline("a 2", a, stem(2), &[]),
+            outline("of b", None, stem(1), &["b"]),
+            outline("of both", None, stem(2), &["a", "b"]),
+            outline("apart", None, stem(3), &[]),
+        ];
+        assert_eq!(trees(&all), [vec![0, 1, 3, 5], vec![2, 4], vec![6]]);
     }
 }

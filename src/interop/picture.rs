@@ -123,16 +123,28 @@ fn decoded(bytes: &[u8]) -> Result<DynamicImage, PictureError> {
 
 /// A PNG of a picture; a plain one where there is none, or none that can be drawn.
 pub fn as_png(picture: Option<&[u8]>) -> Vec<u8> {
-    match picture {
-        Some(picture) if kind(picture) == Some(Kind::Png) => picture.to_vec(),
-        other => {
-            let image = other.and_then(|picture| decoded(picture).ok()).unwrap_or_else(plain);
-            let mut png = Vec::new();
-            // Into memory, where nothing is too large for it.
-            let _ = image.write_to(&mut Cursor::new(&mut png), ImageFormat::Png);
-            png
-        }
+    picture.and_then(|picture| drawn(picture).ok()).unwrap_or_else(|| written(&plain()))
+}
+
+/// A PNG of a picture: one that is a PNG stays as it is.
+///
+/// # Errors
+/// It cannot be drawn, or its chunks do not hold together.
+pub fn drawn(picture: &[u8]) -> Result<Vec<u8>, PictureError> {
+    if kind(picture) != Some(Kind::Png) {
+        return decoded(picture).map(|image| written(&image));
     }
+    match png::read(picture) {
+        Ok((_, None)) => Ok(picture.to_vec()),
+        Ok((_, Some(fault))) | Err(fault) => Err(PictureError::Broken(fault.to_string())),
+    }
+}
+
+fn written(image: &DynamicImage) -> Vec<u8> {
+    let mut png = Vec::new();
+    // Into memory, where nothing is too large for it.
+    let _ = image.write_to(&mut Cursor::new(&mut png), ImageFormat::Png);
+    png
 }
 
 /// A calm evening, for a card without a picture.

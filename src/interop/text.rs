@@ -47,6 +47,14 @@ pub fn halves(json: &str) -> usize {
     lone(json).count()
 }
 
+/// A text without blank lines before and behind it. How far its first line is set in belongs to it.
+pub fn unpadded(text: &str) -> &str {
+    let text = text.trim_end();
+    let before = text.get(..text.len() - text.trim_start().len()).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    text.get(start..).unwrap_or(text)
+}
+
 fn mended(json: &str) -> Option<String> {
     let (mut mended, mut after) = (String::with_capacity(json.len()), 0);
     for at in lone(json) {
@@ -95,6 +103,15 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, NoText> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blank_lines_go_and_indentation_stays() {
+        for (given, expected) in
+            [(" \n\n    code\n\ttab \n\n", "    code\n\ttab"), ("\n plain", " plain"), ("a", "a"), (" \n ", "")]
+        {
+            assert_eq!(unpadded(given), expected, "{given:?}");
+        }
+    }
 
     #[test]
     fn halves_of_characters_cost_only_themselves() {

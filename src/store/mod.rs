@@ -11,7 +11,8 @@
 //!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
 //!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
-//!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files.
+//!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
+//!   `settings.rs` has the settings of a session by name.
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
 //!   `numbers.rs` has the numbers that are never given again.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
@@ -56,6 +57,7 @@ mod remains;
 mod replies;
 mod rows;
 mod rules;
+mod settings;
 mod shape;
 mod sources;
 mod spent;
@@ -96,6 +98,7 @@ pub use read::Reader;
 pub use remains::Remains;
 pub use replies::{Ending, Orphan};
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
+pub use settings::{settings_of, take_settings};
 pub use shape::{Dressed, Sketch, Spot};
 pub use sources::{Source, Whereabouts};
 pub use spent::Spent;

@@ -7,15 +7,14 @@ use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::{Act, Effect};
-use crate::tree::bounds;
 use crate::tree::edit::{self, Refusal};
-use crate::tree::{Effects, Kind, PersonaRef, Session, Status};
+use crate::tree::{Effects, Kind, Status};
 
-use super::acts::{Actor, may_be_kept};
+use super::acts::Actor;
 use super::arrange::{Arranged, Made};
 use super::error::{StoreError, WriteError};
 use super::held::Held;
-use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
+use super::settings::{may_be_set, setting};
 use super::tables::nodes;
 use super::tx::{Entry, Tx, row_id};
 
@@ -190,46 +189,4 @@ impl Overlay {
         }
         effects
     }
-}
-
-/// A setting of a session as the log records it.
-pub(super) fn setting(session: &Session, name: &str) -> Value {
-    let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
-    match name {
-        "title" => session.title.clone().into(),
-        "mode" => session.mode.clone().into(),
-        "model" => session.model.clone().into(),
-        "params" => session.params.clone().into(),
-        "plugins" => json(plugins_to_text(&session.plugins)),
-        "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
-        _ => Value::Null,
-    }
-}
-
-/// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
-pub(super) fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
-    let json = to.to_string();
-    let (field, fits, expected) = match name {
-        "title" => ("title", to.is_string(), "a text"),
-        "mode" => ("mode", matches!(to.as_str(), Some("tree" | "linear")), "\"tree\" or \"linear\""),
-        "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
-        "params" => ("params", to.is_object(), "an object"),
-        "plugins" => ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants}"),
-        "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
-        other => {
-            let message = format!("a session has no setting \"{other}\"");
-            return Err(Refusal::Invalid { field: "settings", message });
-        }
-    };
-    if !fits {
-        return Err(Refusal::Invalid { field, message: format!("{expected} is expected") });
-    }
-    let text = to.as_str().unwrap_or_default();
-    match name {
-        "title" => bounds::title(text)?,
-        "model" if to.is_string() => bounds::model(text)?,
-        "plugins" => bounds::plugins(to.as_array().map_or(0, Vec::len))?,
-        _ => {}
-    }
-    may_be_kept(field, text)
 }

@@ -75,6 +75,22 @@ impl Reader<'_> {
         Ok(row.map(source))
     }
 
+    /// The caller's chats that had these bytes when they came in.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn chats_of_hash(&mut self, owner: UserId, hash: &[u8]) -> Result<Vec<Source>, StoreError> {
+        let rows: Vec<Columns> = sources::table
+            .inner_join(users::table.on(users::n.eq(sources::owner_n)))
+            .filter(users::id.eq(owner.as_bytes().to_vec()))
+            .filter(sources::hash.eq(hash.to_vec()))
+            .filter(sources::node.is_not_null())
+            .order(sources::n)
+            .select((sources::name, sources::hash, sources::became, sources::node, sources::header))
+            .load(self.conn)?;
+        Ok(rows.into_iter().map(source).collect())
+    }
+
     /// Everything of the caller's that has become this thing, in the order in which it came.
     ///
     /// # Errors

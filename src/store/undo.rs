@@ -18,9 +18,9 @@ use super::arrange::WorldAt;
 use super::climb;
 use super::error::{StoreError, WriteError};
 use super::held::Held;
-use super::overlay::setting;
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow};
+use super::settings::setting;
 use super::tables::operations;
 use super::tx::{Entry, Tx, any_shown, row_id};
 

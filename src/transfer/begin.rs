@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::{Ids, Time};
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use crate::store::{Draft, Source, Store};
+use crate::store::{Draft, Source, Store, take_settings};
 use crate::tree::edit::Refusal;
 use crate::tree::{CardRef, Kind, PersonaRef, Role, Session};
 
@@ -34,6 +34,8 @@ pub struct Beginning {
     pub persona: Option<PersonaId>,
     /// By what the story is known again.
     pub sources: Vec<Source>,
+    /// The settings that came along with it, by name.
+    pub settings: Map<String, Value>,
 }
 
 impl Beginning {
@@ -42,7 +44,7 @@ impl Beginning {
     /// # Errors
     /// A character is not there, or the store fails.
     pub async fn write(self, store: &Store, ids: &Ids) -> Result<Option<PersonaRef>, ImportError> {
-        let Self { owner, at, players, persona, sources, .. } = self;
+        let Self { owner, at, players, persona, sources, settings, .. } = self;
         let (cards, persona) = store
             .read(move |reader| {
                 let mut cards = Vec::new();
@@ -58,7 +60,7 @@ impl Beginning {
         let titles =
             self.titles.iter().map(|title| title.chars().filter(|c| !c.is_control()).take(LONGEST_TITLE).collect());
         let title = titles.into_iter().find(|title: &String| !title.trim().is_empty()).unwrap_or_default();
-        let session = Session {
+        let mut session = Session {
             id: self.session,
             owner,
             title,
@@ -77,6 +79,7 @@ impl Beginning {
             created: begun,
             updated: at,
         };
+        take_settings(&mut session, &settings);
         let root = Draft::new(self.root, Role::System, Kind::Root, ids.seed(), begun);
         let write = store.write(move |tx| {
             let mut session = session.clone();

@@ -29,6 +29,24 @@ pub enum BookNotKept {
     Unfit(#[from] Unfit),
 }
 
+/// Below this name stands in the extensions of a book what only this program says.
+const OWN: &str = "clotho";
+/// That a book held for all chats.
+const FOR_ALL: &str = "isForAll";
+
+/// Says of a book that it held for all chats where it comes from.
+pub fn hold_for_all(book: &mut Map<String, Value>) {
+    let extensions = book.entry("extensions").or_insert_with(|| Map::new().into());
+    let own = extensions.as_object_mut().map(|extensions| extensions.entry(OWN).or_insert_with(|| Map::new().into()));
+    own.and_then(Value::as_object_mut).map(|own| own.insert(FOR_ALL.to_owned(), true.into()));
+}
+
+/// Whether a book held for all chats.
+pub fn is_for_all(book: &Map<String, Value>) -> bool {
+    let own = book.get("extensions").and_then(|extensions| extensions.get(OWN)?.get(FOR_ALL));
+    own == Some(&true.into())
+}
+
 /// Reads a lorebook of another program. One without a name is called like its file.
 ///
 /// # Errors

@@ -18,6 +18,8 @@ use super::report::Item;
 const LOREBOOK: &str = "lorebookId";
 /// What cards say beyond their fields; also the name of the file that has it where it is too large.
 const EXTENSIONS: &str = "extensions";
+/// Below this name a card says what it suggests for its sessions.
+const WISH: &str = "clotho";
 /// A card's own files stand below this name, so that none of them is taken for its picture.
 const BESIDE: &str = "card/";
 
@@ -136,6 +138,32 @@ impl Arriving {
     }
 }
 
+/// Gives a card of this program what it suggests for its sessions, which it says below its extensions where it travels. What a
+/// stranger's card says there stays there.
+pub fn take_wish(card: &mut Map<String, Value>) {
+    let Some(metadata) = card.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let extensions = metadata.get_mut(EXTENSIONS).and_then(Value::as_object_mut);
+    if let Some(wish) = extensions.and_then(|extensions| extensions.shift_remove(WISH)) {
+        metadata.insert(WISH.to_owned(), wish);
+    }
+}
+
+/// A character with all that belongs to it.
+pub type Whole<'a> = (&'a CharacterCard, &'a [CardFile], Option<&'a Lorebook>);
+
+/// Whether two characters say the same and look the same, wherever and whenever they were made.
+pub fn are_alike(one: Whole<'_>, other: Whole<'_>) -> bool {
+    let said = |(character, files, book): Whole<'_>| {
+        let mut sheet = sheet(character, files, book);
+        sheet.created.clear();
+        if let Some(beside) = sheet.card.get_mut("metadata").and_then(|metadata| metadata.get_mut("card")) {
+            beside.as_object_mut().map(|beside| beside.shift_remove("create_date"));
+        }
+        (card::json(&sheet), sheet.picture.map(<[u8]>::to_vec))
+    };
+    said(one) == said(other)
+}
+
 /// The lorebook that belongs to a character.
 pub fn lorebook_of(character: &CharacterCard) -> Option<LorebookId> {
     character.card.get(LOREBOOK)?.as_str()?.parse().ok()
@@ -162,5 +190,6 @@ pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<
         Some(card::Asset { path, bytes: file.bytes.clone() })
     });
     let book = book.map(|book| book::to_card(&book.card));
-    Sheet { card, book, picture, assets: assets.collect(), created: character.created.to_string() }
+    let created = character.created.to_string();
+    Sheet { card, book, picture, assets: assets.collect(), created, ..Sheet::default() }
 }

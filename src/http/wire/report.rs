@@ -46,6 +46,8 @@ pub struct ReportFinding {
     pub count: usize,
     /// What it is and what it means.
     pub message: String,
+    /// What it names one by one: files.
+    pub names: Vec<String>,
 }
 
 impl From<transfer::Report> for Report {
@@ -70,7 +72,7 @@ impl From<transfer::Item> for ReportItem {
 
 impl From<interop::Finding> for ReportFinding {
     fn from(finding: interop::Finding) -> Self {
-        let interop::Finding { fate, code, line, count, message } = finding;
-        Self { fate: fate.word(), code, line, count, message }
+        let interop::Finding { fate, code, line, count, message, names } = finding;
+        Self { fate: fate.word(), code, line, count, message, names }
     }
 }

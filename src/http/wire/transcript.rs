@@ -7,6 +7,7 @@ use super::ids::{Id, NodeRef, SessionRef};
 use super::node::{ChatMessageNode, Look};
 use crate::http::answer::FileHead;
 use crate::ids::NodeId;
+use crate::interop::text;
 use crate::store::Dressed;
 use crate::tree::Session;
 
@@ -90,7 +91,7 @@ impl Format {
             let node = serde_json::to_string(&node).unwrap_or_default();
             return if is_first { node } else { format!(",{node}") };
         }
-        let shown = node.display.as_deref().unwrap_or(&node.content).trim();
+        let shown = text::unpadded(node.display.as_deref().unwrap_or(&node.content));
         let speaker = one_line(&speaker(&node));
         match self {
             _ if shown.is_empty() => String::new(),

@@ -218,7 +218,7 @@ pub fn write(sheet: &Sheet<'_>) -> Value {
     data.extend(metadata.into_iter().filter(|(name, _)| !is_known(name)));
     data.extend(beside.shift_remove("data").and_then(|apart| apart.as_object().cloned()).unwrap_or_default());
     if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
-        extensions.insert("fav".to_owned(), false.into());
+        extensions.insert("fav".to_owned(), sheet.is_favourite.into());
         extensions.extend(wish.map(|wish| ("clotho".to_owned(), wish)));
     }
     beside.insert("spec".to_owned(), "chara_card_v3".into());
@@ -228,7 +228,8 @@ pub fn write(sheet: &Sheet<'_>) -> Value {
     let notes = data.get("creator_notes").cloned().unwrap_or_default();
     beside.insert("creatorcomment".to_owned(), notes);
     beside.insert("avatar".to_owned(), "none".into());
-    beside.insert("fav".to_owned(), false.into());
+    beside.insert("fav".to_owned(), sheet.is_favourite.into());
+    beside.extend(sheet.open_chat.clone().map(|chat| ("chat".to_owned(), chat.into())));
     beside.entry("create_date").or_insert_with(|| sheet.created.clone().into());
     let talks = data.get("extensions").and_then(|extensions| extensions.get("talkativeness")).cloned();
     beside.extend(talks.map(|talks| ("talkativeness".to_owned(), talks)));

@@ -56,6 +56,10 @@ pub struct Sheet<'a> {
     pub assets: Vec<Asset>,
     /// When it was made, where the card itself does not say so.
     pub created: String,
+    /// Whether it is a favourite; only where it goes to its owner.
+    pub is_favourite: bool,
+    /// The chat that was open last; only where the chats go along.
+    pub open_chat: Option<String>,
 }
 
 /// Why a file is no card.
@@ -156,6 +160,7 @@ fn from_png(file: &[u8]) -> Result<Read, CardError> {
     }
     let plain = picture::bare(&all);
     match picture::kind(&plain).filter(|_| fault.is_none()) {
+        Some(_) if all.iter().any(is_stopgap) => {}
         Some(_) => read.picture = Some(plain),
         None => {
             let why = fault.map_or_else(|| "it is no picture that can be shown".to_owned(), |fault| fault.to_string());
@@ -189,8 +194,19 @@ pub fn json(sheet: &Sheet<'_>) -> Value {
 pub fn png(sheet: &Sheet<'_>) -> Vec<u8> {
     let drawn = picture::as_png(sheet.picture);
     let text = json(sheet).to_string();
-    let texts = [chunks::card_chunk("chara", &text), chunks::card_chunk("ccv3", &text)].concat();
-    picture::with_texts(&drawn, &texts)
+    let mut texts = vec![chunks::card_chunk("chara", &text), chunks::card_chunk("ccv3", &text)];
+    if sheet.picture.is_none() {
+        texts.push(chunks::chunk(STOPGAP, b""));
+    }
+    picture::with_texts(&drawn, &texts.concat())
+}
+
+/// The chunk that says that the picture of a PNG was only drawn because the card has none. By its letters it may be left out,
+/// is nobody's standard, and stays where others write texts beside it.
+const STOPGAP: &[u8; 4] = b"clTh";
+
+fn is_stopgap(chunk: &Chunk<'_>) -> bool {
+    chunk.kind == STOPGAP
 }
 
 /// The card as a packed folder, with its files.

@@ -165,7 +165,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             }
         }
         if !chats.is_empty() {
-            let folder = Folder { key: "chats".into(), cards: Vec::new(), chats };
+            let folder = Folder { key: "chats".into(), chats, ..Folder::default() };
             self.folder(&folder, &mut Default::default()).await?;
         }
         Ok(unknown)

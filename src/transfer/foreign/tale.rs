@@ -185,6 +185,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 players: vec![first],
                 persona: None,
                 sources: vec![Source::new(key, bed.session.as_bytes())],
+                settings: Map::new(),
             };
             beginning.write(self.store, self.ids).await?;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::ids::CharacterId;
 use crate::store::{Held, Reader, StoreError};
@@ -21,6 +21,8 @@ pub struct Cast {
     pub characters: Vec<Player>,
     /// The name of the persona that plays.
     pub persona: Option<String>,
+    /// The names of those whose card cannot be read as the session has it.
+    pub damaged: Vec<String>,
 }
 
 /// A character that plays.
@@ -37,14 +39,28 @@ pub struct Player {
 impl Cast {
     /// The cast of a session, in the versions that it plays with.
     pub fn of(reader: &mut Reader<'_>, held: &Held) -> Result<Self, StoreError> {
-        let mut characters = Vec::with_capacity(held.session.cards.len());
+        let (mut characters, mut damaged) = (Vec::with_capacity(held.session.cards.len()), Vec::new());
+        let owner = held.session.owner;
         for card in &held.session.cards {
-            let name = name(reader, &card.hash)?;
+            let name = match name(reader, &card.hash)? {
+                Some(name) => name,
+                None => {
+                    let now = reader.character(owner, card.id)?;
+                    damaged.push(now.and_then(|now| named(&now.card)).unwrap_or_default());
+                    damaged.last().cloned().unwrap_or_default()
+                }
+            };
             let file = file(reader, held, card.id)?.unwrap_or_else(|| safe(&name));
             characters.push(Player { id: card.id, name, file });
         }
-        let persona = held.session.persona.as_ref().map(|persona| name(reader, &persona.hash)).transpose()?;
-        Ok(Self { characters, persona: persona.filter(|name| !name.is_empty()) })
+        let persona = match &held.session.persona {
+            Some(persona) => match name(reader, &persona.hash)? {
+                None => reader.persona(owner, persona.id)?.and_then(|now| named(&now.card)),
+                said => said,
+            },
+            None => None,
+        };
+        Ok(Self { characters, persona: persona.filter(|name| !name.is_empty()), damaged })
     }
 
     /// The same with other files of the cards.
@@ -77,9 +93,18 @@ impl Cast {
     }
 }
 
-fn name(reader: &mut Reader<'_>, hash: &str) -> Result<String, StoreError> {
-    let card: Option<Value> = serde_json::from_slice(&reader.blob(hash)?).ok();
-    Ok(card.as_ref().and_then(|card| card.get("name")?.as_str()).unwrap_or_default().trim().to_owned())
+/// The name in a card as a session has it; nothing where that is damaged.
+fn name(reader: &mut Reader<'_>, hash: &str) -> Result<Option<String>, StoreError> {
+    let bytes = match reader.blob(hash) {
+        Err(StoreError::Inconsistent { .. }) => return Ok(None),
+        read => read?,
+    };
+    let card: Option<Map<String, Value>> = serde_json::from_slice(&bytes).ok();
+    Ok(card.map(|card| named(&card).unwrap_or_default()))
+}
+
+fn named(card: &Map<String, Value>) -> Option<String> {
+    Some(card.get("name")?.as_str()?.trim().to_owned())
 }
 
 /// The file in which a card came in.

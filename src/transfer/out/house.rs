@@ -2,30 +2,31 @@
 //!
 //! What came in from such a folder goes back under its own name, so that it is known there and here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
 
 use serde_json::{Map, Value, json};
 
 use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
-use crate::interop::card;
-use crate::store::{CardFile, ExportError, Held, PersonaCard, Reader, Snapshot, Source, StoreError};
+use crate::interop::{Fate, Finding, card, picture};
+use crate::store::{CardFile, ExportError, PersonaCard, Reader, Snapshot, StoreError};
 
+use super::super::books::is_for_all;
 use super::super::cards::{lorebook_of, sheet};
 use super::super::personas::persona_mark;
-use super::super::sillytavern::{FOLDERS, LIST};
-use super::cast::Cast;
-use super::line::Line;
-use super::lines::{End, Lines, file_name};
+use super::super::report::{Item, Report};
+use super::super::sillytavern::{FOLDERS, LIST, preset_mark, regex_key};
+use super::list::List;
 use super::names::{Names, is_plain, safe};
-use super::shelf::{List, Shelf};
-use super::sillytavern::{self, Links};
+use super::settings::Settings;
+use super::shelf::Shelf;
+use super::stories::{Files, Groups, Open};
 
 /// So many things are read at once.
 const PAGE: i64 = 100;
 
 /// How much went out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gone {
     /// Characters.
     pub characters: u64,
@@ -39,6 +40,8 @@ pub struct Gone {
     pub sessions: u64,
     /// Chats: a session has one for each of its lines.
     pub chats: u64,
+    /// What did not go out as it should.
+    pub report: Report,
 }
 
 /// Writes everything of a user. `told` hears after each session how many there are so far.
@@ -51,27 +54,32 @@ pub fn export_all<W: Write + Seek>(
     shelf: Shelf<W>,
     told: impl FnMut(u64),
 ) -> Result<(Option<W>, Gone), ExportError> {
-    let mut house = House { reader: snapshot.reader(), owner, shelf, list: List::default(), gone: Gone::default() };
-    let cards = house.characters()?;
+    let reader = snapshot.reader();
+    let (list, gone, settings) = Default::default();
+    let mut house = House { reader, owner, shelf, list, gone, settings };
+    let cards = house.cards()?;
     house.lorebooks(&cards)?;
     let personas = house.personas()?;
-    let (groups, regex) = house.presets()?;
-    let Personas { files, power_user } = personas;
-    let settings = json!({"power_user": power_user, "extension_settings": {"regex": regex}});
-    house.put("settings.json", settings.to_string().as_bytes())?;
-    house.sessions(&cards.files, &files, groups, told)?;
-    let House { mut shelf, list, gone, .. } = house;
-    let text = list.text();
-    shelf.put(LIST, |out| Ok(out.write_all(text.as_bytes())?))?;
+    let groups = house.presets()?;
+    let files = Files { cards: &cards.files, personas: &personas };
+    let open = house.sessions(files, groups, told)?;
+    // A card names the chat that was open last.
+    house.characters(&cards, &open)?;
+    let House { mut shelf, list, gone, settings, .. } = house;
+    let mut put = |name: &str, text: String| shelf.put(name, |out| Ok(out.write_all(text.as_bytes())?));
+    put("settings.json", settings.text())?;
+    put(LIST, list.text(&gone.report))?;
     Ok((shelf.end()?, gone))
 }
 
-struct House<'a, W: Write + Seek> {
-    reader: Reader<'a>,
-    owner: UserId,
-    shelf: Shelf<W>,
-    list: List,
-    gone: Gone,
+/// A folder while it is written.
+pub struct House<'a, W: Write + Seek> {
+    pub reader: Reader<'a>,
+    pub owner: UserId,
+    pub shelf: Shelf<W>,
+    pub list: List,
+    pub gone: Gone,
+    settings: Settings,
 }
 
 /// The files of the cards, and which lorebooks are in them.
@@ -81,43 +89,9 @@ struct Cards {
     books: Vec<LorebookId>,
 }
 
-/// The personas by their files, and what the settings say of them.
-struct Personas {
-    files: HashMap<PersonaId, String>,
-    power_user: Value,
-}
-
-/// Groups as they came in, by their files.
-type Groups = BTreeMap<String, Map<String, Value>>;
-
-/// A group on its way out.
-#[derive(Default)]
-struct Group {
-    name: String,
-    members: Vec<String>,
-    chats: Vec<String>,
-}
-
-impl Group {
-    /// Its file: what came in says how it plays.
-    fn file(self, id: &str, came: Option<Map<String, Value>>) -> Value {
-        let members: Vec<String> = self.members.iter().map(|member| format!("{member}.png")).collect();
-        let mut group = came.unwrap_or_else(|| {
-            let new = json!({
-                "id": id, "name": self.name, "members": members, "avatar_url": "", "allow_self_responses": false,
-                "activation_strategy": 0, "generation_mode": 0, "disabled_members": [], "fav": false,
-                "chat_id": self.chats.first(),
-            });
-            new.as_object().cloned().unwrap_or_default()
-        });
-        group.insert("chats".to_owned(), self.chats.into());
-        group.into()
-    }
-}
-
 impl<W: Write + Seek> House<'_, W> {
     /// A small file.
-    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<blake3::Hash, ExportError> {
+    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<blake3::Hash, ExportError> {
         self.shelf.put(name, |out| Ok(out.write_all(bytes)?))
     }
 
@@ -128,7 +102,8 @@ impl<W: Write + Seek> House<'_, W> {
         Ok(name.filter(|name| is_plain(name)).map(str::to_owned))
     }
 
-    fn characters(&mut self) -> Result<Cards, ExportError> {
+    /// The files of the cards: of what came in its own, of the others their names.
+    fn cards(&mut self) -> Result<Cards, ExportError> {
         let (mut cards, mut names, mut new) = (Cards::default(), Names::default(), Vec::new());
         self.every(
             |reader, owner, skip, most| reader.characters(owner, skip, most),
@@ -143,6 +118,10 @@ impl<W: Write + Seek> House<'_, W> {
             },
         )?;
         cards.files.extend(new.into_iter().map(|(id, name)| (id, names.unique(&name))));
+        Ok(cards)
+    }
+
+    fn characters(&mut self, cards: &Cards, open: &Open) -> Result<(), ExportError> {
         self.every(
             |reader, owner, skip, most| reader.characters(owner, skip, most),
             |house, character| {
@@ -150,14 +129,26 @@ impl<W: Write + Seek> House<'_, W> {
                 let files = house.reader.card_files(house.owner, character.id.uuid())?;
                 let book =
                     lorebook_of(&character).map(|id| house.reader.lorebook(house.owner, id)).transpose()?.flatten();
-                let path = format!("characters/{name}.png");
-                let hash = house.put(&path, &card::png(&sheet(&character, &files, book.as_ref())))?;
+                let mut sheet = sheet(&character, &files, book.as_ref());
+                sheet.is_favourite = character.card.get("isFavourite") == Some(&json!(true));
+                sheet.open_chat = open.get(&character.id).cloned().flatten().map(|(_, chat)| chat);
+                if let Some(error) = sheet.picture.and_then(|picture| picture::drawn(picture).err()) {
+                    let words = format!("its picture goes out as a plain one: {error}");
+                    let finding = Finding::new(Fate::Skipped, "picture_damaged", words);
+                    let title = character.card.get("name").and_then(Value::as_str).unwrap_or_default();
+                    house.gone.report.items.push(Item::new("character", title, character.id).with(vec![finding]));
+                }
+                let hash = house.put(&format!("characters/{name}.png"), &card::png(&sheet))?;
                 house.list.note(&format!("characters/{name}"), hash, character.id);
+                let tags = character.card.get("tags").and_then(Value::as_array).into_iter().flatten();
+                let tags: Vec<&str> = tags.filter_map(Value::as_str).collect();
+                if !tags.is_empty() {
+                    house.settings.tags(&format!("{name}.png"), &tags);
+                }
                 house.gone.characters += 1;
                 Ok(())
             },
-        )?;
-        Ok(cards)
+        )
     }
 
     fn lorebooks(&mut self, cards: &Cards) -> Result<(), ExportError> {
@@ -174,15 +165,18 @@ impl<W: Write + Seek> House<'_, W> {
                 let path = format!("worlds/{name}.json");
                 let hash = house.put(&path, json!(book.card).to_string().as_bytes())?;
                 house.list.note(&format!("worlds/{name}"), hash, book.id);
+                if is_for_all(&book.card) {
+                    house.settings.for_all(&name);
+                }
                 house.gone.lorebooks += 1;
                 Ok(())
             },
         )
     }
 
-    fn personas(&mut self) -> Result<Personas, ExportError> {
+    /// Writes the personas; answers with their files.
+    fn personas(&mut self) -> Result<HashMap<PersonaId, String>, ExportError> {
         let (mut files, mut names) = (HashMap::new(), Names::default());
-        let (mut named, mut described, mut default) = (Map::new(), Map::new(), None);
         self.every(
             |reader, owner, skip, most| reader.personas(owner, skip, most),
             |house, persona| {
@@ -191,11 +185,8 @@ impl<W: Write + Seek> House<'_, W> {
                 let came = persona_part(&persona, "about").and_then(Value::as_object).cloned();
                 let mut about = Map::from_iter([("description".to_owned(), text("description").into())]);
                 about.extend(came.unwrap_or_else(|| Map::from_iter([("position".to_owned(), json!(0))])));
-                named.insert(file.clone(), text("name").into());
-                described.insert(file.clone(), about.into());
-                if persona_part(&persona, "isDefault") == Some(&json!(true)) {
-                    default = default.take().or(Some(file.clone()));
-                }
+                let is_default = persona_part(&persona, "isDefault") == Some(&json!(true));
+                house.settings.persona(&file, text("name").into(), about, is_default);
                 let picture = house.reader.card_file(house.owner, persona.id.uuid(), CardFile::PICTURE)?;
                 if let Some(picture) = picture {
                     house.put(&format!("User Avatars/{file}"), &picture.bytes)?;
@@ -206,13 +197,12 @@ impl<W: Write + Seek> House<'_, W> {
                 Ok(())
             },
         )?;
-        let power_user = json!({"personas": named, "persona_descriptions": described, "default_persona": default});
-        Ok(Personas { files, power_user })
+        Ok(files)
     }
 
     /// Presets go back as they came: the groups for those who write them, and what stood in the settings.
-    fn presets(&mut self) -> Result<(Groups, Vec<Value>), ExportError> {
-        let (mut groups, mut regex, mut names) = (Groups::new(), Vec::new(), Names::default());
+    fn presets(&mut self) -> Result<Groups, ExportError> {
+        let (mut groups, mut names, mut known) = (Groups::new(), Names::default(), HashSet::new());
         self.every(
             |reader, owner, skip, most| reader.presets(owner, None, skip, most),
             |house, head| {
@@ -221,18 +211,21 @@ impl<W: Write + Seek> House<'_, W> {
                 let came = house.came_as(head.id.as_bytes(), &head.kind)?;
                 let name = came.unwrap_or_else(|| safe(&head.name));
                 if head.kind == "group" {
-                    groups.insert(name, body);
+                    groups.insert(name, (head.id.to_string(), body));
                 } else if head.kind == "regex" {
-                    regex.push(body.into());
+                    let key = regex_key(&body, house.settings.expressions(), &mut known);
+                    house.list.note(&key, preset_mark(&body), head.id);
+                    house.settings.regex(body);
                 } else if let Some((folder, _)) = FOLDERS.iter().find(|(_, kind)| *kind == head.kind) {
                     let name = if names.take(&format!("{folder}/{name}")) { name } else { names.unique(&name) };
-                    house.put(&format!("{folder}/{name}.json"), Value::from(body).to_string().as_bytes())?;
+                    house.put(&format!("{folder}/{name}.json"), Value::from(body.clone()).to_string().as_bytes())?;
+                    house.list.note(&format!("{}/{name}", head.kind), preset_mark(&body), head.id);
                 }
                 house.gone.presets += 1;
                 Ok(())
             },
         )?;
-        Ok((groups, regex))
+        Ok(groups)
     }
 
     fn persona_file(&mut self, persona: &PersonaCard, names: &mut Names) -> Result<String, StoreError> {
@@ -244,103 +237,8 @@ impl<W: Write + Seek> House<'_, W> {
         Ok(format!("{}.png", names.unique(name)))
     }
 
-    fn sessions(
-        &mut self,
-        cards: &HashMap<CharacterId, String>,
-        personas: &HashMap<PersonaId, String>,
-        mut kept: Groups,
-        mut told: impl FnMut(u64),
-    ) -> Result<(), ExportError> {
-        let mut names: HashMap<String, Names> = HashMap::new();
-        // The names of what came in are given first, so that nothing new takes them.
-        self.every(
-            |reader, owner, skip, most| reader.sessions(owner, skip, most),
-            |house, held| {
-                for source in house.files_of(&held)? {
-                    let (folder, _) = source.name.rsplit_once('/').unwrap_or_default();
-                    let shared = if folder.starts_with("group chats") { "group chats" } else { folder };
-                    names.entry(shared.to_owned()).or_default().take(file_name(&source.name).unwrap_or_default());
-                }
-                Ok(())
-            },
-        )?;
-        let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-        self.every(
-            |reader, owner, skip, most| reader.sessions(owner, skip, most),
-            |house, held| {
-                house.session(&held, cards, personas, &mut names, &mut groups)?;
-                house.gone.sessions += 1;
-                told(house.gone.sessions);
-                Ok(())
-            },
-        )?;
-        for (id, group) in groups {
-            let group = group.file(&id, kept.remove(&id));
-            self.put(&format!("groups/{id}.json"), group.to_string().as_bytes())?;
-        }
-        // Groups without a story, too.
-        for (id, group) in kept {
-            self.put(&format!("groups/{id}.json"), Value::from(group).to_string().as_bytes())?;
-        }
-        Ok(())
-    }
-
-    /// The files of which a session was made.
-    fn files_of(&mut self, held: &Held) -> Result<Vec<Source>, StoreError> {
-        let mut sources = self.reader.sources_of(self.owner, held.session.id.as_bytes())?;
-        sources.retain(|source| source.header.is_some() && source.node.is_some() && file_name(&source.name).is_some());
-        Ok(sources)
-    }
-
-    fn session(
-        &mut self,
-        held: &Held,
-        cards: &HashMap<CharacterId, String>,
-        personas: &HashMap<PersonaId, String>,
-        names: &mut HashMap<String, Names>,
-        groups: &mut BTreeMap<String, Group>,
-    ) -> Result<(), ExportError> {
-        let sources = self.files_of(held)?;
-        let cast = Cast::of(&mut self.reader, held)?.with_files(cards);
-        let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0.to_owned()));
-        let first = cast.characters.first().map_or("Somebody", |player| player.file.as_str());
-        let group = match &came {
-            Some(folder) => folder.strip_prefix("group chats/").map(str::to_owned),
-            None => (cast.characters.len() > 1).then(|| held.session.id.to_string()),
-        };
-        let folder = if group.is_some() { "group chats".to_owned() } else { format!("chats/{}", safe(first)) };
-        let lines = Lines::of(&mut self.reader, held, &sources, names.entry(folder.clone()).or_default())?;
-        let persona = held.session.persona.as_ref().and_then(|persona| personas.get(&persona.id));
-        for End { leaf, name } in &lines.ends {
-            let Some(leaf) = self.reader.node(held, *leaf)? else { continue };
-            let line = Line::whole(&mut self.reader, held, leaf)?;
-            let links = Links {
-                parent: lines.main().filter(|main| main != name),
-                bookmarks: Some(&lines.bookmarks),
-                persona: persona.map(String::as_str),
-            };
-            let path = format!("{folder}/{name}.jsonl");
-            let reader = &mut self.reader;
-            let hash = self.shelf.put(&path, |mut out| sillytavern::write(reader, &line, &cast, &links, &mut out))?;
-            let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
-            self.list.note(&format!("{key}/{name}.jsonl"), hash, held.session.id);
-            self.gone.chats += 1;
-        }
-        if let Some(id) = group {
-            let entry = groups.entry(id).or_default();
-            entry.name.clone_from(&held.session.title);
-            for player in &cast.characters {
-                if !entry.members.contains(&player.file) {
-                    entry.members.push(player.file.clone());
-                }
-            }
-            entry.chats.extend(lines.ends.into_iter().map(|end| end.name));
-        }
-        Ok(())
-    }
-
     /// Hands everything of a kind on, page by page.
-    fn every<T>(
+    pub fn every<T>(
         &mut self,
         mut page: impl FnMut(&mut Reader<'_>, UserId, i64, i64) -> Result<Vec<T>, StoreError>,
         mut each: impl FnMut(&mut Self, T) -> Result<(), ExportError>,

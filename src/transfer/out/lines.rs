@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ids::NodeId;
-use crate::store::{Held, Placed, Reader, Source, StoreError};
+use crate::store::{Held, Label, Placed, Reader, Source, StoreError};
 use crate::tree::{Kind, Node, Role, Status};
 
 use super::chat::is_swipe;
@@ -29,6 +29,8 @@ pub struct Lines {
     pub ends: Vec<End>,
     /// The message at which a file ends that only keeps a place, with its name.
     pub bookmarks: HashMap<NodeId, String>,
+    /// The names of nodes, each of which is the end of a line.
+    pub labels: Vec<Label>,
 }
 
 impl Lines {
@@ -52,8 +54,12 @@ impl Lines {
         }
         // Oldest first, so that names stay when new lines come.
         leaves.reverse();
-        leaves.extend(named.iter().filter(|node| !leaves.contains(node)).copied().collect::<Vec<_>>());
-        if leaves.is_empty() {
+        for label in &labels {
+            if !leaves.contains(&label.node) {
+                leaves.push(label.node);
+            }
+        }
+        if !leads_to(reader, held, &leaves)? {
             leaves.push(head);
         }
         let came = came(reader, held, sources, &leaves)?;
@@ -76,6 +82,7 @@ impl Lines {
             }
             lines.ends.push(End { leaf, name });
         }
+        lines.labels = labels;
         Ok(lines)
     }
 
@@ -83,6 +90,16 @@ impl Lines {
     pub fn main(&self) -> Option<&str> {
         self.ends.first().map(|end| end.name.as_str())
     }
+}
+
+/// Whether HEAD is on one of some lines.
+fn leads_to(reader: &mut Reader<'_>, held: &Held, leaves: &[NodeId]) -> Result<bool, StoreError> {
+    let head = held.session.head;
+    let mut is_there = leaves.contains(&head);
+    for leaf in leaves {
+        is_there = is_there || reader.is_on_path(held, head, *leaf)?;
+    }
+    Ok(is_there)
 }
 
 /// The name of a chat by what it is known again: `chats/Rin/Night.jsonl` is `Night`.

@@ -3,6 +3,8 @@
 
 use super::readable::{Passage, Title};
 
+/// So wide is a tab that sets a line in.
+const TAB: usize = 4;
 /// What means something wherever it stands.
 const MARKS: &str = r"\`*_[]{}<>&~|$^!";
 
@@ -46,7 +48,8 @@ fn text(text: &str) -> String {
 /// One line. What stands at its beginning may mean something only there.
 fn line(text: &str) -> String {
     let rest = text.trim_start();
-    let mut out: String = text.chars().take_while(|c| c.is_whitespace()).map(|_| "&nbsp;").collect();
+    let blanks = text.chars().take_while(|c| c.is_whitespace()).map(|c| if c == '\t' { TAB } else { 1 });
+    let mut out = "&nbsp;".repeat(blanks.sum());
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     for (at, c) in rest.char_indices() {
         let is_first = at == 0 && "#+-=:".contains(c);
@@ -63,6 +66,8 @@ fn line(text: &str) -> String {
 mod tests {
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+    use crate::interop::text::unpadded;
 
     /// The text that a reader sees, and whether anything in it is more than text in paragraphs.
     fn seen(markdown: &str) -> (String, bool) {
@@ -82,12 +87,12 @@ mod tests {
     }
 
     fn as_written(text: &str) {
-        let lines: Vec<String> = text
-            .trim()
+        let lines: Vec<String> = unpadded(text)
             .lines()
             .map(|line| {
                 let rest = line.trim_end().trim_start();
-                let blanks = line.trim_end().chars().take_while(|c| c.is_whitespace()).count();
+                let blanks = line.trim_end().chars().take_while(|c| c.is_whitespace());
+                let blanks: usize = blanks.map(|c| if c == '\t' { 4 } else { 1 }).sum();
                 "\u{a0}".repeat(blanks) + rest
             })
             .collect();
@@ -99,7 +104,7 @@ mod tests {
         while expected.contains("\n\n\n") {
             expected = expected.replace("\n\n\n", "\n\n");
         }
-        let written = super::text(text.trim());
+        let written = super::text(unpadded(text));
         assert_eq!(seen(&written), (expected.trim_end_matches('\n').to_owned(), true), "{text:?} as {written:?}");
     }
 
@@ -112,6 +117,7 @@ mod tests {
             "<b>bold</b> <!-- --> &amp; <https://a.example>",
             "[link](https://a.example) ![picture](x) [^1] [x]: y",
             "> quote\n\n\n    code\n\ttab",
+            "    first\n  - set in\n\t\tdeep",
             "| a | b |\n| - | - |\n```\nfence\n```",
             "a\\\nb\\*c",
             "$x$ $$y$$ :::note\n+++\n---\n***",

@@ -4,7 +4,9 @@
 //! `line.rs` walks a line piece by piece, so that neither it nor its tree is ever whole in memory; `cast.rs` knows who speaks.
 //! `chat.rs` makes a message of another program of a node, which undoes what `sillytavern/sprout.rs` does, `header.rs` what
 //! stands before the messages; `sillytavern.rs` writes both. `house.rs` writes all of a user's as a folder of the other program:
-//! `lines.rs` says which lines go out and how their files are called, `names.rs` what may be a name, `shelf.rs` is where they go. `markdown.rs` and `html.rs` write for people.
+//! `lines.rs` says which lines go out and how their files are called, `stories.rs` writes them, `names.rs` says what may be a
+//! name, `settings.rs` has the settings, `list.rs` what an import here or elsewhere has to know, and `shelf.rs` is where all of
+//! it goes. `markdown.rs` and `html.rs` write for people.
 //!
 //! To add a form: a variant of [`Form`], a file here that writes it, and its paragraph in `docs/export.md`.
 
@@ -15,11 +17,14 @@ mod house;
 mod html;
 mod line;
 mod lines;
+mod list;
 mod markdown;
 mod names;
 mod readable;
+mod settings;
 mod shelf;
 mod sillytavern;
+mod stories;
 
 use std::io::Write;
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use crate::clock::Time;
+use crate::interop::text;
 use crate::prompt::tags;
 use crate::store::{CardFile, ExportError, Reader, StoreError};
 use crate::tree::{Node, Role};
@@ -47,7 +48,7 @@ pub fn write<W: Write>(
     line.messages(reader, |_, placed| {
         let node = &placed.node;
         let hidden = tags::hide(&node.content, wish.hide_tags);
-        let text = hidden.as_deref().unwrap_or(&node.content).trim();
+        let text = text::unpadded(hidden.as_deref().unwrap_or(&node.content));
         if text.is_empty() {
             return Ok::<_, ExportError>(());
         }

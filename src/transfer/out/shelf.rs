@@ -1,11 +1,9 @@
-//! Where many files go: a new folder, or an archive. What went there is listed, with hashes, in a last file, by which an import
-//! into the same house knows what is there already ([`List`]).
+//! Where many files go: a new folder, or an archive.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -95,21 +93,5 @@ impl<W: Write> Write for Hashed<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
-    }
-}
-
-/// What went out: each file, by what an import knows it again, with its hash, and the id of what it is here.
-#[derive(Debug, Default)]
-pub struct List(Map<String, Value>);
-
-impl List {
-    /// Notes a file.
-    pub fn note(&mut self, name: &str, hash: blake3::Hash, is: impl std::fmt::Display) {
-        self.0.insert(name.to_owned(), json!({"hash": hash.to_hex().as_str(), "is": is.to_string()}));
-    }
-
-    /// As it is written.
-    pub fn text(self) -> String {
-        json!({"format": "clotho-list", "version": 1, "files": self.0}).to_string()
     }
 }

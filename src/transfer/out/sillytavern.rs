@@ -24,6 +24,17 @@ pub struct Links<'a> {
     pub bookmarks: Option<&'a HashMap<NodeId, String>>,
     /// The file of the persona that plays.
     pub persona: Option<&'a str>,
+    /// The message whose place is wanted.
+    pub wanted: Option<NodeId>,
+}
+
+/// A chat that was written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Written {
+    /// So many messages are in it.
+    pub messages: u64,
+    /// So many of them go up to and with the one whose place was wanted.
+    pub wanted: Option<u64>,
 }
 
 impl Links<'_> {
@@ -45,19 +56,25 @@ pub fn write<W: Write>(
     cast: &Cast,
     links: &Links<'_>,
     out: &mut W,
-) -> Result<(), ExportError> {
+) -> Result<Written, ExportError> {
     let mut header = header::of(reader, line)?;
     links.complete(&mut header);
     put(out, &Value::Object(header))?;
     let has_state = reader.world(&line.held, &line.leaf)?.vars.contains_key(STATE);
     let mut chat = Chat { held: &line.held, cast, bookmarks: links.bookmarks, has_state, before: None };
+    let mut written = Written::default();
     line.told(reader, |reader, told| {
         if let Some(row) = chat.row(reader, &told)? {
             out.write_all(b"\n")?;
             put(out, &Value::Object(chat::line(&row)))?;
+            written.messages += 1;
         }
-        Ok(())
-    })
+        if links.wanted == Some(told.own.node.id) {
+            written.wanted = Some(written.messages);
+        }
+        Ok::<_, ExportError>(())
+    })?;
+    Ok(written)
 }
 
 fn put<W: Write>(out: &mut W, line: &Value) -> io::Result<()> {

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, NodeId, PersonaId, SessionId};
-use crate::interop::grove::Address;
-use crate::store::{Seedling, Source, Whereabouts};
+use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use crate::interop::grove::{Address, Outline};
+use crate::store::{Reader, Seedling, Source, Whereabouts};
 use crate::tree::PersonaRef;
 use crate::tree::bounds::MOST_CHARACTERS;
 use crate::tree::edit::Refusal;
@@ -54,10 +54,13 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let names: Vec<(String, bool, Option<Address>)> = files
             .iter()
             .flat_map(|file| {
-                let stem = file.outline.stem.map(|stem| (stem_key(folder, &stem), false, None));
-                stem.into_iter().chain([(file_key(folder, file), true, file.outline.first)])
+                let story = story_key(folder, file).map(|key| (key, false, None));
+                story.into_iter().chain([(file_key(folder, file), true, file.outline.first)])
             })
             .collect();
+        let same: Vec<(String, String, blake3::Hash)> =
+            files.iter().map(|file| (file_key(folder, file), file.place.stem().to_owned(), file.hash)).collect();
+        let is_loose = folder.key == LOOSE;
         self.store
             .read(move |reader| {
                 let (mut sources, mut session, mut in_trash) = (HashMap::new(), None, None);
@@ -83,6 +86,13 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                     session = session.or(Some(id));
                     sources.insert(name, source);
                 }
+                let is_new = session.is_none() && in_trash.is_none();
+                for (key, stem, hash) in same.into_iter().filter(|_| is_new) {
+                    if let Some((id, source)) = same_chat(reader, owner, (is_loose, &stem, &hash))? {
+                        session = session.or(Some(id));
+                        sources.insert(key, source);
+                    }
+                }
                 Ok::<_, ImportError>(match (session, in_trash) {
                     (Some(session), _) => Found::Here(session, sources),
                     (None, Some(session)) => Found::InTrash(session),
@@ -92,12 +102,37 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             .await
     }
 
+    /// Files that came in under other names are known by these, too.
+    pub async fn also_known(
+        &self,
+        folder: &Folder,
+        files: &[&Scanned],
+        sources: &HashMap<String, Source>,
+    ) -> Result<(), ImportError> {
+        for file in files {
+            let key = file_key(folder, file);
+            let Some(source) = sources.get(&key).filter(|source| source.name != key) else { continue };
+            let story = story_key(folder, file);
+            let mut own = source.clone();
+            own.name = key;
+            let became = own.became.clone();
+            self.put(own, move |tx, owner| {
+                let story =
+                    story.clone().map(|name| Source { name, became: became.clone(), ..Source::new("", &[0; 16]) });
+                story.iter().try_for_each(|source| tx.put_source(owner, source))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
     /// The session of a story, begun if it is new.
     pub async fn bed(
         &mut self,
         session: Option<SessionId>,
         folder: &Folder,
         files: &[&Scanned],
+        titles: Vec<String>,
         cast: &mut Cast,
     ) -> Result<Bed, ImportError> {
         let players = self.players(folder, files, cast).await?;
@@ -116,7 +151,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         };
         match session {
             Some(_) => self.enter(&mut bed).await?,
-            None => self.begin(&mut bed, folder, files, &players, cast).await?,
+            None => self.begin(&mut bed, folder, files, &players, titles, cast).await?,
         }
         Ok(bed)
     }
@@ -168,6 +203,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         folder: &Folder,
         files: &[&Scanned],
         players: &[(String, Player)],
+        titles: Vec<String>,
         cast: &Cast,
     ) -> Result<(), ImportError> {
         self.arrived.totals.sessions += 1;
@@ -177,9 +213,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let persona = plays(folder, files, cast);
         let mut sources: Vec<Source> = Vec::new();
         for file in files {
-            let stem = file.outline.stem.map(|stem| stem_key(folder, &stem));
             sources.extend(
-                [stem, Some(file_key(folder, file))]
+                [story_key(folder, file), Some(file_key(folder, file))]
                     .into_iter()
                     .flatten()
                     .map(|name| Source::new(name, bed.session.as_bytes())),
@@ -190,14 +225,12 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             root: bed.root,
             owner: self.wish.owner,
             at: self.wish.at,
-            titles: vec![
-                files.first().map(|file| file.place.stem().to_owned()).unwrap_or_default(),
-                folder.key.clone(),
-            ],
+            titles,
             begun: files.iter().filter_map(|file| file.oldest).min().map(Time),
             players: players.iter().map(|(_, player)| player.id).collect(),
             persona,
             sources,
+            settings: self.story(files).map(|story| story.settings).unwrap_or_default(),
         };
         bed.persona = beginning.write(self.store, self.ids).await?;
         Ok(())
@@ -220,7 +253,34 @@ pub fn file_key(folder: &Folder, file: &Scanned) -> String {
     format!("{}/{}.jsonl", folder.key, file.place.stem())
 }
 
-/// By what a story is known again: the first message of the user, and all before it.
-pub fn stem_key(folder: &Folder, stem: &Address) -> String {
-    format!("{}#{}", folder.key, stem.hex())
+/// By what the story of a file is known again: of which session it was a line, where that is known, else the first message of
+/// the user and all before it.
+pub fn story_key(folder: &Folder, file: &Scanned) -> Option<String> {
+    let Outline { story, stem, .. } = &file.outline;
+    let of_house = story.map(|story| format!("{}@{story}", folder.key));
+    of_house.or_else(|| Some(format!("{}#{}", folder.key, stem.as_ref()?.hex())))
+}
+
+/// By what chats are known again that came by themselves.
+const LOOSE: &str = "chats";
+
+/// A chat that came in before with the same bytes and name: by itself, where it comes in a folder now, or the other way round.
+fn same_chat(
+    reader: &mut Reader<'_>,
+    owner: UserId,
+    (is_loose, stem, hash): (bool, &str, &blake3::Hash),
+) -> Result<Option<(SessionId, Source)>, ImportError> {
+    let found = match is_loose {
+        true => reader.chats_of_hash(owner, hash.as_bytes())?,
+        false => reader.source(owner, &format!("{LOOSE}/{stem}.jsonl"))?.into_iter().collect(),
+    };
+    let end = format!("/{stem}.jsonl");
+    for source in found {
+        let is_same = source.hash.as_deref() == Some(hash.as_bytes()) && source.name.ends_with(&end);
+        let Some(id) = SessionId::from_slice(&source.became).filter(|_| is_same) else { continue };
+        if reader.whereabouts(owner, id)? == Whereabouts::Here {
+            return Ok(Some((id, source)));
+        }
+    }
+    Ok(None)
 }

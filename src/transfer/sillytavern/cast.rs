@@ -12,7 +12,7 @@ use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::card::trim;
 
 use super::super::Item;
-use super::super::cards::{Arriving, arriving, bind_lorebook, lorebook_of};
+use super::super::cards::{Arriving, arriving, bind_lorebook, lorebook_of, take_wish};
 use super::super::house::Place;
 use super::super::import::ImportError;
 use super::known::Verdict;
@@ -81,11 +81,24 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(bytes);
         self.settle(&mut arriving, place, &mut hasher);
+        let is_of_ours = self.list.names(&known.name);
+        if is_of_ours {
+            take_wish(&mut arriving.character.card);
+        }
         let (player, hash) = (Player { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
         match self.judge(&known, &hash, (place.stem(), &place.name)) {
             Verdict::Comes => {}
             Verdict::Stays => return Ok(Some(player)),
             Verdict::Gone => return Ok(None),
+        }
+        if is_of_ours
+            && known.held.is_none()
+            && let Some(same) = self.alike(&arriving).await?
+        {
+            let source = known.source(same.id.as_bytes(), Some(hash), &same.card);
+            self.put(source, |_, _| Ok(())).await?;
+            self.arrived.totals.known += 1;
+            return Ok(Some(Player { id: same.id, ..player }));
         }
         if let Some(held) = &known.held {
             arriving.character.created = held.created;

@@ -49,7 +49,7 @@ things! {
 /// What is known of a thing.
 pub struct Known<Id> {
     /// By what it is known again.
-    name: String,
+    pub name: String,
     source: Option<Source>,
     /// What it has become.
     pub held: Option<Card<Id>>,

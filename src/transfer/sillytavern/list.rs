@@ -1,26 +1,84 @@
-//! What this server wrote into a folder itself (`transfer/out/shelf.rs`): a list of its files, each with its hash and with what
-//! it is here. A file that is still as it went out, of something that is still here, brings nothing.
+//! What this server or another of its kind wrote into a folder (`transfer/out/list.rs`): a list of its files, each with its hash and
+//! with what it is there, and what goes along with each session. A file that is still as it went out, of something that is still
+//! here, brings nothing; in another house the list says which chats are one story, how it is called, and where it stands.
 //!
-//! The list is a stranger's word like all else in a folder: it only says where to look, and who owns a thing is looked up.
+//! The list is a stranger's word like all else in a folder: it only says where to look, and who owns a thing is looked up. What
+//! it says of a session is taken as far as a session can have it.
 
 use std::collections::HashMap;
 use std::io;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::ids::SessionId;
-use crate::store::Whereabouts;
+use crate::ids::{CharacterId, PresetId, SessionId};
+use crate::store::{CharacterCard, Reader, Whereabouts};
 
+use super::super::cards::{Arriving, are_alike, lorebook_of};
 use super::super::import::ImportError;
 use super::Work;
 use super::known::Thing;
 use super::root::{Folder, Root};
 use super::scan::Scanned;
 
+/// So many characters are read at once.
+const PAGE: i64 = 100;
+/// So many labels of a session are taken.
+const MOST_LABELS: usize = 1_000;
+
 /// The files of a folder that went out from here or from another house.
 #[derive(Debug, Default)]
-pub struct List(HashMap<String, (String, Uuid)>);
+pub struct List {
+    files: HashMap<String, (String, Uuid)>,
+    stories: HashMap<Uuid, Story>,
+}
+
+/// What goes along with a session beside its chats.
+#[derive(Debug, Clone, Default)]
+pub struct Story {
+    /// Its settings, by name.
+    pub settings: Map<String, Value>,
+    /// Where it stands.
+    pub head: Option<Spot>,
+    /// Its labels, each with whether it moves along.
+    pub labels: Vec<(String, bool, Spot)>,
+}
+
+/// A message of a file, counted from 1; 0 is before the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// The file, by what it is known again.
+    pub file: String,
+    /// The message.
+    pub message: u64,
+}
+
+impl Story {
+    fn of(told: &Value) -> Self {
+        let labels = told.get("labels").and_then(Value::as_array).into_iter().flatten();
+        let label = |label: &Value| {
+            let following = label.get("isFollowing")?.as_bool()?;
+            Some((label.get("name")?.as_str()?.to_owned(), following, Spot::of(label)?))
+        };
+        Self {
+            settings: told.get("settings").and_then(Value::as_object).cloned().unwrap_or_default(),
+            head: told.get("head").and_then(Spot::of),
+            labels: labels.filter_map(label).take(MOST_LABELS).collect(),
+        }
+    }
+
+    /// The places in a file that are named.
+    pub fn spots(&self, file: &str) -> Vec<u64> {
+        let all = self.labels.iter().map(|(.., spot)| spot).chain(&self.head);
+        all.filter(|spot| spot.file == file).map(|spot| spot.message).collect()
+    }
+}
+
+impl Spot {
+    fn of(value: &Value) -> Option<Self> {
+        Some(Self { file: value.get("file")?.as_str()?.to_owned(), message: value.get("message")?.as_u64()? })
+    }
+}
 
 impl List {
     /// The list of a folder. One that is not there says nothing.
@@ -30,18 +88,42 @@ impl List {
     pub fn of(root: &Root) -> io::Result<Self> {
         let Some(place) = &root.list else { return Ok(Self::default()) };
         let value: Value = serde_json::from_slice(&place.read()?)?;
-        let files = value.get("files").and_then(Value::as_object).into_iter().flatten();
+        let all = |key: &str| value.get(key).and_then(Value::as_object).into_iter().flatten();
         let file = |(name, file): (&String, &Value)| {
             let text = |key: &str| file.get(key).and_then(Value::as_str);
             Some((name.clone(), (text("hash")?.to_owned(), text("is")?.parse().ok()?)))
         };
-        Ok(Self(files.filter_map(file).collect()))
+        let story = |(id, told): (&String, &Value)| Some((id.parse().ok()?, Story::of(told)));
+        Ok(Self {
+            files: all("files").filter_map(file).collect(),
+            stories: all("sessions").filter_map(story).collect(),
+        })
     }
 
     /// What went out as a file that has this hash.
     fn is(&self, name: &str, hash: &blake3::Hash) -> Option<Uuid> {
-        let (listed, is) = self.0.get(name)?;
+        let (listed, is) = self.files.get(name)?;
         (*listed == hash.to_hex().as_str()).then_some(*is)
+    }
+
+    /// Whether a file is as it went out, from whichever house.
+    pub fn has(&self, name: &str, hash: &blake3::Hash) -> bool {
+        self.is(name, hash).is_some()
+    }
+
+    /// Whether a file went out from a house of our kind, whatever has become of it since.
+    pub fn names(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
+    /// Of which session a chat was a line, whether or not it has grown since.
+    pub fn story_of(&self, name: &str) -> Option<Uuid> {
+        self.files.get(name).map(|(_, is)| *is).filter(|is| self.stories.contains_key(is))
+    }
+
+    /// What goes along with a session.
+    pub fn story(&self, id: Uuid) -> Option<&Story> {
+        self.stories.get(&id)
     }
 }
 
@@ -53,6 +135,64 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let held = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
         self.arrived.totals.known += u64::from(held.is_some());
         Ok(held.map(|held| held.id))
+    }
+
+    /// Whether a group is one that is here, or was made of a session that is here, as it went out.
+    pub async fn is_same_group(&mut self, name: &str, hash: &blake3::Hash) -> Result<bool, ImportError> {
+        if self.went_out::<PresetId>(name, hash).await?.is_some() {
+            return Ok(true);
+        }
+        let Some(id) = self.list.is(name, hash).and_then(|id| SessionId::from_slice(id.as_bytes())) else {
+            return Ok(false);
+        };
+        let owner = self.wish.owner;
+        let place = self.store.read(move |reader| Ok::<_, ImportError>(reader.whereabouts(owner, id)?)).await?;
+        self.arrived.totals.known += u64::from(place != Whereabouts::Gone);
+        Ok(place != Whereabouts::Gone)
+    }
+
+    /// Learns who is here before anybody of another house comes in.
+    pub async fn learn_names(&mut self) -> Result<(), ImportError> {
+        if self.list.files.is_empty() {
+            return Ok(());
+        }
+        let owner = self.wish.owner;
+        let read = move |reader: &mut Reader<'_>| {
+            let (mut names, mut skip): (HashMap<String, Vec<CharacterId>>, _) = (HashMap::new(), 0);
+            loop {
+                let some = reader.characters(owner, skip, PAGE)?;
+                if some.is_empty() {
+                    return Ok::<_, ImportError>(names);
+                }
+                for one in some {
+                    let name = one.card.get("name").and_then(Value::as_str).unwrap_or_default();
+                    names.entry(name.to_owned()).or_default().push(one.id);
+                }
+                skip += PAGE;
+            }
+        };
+        self.namesakes = self.store.read(read).await?;
+        Ok(())
+    }
+
+    /// The character that is here and is no other than one that comes from another house: both have it from the same hand.
+    pub async fn alike(&self, arriving: &Arriving) -> Result<Option<CharacterCard>, ImportError> {
+        let name = arriving.character.card.get("name").and_then(Value::as_str).unwrap_or_default();
+        let Some(namesakes) = self.namesakes.get(name).cloned() else { return Ok(None) };
+        let (owner, arriving) = (self.wish.owner, arriving.clone());
+        let read = move |reader: &mut Reader<'_>| {
+            for id in namesakes {
+                let Some(one) = reader.character(owner, id)? else { continue };
+                let files = reader.card_files(owner, id.uuid())?;
+                let book = lorebook_of(&one).map(|id| reader.lorebook(owner, id)).transpose()?.flatten();
+                let other = (&arriving.character, arriving.files.as_slice(), arriving.book.as_ref());
+                if are_alike((&one, &files, book.as_ref()), other) {
+                    return Ok::<_, ImportError>(Some(one));
+                }
+            }
+            Ok(None)
+        };
+        self.store.read(read).await
     }
 
     /// Whether a chat is a line of a session that is here, as it went out; then it is counted as known.

@@ -9,7 +9,7 @@ use crate::interop::book;
 use crate::interop::{Fate, Finding};
 
 use super::super::Item;
-use super::super::books::arriving_book;
+use super::super::books::{arriving_book, hold_for_all};
 use super::super::house::Place;
 use super::super::import::ImportError;
 use super::known::Verdict;
@@ -83,6 +83,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         }
         item.id = Some(id.to_string());
         if self.settings.is_for_all(place.stem()) {
+            hold_for_all(&mut book.card);
             let words = "it held for all chats; here no prompt reads lorebooks yet";
             item.findings.push(Finding::new(Fate::Kept, "lore_for_all", words));
         }

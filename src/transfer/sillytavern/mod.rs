@@ -28,7 +28,7 @@ mod settings;
 pub(super) mod sprout;
 mod worlds;
 
-pub(super) use presets::FOLDERS;
+pub(super) use presets::{FOLDERS, preset_mark, regex_key};
 pub(super) use root::LIST;
 pub(super) use worlds::STATE;
 
@@ -170,8 +170,10 @@ pub(super) struct Work<'a, F> {
     /// The archive in which everything lies that is read now, where it lies in another house.
     pub(super) inside: String,
     settings: Settings,
-    /// What went out from here.
+    /// What went out from here or from another house.
     list: List,
+    /// Who was here before, by name, where there is such a list.
+    namesakes: HashMap<String, Vec<CharacterId>>,
     /// The lorebooks that came in, by their files without ending.
     books: HashMap<String, Shelved>,
     /// Who answers in stories of other programs, by what they are known by.
@@ -181,8 +183,8 @@ pub(super) struct Work<'a, F> {
 
 impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
     pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, told: F) -> Self {
-        let (arrived, way, inside, settings, list, books, voices) = Default::default();
-        Self { store, ids, wish, arrived, way, inside, settings, list, books, voices, told }
+        let (arrived, way, inside, settings, list, namesakes, books, voices) = Default::default();
+        Self { store, ids, wish, arrived, way, inside, settings, list, namesakes, books, voices, told }
     }
 
     /// Takes in what there is of SillyTavern.
@@ -208,6 +210,7 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
         let mut cast = Cast::default();
         self.lorebooks(root).await?;
         self.personas(root, &mut cast).await?;
+        self.learn_names().await?;
         self.characters(root, &mut cast).await?;
         for folder in &root.folders {
             self.folder(folder, &mut cast).await?;
@@ -224,7 +227,10 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
             self.go_on()?;
             match Scanned::read(chat, &self.wish.zone, &self.way) {
                 Ok(found) if self.is_known_line(folder, &found).await? => {}
-                Ok(found) if found.messages > 0 => scanned.push(found),
+                Ok(mut found) if found.messages > 0 => {
+                    found.outline.story = self.list.story_of(&bed::file_key(folder, &found));
+                    scanned.push(found);
+                }
                 Ok(found) => {
                     self.arrived.totals.chats += 1;
                     self.report(found.empty());
@@ -233,9 +239,10 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
             }
         }
         let outlines: Vec<_> = scanned.iter().map(|file| file.outline.clone()).collect();
-        for tree in grove::trees(&outlines) {
+        let trees = grove::trees(&outlines);
+        for tree in &trees {
             let files: Vec<&Scanned> = tree.iter().filter_map(|n| scanned.get(*n)).collect();
-            self.plant(folder, &files, cast).await?;
+            self.plant(folder, &files, trees.len() == 1, cast).await?;
         }
         Ok(())
     }

@@ -21,8 +21,9 @@ use crate::world::World;
 use super::super::Item;
 use super::super::house::stem;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES};
-use super::bed::{Bed, Found, file_key, stem_key};
+use super::bed::{Bed, Found, file_key, story_key};
 use super::cast::Cast;
+use super::list::{Spot, Story};
 use super::root::Folder;
 use super::scan::{Scanned, Watched};
 use super::sprout::{Soil, Sprout, beside_state};
@@ -36,6 +37,16 @@ struct End {
     come: u64,
     /// How many hang below what was taken out of the tree.
     left: usize,
+    /// How many messages the file has, and the nodes of those that are asked for.
+    messages: u64,
+    places: HashMap<u64, NodeId>,
+}
+
+impl End {
+    /// The node of a message, counted from 1; what the file says of its end belongs to the last.
+    fn at(&self, message: u64) -> Option<NodeId> {
+        if message >= self.messages { Some(self.node) } else { self.places.get(&message).copied() }
+    }
 }
 
 /// Where a reading stands.
@@ -51,7 +62,13 @@ struct Here {
 
 impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// Takes the files of one story in.
-    pub async fn plant(&mut self, folder: &Folder, files: &[&Scanned], cast: &mut Cast) -> Result<(), ImportError> {
+    pub async fn plant(
+        &mut self,
+        folder: &Folder,
+        files: &[&Scanned],
+        is_only: bool,
+        cast: &mut Cast,
+    ) -> Result<(), ImportError> {
         let count = u64::try_from(files.len()).unwrap_or(0);
         self.arrived.totals.chats += count;
         let (session, sources) = match self.find(folder, files).await? {
@@ -69,7 +86,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 if files.iter().all(|file| is_same(&file)) {
                     self.arrived.totals.unchanged += count;
                     files.iter().for_each(|file| self.way.passed(usize::try_from(file.place.bytes).unwrap_or(0)));
-                    return Ok(());
+                    return self.also_known(folder, files, &sources).await;
                 }
                 (Some(session), sources)
             }
@@ -83,10 +100,13 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if files.is_empty() {
             return Ok(());
         }
-        let mut bed = self.bed(session, folder, &files, cast).await?;
+        let titles = titles(folder, &files, is_only);
+        let mut bed = self.bed(session, folder, &files, titles, cast).await?;
+        let story = self.story(&files);
         let mut ends = Vec::with_capacity(files.len());
         for file in &files {
-            match self.grow(file, &mut bed).await {
+            let wanted = story.as_ref().map(|story| story.spots(&file_key(folder, file))).unwrap_or_default();
+            match self.grow(file, &mut bed, &wanted).await {
                 Ok(end) => ends.push(Some(end)),
                 Err(ImportError::Read(why)) => {
                     let why = Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {why}"));
@@ -96,8 +116,23 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 Err(error) => return Err(error),
             }
         }
-        let open = folder.cards.first().and_then(|card| cast.characters.get(card)?.open_chat.clone());
-        self.finish(folder, &files, &ends, &bed, &sources, open.as_deref()).await
+        let whole: Vec<(&Scanned, &End)> =
+            files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
+        let is_as_it_went = files.iter().all(|file| self.list.has(&file_key(folder, file), &file.hash));
+        let wanted = match story.filter(|_| is_as_it_went) {
+            Some(story) => as_it_stood(folder, &whole, &story, &sources),
+            None => {
+                let of_card = || folder.cards.first().and_then(|card| cast.characters.get(card)?.open_chat.as_deref());
+                as_played(folder, &whole, &sources, folder.open.as_deref().or_else(of_card))
+            }
+        };
+        self.finish(folder, &whole, &bed, wanted).await
+    }
+
+    /// What another house says of the story of some files.
+    pub fn story(&self, files: &[&Scanned]) -> Option<Story> {
+        let story = files.iter().find_map(|file| file.outline.story)?;
+        self.list.story(story).cloned()
     }
 
     /// Whether a file can still be read: a story of which nothing is left begins no session.
@@ -120,24 +155,30 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 
     /// Writes what a file has and the session has not.
-    async fn grow(&mut self, file: &Scanned, bed: &mut Bed) -> Result<End, ImportError> {
+    async fn grow(&mut self, file: &Scanned, bed: &mut Bed, wanted: &[u64]) -> Result<End, ImportError> {
         let input = Watched::open(&file.place, &self.way)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
         let date = Time(file.oldest.unwrap_or(self.wish.at.0));
         let world = Some(World::default());
         let mut here = Here { node: bed.root, address: Address::ROOT, world, date, variables: None };
         let before = (self.arrived.totals.messages, bed.left);
+        let (mut messages, mut places) = (0, HashMap::from([(0, bed.root)]));
         while let Some((number, line)) = lines.next_line()? {
             let Ok(line) = line else { continue };
             let hash = blake3::hash(line).to_hex();
             let Ok(Line::Row(row)) = chat::read(line) else { continue };
             let hash = hash.as_str().get(..32).unwrap_or_default();
             self.row(file, bed, &mut here, (&row, number, hash)).await?;
+            messages += 1;
+            if wanted.contains(&messages) {
+                places.insert(messages, here.node);
+            }
         }
         let node = self.leaf(file, bed, here).await?;
         self.flush(bed).await?;
         let hash = lines.into_input().into_inner().hash();
-        Ok(End { node, hash, come: self.arrived.totals.messages - before.0, left: bed.left - before.1 })
+        let (come, left) = (self.arrived.totals.messages - before.0, bed.left - before.1);
+        Ok(End { node, hash, come, left, messages, places })
     }
 
     /// Writes one message, and goes there.
@@ -273,39 +314,25 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         Actor { user: self.wish.owner, at: self.wish.at, expected_leaf: None }
     }
 
-    /// All of a story is in: its lines get their names, HEAD goes where it was played last, and the files are known.
+    /// All of a story is in: its lines get their names, HEAD goes where it belongs, and the files are known.
     async fn finish(
         &mut self,
         folder: &Folder,
-        files: &[&Scanned],
-        ends: &[Option<End>],
+        whole: &[(&Scanned, &End)],
         bed: &Bed,
-        sources: &HashMap<String, Source>,
-        open: Option<&str>,
+        mut wanted: Ends,
     ) -> Result<(), ImportError> {
-        let whole: Vec<(&Scanned, &End)> =
-            files.iter().zip(ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
-        let played = |(file, _): &&(&Scanned, &End)| (Some(file.place.stem()) == open, file.newest);
-        let head = whole.iter().max_by_key(played);
-        let mut wanted = Ends { head: head.map(|(_, end)| end.node), ..Ends::default() };
-        wanted.played = head.and_then(|(file, _)| file.newest).map(Time).filter(|time| bed.is_new && time.has_date());
-        let bookmarks: HashSet<&str> = files.iter().flat_map(|file| &file.bookmarks).map(String::as_str).collect();
+        wanted.played = wanted.played.filter(|time| bed.is_new && time.has_date());
         let mut rows = Vec::with_capacity(whole.len());
         for (position, (file, end)) in whole.iter().enumerate() {
-            let name = file_key(folder, file);
-            let before = sources.get(&name).and_then(|source| source.node);
-            if position > 0 {
-                let label: String = file.place.stem().chars().take(LONGEST_NAME).collect();
-                let following = !bookmarks.contains(file.place.stem());
-                wanted.labels.push((label, Mark { node: end.node, following }, before));
-            }
-            let mut row = Source::new(name, bed.session.as_bytes());
+            let mut row = Source::new(file_key(folder, file), bed.session.as_bytes());
             row.hash = (end.hash == file.hash).then(|| file.hash.as_bytes().to_vec());
             row.node = Some(end.node);
             row.header = Some(Value::Object(file.header.0.clone()).to_string());
             rows.push(row);
-            rows.extend(file.outline.stem.map(|stem| Source::new(stem_key(folder, &stem), bed.session.as_bytes())));
-            self.tell(file, end, bed);
+            rows.extend(story_key(folder, file).map(|key| Source::new(key, bed.session.as_bytes())));
+            let joined = if position == 0 { joined(whole) } else { None };
+            self.tell(file, end, bed, joined);
         }
         if self.wish.is_dry {
             return Ok(());
@@ -321,10 +348,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     }
 
     /// What is to say of a file.
-    fn tell(&mut self, file: &Scanned, end: &End, bed: &Bed) {
+    fn tell(&mut self, file: &Scanned, end: &End, bed: &Bed, joined: Option<Finding>) {
         let mut item = Item::new("session", file.place.stem(), bed.session).from_file(&file.place.name);
         let message = format!("{} messages; with all alternatives {} are new", file.messages, end.come);
         item.findings.push(Finding::new(Fate::Works, "messages", message));
+        item.findings.extend(joined);
         if file.has_state {
             let message = "the variables of its messages are the world, which goes back and forth with them";
             item.findings.push(Finding::new(Fate::Translated, "variables", message));
@@ -345,4 +373,66 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         item.findings.extend(file.findings.iter().cloned());
         self.report(item);
     }
+}
+
+/// What a story may be called: a group gives its name to its story, and to each of several with that of the file.
+fn titles(folder: &Folder, files: &[&Scanned], is_only: bool) -> Vec<String> {
+    let file = files.first().map(|file| file.place.stem().to_owned()).unwrap_or_default();
+    let group = folder.title.as_deref().map(str::trim).filter(|group| !group.is_empty());
+    let group = group.map(|group| if is_only { group.to_owned() } else { format!("{group} - {file}") });
+    group.into_iter().chain([file, folder.key.clone()]).collect()
+}
+
+/// How a story stood in the house that it comes from.
+fn as_it_stood(folder: &Folder, whole: &[(&Scanned, &End)], story: &Story, sources: &HashMap<String, Source>) -> Ends {
+    let find = |spot: &Spot| {
+        let (file, end) = whole.iter().find(|(file, _)| file_key(folder, file) == spot.file)?;
+        Some((*file, end.at(spot.message)?))
+    };
+    let head = story.head.as_ref().and_then(find);
+    let label = |(name, following, spot): &(String, bool, Spot)| {
+        let (_, node) = find(spot)?;
+        let before = sources.get(&spot.file).and_then(|source| source.node);
+        Some((name.clone(), Mark { node, following: *following }, before))
+    };
+    Ends {
+        head: head.map(|(_, node)| node),
+        labels: story.labels.iter().filter_map(label).collect(),
+        played: head.and_then(|(file, _)| file.newest).map(Time),
+    }
+}
+
+/// How a story stands that was played elsewhere: at the chat that was open last, else the one that was played last; each of
+/// its files gives its name to its end.
+fn as_played(
+    folder: &Folder,
+    whole: &[(&Scanned, &End)],
+    sources: &HashMap<String, Source>,
+    open: Option<&str>,
+) -> Ends {
+    let head = whole.iter().max_by_key(|(file, _)| (Some(file.place.stem()) == open, file.newest));
+    let bookmarks: HashSet<&str> = whole.iter().flat_map(|(file, _)| &file.bookmarks).map(String::as_str).collect();
+    let label = |(file, end): &(&Scanned, &End)| {
+        let before = sources.get(&file_key(folder, file)).and_then(|source| source.node);
+        let name: String = file.place.stem().chars().take(LONGEST_NAME).collect();
+        (name, Mark { node: end.node, following: !bookmarks.contains(file.place.stem()) }, before)
+    };
+    Ends {
+        head: head.map(|(_, end)| end.node),
+        labels: whole.iter().skip(1).map(label).collect(),
+        played: head.and_then(|(file, _)| file.newest).map(Time),
+    }
+}
+
+/// So many files of a story are named.
+const NAMED_FILES: usize = 40;
+
+/// Which files are one story now.
+fn joined(whole: &[(&Scanned, &End)]) -> Option<Finding> {
+    let names: Vec<String> = whole.iter().map(|(file, _)| file.place.file().to_owned()).take(NAMED_FILES).collect();
+    let more = whole.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let words = format!("{} files are one story: {}{more}", whole.len(), names.join(", "));
+    let finding = || Finding::new(Fate::Translated, "joined", words).of(whole.len()).naming(names);
+    (whole.len() > 1).then(finding)
 }

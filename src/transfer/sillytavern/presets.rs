@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::ids::PresetId;
 use crate::interop::preset::{self, PresetError, meaning};
@@ -68,6 +68,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let own = body.get("name").and_then(Value::as_str).filter(|_| kind == "group").map(str::trim);
         let name = own.filter(|name| !name.is_empty()).unwrap_or(place.stem()).to_owned();
         let known = format!("{kind}/{}", place.stem());
+        if kind == "group" && self.is_same_group(&known, &blake3::hash(bytes)).await? {
+            return Ok(());
+        }
         self.preset(Found { kind, known, name, file: &place.name, body }).await
     }
 
@@ -75,7 +78,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     async fn regular_expressions(&mut self) -> Result<(), ImportError> {
         let all = self.settings.all().pointer("/extension_settings/regex").and_then(Value::as_array);
         let all: Vec<Value> = all.cloned().unwrap_or_default();
-        let mut names = HashSet::new();
+        let mut keys = HashSet::new();
         for (place, script) in all.into_iter().enumerate() {
             self.go_on()?;
             let Value::Object(body) = script else {
@@ -83,12 +86,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 self.report(Item::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
                 continue;
             };
-            let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-            let name = text("scriptName").unwrap_or("regex").to_owned();
-            let mut known = format!("regex/{}", text("id").unwrap_or(&name));
-            if !names.insert(known.clone()) {
-                known = format!("{known}#{place}");
-            }
+            let name = said(&body, "scriptName").unwrap_or(REGEX).to_owned();
+            let known = regex_key(&body, place, &mut keys);
             self.preset(Found { kind: "regex", known, name, file: SETTINGS, body }).await?;
         }
         Ok(())
@@ -97,6 +96,9 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// Keeps a preset, or finds that it is kept already.
     async fn preset(&mut self, found: Found<'_>) -> Result<(), ImportError> {
         let Found { kind, known, name, file, body } = found;
+        if self.went_out::<PresetId>(&known, &preset_mark(&body)).await?.is_some() {
+            return Ok(());
+        }
         let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let findings = meaning(kind, &body);
         let card = [("kind", kind.into()), ("name", name.clone().into()), ("file", file.into()), ("body", body.into())];
@@ -128,6 +130,24 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         )
         .await
     }
+}
+
+/// The name of a regular expression that has none.
+const REGEX: &str = "regex";
+
+/// By what a regular expression of the settings is known again, at its place among them.
+pub fn regex_key(body: &Map<String, Value>, place: usize, keys: &mut HashSet<String>) -> String {
+    let key = format!("regex/{}", said(body, "id").or(said(body, "scriptName")).unwrap_or(REGEX));
+    if keys.insert(key.clone()) { key } else { format!("{key}#{place}") }
+}
+
+/// By what it is seen that nobody has changed what a preset says.
+pub fn preset_mark(body: &Map<String, Value>) -> blake3::Hash {
+    blake3::hash(json!(body).to_string().as_bytes())
+}
+
+fn said<'a>(body: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    body.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {

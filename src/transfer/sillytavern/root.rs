@@ -36,6 +36,10 @@ pub struct Folder {
     pub cards: Vec<String>,
     /// The chats, by name.
     pub chats: Vec<Place>,
+    /// What a group is called.
+    pub title: Option<String>,
+    /// The chat of a group that was open last.
+    pub open: Option<String>,
 }
 
 /// Everything that is imported.
@@ -94,7 +98,7 @@ impl Root {
             return Self::of(&Place::whole(file, name)?.archive().map_err(bad)?);
         }
         let chats = vec![Place::whole(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
-        let folder = Folder { key: "chats".into(), cards: Vec::new(), chats };
+        let folder = Folder { key: "chats".into(), chats, ..Folder::default() };
         Ok(Self { folders: vec![folder], ..Self::default() })
     }
 
@@ -143,7 +147,7 @@ impl Root {
             let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
             let key = format!("chats/{card}");
             let chats = self.files(house, &key, &["jsonl"]);
-            self.folders.push(Folder { key, cards: vec![card], chats });
+            self.folders.push(Folder { key, cards: vec![card], chats, ..Folder::default() });
         }
     }
 
@@ -164,14 +168,16 @@ impl Root {
                     let own = texts("chats").iter().filter_map(|chat| chats.remove(chat)).collect();
                     let cards = texts("members").iter().map(|file| stem(file).to_owned()).collect();
                     self.presets.push(("group", group.clone()));
-                    self.folders.push(Folder { key: format!("group chats/{}", group.stem()), cards, chats: own });
+                    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+                    let (key, title, open) = (format!("group chats/{}", group.stem()), text("name"), text("chat_id"));
+                    self.folders.push(Folder { key, cards, chats: own, title, open });
                 }
                 Err(why) => self.leave_out(&group.name, "bad_group", &format!("it is no group: {why}")),
             }
         }
         if !chats.is_empty() {
             let chats = chats.into_values().collect();
-            self.folders.push(Folder { key: "group chats".into(), cards: Vec::new(), chats });
+            self.folders.push(Folder { key: "group chats".into(), chats, ..Folder::default() });
         }
     }
 

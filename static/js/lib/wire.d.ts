@@ -220,6 +220,8 @@ export interface Finding {
   line: number | null;
   count: number;
   message: string;
+  /** What it names one by one: files. */
+  names?: string[];
 }
 
 export interface NewCharacter {

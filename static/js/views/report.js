@@ -120,10 +120,11 @@ const totalsOf = ({ totals, report }, isDry) => {
 const ofMany = (code, n) => wordFor(`finding.${code}`, { n, count: number(n) });
 
 /** The server's own sentence, which says more of one thing, for who reads its language; what only the page knows has none. @param {Finding} finding */
-function wordsOf({ code, count, line, message }) {
+function wordsOf({ code, count, line, message, names = [] }) {
   const own = locale.value === "en" && message !== code ? "" : ofMany(code, count);
   const at = line ? `${t("report.line", { line })} ` : "";
-  return `${at}${own || sentence(message)}`;
+  const named = own && names.length > 0 ? ` (${names.join(t("totals.and"))})` : "";
+  return `${at}${own || sentence(message)}${named}`;
 }
 
 /** The same of what stands in several lines. @param {Folded} finding */

@@ -11,7 +11,7 @@ use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes};
 
 /// Everything of a store as a folder.
-fn out(store: &TestStore) -> (TempDir, Gone) {
+pub fn out(store: &TestStore) -> (TempDir, Gone) {
     let folder = TempDir::new().unwrap();
     let mut snapshot = Snapshot::open(&store.database()).unwrap();
     let shelf = Shelf::<File>::folder(folder.path()).unwrap();
@@ -113,7 +113,7 @@ fn lines_that_were_begun_here_go_along() {
     let there = only(&other);
     assert_eq!(children(&other, &there, node(&other, &there, "Hm.").id), ["x", "y"]);
     let labels = face(&other)[0]["labels"].clone();
-    assert_eq!(labels, json!([["Before", "Hm.", false], ["Other  way", "Or so.", true]]));
+    assert_eq!(labels, json!([["Before", "Hm.", false], ["Other / way", "Or so.", true]]));
     assert_eq!(store.placed(sid, first).node.content, "And on.");
     let again = taken(&store, folder.path());
     assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);

@@ -1,5 +1,5 @@
 //! Folders of SillyTavern: `belongings` is what there is besides chats, `golden` reads the recorded chats, `trees` says which files become which trees, `again` what a
-//! second run does, `aside` what is not read, `back` how chats go out again and `canonical` in what they may differ then, `house` a whole folder the same way, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
+//! second run does, `aside` what is not read, `back` how chats go out again and `canonical` in what they may differ then, `house` a whole folder the same way, `elsewhere` such a folder in another house, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
 //! types, `kills` what a crash leaves, `memory` what is held of a large one, and
 //! `hostile` who means no good.
 
@@ -9,6 +9,7 @@ mod back;
 mod belongings;
 mod canonical;
 pub mod command;
+mod elsewhere;
 mod golden;
 pub mod hostile;
 mod house;

@@ -23,6 +23,7 @@ export default {
   "preset.parts": "{n} part|{n} parts",
   "preset.more": "Show more of {n}",
   "preset.nothing": "There is nothing in it.",
+  "said.it is JSON, but no preset": "It is JSON, but no preset. Export the preset anew where it comes from.",
   "preset.kind.openai": "For chat completion",
   "preset.kind.textgen": "For text completion",
   "preset.kind.kobold": "For KoboldAI",

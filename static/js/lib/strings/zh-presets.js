@@ -24,6 +24,7 @@ export default {
   "preset.parts": "{n} 项",
   "preset.more": "再显示一些，还有 {n} 项",
   "preset.nothing": "里面什么都没有。",
+  "said.it is JSON, but no preset": "这是 JSON，但不是预设。请在原来的程序里重新导出。",
   "preset.kind.openai": "对话补全",
   "preset.kind.textgen": "文本补全",
   "preset.kind.kobold": "KoboldAI 用",

@@ -1,0 +1,74 @@
+//! The settings of a session by their names, as the log tells of them and as they travel.
+
+use serde_json::{Map, Value};
+
+use crate::tree::bounds;
+use crate::tree::edit::Refusal;
+use crate::tree::{PersonaRef, Session};
+
+use super::acts::may_be_kept;
+use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
+
+/// What goes along with a session wherever it goes.
+const TRAVELLING: [&str; 5] = ["title", "mode", "model", "params", "plugins"];
+
+/// The settings that go along with a session.
+pub fn settings_of(session: &Session) -> Map<String, Value> {
+    TRAVELLING.iter().map(|name| ((*name).to_owned(), setting(session, name))).collect()
+}
+
+/// Gives a session settings that came along; what it cannot have stays as it is.
+pub fn take_settings(session: &mut Session, settings: &Map<String, Value>) {
+    for (name, to) in settings.iter().filter(|(name, to)| may_be_set(name, to).is_ok()) {
+        match (name.as_str(), to) {
+            ("title", Value::String(title)) => session.title.clone_from(title),
+            ("mode", Value::String(mode)) => session.mode.clone_from(mode),
+            ("model", model) => session.model = model.as_str().map(str::to_owned),
+            ("params", Value::Object(params)) => session.params.clone_from(params),
+            ("plugins", plugins) => session.plugins = plugins_from_text(&plugins.to_string()).unwrap_or_default(),
+            _ => {}
+        }
+    }
+}
+
+/// A setting of a session as the log records it.
+pub fn setting(session: &Session, name: &str) -> Value {
+    let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
+    match name {
+        "title" => session.title.clone().into(),
+        "mode" => session.mode.clone().into(),
+        "model" => session.model.clone().into(),
+        "params" => session.params.clone().into(),
+        "plugins" => json(plugins_to_text(&session.plugins)),
+        "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
+        _ => Value::Null,
+    }
+}
+
+/// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
+pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
+    let json = to.to_string();
+    let (field, fits, expected) = match name {
+        "title" => ("title", to.is_string(), "a text"),
+        "mode" => ("mode", matches!(to.as_str(), Some("tree" | "linear")), "\"tree\" or \"linear\""),
+        "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
+        "params" => ("params", to.is_object(), "an object"),
+        "plugins" => ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants}"),
+        "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
+        other => {
+            let message = format!("a session has no setting \"{other}\"");
+            return Err(Refusal::Invalid { field: "settings", message });
+        }
+    };
+    if !fits {
+        return Err(Refusal::Invalid { field, message: format!("{expected} is expected") });
+    }
+    let text = to.as_str().unwrap_or_default();
+    match name {
+        "title" => bounds::title(text)?,
+        "model" if to.is_string() => bounds::model(text)?,
+        "plugins" => bounds::plugins(to.as_array().map_or(0, Vec::len))?,
+        _ => {}
+    }
+    may_be_kept(field, text)
+}

@@ -1,0 +1,80 @@
+//! The settings that go out: personas, tags, regular expressions, and which lorebooks hold for all chats. Whatever else the
+//! other program sets there is its own business.
+
+use serde_json::{Map, Value, json};
+
+/// The settings while they come together.
+#[derive(Debug, Default)]
+pub struct Settings {
+    personas: Map<String, Value>,
+    descriptions: Map<String, Value>,
+    default: Option<String>,
+    tags: Vec<Value>,
+    tag_map: Map<String, Value>,
+    regex: Vec<Value>,
+    for_all: Vec<String>,
+}
+
+impl Settings {
+    /// A persona, by the file of its picture.
+    pub fn persona(&mut self, file: &str, name: Value, about: Map<String, Value>, is_default: bool) {
+        self.personas.insert(file.to_owned(), name);
+        self.descriptions.insert(file.to_owned(), about.into());
+        if is_default {
+            self.default.get_or_insert_with(|| file.to_owned());
+        }
+    }
+
+    /// The tags of a character, by the file of its card. However a tag is written, it is one.
+    pub fn tags(&mut self, file: &str, tags: &[&str]) {
+        let mut ids: Vec<Value> = Vec::with_capacity(tags.len());
+        for tag in tags {
+            let id = Value::from(id_of(tag));
+            if !self.tags.iter().any(|known| known.get("id") == Some(&id)) {
+                self.tags.push(json!({
+                    "id": id, "name": tag, "folder_type": "NONE", "filter_state": "UNDEFINED",
+                    "sort_order": self.tags.len(), "color": "", "color2": "",
+                }));
+            }
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        self.tag_map.insert(file.to_owned(), ids.into());
+    }
+
+    /// A regular expression that holds for all chats.
+    pub fn regex(&mut self, body: Map<String, Value>) {
+        self.regex.push(body.into());
+    }
+
+    /// How many regular expressions there are so far.
+    pub const fn expressions(&self) -> usize {
+        self.regex.len()
+    }
+
+    /// A lorebook that holds for all chats.
+    pub fn for_all(&mut self, book: &str) {
+        self.for_all.push(book.to_owned());
+    }
+
+    /// As they are written.
+    pub fn text(self) -> String {
+        let Self { personas, descriptions, default, tags, tag_map, regex, for_all } = self;
+        json!({
+            "power_user": {"personas": personas, "persona_descriptions": descriptions, "default_persona": default},
+            "tags": tags,
+            "tag_map": tag_map,
+            "world_info_settings": {"world_info": {"globalSelect": for_all}},
+            "extension_settings": {"regex": regex},
+        })
+        .to_string()
+    }
+}
+
+/// The id of a tag follows from what it says, so that it is the same each time.
+fn id_of(tag: &str) -> String {
+    let mut bytes = [0; 16];
+    blake3::Hasher::new().update(tag.to_lowercase().as_bytes()).finalize_xof().fill(&mut bytes);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}

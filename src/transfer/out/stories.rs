@@ -1,0 +1,238 @@
+//! The sessions of a user as chats and groups in the folder that goes out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Seek, Write};
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, PersonaId};
+use crate::interop::{Fate, Finding};
+use crate::store::{ExportError, Held, Source, StoreError, settings_of};
+use crate::tree::Kind;
+
+use super::super::report::Item;
+use super::cast::Cast;
+use super::house::House;
+use super::line::Line;
+use super::lines::{End, Lines, file_name};
+use super::list::Story;
+use super::names::{Names, safe};
+use super::sillytavern::{self, Links};
+
+/// Where the chats of groups lie.
+const GROUP_CHATS: &str = "group chats";
+
+/// Groups as they came in, by their files, each with the id of its preset.
+pub type Groups = BTreeMap<String, (String, Map<String, Value>)>;
+
+/// What chats name.
+pub struct Files<'a> {
+    /// The files of the cards, without ending.
+    pub cards: &'a HashMap<CharacterId, String>,
+    /// The files of the personas.
+    pub personas: &'a HashMap<PersonaId, String>,
+}
+
+/// The chat of each character that was open last, with its moment.
+pub type Open = HashMap<CharacterId, Option<(Time, String)>>;
+
+/// A group on its way out.
+#[derive(Default)]
+struct Group {
+    /// The session that it was made of, where it did not come in.
+    of: String,
+    name: String,
+    members: Vec<String>,
+    chats: Vec<String>,
+    open: Option<(Time, String)>,
+}
+
+impl Group {
+    /// Its file: what came in says how it plays.
+    fn file(self, id: &str, came: Option<Map<String, Value>>) -> Value {
+        let members: Vec<String> = self.members.iter().map(|member| format!("{member}.png")).collect();
+        let mut group = came.unwrap_or_else(|| {
+            let new = json!({
+                "id": id, "name": self.name, "members": members, "avatar_url": "", "allow_self_responses": false,
+                "activation_strategy": 0, "generation_mode": 0, "disabled_members": [], "fav": false,
+            });
+            new.as_object().cloned().unwrap_or_default()
+        });
+        group.insert("chat_id".to_owned(), self.open.map(|(_, name)| name).into());
+        group.insert("chats".to_owned(), self.chats.into());
+        group.into()
+    }
+}
+
+/// What is known of all sessions while each of them goes out.
+struct Shared<'a> {
+    files: Files<'a>,
+    /// The names that are given in each folder.
+    names: HashMap<String, Names>,
+    groups: BTreeMap<String, Group>,
+    open: Open,
+}
+
+/// Takes what was open, if it was so later than what is known.
+fn later(known: &mut Option<(Time, String)>, open: Option<(Time, String)>) {
+    let moment = |open: &Option<(Time, String)>| open.as_ref().map(|(at, _)| *at);
+    if moment(&open) > moment(known) {
+        *known = open;
+    }
+}
+
+impl Shared<'_> {
+    /// A chat of the first who plays was open.
+    fn opened(&mut self, cast: &Cast, open: Option<(Time, String)>) {
+        if let Some(player) = cast.characters.first() {
+            later(self.open.entry(player.id).or_default(), open);
+        }
+    }
+
+    /// A session is played by a group.
+    fn join(&mut self, id: String, held: &Held, cast: &Cast, lines: Lines, open: Option<(Time, String)>) {
+        let group = self.groups.entry(id).or_default();
+        group.of = held.session.id.to_string();
+        group.name.clone_from(&held.session.title);
+        later(&mut group.open, open);
+        for player in &cast.characters {
+            if !group.members.contains(&player.file) {
+                group.members.push(player.file.clone());
+            }
+        }
+        group.chats.extend(lines.ends.into_iter().map(|end| end.name));
+    }
+}
+
+impl<W: Write + Seek> House<'_, W> {
+    /// Writes all sessions, and the groups that play some of them. Answers with what was open last.
+    pub fn sessions(
+        &mut self,
+        files: Files<'_>,
+        mut kept: Groups,
+        mut told: impl FnMut(u64),
+    ) -> Result<Open, ExportError> {
+        let mut shared = Shared { files, names: HashMap::new(), groups: BTreeMap::new(), open: Open::new() };
+        // The names of what came in are given first, so that nothing new takes them.
+        self.every(
+            |reader, owner, skip, most| reader.sessions(owner, skip, most),
+            |house, held| {
+                for source in house.files_of(&held)? {
+                    let (folder, _) = source.name.rsplit_once('/').unwrap_or_default();
+                    let folder = if folder.starts_with(GROUP_CHATS) { GROUP_CHATS } else { folder };
+                    let names = shared.names.entry(folder.to_owned()).or_default();
+                    names.take(file_name(&source.name).unwrap_or_default());
+                }
+                Ok(())
+            },
+        )?;
+        self.every(
+            |reader, owner, skip, most| reader.sessions(owner, skip, most),
+            |house, held| {
+                house.session(&held, &mut shared)?;
+                house.gone.sessions += 1;
+                told(house.gone.sessions);
+                Ok(())
+            },
+        )?;
+        for (id, group) in shared.groups {
+            let (is, came) = kept.remove(&id).map_or((group.of.clone(), None), |(is, came)| (is, Some(came)));
+            self.group(&id, &is, &group.file(&id, came))?;
+        }
+        // Groups without a story, too.
+        for (id, (is, group)) in kept {
+            self.group(&id, &is, &group.into())?;
+        }
+        Ok(shared.open)
+    }
+
+    fn group(&mut self, id: &str, is: &str, group: &Value) -> Result<(), ExportError> {
+        let hash = self.put(&format!("groups/{id}.json"), group.to_string().as_bytes())?;
+        self.list.note(&format!("group/{id}"), hash, is);
+        Ok(())
+    }
+
+    /// The files of which a session was made.
+    fn files_of(&mut self, held: &Held) -> Result<Vec<Source>, StoreError> {
+        let mut sources = self.reader.sources_of(self.owner, held.session.id.as_bytes())?;
+        sources.retain(|source| source.header.is_some() && source.node.is_some() && file_name(&source.name).is_some());
+        Ok(sources)
+    }
+
+    fn session(&mut self, held: &Held, shared: &mut Shared<'_>) -> Result<(), ExportError> {
+        let sources = self.files_of(held)?;
+        let cast = Cast::of(&mut self.reader, held)?.with_files(shared.files.cards);
+        self.damages(held, &cast);
+        let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0.to_owned()));
+        let first = cast.characters.first().map_or("Somebody", |player| player.file.as_str());
+        let group = match &came {
+            Some(folder) => folder.strip_prefix("group chats/").map(str::to_owned),
+            None => (cast.characters.len() > 1).then(|| held.session.id.to_string()),
+        };
+        let folder = if group.is_some() { GROUP_CHATS.to_owned() } else { format!("chats/{}", safe(first)) };
+        let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
+        let lines = Lines::of(&mut self.reader, held, &sources, shared.names.entry(folder.clone()).or_default())?;
+        let persona = held.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
+        let (head, mut open) = (self.spoken(held)?, None);
+        let mut story = Story::of(settings_of(&held.session));
+        for End { leaf, name } in &lines.ends {
+            let Some(end) = self.reader.node(held, *leaf)? else { continue };
+            let line = Line::whole(&mut self.reader, held, end)?;
+            let links = Links {
+                parent: lines.main().filter(|main| main != name),
+                bookmarks: Some(&lines.bookmarks),
+                persona: persona.map(String::as_str),
+                wanted: head,
+            };
+            let (reader, mut written) = (&mut self.reader, sillytavern::Written::default());
+            let hash = self.shelf.put(&format!("{folder}/{name}.jsonl"), |mut out| {
+                written = sillytavern::write(reader, &line, &cast, &links, &mut out)?;
+                Ok(())
+            })?;
+            let file = format!("{key}/{name}.jsonl");
+            self.list.note(&file, hash, held.session.id);
+            for label in lines.labels.iter().filter(|label| label.node == *leaf) {
+                story.label(label, &file, written.messages);
+            }
+            let at = head.map_or(Some(0), |_| written.wanted);
+            if let Some(message) = at.filter(|_| !story.has_head() || *leaf == held.session.head) {
+                story.head(&file, message);
+                open = Some((held.session.updated, name.clone()));
+            }
+            self.gone.chats += 1;
+        }
+        self.list.tell(held.session.id, story);
+        match group {
+            Some(id) => shared.join(id, held, &cast, lines, open),
+            None => shared.opened(&cast, open),
+        }
+        Ok(())
+    }
+
+    /// The message that HEAD shows last: a change is no message. Nothing where it stands before the first.
+    fn spoken(&mut self, held: &Held) -> Result<Option<NodeId>, StoreError> {
+        let mut at = Some(held.session.head);
+        while let Some(placed) = at.map(|at| self.reader.node(held, at)).transpose()?.flatten() {
+            match placed.node.kind {
+                Kind::Root => return Ok(None),
+                Kind::Change => at = placed.node.parent,
+                _ => return Ok(Some(placed.node.id)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says which cards of a session cannot be read.
+    fn damages(&mut self, held: &Held, cast: &Cast) {
+        if cast.damaged.is_empty() {
+            return;
+        }
+        let words = format!(
+            "the card that it plays with cannot be read: {} goes out as it is in the library now",
+            cast.damaged.join(", ")
+        );
+        let finding = Finding::new(Fate::Translated, "card_damaged", words).of(cast.damaged.len());
+        self.gone.report.items.push(Item::new("session", &held.session.title, held.session.id).with(vec![finding]));
+    }
+}
