@@ -74,6 +74,7 @@ impl Bench {
             mode: "tree".into(),
             model: None,
             params: Map::new(),
+            preset: None,
             plugins: vec![],
             seed: 7,
             edits: 0,

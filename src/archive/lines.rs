@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, UserId};
+use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +70,9 @@ pub struct SessionLine {
     pub model: Option<String>,
     /// Parameters for the model, an object.
     pub params: Box<RawValue>,
+    /// The preset of its prompts, which does not come along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<PresetId>,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its dice.

@@ -43,7 +43,7 @@ const TAKEN: &str = "\
 What a file is, its content says:
   a session, as `clotho export` or the page writes it;
   SillyTavern: its data folder or an archive of it, a chat (.jsonl);
-  a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, or a lorebook;
+  a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, a lorebook, personas;
   chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
   text-generation-webui, CAI Tools and Chub;
   a folder or an archive of any of these.

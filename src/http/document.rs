@@ -71,8 +71,9 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
         let body = RequestBodyBuilder::new().content("application/json", json(schema)).required(Some(required));
         operation = operation.request_body(Some(body.build()));
     }
-    if let Some(kind) = sketch.takes_file {
-        let body = RequestBodyBuilder::new().content(kind, file()).required(Some(Required::True));
+    if !sketch.takes_files.is_empty() {
+        let body = RequestBodyBuilder::new().required(Some(Required::True));
+        let body = sketch.takes_files.iter().fold(body, |body, kind| body.content(*kind, file_of(kind)));
         operation = operation.request_body(Some(body.build()));
     }
     if sketch.takes_form {
@@ -105,6 +106,11 @@ fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
 /// The bytes of a file.
 fn file() -> Content {
     Content::new(Some(RefOr::T(Schema::Object(bytes()))))
+}
+
+/// A file of a kind. JSON of a stranger has no shape that could be told.
+fn file_of(kind: &str) -> Content {
+    if kind == "application/json" { Content::default() } else { file() }
 }
 
 /// A form with the one field `file`.

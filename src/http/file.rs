@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use actix_web::body::SizedStream;
 use actix_web::dev::Payload;
-use actix_web::http::header;
+use actix_web::http::header::{self, ContentDisposition};
 use actix_web::web::{self, Bytes};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Responder};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use super::answer::has;
+use super::body::printable;
 use super::error::{ApiError, Code};
 use crate::interop::picture::{self, Kind};
 
@@ -45,8 +46,10 @@ impl FromRequest for Upload {
 pub struct Archive(pub Upload);
 
 impl Archive {
-    /// What it is.
+    /// What an archive is.
     pub const KIND: &str = "application/zip";
+    /// What it may be.
+    pub const KINDS: [&str; 2] = [Self::KIND, "application/json"];
 }
 
 impl FromRequest for Archive {
@@ -59,18 +62,28 @@ impl FromRequest for Archive {
 }
 
 impl Upload {
-    /// Whether it may arrive at all, as a file of a kind.
+    /// How the request says that it is called, without folders.
+    pub fn name(&self) -> Option<String> {
+        let told = ContentDisposition::from_raw(self.request.headers().get(header::CONTENT_DISPOSITION)?).ok()?;
+        let whole = told.get_filename_ext().and_then(|name| String::from_utf8(name.value.clone()).ok());
+        let name = whole.or_else(|| told.get_filename().map(str::to_owned))?;
+        let name = printable(name.rsplit(['/', '\\']).next().unwrap_or_default());
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// Whether it may arrive at all, as a file of one of some kinds.
     ///
     /// # Errors
     /// It says that it is something else, or larger than `limit` bytes.
-    pub fn may_arrive(&self, limit: u64, wanted: &str) -> Result<(), ApiError> {
+    pub fn may_arrive(&self, limit: u64, wanted: &[&str]) -> Result<(), ApiError> {
         let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
-        let kind = text(header::CONTENT_TYPE).unwrap_or(wanted);
-        let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let kind = text(header::CONTENT_TYPE)
+            .map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+        let is_wanted = kind.is_none_or(|kind| kind == "application/octet-stream" || wanted.contains(&kind.as_str()));
         let is_plain = text(header::CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
-        if (essence != wanted && essence != "application/octet-stream") || !is_plain {
+        if !is_wanted || !is_plain {
             let refusal = ApiError::new(Code::UnsupportedMedia, "the body must be the file itself, as it was exported");
-            return Err(refusal.hint(format!("send it with \"Content-Type: {wanted}\"")));
+            return Err(refusal.hint(format!("send it with \"Content-Type: {}\"", wanted.join("\" or \""))));
         }
         let announced = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
         if announced.is_some_and(|length| length > limit) { Err(too_large(limit)) } else { Ok(()) }

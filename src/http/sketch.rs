@@ -23,8 +23,8 @@ use crate::app::App;
 pub struct Sketch {
     /// What the address and the query take.
     pub parameters: Vec<Parameter>,
-    /// The kind of file that it takes as its body.
-    pub takes_file: Option<&'static str>,
+    /// The kinds of files that it takes as its body.
+    pub takes_files: &'static [&'static str],
     /// Whether it takes a file, as its body or as the field `file` of a form.
     pub takes_form: bool,
     /// The kinds of files that it may answer with.
@@ -117,7 +117,7 @@ impl Input for EntryUid {
 
 impl Input for Upload {
     fn describe(sketch: &mut Sketch) {
-        sketch.takes_file = Some(KIND);
+        sketch.takes_files = &[KIND];
     }
 }
 
@@ -135,7 +135,7 @@ impl Output for Result<Picture, ApiError> {
 
 impl Input for Archive {
     fn describe(sketch: &mut Sketch) {
-        sketch.takes_file = Some(Self::KIND);
+        sketch.takes_files = &Self::KINDS;
     }
 }
 

@@ -28,7 +28,7 @@ const TEMPLATES: [(&str, &[&str]); 2] =
 const SMALL: usize = 6;
 
 /// What a preset of each kind does not do here.
-const MEANINGS: [(&str, &str); 12] = [
+const MEANINGS: [(&str, &str); 13] = [
     ("openai", "prompt blocks and samplers: no prompt is made with them yet"),
     ("textgen", "samplers: no model is asked with them yet"),
     ("kobold", "samplers: no model is asked with them yet"),
@@ -40,6 +40,7 @@ const MEANINGS: [(&str, &str); 12] = [
     ("regex", "a regular expression: no text is changed by it yet"),
     ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
     ("theme", "looks of another page"),
+    ("variables", "variables that held for all chats: nothing here reads them yet"),
     ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
 ];
 

@@ -3,6 +3,7 @@
 //!
 //! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
+//! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
 //! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
 //!   trace is read. [`tags`] hides what models write for machines, [`status`] shows the world to the model.
@@ -16,6 +17,7 @@ mod choose;
 mod fit;
 mod instruct;
 pub mod macros;
+pub mod preset;
 pub mod refill;
 pub mod status;
 pub mod tags;
@@ -124,6 +126,8 @@ pub struct Line {
 pub struct Sent {
     /// Who it speaks as.
     pub role: Role,
+    /// The speaker, where the provider is told in a field.
+    pub name: Option<String>,
     /// The text.
     pub text: String,
 }

@@ -15,7 +15,7 @@ pub fn weave(blocks: &[Block], history: &[Line]) -> Vec<Sent> {
         blocks
             .iter()
             .filter(|block| block.left_out.is_none() && wanted(block.slot))
-            .map(|block| Sent { role: block.role, text: block.text.clone() })
+            .map(|block| Sent { role: block.role, name: None, text: block.text.clone() })
             .collect::<Vec<_>>()
     };
     sent.extend(of(&|slot| slot < Slot::Status));
@@ -45,7 +45,7 @@ fn spoken(line: &Line, named: bool) -> Sent {
         Some(name) if named && line.role != Role::System => format!("{name}: {}", line.text),
         _ => line.text.clone(),
     };
-    Sent { role: line.role, text }
+    Sent { role: line.role, name: None, text }
 }
 
 fn join(sent: Vec<Sent>) -> Vec<Sent> {

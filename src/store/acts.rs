@@ -160,6 +160,7 @@ impl Tx<'_> {
             trashed: None,
             node_count: 0,
             leaf_count: 0,
+            preset: session.preset.map(|id| id.to_string()),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;

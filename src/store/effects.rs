@@ -149,6 +149,7 @@ impl Tx<'_> {
                 self.set(|conn| diesel::update(row).set(sessions::mode.eq(mode)).execute(conn))
             }
             "model" => self.set(|conn| diesel::update(row).set(sessions::model.eq(text)).execute(conn)),
+            "preset" => self.set(|conn| diesel::update(row).set(sessions::preset.eq(text)).execute(conn)),
             "params" => self.set(|conn| diesel::update(row).set(sessions::params.eq(json)).execute(conn)),
             "plugins" => self.set(|conn| diesel::update(row).set(sessions::plugins.eq(json)).execute(conn)),
             "persona" => {

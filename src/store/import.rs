@@ -118,6 +118,7 @@ impl Tx<'_> {
             trashed: Some(ON_ITS_WAY),
             node_count: 0,
             leaf_count: 0,
+            preset: line.preset.map(|id| id.to_string()),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         Ok(Incoming { n })

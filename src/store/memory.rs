@@ -300,6 +300,7 @@ mod tests {
             mode: "tree".into(),
             model: None,
             params: Map::new(),
+            preset: None,
             plugins: Vec::new(),
             seed: 7,
             edits: 0,

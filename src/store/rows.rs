@@ -215,6 +215,7 @@ pub struct SessionRow {
     pub trashed: Option<i64>,
     pub node_count: i64,
     pub leaf_count: i64,
+    pub preset: Option<String>,
 }
 
 impl SessionRow {
@@ -235,6 +236,7 @@ impl SessionRow {
             mode: self.mode,
             model: self.model,
             params: object(&self.params).ok_or_else(bad("params"))?,
+            preset: optional(self.preset.as_deref(), |id| id.parse().ok()).ok_or_else(bad("preset"))?,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::ids::PresetId;
 use crate::tree::bounds;
 use crate::tree::edit::Refusal;
 use crate::tree::{PersonaRef, Session};
@@ -40,9 +41,14 @@ pub fn setting(session: &Session, name: &str) -> Value {
         "model" => session.model.clone().into(),
         "params" => session.params.clone().into(),
         "plugins" => json(plugins_to_text(&session.plugins)),
+        "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
     }
+}
+
+fn is_preset(text: &str) -> bool {
+    text.parse::<PresetId>().is_ok()
 }
 
 /// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
@@ -54,6 +60,7 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
         "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
         "params" => ("params", to.is_object(), "an object"),
         "plugins" => ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants}"),
+        "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset), "an id or null"),
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         other => {
             let message = format!("a session has no setting \"{other}\"");

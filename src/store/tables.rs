@@ -38,7 +38,7 @@ diesel::table! {
         n -> BigInt, id -> Binary, owner_n -> BigInt, title -> Text, cards -> Text, persona -> Nullable<Text>,
         root_n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, mode -> Text, model -> Nullable<Text>,
         params -> Text, plugins -> Text, seed -> BigInt, edits -> BigInt, created -> BigInt, updated -> BigInt,
-        trashed -> Nullable<BigInt>, node_count -> BigInt, leaf_count -> BigInt,
+        trashed -> Nullable<BigInt>, node_count -> BigInt, leaf_count -> BigInt, preset -> Nullable<Text>,
     }
 }
 diesel::table! {

@@ -73,6 +73,7 @@ impl Beginning {
             mode: "tree".into(),
             model: None,
             params: Map::new(),
+            preset: None,
             plugins: Vec::new(),
             seed: ids.seed(),
             edits: 0,

@@ -17,6 +17,8 @@ use super::report::Item;
 
 /// The most characters of a name.
 const LONGEST_NAME: usize = 200;
+/// So many entries that are none are named.
+const NAMED: usize = 20;
 
 /// Why a book is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,9 +55,22 @@ pub fn is_for_all(book: &Map<String, Value>) -> bool {
 /// It is no book, or more than a book may be.
 pub fn arriving_book(file: &[u8], name: Option<&str>, ids: &Ids, now: Time) -> Result<(Lorebook, Item), BookNotKept> {
     let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or_default();
-    let (book, mut item) = new_book(book::read(file)?, stem, ids, now)?;
+    let (book, odd) = book::sorted(file)?;
+    let (book, mut item) = new_book(book, stem, ids, now)?;
+    item.findings.extend(no_entries(&odd));
     item.file = name.map(str::to_owned);
     Ok((book, item))
+}
+
+/// What to say of what is no entry of a book: the rest of the book comes in.
+pub fn no_entries(odd: &[String]) -> Option<Finding> {
+    let named: Vec<&str> = odd.iter().map(String::as_str).take(NAMED).collect();
+    let more = if odd.len() > NAMED { ", …" } else { "" };
+    let words = match odd {
+        [one] => format!("entry {one} is none and is left out"),
+        all => format!("{} of its entries are none and are left out: {}{more}", all.len(), named.join(", ")),
+    };
+    (!odd.is_empty()).then(|| Finding::new(Fate::Skipped, "bad_entry", words).of(odd.len()))
 }
 
 /// A book in the form of world info as one of this server.

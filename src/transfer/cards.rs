@@ -10,12 +10,14 @@ use crate::interop::{Fate, Finding, book, picture};
 use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 use crate::tree::card::{Unfit, fits, trim};
 
-use super::books::new_book;
+use super::books::{new_book, no_entries};
 use super::pictures::{picture_address, pictures};
 use super::report::Item;
 
 /// The field of a character that names its lorebook.
 const LOREBOOK: &str = "lorebookId";
+/// The field of a character that names further ones.
+const EXTRA_LOREBOOKS: &str = "extraLorebookIds";
 /// What cards say beyond their fields; also the name of the file that has it where it is too large.
 const EXTENSIONS: &str = "extensions";
 /// Below this name a card says what it suggests for its sessions.
@@ -78,7 +80,7 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
         bytes: asset.bytes,
     }));
     let title = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let book = book.map(|card_book| new_book(book::from_card(&card_book), &title, ids, now)).transpose()?;
+    let book = book.map(|card_book| book_inside(card_book, &title, ids, now)).transpose()?;
     if let Some((book, _)) = &book {
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
     }
@@ -93,6 +95,14 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
     let character = CharacterCard { id, card: fields, created: now, updated: now };
     Ok(Arriving { character, files, book, open_chat, is_favourite, items })
+}
+
+/// The lorebook inside a card.
+fn book_inside(mut book: Value, title: &str, ids: &Ids, now: Time) -> Result<(Lorebook, Item), Unfit> {
+    let odd = book.as_object_mut().map(book::take_odd).unwrap_or_default();
+    let (book, mut item) = new_book(book::from_card(&book), title, ids, now)?;
+    item.findings.extend(no_entries(&odd));
+    Ok((book, item))
 }
 
 /// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
@@ -174,11 +184,18 @@ pub fn bind_lorebook(character: &mut CharacterCard, book: LorebookId) {
     character.card.insert(LOREBOOK.to_owned(), book.to_string().into());
 }
 
+/// Gives a character lorebooks beside its own.
+pub fn bind_extra_lorebooks(character: &mut CharacterCard, books: &[LorebookId]) {
+    let books: Vec<Value> = books.iter().map(|book| book.to_string().into()).collect();
+    character.card.insert(EXTRA_LOREBOOKS.to_owned(), books.into());
+}
+
 /// A character as a sheet that goes out. Which picture it shows and which lorebook is its own stand beside it, not in it.
 pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> Sheet<'a> {
     let mut card: Map<String, Value> = character.card.clone();
     card.shift_remove("avatar");
     card.shift_remove(LOREBOOK);
+    card.shift_remove(EXTRA_LOREBOOKS);
     let beside = files.iter().find(|file| file.name == EXTENSIONS);
     if let Some(extensions) = beside.and_then(|file| serde_json::from_slice::<Value>(&file.bytes).ok()) {
         let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::card::Unfit;
 
 /// The kinds, by their words on the wire.
-pub const KINDS: [&str; 12] = [
+pub const KINDS: [&str; 13] = [
     "openai",
     "textgen",
     "kobold",
@@ -19,6 +19,7 @@ pub const KINDS: [&str; 12] = [
     "quickReplies",
     "theme",
     "group",
+    "variables",
 ];
 /// The most bytes of a whole preset.
 pub const LARGEST: usize = 4 << 20;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
 /// One story: a tree, a HEAD and its settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Session {
     pub model: Option<String>,
     /// Parameters passed on to the model.
     pub params: Map<String, Value>,
+    /// The preset by which its prompts are made, as it is then; `None`, or one that is gone = as the server makes them.
+    pub preset: Option<PresetId>,
     /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
     /// The seed of all its dice.

@@ -10,29 +10,10 @@ use crate::store::{Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
 use super::fill::{self, Lines, Purpose};
+use super::ordered;
+use super::room::{Bounds, MOST, PAGE, began};
 use super::scene::Scene;
 use super::trace::{Filled, Made};
-
-/// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
-/// costs no more.
-const PAGE: i64 = 64;
-/// How many replies up the path an earlier prompt is looked for.
-const LOOK_BACK: usize = 8;
-
-/// What a prompt has to keep to.
-#[derive(Debug, Clone)]
-pub struct Bounds {
-    /// Tokens of the whole prompt.
-    pub budget: usize,
-    /// Tokens that are kept free for the reply.
-    pub reply: usize,
-    /// Tags whose blocks are left out of earlier replies.
-    pub hide_tags: Vec<String>,
-    /// The user's message where there is none.
-    pub filler: String,
-    /// The model that is asked.
-    pub model: String,
-}
 
 /// The prompt at a scene: the world just before the model speaks. `last` is what stands behind everything else.
 ///
@@ -49,6 +30,12 @@ pub fn prompt(
     let facts = fill::facts(scene, sizes, &bounds.model, purpose);
     let mut draw = fill::chance(scene, purpose);
     let mut macros = Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draw);
+    if let Some(preset) = ordered::chosen(reader, scene)? {
+        let mut made = ordered::prompt(reader, scene, bounds, last, preset, &mut macros)?;
+        made.filled.operations = fill::operations(&scene.world, &scene.rules.rules, &macros.local);
+        made.filled.noted = macros.noted;
+        return Ok(made);
+    }
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let mut blocks = prompt::blueprint(&scene.cast, &mut macros, &status);
     blocks.extend(last);
@@ -67,7 +54,7 @@ pub fn prompt(
     let filled = Filled { names: Some(scene.cast.names()), differences, noted: macros.noted, operations };
     let History { rows, tokens, cut, .. } = history;
     let Bounds { reply, hide_tags, .. } = bounds;
-    Ok(Made { blocks, history: rows, messages, tokens, cut, reply, hide_tags, filled, too_large: None })
+    Ok(Made { blocks, history: rows, messages, tokens, cut, reply, hide_tags, filled, ..Made::default() })
 }
 
 /// The part of the history that goes, oldest first.
@@ -117,28 +104,6 @@ impl History {
     }
 }
 
-/// Where the last prompt on this path began, as a position in its newest lines.
-fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result<Option<usize>, StoreError> {
-    let replies = newest_first.iter().filter(|(placed, _)| placed.node.role == Role::Assistant).take(LOOK_BACK);
-    for (placed, _) in replies {
-        if let Some(first) = reader.trace(placed)?.and_then(|trace| trace.history.first().copied()) {
-            return Ok(newest_first.iter().position(|(placed, _)| placed.n == first));
-        }
-    }
-    Ok(None)
-}
-
-/// What model servers call the most tokens of a reply.
-const MOST: [&str; 2] = ["max_tokens", "max_completion_tokens"];
-
-/// Tokens kept free for the reply: what the request or the provider's own parameters allow it, else what the settings say;
-/// never more than half.
-pub fn room_for_reply(params: &Map<String, Value>, endpoint: &Endpoint, reply_tokens: usize, context: usize) -> usize {
-    let asked =
-        [params, &endpoint.extra].into_iter().find_map(|said| MOST.iter().find_map(|key| said.get(*key)?.as_u64()));
-    asked.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(reply_tokens).min(context / 2)
-}
-
 /// The request to the provider. Each reply has a seed of its own, so that a reroll is another reply and can be repeated;
 /// an endpoint whose `extra` says `seed = null` is not sent one. The reply may be as long as the room that is kept for it,
 /// unless the request or the endpoint says something about that, be it `null`.
@@ -149,7 +114,7 @@ pub fn request(
     made: &Made,
     endpoint: &Endpoint,
 ) -> Request {
-    let mut params = params.clone();
+    let mut params = said(&made.samplers, params);
     if !params.contains_key("seed") && !endpoint.extra.contains_key("seed") {
         params.insert("seed".into(), (dice_seed >> 33).into());
     }
@@ -157,9 +122,17 @@ pub fn request(
     if !MOST.iter().any(is_said) {
         params.insert("max_tokens".into(), made.reply.into());
     }
-    let messages =
-        made.messages.iter().map(|sent| provider::Message { role: role(sent), name: None, content: sent.text.clone() });
+    let messages = made.messages.iter().map(|sent| provider::Message {
+        role: role(sent),
+        name: sent.name.clone(),
+        content: sent.text.clone(),
+    });
     Request { model, messages: messages.collect(), params }
+}
+
+/// What a preset says, with what was asked for over it.
+fn said(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<String, Value> {
+    samplers.iter().chain(params).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn role(sent: &Sent) -> provider::Role {
@@ -185,23 +158,6 @@ mod tests {
             timeouts: Timeouts::default(),
             max_reply_bytes: 1024,
             retries: Retries::default(),
-        }
-    }
-
-    #[test]
-    fn the_reply_has_its_room() {
-        for (params, extra, expected) in [
-            (json!({}), json!({}), 1_000),
-            (json!({"max_tokens": 200}), json!({}), 200),
-            (json!({"max_completion_tokens": 3_000}), json!({}), 3_000),
-            (json!({"max_tokens": 1_000_000}), json!({}), 4_000),
-            (json!({"max_tokens": "many"}), json!({}), 1_000),
-            (json!({}), json!({"max_tokens": 300}), 300),
-            (json!({"max_tokens": 200}), json!({"max_completion_tokens": 300}), 200),
-            (json!({"max_tokens": null}), json!({}), 1_000),
-        ] {
-            let room = room_for_reply(params.as_object().unwrap(), &endpoint(&extra), 1_000, 8_000);
-            assert_eq!(room, expected, "{params} {extra}");
         }
     }
 

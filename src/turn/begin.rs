@@ -51,6 +51,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         mode,
         model,
         params: new.params.clone(),
+        preset: None,
         plugins,
         seed: parts.ids.seed(),
         edits: 0,

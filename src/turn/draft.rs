@@ -16,10 +16,11 @@ use crate::tree::edit::{self, Refusal};
 use crate::tree::run::{self, Member};
 use crate::tree::{Kind, Node, Session};
 
-use super::ask::{self, Bounds};
+use super::ask;
 use super::fill::Purpose;
 use super::machine::{Event, Fault, Machine};
 use super::models::Writer;
+use super::room::Bounds;
 use super::scene::{self, Look};
 use super::trace::{self, Made};
 use super::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, runner, start};

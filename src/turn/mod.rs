@@ -4,7 +4,8 @@
 //!   that goes away changes nothing.
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
-//!   what becomes no node; `preview.rs` shows a prompt that nobody sends. `scene.rs` reads a position, `ask.rs` makes the prompt there, `fill.rs` fills it in.
+//!   what becomes no node; `preview.rs` shows a prompt that nobody sends. `scene.rs` reads a position, `ask.rs` makes the prompt
+//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `room.rs` says what both keep to.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -29,8 +30,10 @@ mod input;
 mod keeper;
 pub mod machine;
 mod models;
+mod ordered;
 mod preview;
 mod requests;
+mod room;
 mod runner;
 mod scene;
 mod start;
@@ -59,6 +62,7 @@ pub use asked::{
 };
 pub use keeper::Rhythm;
 pub use models::{Models, UnknownModel, Writer};
+pub use ordered::readable as preset;
 pub use scene::{Offered, QuickReply, Tip};
 pub use trace::{Rebuilt, read_trace};
 

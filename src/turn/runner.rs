@@ -15,12 +15,13 @@ use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
-use super::ask::{self, Bounds};
+use super::ask;
 use super::fill::Purpose;
 use super::hooks::Proposal;
 use super::machine::{self, Action, Event, Fault, Machine};
 use super::models::Writer;
 use super::requests::Request;
+use super::room::{self, Bounds};
 use super::scene::{self, Look, Scene};
 use super::trace::Made;
 use super::{Parts, TurnError, ends, force};
@@ -202,12 +203,13 @@ pub fn bounds(parts: &Parts, client: &OpenAi, model: &str, params: &Map<String, 
     let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
     let endpoint = client.endpoint();
     let context = parts.models.context_length(&endpoint.id, model).unwrap_or(tokens(generation.context_tokens));
-    let reply = ask::room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
+    let reply = room::room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
     Bounds {
         budget: context.saturating_sub(reply),
         reply,
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
+        is_reply_said: room::says_reply(params, endpoint),
         model: model.to_owned(),
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::ids::NodeId;
 use crate::prompt::macros::Noted;
+use crate::prompt::preset::{Piece, woven};
 use crate::prompt::refill::{Difference, Names};
 use crate::prompt::{Block, LeftOut, Line, Sent, Slot, TooLarge, tags, weave};
 use crate::store::{Held, Missing, Placed, Reader, Trace};
@@ -13,6 +14,9 @@ use crate::tree::{Node, Role};
 use crate::world::Operation;
 
 use super::TurnError;
+
+/// What the head of a trace has where a preset made the prompt.
+const ORDERED: &str = "preset";
 
 /// A trace with its prompt; empty where no prompt was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +50,15 @@ impl Rebuilt {
     }
 }
 
+/// What a preset made of a prompt, beside the history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// The pieces.
+    pub pieces: Vec<Piece>,
+    /// Whether each line of the history has its speaker before it.
+    pub is_named: bool,
+}
+
 /// What a prompt was made of.
 #[derive(Debug, Clone, Default)]
 pub struct Made {
@@ -53,6 +66,10 @@ pub struct Made {
     pub blocks: Vec<Block>,
     /// The rows of the nodes sent, oldest first.
     pub history: Vec<i64>,
+    /// In whose order, where a preset was chosen: then there are no blocks.
+    pub order: Option<Order>,
+    /// What the preset says to the model server.
+    pub samplers: Map<String, Value>,
     /// The messages.
     pub messages: Vec<Sent>,
     /// Tokens, estimated.
@@ -72,7 +89,7 @@ pub struct Made {
 /// What macros did while a prompt was made.
 #[derive(Debug, Clone, Default)]
 pub struct Filled {
-    /// The names that were filled into the history; `None` = nothing was.
+    /// The names that were filled into the history; `None` = the trace has what was filled in as texts of its own.
     pub names: Option<Names>,
     /// The lines of the history with more than names filled in, by their places.
     pub differences: Vec<(usize, Difference)>,
@@ -83,10 +100,12 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// As a trace keeps it: `{names: [user, character], lines?, left?, problems?}`.
+    /// As a trace keeps it: `{names?: [user, character], lines?, left?, problems?}`.
     fn to_json(&self) -> Value {
-        let Some(names) = &self.names else { return Value::Null };
-        let mut kept = json!({"names": [names.user, names.character]});
+        let mut kept = match &self.names {
+            Some(names) => json!({"names": [names.user, names.character]}),
+            None => json!({}),
+        };
         let lines: Vec<Value> = self.differences.iter().map(|(at, one)| json!([at, one.to_json()])).collect();
         let others =
             [("lines", json!(lines)), ("left", json!(self.noted.left)), ("problems", json!(self.noted.problems))];
@@ -128,6 +147,7 @@ impl Made {
             }
             (about, block.text.clone())
         });
+        let blocks = blocks.chain(self.order.iter().flat_map(|order| &order.pieces).map(told));
         let mut head = serde_json::Map::new();
         if self.too_large.is_none() {
             let cut = self.cut.map(|through| json!({"why": LeftOut::Budget.word(), "through": through.to_string()}));
@@ -136,6 +156,7 @@ impl Made {
             head.insert("historyCut".into(), cut.into());
             head.insert("hideTags".into(), self.hide_tags.clone().into());
             head.insert("macros".into(), self.filled.to_json());
+            head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), json!({"named": order.is_named}))));
         }
         Trace { head, blocks: blocks.collect(), history: self.history.clone() }
     }
@@ -151,6 +172,10 @@ fn digest(messages: &[Sent]) -> String {
     let mut hasher = blake3::Hasher::new();
     for message in messages {
         hasher.update(message.role.word().as_bytes());
+        if let Some(name) = &message.name {
+            hasher.update(&[1]);
+            hasher.update(name.as_bytes());
+        }
         hasher.update(&[0]);
         hasher.update(message.text.as_bytes());
         hasher.update(&[0]);
@@ -181,7 +206,14 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
     let place = |n: i64| trace.history.iter().position(|row| *row == n);
     let again = |placed: &Placed| filled.again(place(placed.n), line(&placed.node, &hide));
     let lines: Vec<Line> = history.iter().map(again).collect();
-    let messages = if trace.head.contains_key("hash") { weave(&blocks, &lines) } else { Vec::new() };
+    let messages = match (trace.head.get(ORDERED), trace.head.contains_key("hash")) {
+        (_, false) => Vec::new(),
+        (None, true) => weave(&blocks, &lines),
+        (Some(order), true) => {
+            let pieces: Vec<Piece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
+            woven(&pieces, &lines, order.get("named").and_then(Value::as_bool).unwrap_or_default())
+        }
+    };
     let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
     let blueprint = shown(&trace.blocks);
     Rebuilt {
@@ -206,6 +238,28 @@ fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
         about
     };
     blocks.iter().map(one).collect()
+}
+
+/// A piece of a preset's prompt, as it is kept.
+fn told(piece: &Piece) -> (Value, String) {
+    let Piece { slot, at, is_over, sent } = piece;
+    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": "preset", "at": at});
+    if let Some(map) = about.as_object_mut() {
+        map.extend(sent.name.as_ref().map(|name| ("name".to_owned(), name.as_str().into())));
+        map.extend(is_over.then(|| ("over".to_owned(), true.into())));
+    }
+    (about, sent.text.clone())
+}
+
+fn piece(about: &Value, text: &str) -> Option<Piece> {
+    let word = |key: &str| about.get(key).and_then(Value::as_str);
+    let role = Role::from_word(word("role")?)?;
+    Some(Piece {
+        slot: word("slot")?.to_owned(),
+        at: usize::try_from(about.get("at")?.as_u64()?).ok()?,
+        is_over: about.get("over").is_some(),
+        sent: Sent { role, name: word("name").map(str::to_owned), text: text.to_owned() },
+    })
 }
 
 fn block(about: &Value, text: &str) -> Option<Block> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, check, clotho, giveFiles, own } from "./support/stage.mjs";
+import { REFUSED, browser, check, chooseFromPage, clotho, giveFiles, model, newStory, open, own, replyIsThere, say, session } from "./support/stage.mjs";
 import { startClotho } from "./support/server.mjs";
 
 /** The presets of this name, with all that they say. @returns {Promise<any[]>} */
@@ -118,6 +118,30 @@ describe("presets", () => {
     await row(other.page, "Trim").getByText("findRegex").waitFor();
     assert.ok(await row(other.page, "Trim").getByRole("button", { name: "Look inside" }).evaluate((button) => button === document.activeElement));
     await other.close();
+  });
+
+  test("S4-34: one for chat completion makes the prompts of a story from the next message on, until it is let go", async () => {
+    const preset = await keep("openai", "Own order", { prompts: [{ identifier: "main", content: "Tell it in my order." }], prompt_order: [] });
+    await keep("theme", "Only looks", {});
+    const path = await newStory();
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Presets");
+    const mine = row(page, "Own order");
+    await mine.getByRole("button", { name: "Use in this story" }).click();
+    await mine.getByText("in this story", { exact: true }).waitFor();
+    await check(page, "a preset that is in use");
+    assert.equal(await row(page, "Only looks").getByRole("button", { name: "Use in this story" }).count(), 0);
+    assert.equal((await session(path)).presetId, preset.id);
+    await page.keyboard.press("Escape");
+    model.say(["Good evening."]);
+    await say(page, "Who is there?");
+    await replyIsThere(page);
+    assert.match(JSON.stringify(model.requests.at(-1).messages), /Tell it in my order/);
+    await chooseFromPage(page, "Presets");
+    await mine.getByRole("button", { name: "No longer use in this story" }).click();
+    await mine.getByRole("button", { name: "Use in this story", exact: true }).waitFor();
+    assert.equal((await session(path)).presetId, null);
+    await close();
   });
 
   test("S4-61: where there is none yet it says how they come, and what could not be read is read again", async () => {

@@ -9,13 +9,13 @@ use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::{Body, ListBody};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Pid, Query, Sid};
+use crate::http::query::{Pid, Query, Rid, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
 use crate::http::wire::sessions::{NewSession, PluginSetting, PluginsSet, Session, SessionChange, Spent, plugins};
 use crate::http::wire::words::Mode;
 use crate::http::wire::{Page, PageQuery};
-use crate::ids::PersonaId;
+use crate::ids::{PersonaId, PresetId};
 use crate::store::{Actor, Held, Reader, Show};
 use crate::turn;
 
@@ -86,6 +86,9 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
     if let Some(Some(model)) = &body.0.model {
         app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
     }
+    if let Some(Some(id)) = body.0.preset_id {
+        may_make_prompts(&app, caller, id.0).await?;
+    }
     let persona = match body.0.persona_id {
         Some(Some(id)) => Some(Some(card(&app, caller, id.0).await?)),
         Some(None) => Some(None),
@@ -111,14 +114,25 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
 
 /// The settings by their names in the log.
 fn settings(change: SessionChange) -> Vec<(String, Value)> {
-    let SessionChange { title, mode, model, params, persona_id: _ } = change;
+    let SessionChange { title, mode, model, params, preset_id, persona_id: _ } = change;
     let named = [
         ("title", title.map(Value::from)),
         ("mode", mode.map(Mode::word).map(Value::from)),
         ("model", model.map(Value::from)),
         ("params", params.map(Value::from)),
+        ("preset", preset_id.map(|id| id.map(|id| id.0.to_string())).map(Value::from)),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// Whether prompts can be made by a preset of the caller's.
+async fn may_make_prompts(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
+    let preset = found.ok_or_else(|| ApiError::not_found(Rid::WHAT))?;
+    let readable = turn::preset(&preset).ok_or_else(|| {
+        ApiError::invalid("presetId", "a preset of the kind \"openai\" is expected: others make no prompts")
+    })?;
+    readable.map(|_| ()).map_err(|error| ApiError::invalid("presetId", error.to_string()))
 }
 
 /// A persona of the caller's in its present version.

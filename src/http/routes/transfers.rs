@@ -15,7 +15,7 @@ use crate::transfer::{Busy, Errand, FileKind};
 /// # Errors
 /// The caller has enough files on their way, or the body is too large or no file.
 pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobBegun> {
-    upload.may_arrive(app.config.limits.import_bytes, KIND)?;
+    upload.may_arrive(app.config.limits.import_bytes, &[KIND])?;
     handed_in(app, caller, upload, FileKind::Session).await
 }
 
@@ -30,8 +30,8 @@ pub async fn import_foreign(
     query: Query<ForeignFile>,
     Archive(upload): Archive,
 ) -> Answer<JobBegun> {
-    upload.may_arrive(app.config.limits.import_bytes, Archive::KIND)?;
-    let how = query.0.read()?;
+    upload.may_arrive(app.config.limits.import_bytes, &Archive::KINDS)?;
+    let how = query.0.read(upload.name())?;
     handed_in(app, caller, upload, FileKind::Foreign(how)).await
 }
 

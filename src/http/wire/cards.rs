@@ -44,6 +44,8 @@ pub struct Character {
     pub avatar: Option<String>,
     /// The lorebook that belongs to it.
     pub lorebook_id: Option<String>,
+    /// Lorebooks that belong to it as well, where it came with some; no prompt reads them yet.
+    pub extra_lorebook_ids: Vec<String>,
     /// Everything else that its card says.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
@@ -330,6 +332,7 @@ impl From<CharacterCard> for Character {
             tags: fields.texts("tags"),
             avatar: fields.optional("avatar"),
             lorebook_id: fields.optional("lorebookId"),
+            extra_lorebook_ids: fields.texts("extraLorebookIds"),
             metadata: fields.metadata(),
             created_at: card.created.to_string(),
             updated_at: card.updated.to_string(),

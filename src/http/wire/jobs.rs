@@ -22,7 +22,8 @@ pub struct JobBegun {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ForeignFile {
-    /// Its name: `data.zip`, or that of a chat, `Night.jsonl`, which becomes the title. What the file is, its content says.
+    /// Its name: `data.zip`, or that of a chat, `Night.jsonl`, which becomes the title; else that of `Content-Disposition`. What the
+    /// file is, its content says.
     pub name: Option<String>,
     /// Whether nothing is written, and only the report is wanted; `false` unless named.
     pub dry_run: Option<bool>,
@@ -31,14 +32,14 @@ pub struct ForeignFile {
 }
 
 impl ForeignFile {
-    /// What is wanted.
+    /// What is wanted of a file that may be called something by its sender.
     ///
     /// # Errors
     /// No clock is that far ahead.
-    pub fn read(self) -> Result<Foreign, ApiError> {
+    pub fn read(self, called: Option<String>) -> Result<Foreign, ApiError> {
         let zone = zone_ahead(self.utc_offset.unwrap_or(0.0));
         let refusal = || ApiError::invalid("utcOffset", "a number of hours between -25 and 25 is expected");
-        let name = self.name.unwrap_or_else(|| "chats.zip".into());
+        let name = self.name.or(called).unwrap_or_else(|| "chats.zip".into());
         Ok(Foreign { name, zone: zone.ok_or_else(refusal)?, is_dry: self.dry_run.unwrap_or(false) })
     }
 }

@@ -19,7 +19,7 @@ pub struct Preset {
     /// Its id.
     pub id: PresetRef,
     /// What it is for: `openai`, `textgen`, `kobold` and `novel` (prompt blocks and samplers), `instruct`, `context`,
-    /// `sysprompt`, `reasoning` (templates), `regex`, `quickReplies`, `theme`, `group`.
+    /// `sysprompt`, `reasoning` (templates), `regex`, `quickReplies`, `theme`, `group`, `variables`.
     pub kind: String,
     /// Its name.
     pub name: String,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
-use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, SessionRef, UserRef};
+use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, PresetRef, SessionRef, UserRef};
 use super::words::Mode;
 use super::{given, some_objects};
 use crate::http::error::ApiError;
@@ -43,6 +43,8 @@ pub struct Session {
     /// Parameters for the model.
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
+    /// The preset by which its prompts are made; null, or one that is gone = as the server makes them.
+    pub preset_id: Option<PresetRef>,
     /// Its plugins.
     pub plugins: Vec<PluginSetting>,
     /// How much there is.
@@ -131,6 +133,10 @@ pub struct SessionChange {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     pub persona_id: Option<Option<PersonaRef>>,
+    /// The preset by which its prompts are made from now on, of the kind `openai`; null = as the server makes them.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub preset_id: Option<Option<PresetRef>>,
 }
 
 /// The plugins of a session were set.
@@ -198,6 +204,7 @@ impl Session {
             mode: session.mode.clone(),
             model: session.model.clone(),
             params: session.params.clone(),
+            preset_id: session.preset.map(Id),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts,
             preview: None,

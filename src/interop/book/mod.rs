@@ -59,6 +59,14 @@ impl BookError {
 /// # Errors
 /// It is no book.
 pub fn read(file: &[u8]) -> Result<Map<String, Value>, BookError> {
+    sorted(file).map(|(book, _)| book)
+}
+
+/// The same, and where that stood which is no entry and is left out.
+///
+/// # Errors
+/// It is no book.
+pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), BookError> {
     if file.len() > LARGEST_FILE {
         return Err(BookError::TooLong);
     }
@@ -71,10 +79,40 @@ pub fn read(file: &[u8]) -> Result<Map<String, Value>, BookError> {
     from_text(&png::decode(IN_PICTURE, &chunk.text()?)?)
 }
 
-fn from_text(bytes: &[u8]) -> Result<Map<String, Value>, BookError> {
+/// Whether a file is a picture with a lorebook in it.
+pub fn is_in_picture(file: &[u8]) -> bool {
+    let is_book = |chunk: &png::Chunk<'_>| chunk.is_text() && chunk.keyword() == IN_PICTURE;
+    png::read(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
+}
+
+fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), BookError> {
     let text = text::decode(bytes)?;
     let value: Value = text::json(&text).map_err(|error| BookError::NotJson(error.to_string()))?;
-    let Value::Object(book) = value else { return Err(BookError::NoEntries) };
+    let Value::Object(mut book) = value else { return Err(BookError::NoEntries) };
+    let odd = take_odd(&mut book);
+    Ok((in_our_form(book)?, odd))
+}
+
+/// Takes what is no entry out of a book of any kind; answers with where it stood.
+pub fn take_odd(book: &mut Map<String, Value>) -> Vec<String> {
+    let is_risu = book.get("type").is_some_and(|kind| kind == "risu");
+    match book.get_mut(if is_risu { "data" } else { "entries" }) {
+        Some(Value::Array(all)) => {
+            let odd = all.iter().enumerate().filter(|(_, entry)| !entry.is_object());
+            let odd = odd.map(|(at, _)| (at + 1).to_string()).collect();
+            all.retain(Value::is_object);
+            odd
+        }
+        Some(Value::Object(all)) => {
+            let odd = all.iter().filter(|(_, entry)| !entry.is_object()).map(|(key, _)| key.clone()).collect();
+            all.retain(|_, entry| entry.is_object());
+            odd
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn in_our_form(book: Map<String, Value>) -> Result<Map<String, Value>, BookError> {
     if book.contains_key("lorebookVersion") {
         return Ok(others::novel(&book));
     }

@@ -72,6 +72,7 @@ fn turn(turn: Value) -> (Vec<Option<Said>>, usize) {
     let who = if flag(&author, "is_human") { Who::User } else { Who::Voice };
     let speaker = text(&mut author, "name");
     let primary = name(&mut turn, "primary_candidate_id");
+    let begun = moment(&mut turn, "create_time");
     let mut chosen = 0;
     let mut all = Vec::new();
     for candidate in list(&mut turn, "candidates") {
@@ -81,7 +82,7 @@ fn turn(turn: Value) -> (Vec<Option<Said>>, usize) {
         if id.is_some() && id == primary {
             chosen = all.len();
         }
-        let date = moment(&mut candidate, "create_time");
+        let date = moment(&mut candidate, "create_time").or(begun);
         drop_empty(&mut candidate);
         all.push(Some(Said { id, who, name: speaker.clone(), text: words, date, rest: candidate, ..Said::default() }));
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::clock::Ids;
-use crate::interop::{Fate, Finding, kind, text};
+use crate::interop::{Fate, Finding, book, kind, text};
 use crate::store::Store;
 
 use super::Item;
@@ -31,7 +31,7 @@ const NAMED: usize = 200;
 const DEEPEST_ARCHIVE: usize = 2;
 
 /// What is taken in, for whoever sends something else.
-const TAKEN: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, chats of \
+const TAKEN: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, personas, chats of \
                      ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
                      Chub, or a folder or archive of these";
 
@@ -189,7 +189,11 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     async fn file(&mut self, place: &Place, sort: Sort, depth: usize) -> Result<Option<Sort>, ImportError> {
         match sort {
             Sort::Card => {
-                self.character(place, &place.read()?).await?;
+                let bytes = place.read()?;
+                match book::is_in_picture(&bytes) {
+                    true => _ = self.lorebook(place, &bytes).await?,
+                    false => _ = self.character(place, &bytes).await?,
+                }
                 Ok(None)
             }
             Sort::Archive => self.archive(place, depth).await,
@@ -242,16 +246,20 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         let bytes = place.read()?;
         let text = text::decode(&bytes).ok();
         let value = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
-        match value.as_ref().and_then(kind::of) {
-            Some(kind::Kind::Card) => {
+        match (value.as_ref().and_then(kind::of), value) {
+            (Some(kind::Kind::Card), _) => {
                 self.character(place, &bytes).await?;
                 Ok(None)
             }
-            Some(kind::Kind::Book) => {
+            (Some(kind::Kind::Book), _) => {
                 self.lorebook(place, &bytes).await?;
                 Ok(None)
             }
-            Some(kind::Kind::Personas) | None => Ok(Some(Sort::Nothing)),
+            (Some(kind::Kind::Personas), Some(value)) => {
+                self.personas_of(place, value.into()).await?;
+                Ok(None)
+            }
+            _ => Ok(Some(Sort::Nothing)),
         }
     }
 }

@@ -71,8 +71,10 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         if !is_known && !is_broken {
             return Ok(Some(Sort::Nothing));
         }
+        // What a file is that cannot be read at all nobody knows.
+        let kind = if is_known { "session" } else { "file" };
         for why in bad.findings() {
-            self.report(Item::skipped("session", place.stem(), why).from_file(&place.name));
+            self.report(Item::skipped(kind, place.stem(), why).from_file(&place.name));
         }
         Ok(None)
     }

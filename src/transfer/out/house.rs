@@ -145,6 +145,10 @@ impl<W: Write + Seek> House<'_, W> {
                 if !tags.is_empty() {
                     house.settings.tags(&format!("{name}.png"), &tags);
                 }
+                let said = character.card.get("metadata").and_then(|metadata| metadata.get("sillytavern")?.as_object());
+                if let Some(said) = said {
+                    house.settings.card(name, said);
+                }
                 house.gone.characters += 1;
                 Ok(())
             },
@@ -216,6 +220,9 @@ impl<W: Write + Seek> House<'_, W> {
                     let key = regex_key(&body, house.settings.expressions(), &mut known);
                     house.list.note(&key, preset_mark(&body), head.id);
                     house.settings.regex(body);
+                } else if head.kind == "variables" {
+                    house.list.note("variables/global", preset_mark(&body), head.id);
+                    house.settings.variables(body);
                 } else if let Some((folder, _)) = FOLDERS.iter().find(|(_, kind)| *kind == head.kind) {
                     let name = if names.take(&format!("{folder}/{name}")) { name } else { names.unique(&name) };
                     house.put(&format!("{folder}/{name}.json"), Value::from(body.clone()).to_string().as_bytes())?;

@@ -1,4 +1,5 @@
-//! The settings that go out: personas, tags, regular expressions, and which lorebooks hold for all chats. Whatever else the
+//! The settings that go out: personas, tags, regular expressions, global variables, which lorebooks hold for all chats or belong to
+//! a card beside its own, and the notes of cards. Whatever else the
 //! other program sets there is its own business.
 
 use serde_json::{Map, Value, json};
@@ -13,6 +14,9 @@ pub struct Settings {
     tag_map: Map<String, Value>,
     regex: Vec<Value>,
     for_all: Vec<String>,
+    extra_books: Vec<Value>,
+    notes: Vec<Value>,
+    variables: Map<String, Value>,
 }
 
 impl Settings {
@@ -58,15 +62,33 @@ impl Settings {
         self.for_all.push(book.to_owned());
     }
 
+    /// What the settings said of a card where it came from, by its file without ending.
+    pub fn card(&mut self, card: &str, said: &Map<String, Value>) {
+        if let Some(books) = said.get("extraBooks").filter(|books| books.is_array()) {
+            self.extra_books.push(json!({"name": card, "extraBooks": books}));
+        }
+        if let Some(mut note) = said.get("note").and_then(Value::as_object).cloned() {
+            note.insert("name".to_owned(), card.into());
+            self.notes.push(note.into());
+        }
+    }
+
+    /// Variables that hold for all chats.
+    pub fn variables(&mut self, variables: Map<String, Value>) {
+        self.variables.extend(variables);
+    }
+
     /// As they are written.
     pub fn text(self) -> String {
-        let Self { personas, descriptions, default, tags, tag_map, regex, for_all } = self;
+        let Self { personas, descriptions, default, tags, tag_map, .. } = self;
         json!({
             "power_user": {"personas": personas, "persona_descriptions": descriptions, "default_persona": default},
             "tags": tags,
             "tag_map": tag_map,
-            "world_info_settings": {"world_info": {"globalSelect": for_all}},
-            "extension_settings": {"regex": regex},
+            "world_info_settings": {"world_info": {"globalSelect": self.for_all, "charLore": self.extra_books}},
+            "extension_settings": {
+                "regex": self.regex, "note": {"chara": self.notes}, "variables": {"global": self.variables},
+            },
         })
         .to_string()
     }

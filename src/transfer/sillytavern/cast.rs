@@ -5,19 +5,22 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::ids::{CharacterId, PersonaId};
+use crate::ids::{CharacterId, LorebookId, PersonaId};
 use crate::interop::{Fate, Finding};
 use crate::store::{CharacterCard, Source, Tx};
 use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::card::trim;
 
 use super::super::Item;
-use super::super::cards::{Arriving, arriving, bind_lorebook, lorebook_of, take_wish};
+use super::super::cards::{Arriving, arriving, bind_extra_lorebooks, bind_lorebook, lorebook_of, take_wish};
 use super::super::house::Place;
 use super::super::import::ImportError;
 use super::known::Verdict;
 use super::root::Root;
 use super::{Work, unreadable};
+
+/// The most bytes of a note that is kept with a card.
+const LONGEST_NOTE: usize = 64 << 10;
 
 /// Everybody who may play in a chat.
 #[derive(Debug, Default)]
@@ -130,9 +133,49 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if let Some(world) = world.and_then(Value::as_str).filter(|world| !world.is_empty()).map(str::to_owned) {
             findings.push(self.bind(arriving, &world, hasher));
         }
+        findings.extend(self.extra_books(arriving, place.stem(), hasher));
+        findings.extend(self.character_note(arriving, place.stem(), hasher));
         if let Some(item) = arriving.items.first_mut() {
             item.findings.extend(findings);
         }
+    }
+
+    /// Gives a character the lorebooks that its owner gave to the card beside its own.
+    fn extra_books(&self, arriving: &mut Arriving, card: &str, hasher: &mut blake3::Hasher) -> Vec<Finding> {
+        let names = self.settings.extra_books_of(card);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let there = |name: &&str| self.books.get(*name).map(|book| book.id);
+        let ids: Vec<LorebookId> = names.iter().filter_map(there).collect();
+        names.iter().for_each(|name| _ = hasher.update(name.as_bytes()).update(b"\n"));
+        ids.iter().for_each(|id| _ = hasher.update(id.as_bytes()));
+        bind_extra_lorebooks(&mut arriving.character, &ids);
+        keep_beside(&mut arriving.character.card, "extraBooks", names.as_slice().into());
+        let told = names.iter().map(|name| match self.books.contains_key(*name) {
+            true => {
+                Finding::new(Fate::Works, "extra_lorebook", format!("the lorebook \"{name}\" belongs to it as well"))
+            }
+            false => {
+                let words = format!("the lorebook \"{name}\" that belongs to it as well is not there");
+                Finding::new(Fate::Kept, "lorebook_missing", words)
+            }
+        });
+        told.collect()
+    }
+
+    /// Keeps the note that stood in every chat of a card.
+    fn character_note(&self, arriving: &mut Arriving, card: &str, hasher: &mut blake3::Hasher) -> Option<Finding> {
+        let note = Value::Object(self.settings.note_of(card)?.clone());
+        let text = note.to_string();
+        hasher.update(text.as_bytes());
+        if text.len() > LONGEST_NOTE {
+            let words = format!("its note has more than {LONGEST_NOTE} bytes");
+            return Some(Finding::new(Fate::Skipped, "character_note", words));
+        }
+        keep_beside(&mut arriving.character.card, "note", note);
+        let words = "the note that stood in each of its chats is kept; no prompt has it yet";
+        Some(Finding::new(Fate::Kept, "character_note", words))
     }
 
     /// Gives a character the lorebook that its card names. The book inside the card is a copy that is made anew each time the
@@ -225,6 +268,14 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         )
         .await
     }
+}
+
+/// Keeps with a card what the settings say of it.
+fn keep_beside(card: &mut Map<String, Value>, key: &str, value: Value) {
+    let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());
+    let own =
+        metadata.as_object_mut().map(|metadata| metadata.entry("sillytavern").or_insert_with(|| Map::new().into()));
+    own.and_then(Value::as_object_mut).map(|own| own.insert(key.to_owned(), value));
 }
 
 /// Tags that a card does not have yet, however they are written.

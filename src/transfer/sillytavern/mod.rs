@@ -191,7 +191,7 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
     pub(super) async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
         // Each chat is read twice.
         self.way.expects(root.chat_bytes().saturating_mul(2));
-        (self.settings, self.list, self.books) = Default::default();
+        (self.settings, self.list, self.books, self.namesakes) = Default::default();
         match List::of(root) {
             Ok(list) => self.list = list,
             // Without it what went out from here is not known again, so whoever reads the report has to hear of it.

@@ -1,20 +1,41 @@
 //! Who the user plays there: the settings name the personas, by the files of their pictures.
 
+use serde_json::Value;
+
 use crate::ids::PersonaId;
 use crate::interop::persona::{self, PersonaError, Read};
 use crate::interop::{Fate, Finding};
 
 use super::super::Item;
-use super::super::house::stem;
+use super::super::house::{Place, stem};
 use super::super::import::ImportError;
 use super::super::personas::{ArrivingPersona, new_persona, persona_mark};
 use super::cast::Cast;
 use super::known::Verdict;
 use super::root::Root;
-use super::settings::SETTINGS;
+use super::settings::Settings;
 use super::{Work, unreadable};
 
 impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+    /// Brings the personas in of a file that lies by itself: settings, or a backup of personas.
+    pub(in crate::transfer) async fn personas_of(&mut self, place: &Place, value: Value) -> Result<(), ImportError> {
+        let is_settings = value.get("power_user").is_some();
+        if !is_settings && persona::of(&value) == Err(PersonaError::None) {
+            let why = Finding::new(Fate::Skipped, "personas", PersonaError::None.to_string());
+            self.report(Item::skipped("file", place.stem(), why).from_file(&place.name));
+        }
+        let outside = std::mem::replace(&mut self.settings, Settings::new(value, &place.name));
+        let took = self.personas(&Root::default(), &mut Cast::default()).await;
+        self.settings = outside;
+        if is_settings {
+            let words =
+                "of settings that lie by themselves only personas come in: name the folder of data for the rest";
+            let why = Finding::new(Fate::Skipped, "left_aside", words);
+            self.note(Item::skipped("file", place.stem(), why).from_file(&place.name));
+        }
+        took
+    }
+
     /// Brings the personas in that the settings name.
     pub async fn personas(&mut self, root: &Root, cast: &mut Cast) -> Result<(), ImportError> {
         let all = match persona::of(self.settings.all()) {
@@ -22,7 +43,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             Err(PersonaError::None) => return Ok(()),
             Err(error) => {
                 let why = Finding::new(Fate::Skipped, "personas", error.to_string());
-                self.report(Item::skipped("file", SETTINGS, why).from_file(SETTINGS));
+                let file = self.settings.file().to_owned();
+                self.report(Item::skipped("file", &file, why).from_file(&file));
                 return Ok(());
             }
         };
@@ -31,7 +53,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             if !read.is_named {
                 let why =
                     Finding::new(Fate::Skipped, "no_name", "it has no name, by which a message would say who speaks");
-                self.report(Item::skipped("persona", &read.file, why).from_file(SETTINGS));
+                let from = self.settings.file().to_owned();
+                self.report(Item::skipped("persona", &read.file, why).from_file(from));
                 continue;
             }
             let (file, is_default, bound) = (read.file.clone(), read.is_default, read.bound.clone());
@@ -69,7 +92,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let known = self.known::<PersonaId>(name).await?;
         let id = known.id_or(|| PersonaId::new(self.ids.next(at)));
         let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
-        match self.judge(&known, &hash, (&called, SETTINGS)) {
+        let from = self.settings.file().to_owned();
+        match self.judge(&known, &hash, (&called, &from)) {
             Verdict::Comes => {}
             Verdict::Stays => return Ok(Some(id)),
             Verdict::Gone => return Ok(None),
@@ -78,7 +102,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let mut arriving = match new_persona(read, picture, id, at) {
             Ok(arriving) => arriving,
             Err(item) => {
-                self.report(item.from_file(SETTINGS));
+                self.report(item.from_file(from));
                 return Ok(None);
             }
         };
@@ -89,7 +113,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let ArrivingPersona { persona, item, .. } = &arriving;
         let source = known.source(id.as_bytes(), Some(hash), &persona.card);
         self.arrived.totals.personas += 1;
-        self.report(item.clone().from_file(SETTINGS));
+        self.report(item.clone().from_file(from));
         self.put(source, move |tx, owner| arriving.keep(tx, owner, is_new)).await?;
         Ok(Some(id))
     }

@@ -1,4 +1,4 @@
-//! Presets: each file of some folders is one, each regular expression of the settings, and each group. They are kept whole,
+//! Presets: each file of some folders is one, each regular expression of the settings, its variables, and each group. They are kept whole,
 //! and the report says of each kind what it does not do here.
 
 use std::collections::HashSet;
@@ -53,7 +53,15 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 Err(error) => self.report(unreadable(&place.name, &error)),
             }
         }
-        self.regular_expressions().await
+        self.regular_expressions().await?;
+        self.variables().await
+    }
+
+    /// The variables that held for all chats.
+    async fn variables(&mut self) -> Result<(), ImportError> {
+        let Some(body) = self.settings.variables().cloned() else { return Ok(()) };
+        let (known, name) = ("variables/global".to_owned(), "Global variables".to_owned());
+        self.preset(Found { kind: "variables", known, name, file: SETTINGS, body }).await
     }
 
     async fn preset_file(&mut self, kind: &'static str, place: &Place, bytes: &[u8]) -> Result<(), ImportError> {

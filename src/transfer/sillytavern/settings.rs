@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::interop::text;
 
@@ -18,6 +18,8 @@ pub struct Settings {
     value: Value,
     /// Tags by their ids.
     tags: HashMap<String, String>,
+    /// The file, as the report names it.
+    file: String,
 }
 
 impl Settings {
@@ -30,11 +32,21 @@ impl Settings {
         let bytes = place.read().map_err(|error| error.to_string())?;
         let text = text::decode(&bytes).map_err(|error| error.to_string())?;
         let value = text::json(&text).map_err(|error| error.to_string())?;
+        Ok(Self::new(value, SETTINGS))
+    }
+
+    /// The settings of a file.
+    pub fn new(value: Value, file: &str) -> Self {
         let list = value.get("tags").and_then(Value::as_array).into_iter().flatten();
         let tag =
             |tag: &Value| Some((tag.get("id")?.as_str()?.to_owned(), tag.get("name")?.as_str()?.trim().to_owned()));
         let tags = list.filter_map(tag).filter(|(_, name)| !name.is_empty()).collect();
-        Ok(Self { value, tags })
+        Self { value, tags, file: file.to_owned() }
+    }
+
+    /// The file, as the report names it.
+    pub fn file(&self) -> &str {
+        &self.file
     }
 
     /// All of it.
@@ -47,6 +59,31 @@ impl Settings {
         let ids = self.value.get("tag_map").and_then(|map| map.get(card)).and_then(Value::as_array);
         let ids = ids.into_iter().flatten().filter_map(Value::as_str);
         ids.filter_map(|id| self.tags.get(id)).map(String::as_str).collect()
+    }
+
+    /// What a list of the settings says of a card, by its file without ending.
+    fn of_card(&self, list: &str, card: &str) -> Option<&Map<String, Value>> {
+        let all = self.value.pointer(list).and_then(Value::as_array)?;
+        all.iter().filter_map(Value::as_object).find(|one| one.get("name").is_some_and(|name| name == card))
+    }
+
+    /// The lorebooks that the owner gave to a card beside its own.
+    pub fn extra_books_of(&self, card: &str) -> Vec<&str> {
+        let books =
+            self.of_card("/world_info_settings/world_info/charLore", card).and_then(|one| one.get("extraBooks"));
+        books.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// The note that stood in every chat of a card, with its place.
+    pub fn note_of(&self, card: &str) -> Option<&Map<String, Value>> {
+        let note = self.of_card("/extension_settings/note/chara", card)?;
+        note.get("prompt").and_then(Value::as_str).is_some_and(|prompt| !prompt.trim().is_empty()).then_some(note)
+    }
+
+    /// The variables that held for all chats.
+    pub fn variables(&self) -> Option<&Map<String, Value>> {
+        let variables = self.value.pointer("/extension_settings/variables/global").and_then(Value::as_object);
+        variables.filter(|variables| !variables.is_empty())
     }
 
     /// Whether a lorebook held for all chats.

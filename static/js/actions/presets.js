@@ -2,6 +2,7 @@
 import { download } from "../lib/download.js";
 import { t } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
+import * as story from "../model/story.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/presets.js";
 import { tellOf } from "./cards.js";
@@ -28,6 +29,13 @@ export const readPreset = (id) => attempt(() => api.preset(id));
 
 /** @param {Id} id @param {string} name */
 export const renamePreset = (id, name) => attempt(() => api.rename(id, name));
+
+/** By which preset the prompts of the open story are made from now on; null: as the server makes them. @param {Id | null} presetId */
+export async function usePreset(presetId) {
+  const open = story.session.peek();
+  const changed = open && (await attempt(() => api.useIn(open.id, presetId)));
+  if (changed && story.session.peek()?.id === changed.id) story.putSession({ presetId });
+}
 
 /** @param {Id} id */
 export const takePreset = (id) => download(api.presetFile(id));

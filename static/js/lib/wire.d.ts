@@ -94,6 +94,8 @@ export interface Session {
   model?: string | null;
   /** Whom the reader plays; null: only themselves. */
   personaId?: Id | null;
+  /** By which its prompts are made. */
+  presetId?: Id | null;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
@@ -197,6 +199,8 @@ export interface Totals {
   messages: number;
   chats: number;
   unchanged: number;
+  /** Other things that were here already. */
+  known?: number;
   skipped: number;
   /** What the page only names after a look: the server cannot look at it without keeping it. */
   unlooked?: number;

@@ -18,6 +18,9 @@ export const preset = (id) => call("GET", at(id));
 /** @param {Wire.Id} id @param {string} name @returns {Promise<Wire.Preset>} */
 export const rename = (id, name) => call("PATCH", at(id), { name });
 
+/** By which preset the prompts of a story are made from now on; null: as the server makes them. @param {Wire.Id} sid @param {Wire.Id | null} presetId @returns {Promise<Wire.Session>} */
+export const useIn = (sid, presetId) => call("PATCH", `/api/sessions/${sid}`, { presetId });
+
 /** @param {Wire.Id} id */
 export const remove = (id) => call("DELETE", at(id));
 

@@ -1,11 +1,12 @@
 // What other programs keep for their prompts: by kind, found, looked into, named, taken along, deleted, brought in. Loaded when first
 // opened.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { bringPreset, readPreset, readPresets, removePreset, renamePreset, takePreset } from "../actions/presets.js";
+import { bringPreset, readPreset, readPresets, removePreset, renamePreset, takePreset, usePreset } from "../actions/presets.js";
 import { chooser } from "../lib/chooser.js";
 import { addEnglish, ago, moment, t, wordFor } from "../lib/i18n.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-presets.js";
+import { session } from "../model/story.js";
 import { Parts } from "./json.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { DropPlace, NameForm } from "./shelf.js";
@@ -17,7 +18,7 @@ addEnglish(words);
 addEnglish(cards);
 
 /** In the order in which they are shown. */
-const KINDS = ["openai", "textgen", "kobold", "novel", "instruct", "context", "sysprompt", "reasoning", "regex", "quickReplies", "group", "theme"];
+const KINDS = ["openai", "textgen", "kobold", "novel", "instruct", "context", "sysprompt", "reasoning", "regex", "quickReplies", "group", "variables", "theme"];
 
 /** @param {string} kind */
 const kindName = (kind) => wordFor(`preset.kind.${kind}`) || kind;
@@ -98,7 +99,7 @@ function Shelf({ list, presetId, read, drop }) {
 }
 
 /** @param {{preset: Preset, isOpened: boolean, read: () => unknown, drop: () => unknown}} props */
-function Row({ preset: { id, name, file, updatedAt }, isOpened, read, drop }) {
+function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, read, drop }) {
   const naming = useSignal(false);
   const looking = useSignal(isOpened);
   const rename = useRef(/** @type {HTMLElement | null} */ (null));
@@ -115,9 +116,12 @@ function Row({ preset: { id, name, file, updatedAt }, isOpened, read, drop }) {
     await read();
     done();
   };
-  return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}</h4>
+  // Only these make prompts.
+  const mayServe = kind === "openai" && session.value !== null;
+  const serves = session.value?.presetId === id;
+  return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}${serves && html` <span class="chip on">${t("preset.used")}</span>`}</h4>
     <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
-    <div class="actions"><button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
+    <div class="actions">${mayServe && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}<button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
       <button type="button" ref=${rename} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("edit")}<span>${t("preset.rename")}</span></button>
       <button type="button" onClick=${() => takePreset(id)}>${icon("download")}<span>${t("preset.take")}</span></button>
       <button type="button" onClick=${drop}>${icon("trash")}<span>${t("preset.delete")}</span></button></div>

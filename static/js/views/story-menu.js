@@ -2,11 +2,16 @@
 import { h, html } from "../../vendor/preact.js";
 import "../actions/lore.js";
 import "../actions/personas.js";
+import "../actions/presets.js";
 import "../actions/takeout.js";
 import "../actions/transfers.js";
+import { addEnglish } from "../lib/i18n.js";
+import presets from "../lib/strings/en-presets.js";
 import { CommandButton } from "./parts.js";
 
-const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "page.lore", "page.personas", "session.file", "session.export", "session.exportAs", "session.spent", "session.linear", "session.tree"];
+addEnglish(presets);
+
+const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "page.lore", "page.personas", "page.presets", "session.file", "session.export", "session.exportAs", "session.spent", "session.linear", "session.tree"];
 
 export const StoryMenu = () => html`<hr />${ITEMS.map((id) => h(CommandButton, { key: id, id, wide: true }))}`;
 

@@ -119,6 +119,26 @@ fn files_beside_a_house_come_in() {
     assert_eq!(only(&store).session.title, "The lamp");
 }
 
+/// S4-53: personas and a lorebook inside a picture are taken in a folder as they are by themselves.
+#[test]
+fn personas_and_books_in_pictures_come_in() {
+    use clotho::interop::{picture, png};
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let book = r#"{"lorebookVersion": 1, "entries": [{"text": "It burns.", "keys": ["lamp"], "enabled": true}]}"#;
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, book);
+    let chunk = png::chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
+    folder.bytes("Lamps.png", &picture::with_texts(&picture::as_png(None), &chunk));
+    let personas = json!({"personas": {"w.png": "Wren"}, "persona_descriptions": {"w.png": {"description": "Walks."}}});
+    folder.file("personas_1.json", &personas.to_string());
+    folder.file("settings.json", &json!({"power_user": {"personas": {"m.png": "Moth"}}}).to_string());
+    let arrived = taken(&store, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.personas, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 0), "{told}");
+    assert!(told.contains("persona Wren (personas_1.json)") && told.contains("only personas come in"), "{told}");
+    let again = taken(&store, folder.path()).totals;
+    assert_eq!((again.personas, again.lorebooks, again.known), (0, 0, 3));
+}
+
 /// S4-04, S4-53: what `clotho export --all` wrote `clotho import` brings back; where nothing at all comes in the command says so and
 /// fails; a pipe is refused and not waited for.
 #[test]
@@ -149,6 +169,33 @@ fn the_command_brings_everything_back_and_says_when_nothing_came() {
         let (code, _, said) = clotho(&to, &["import", &path("pipe")]);
         assert!(code == Some(1) && said.contains("neither a file nor a folder"), "{said}");
     }
+}
+
+/// S4-53: JSON is sent as what it is, under the name that the request gives it.
+#[tokio::test]
+async fn json_is_sent_under_its_name() {
+    let app = TestServer::with(TestApp::with()).await;
+    let book =
+        br#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}, "1": 7, "x": [], "3": {"uid": 3}}}"#;
+    let ask = |target: &str| app.ask("POST", target).bytes(book, "application/json; charset=utf-8");
+    let named = ask("/api/import").header("content-disposition", "attachment; filename=\"../a/Lamps.json\"");
+    let job = app.over(named.send().await.expect(202)["jobId"].as_str().unwrap()).await;
+    let item = job["result"]["report"]["report"]["items"][0].clone();
+    assert_eq!((&item["name"], &item["file"]), (&json!("Lamps"), &json!("Lamps.json")), "{job}");
+    let told = item["findings"].to_string();
+    assert!(told.contains("2 of its entries are none and are left out: 1, x"), "{told}");
+    let kept = app.get(&format!("/api/lorebooks/{}", item["id"].as_str().unwrap())).await;
+    assert_eq!(
+        kept["entries"].as_array().map(Vec::len).or(kept["entries"].as_object().map(serde_json::Map::len)),
+        Some(2),
+        "{kept}"
+    );
+    let other = ask("/api/import?name=Other.json").header("content-disposition", "attachment; filename=\"Lamps.json\"");
+    let job = app.over(other.send().await.expect(202)["jobId"].as_str().unwrap()).await;
+    assert_eq!(job["result"]["report"]["report"]["items"][0]["name"], "Other", "{job}");
+    let broken = app.ask("POST", "/api/import").bytes(b"{\"entries\": {", "application/json").send().await.expect(202);
+    let job = app.over(broken["jobId"].as_str().unwrap()).await;
+    assert_eq!(job["result"]["report"]["report"]["items"][0]["kind"], "file", "nobody knows what it is: {job}");
 }
 
 /// S4-04: an archive of sessions that is sent to a server brings them back, and its report leads to each.

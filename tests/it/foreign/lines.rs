@@ -160,8 +160,9 @@ fn chats_of_text_generation_webui_have_versions() {
 fn histories_of_character_ai_are_read() {
     let file = json!({"info": {"character": {"name": "Ivo"}}, "histories": {"histories": [
         {"external_id": "h1", "msgs": [{"src": {"is_human": true, "name": "Wren"}, "text": "Hello.", "id": 7}]},
-        {"chat_id": "h2", "turns": [{"author": {"name": "Ivo"}, "primary_candidate_id": "y",
-            "candidates": [{"candidate_id": "x", "raw_content": "No."}, {"candidate_id": "y", "raw_content": "Yes."}]}]},
+        {"chat_id": "h2", "turns": [{"author": {"name": "Ivo"}, "primary_candidate_id": "y", "create_time": "2023-11-14T22:13:20Z",
+            "candidates": [{"candidate_id": "x", "raw_content": "No.", "create_time": "2023-11-14T22:13:21Z"},
+                           {"candidate_id": "y", "raw_content": "Yes."}]}]},
     ]}});
     let tales = tales(&file);
     assert_eq!(
@@ -169,4 +170,10 @@ fn histories_of_character_ai_are_read() {
         (2, Some("Ivo"), Some("Wren"))
     );
     assert_eq!((spoken(&tales[1]), tales[1].head), (vec![(Who::Voice, "No."), (Who::Voice, "Yes.")], Some(1)));
+    let dates: Vec<_> = tales[1].said.iter().map(|said| said.date).collect();
+    assert_eq!(
+        dates,
+        [Some(1_700_000_001_000), Some(1_700_000_000_000)],
+        "where a candidate has no date, its turn has one"
+    );
 }

@@ -109,6 +109,44 @@ fn sillytavern_cards_have_the_books_that_they_name() {
     store.is_well();
 }
 
+/// S4-53, S4-61: what the settings say of a card and of all chats comes along: lorebooks beside its own, a note, global variables;
+/// each once, and anew where it has changed there.
+#[test]
+fn sillytavern_settings_of_cards_come_along() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]).world("Atlas", &[("north", "Ice.")]);
+    let settings = |prompt: &str| {
+        let lore = json!([{"name": "Ivo", "extraBooks": ["Harbour", "Nowhere", "Atlas"]}, {"name": "Una"}, 7]);
+        let note =
+            json!([{"name": "Ivo", "prompt": prompt, "useChara": true, "position": 1}, {"name": "Una", "prompt": " "}]);
+        let extension = json!({"note": {"chara": note}, "variables": {"global": {"gold": "7", "seen": [1.50]}}});
+        let all = json!({"world_info_settings": {"world_info": {"charLore": lore}}, "extension_settings": extension});
+        root.file("settings.json", &all.to_string());
+    };
+    settings("Keep it dark.");
+    let arrived = taken(&store, root.path());
+    let (ivo, una) = (character(&store, "Ivo").card, character(&store, "Una").card);
+    let book = |name: &str| books(&store).iter().find(|book| book.card["name"] == name).unwrap().id.to_string();
+    assert_eq!(ivo["extraLorebookIds"], json!([book("Harbour"), book("Atlas")]), "{}", arrived.report);
+    let kept = &ivo["metadata"]["sillytavern"];
+    assert_eq!((&kept["extraBooks"][1], &kept["note"]["prompt"]), (&json!("Nowhere"), &json!("Keep it dark.")));
+    assert!(!una.contains_key("extraLorebookIds") && una["metadata"].get("sillytavern").is_none(), "{una:?}");
+    let told = ["extra_lorebook", "lorebook_missing", "extra_lorebook", "character_note"];
+    assert_eq!((codes(&arrived, "Ivo"), codes(&arrived, "Global variables")), (told.to_vec(), vec!["preset"]));
+    let owner = store.owner;
+    let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
+    let (kind, id) = (heads[0].kind.clone(), heads[0].id);
+    let kept = store.read(move |reader| reader.preset(owner, id)).unwrap();
+    assert_eq!((kind.as_str(), &kept.card["body"]), ("variables", &json!({"gold": "7", "seen": [1.50]})));
+    let known = rows(&store);
+    let again = taken(&store, root.path());
+    assert_eq!((again.totals.characters, again.totals.known, rows(&store)), (0, 5, known), "{}", again.report);
+    settings("Keep it light.");
+    assert_eq!(taken(&store, root.path()).totals.characters, 1);
+    assert_eq!(character(&store, "Ivo").card["metadata"]["sillytavern"]["note"]["prompt"], "Keep it light.");
+    store.is_well();
+}
+
 /// S4-53: personas come with their pictures, and play the chats that name them, are bound to the card, or name nobody; what
 /// names a lorebook says what became of it.
 #[test]

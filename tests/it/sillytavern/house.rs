@@ -119,6 +119,37 @@ fn lines_that_were_begun_here_go_along() {
     assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);
 }
 
+/// S4-53: what the settings say of cards and of all chats goes out with them, and comes in elsewhere.
+#[test]
+fn what_settings_say_of_cards_goes_along() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo").world("Atlas", &[("north", "Ice.")]);
+    let note = json!({"chara": [{"name": "Ivo", "prompt": "Keep it dark.", "position": 1}]});
+    let extension = json!({"regex": [], "note": note, "variables": {"global": {"gold": "7"}}});
+    let lore = json!({"globalSelect": [], "charLore": [{"name": "Ivo", "extraBooks": ["Atlas"]}]});
+    let settings = json!({"world_info_settings": {"world_info": lore}, "extension_settings": extension});
+    root.file("settings.json", &settings.to_string());
+    taken(&store, root.path());
+    let (folder, _) = out(&store);
+    let gone: Value = serde_json::from_slice(&fs::read(folder.path().join("settings.json")).unwrap()).unwrap();
+    for part in ["world_info_settings", "extension_settings"] {
+        assert_eq!(gone[part], settings[part], "{gone}");
+    }
+    let other = TestStore::new();
+    let arrived = taken(&other, folder.path());
+    let owner = other.owner;
+    let ivo = other.read(move |reader| reader.characters(owner, 0, 10)).remove(0).card;
+    let kept = &ivo["metadata"]["sillytavern"]["note"]["prompt"];
+    assert_eq!(
+        (ivo["extraLorebookIds"].as_array().unwrap().len(), kept),
+        (1, &json!("Keep it dark.")),
+        "{}",
+        arrived.report
+    );
+    let again = taken(&store, folder.path()).totals;
+    assert_eq!((again.characters, again.lorebooks, again.presets), (0, 0, 0));
+}
+
 /// S4-53: a list of what went out that cannot be read is named: without it nothing of the folder is known again.
 #[test]
 fn a_list_that_is_none_is_named() {

@@ -213,6 +213,7 @@ impl TestStore {
             mode: "tree".into(),
             model: None,
             params: Map::new(),
+            preset: None,
             plugins: Vec::new(),
             seed: self.ids.seed(),
             edits: 0,

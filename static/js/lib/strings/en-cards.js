@@ -68,6 +68,7 @@ export default {
   "totals.sessions": "one story|{count} stories",
   "totals.messages": "one message|{count} messages",
   "totals.unchanged": "one chat was here already|{count} chats were here already",
+  "totals.known": "one thing that was here already|{count} things that were here already",
   "totals.unlooked": "one file that cannot be looked at first|{count} files that cannot be looked at first",
   "finding.would_send": "It would be sent. It cannot be looked at before: nothing of it was sent.",
   "bring.unlooked": "Cards, lorebooks, personas, presets and whole stories cannot be looked at first: “Only look first” names them and sends nothing of them.",

@@ -2,7 +2,7 @@
 
 export default {
   "command.presets": "Presets",
-  "preset.text": "What other programs keep for their prompts: samplers, prompt blocks, templates, regular expressions. Stories do not read them yet; you can look into them, name them and take them along.",
+  "preset.text": "What other programs keep for their prompts: samplers, prompt blocks, templates, regular expressions. One for chat completion can make the prompts of a story: open the story, then choose it here. The others are kept, and can be looked into, named and taken along.",
   "preset.empty": "There is no preset yet.",
   "preset.emptyHint": "Bring one in, or a whole folder of SillyTavern with all of them.",
   "preset.bring": "Bring in presets",
@@ -18,6 +18,9 @@ export default {
   "preset.none": "Nothing found.",
   "preset.look": "Look inside",
   "preset.rename": "Rename",
+  "preset.use": "Use in this story",
+  "preset.unuse": "No longer use in this story",
+  "preset.used": "in this story",
   "preset.take": "Take it along",
   "preset.delete": "Delete",
   "preset.parts": "{n} part|{n} parts",
@@ -35,5 +38,6 @@ export default {
   "preset.kind.regex": "Regular expressions",
   "preset.kind.quickReplies": "Quick replies",
   "preset.kind.group": "Groups",
+  "preset.kind.variables": "Variables of all chats",
   "preset.kind.theme": "Looks",
 };

@@ -69,6 +69,7 @@ export default {
   "totals.sessions": "{count} 个故事",
   "totals.messages": "{count} 条消息",
   "totals.unchanged": "{count} 个聊天早已在这里",
+  "totals.known": "{count} 样东西早已在这里",
   "totals.unlooked": "{count} 个不能先看的文件",
   "finding.would_send": "会送出。它不能先看，现在什么都没有送出。",
   "bring.unlooked": "角色卡、世界书、人设、预设和整个故事不能先看：“先看看”只列出它们，什么都不送出。",

@@ -3,7 +3,7 @@
 /** @type {Record<keyof typeof import("./en-presets.js").default, string>} */
 export default {
   "command.presets": "预设",
-  "preset.text": "其他程序为提示词保存的东西：采样参数、提示块、模板、正则表达式。故事暂时不会读它们；可以打开看、改名、带走。",
+  "preset.text": "其他程序为提示词保存的东西：采样参数、提示块、模板、正则表达式。“对话补全”类的可以决定一个故事的提示词：先打开故事，再在这里选用。其余的原样保存，可以打开看、改名、带走。",
   "preset.empty": "还没有预设。",
   "preset.emptyHint": "读入一个，或读入 SillyTavern 的整个文件夹。",
   "preset.bring": "读入预设",
@@ -19,6 +19,9 @@ export default {
   "preset.none": "没有找到。",
   "preset.look": "看里面",
   "preset.rename": "改名",
+  "preset.use": "用于这个故事",
+  "preset.unuse": "这个故事不再用它",
+  "preset.used": "这个故事里",
   "preset.take": "带走",
   "preset.delete": "删除",
   "preset.parts": "{n} 项",
@@ -36,5 +39,6 @@ export default {
   "preset.kind.regex": "正则表达式",
   "preset.kind.quickReplies": "快捷回复",
   "preset.kind.group": "群聊",
+  "preset.kind.variables": "所有聊天共用的变量",
   "preset.kind.theme": "外观",
 };

@@ -1,0 +1,300 @@
+//! The messages of one request.
+
+use super::order::{EXAMPLES, Filled, HISTORY, MAIN};
+use super::{
+    Cut, Given, Kind, Message, Place, Placed, Preset, Said, Source, Words, examples, inject, names, order, squash,
+};
+use crate::tree::Role;
+
+use super::fit::Room;
+use crate::prompt::TooLarge;
+
+/// A request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Assembled {
+    /// The messages.
+    pub messages: Vec<Message>,
+    /// What the reply begins with, where the provider lets the program begin it.
+    pub prefill: Option<String>,
+    /// How many messages of the history went: the newest ones.
+    pub kept: usize,
+    /// How many blocks of examples did not.
+    pub examples_left_out: usize,
+    /// Tokens of all of it.
+    pub tokens: usize,
+}
+
+/// Makes the messages of one request.
+///
+/// # Errors
+/// What may not be left out does not fit.
+pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Result<Assembled, TooLarge> {
+    let mut parts = order::filled(preset, given, words);
+    let has_history = parts.iter().any(|part| part.id == HISTORY);
+    let ending = Ending::new(preset, given, has_history, words);
+    let note = note(given, words);
+    beside_main(&mut parts, note.as_ref());
+    let mut room = Room::new(given.room);
+    for part in parts.iter().filter(|part| part.in_chat.is_none()) {
+        room.spend(words.count(&part.text));
+    }
+    ending.spend(&mut room, words);
+    let new_chat = words.fill(&preset.settings.new_chat);
+    let is_in = |id: &str| parts.iter().any(|part| part.id == id && part.in_chat.is_none());
+    if is_in(HISTORY) {
+        room.spend(words.count(&new_chat));
+    }
+    room.check()?;
+    let mut chat = Chat { new_chat, messages: Vec::new(), kept: 0 };
+    let mut shown = Shown::default();
+    let blocks = if is_in(EXAMPLES) && !given.strips_examples {
+        examples::blocks(&preset.settings.new_example, given, words)
+    } else {
+        Vec::new()
+    };
+    if given.pins_examples {
+        shown = Shown::fit(&blocks, &mut room, words);
+    }
+    if is_in(HISTORY) {
+        let injected = inject::injected(&parts, note.as_ref(), given, words);
+        chat.fit(preset, given, injected, &mut room, words);
+    }
+    if !given.pins_examples {
+        shown = Shown::fit(&blocks, &mut room, words);
+    }
+    let examples_left_out = blocks.len() - shown.blocks;
+    let kept = chat.kept;
+    let messages = laid_out(parts, chat, shown, ending.messages);
+    let messages = if preset.settings.squash { squash::squash(messages) } else { messages };
+    Ok(Assembled { messages, prefill: ending.prefill, kept, examples_left_out, tokens: room.spent() })
+}
+
+/// What stands behind everything else, and what the reply begins with.
+struct Ending {
+    messages: Vec<Message>,
+    prefill: Option<String>,
+}
+
+impl Ending {
+    fn new(preset: &Preset, given: &Given<'_>, has_history: bool, words: &mut dyn Words) -> Self {
+        let settings = &preset.settings;
+        let prefill = if given.kind == Kind::Impersonate { &settings.impersonation_prefill } else { &settings.prefill };
+        let mut prefill = given.has_prefill.then(|| words.fill(prefill)).filter(|text| !text.is_empty());
+        let mut messages = Vec::new();
+        match (given.kind, given.history.split_last()) {
+            (Kind::Impersonate, _) => {
+                messages.push(Message::part(Role::System, words.fill(&settings.impersonation), "impersonation"));
+            }
+            (Kind::Continue, Some((last, before))) if has_history => {
+                let text = clean(words.fill(&last.text));
+                let (name, text) = match (settings.continue_prefill, prefill.take()) {
+                    (true, Some(prefill)) => (None, format!("{prefill}\n\n{text}")),
+                    (true, None) => names::named(settings.naming, last, text),
+                    // What is moved behind everything has no field any more.
+                    (false, other) => {
+                        prefill = other;
+                        (None, names::named(settings.naming, last, text).1)
+                    }
+                };
+                let from = vec![Source::History(before.len())];
+                messages.push(Message { role: last.role, name, text, from });
+                if !settings.continue_prefill {
+                    messages.push(Message::part(Role::System, words.fill(&settings.nudge), "nudge"));
+                }
+            }
+            _ => {}
+        }
+        Self { messages, prefill }
+    }
+
+    fn spend(&self, room: &mut Room, words: &dyn Words) {
+        let texts = self.messages.iter().map(|message| message.text.as_str());
+        texts.chain(self.prefill.as_deref()).for_each(|text| room.spend(words.count(text)));
+    }
+}
+
+/// The author's note with what stands at its top and bottom, one a line.
+fn note(given: &Given<'_>, words: &mut dyn Words) -> Option<Placed> {
+    let note = given.note.as_ref()?;
+    let mut lines: Vec<String> = Vec::new();
+    let persona = |place| (given.persona.place == place).then(|| given.persona.text.clone());
+    let top = persona(Place::NoteTop).map(|text| words.fill(&text));
+    let text = words.fill(&note.text);
+    let bottom = persona(Place::NoteBottom).map(|text| words.fill(&text));
+    lines.extend(top);
+    lines.extend(given.lore.note_top.iter().cloned());
+    lines.push(text);
+    lines.extend(given.lore.note_bottom.iter().cloned());
+    lines.extend(bottom);
+    let text = lines.join("\n").trim().to_owned();
+    (!text.is_empty()).then_some(Placed { text, place: note.place, role: note.role })
+}
+
+/// A note that stands beside the main part has a message of its own, or joins it in the chat.
+fn beside_main(parts: &mut Vec<Filled>, note: Option<&Placed>) {
+    let Some(note) = note.filter(|note| matches!(note.place, Place::Prompt | Place::BeforeMain)) else { return };
+    let is_before = note.place == Place::BeforeMain;
+    let at = parts.iter().position(|part| part.id == MAIN);
+    if let Some(main) = at.and_then(|at| parts.get_mut(at)).filter(|main| main.in_chat.is_some()) {
+        main.text =
+            if is_before { format!("{}\n{}", note.text, main.text) } else { format!("{}\n{}", main.text, note.text) };
+        return;
+    }
+    let own = Filled { id: "authorsNote".to_owned(), role: note.role, text: note.text.clone(), in_chat: None };
+    parts.insert(at.map_or(0, |at| at + usize::from(!is_before)), own);
+}
+
+/// The chat as it goes.
+struct Chat {
+    new_chat: String,
+    messages: Vec<Message>,
+    kept: usize,
+}
+
+impl Chat {
+    /// Puts in the newest messages, and what stands between them, until one does not fit.
+    fn fit(
+        &mut self,
+        preset: &Preset,
+        given: &Given<'_>,
+        injected: Vec<inject::Injected>,
+        room: &mut Room,
+        words: &mut dyn Words,
+    ) {
+        let is_moved = given.kind == Kind::Continue;
+        let counts = usize::from(is_moved && preset.settings.continue_prefill);
+        let history = given.history.get(..given.history.len().saturating_sub(counts)).unwrap_or_default();
+        let mut depths = inject::by_depth(injected);
+        let beyond: Vec<Message> = depths.split_off(&history.len()).into_values().rev().flatten().collect();
+        let mut newest_first: Vec<Message> = Vec::new();
+        let mut entries = Vec::new();
+        let take = |depth: usize, depths: &mut std::collections::BTreeMap<usize, Vec<Message>>| {
+            depths.remove(&depth).unwrap_or_default()
+        };
+        for (depth, at) in (0..history.len()).rev().enumerate() {
+            entries.extend(take(depth, &mut depths).into_iter().rev().map(Entry::Text));
+            if !(is_moved && depth == 0 && counts == 0) {
+                entries.push(Entry::Said(at));
+            }
+        }
+        entries.extend(beyond.into_iter().rev().map(Entry::Text));
+        if let Some(filler) = filler(preset, given, &entries, words) {
+            if !room.take(words.count(&filler.text)) {
+                return;
+            }
+            newest_first.push(filler);
+        }
+        let mut is_full = false;
+        for entry in entries {
+            let Some(message) = entry.message(preset, history, words) else { continue };
+            if !message.text.is_empty() && !room.take(words.count(&message.text)) {
+                is_full = true;
+                break;
+            }
+            newest_first.push(message);
+        }
+        if let (true, Cut::Steps(began)) = (is_full, given.cut) {
+            step(&mut newest_first, began, room, words);
+        }
+        self.kept = newest_first.iter().filter(|message| place(message).is_some()).count();
+        newest_first.reverse();
+        self.messages = newest_first;
+    }
+}
+
+/// The place in the history of a message that is one of its.
+fn place(message: &Message) -> Option<usize> {
+    match message.from.as_slice() {
+        [Source::History(at)] => Some(*at),
+        _ => None,
+    }
+}
+
+/// Cuts a full history in a step; the newest message stays.
+fn step(newest_first: &mut Vec<Message>, began: Option<usize>, room: &mut Room, words: &dyn Words) {
+    let reaches = |began: &usize| newest_first.iter().any(|message| place(message) == Some(*began));
+    let began = began.filter(reaches);
+    while newest_first.len() > 1 {
+        let Some(oldest) = newest_first.last() else { return };
+        let goes = match began {
+            Some(began) => place(oldest).is_none_or(|at| at < began),
+            None => room.is_ample(),
+        };
+        if !goes {
+            return;
+        }
+        room.give_back(words.count(&oldest.text));
+        newest_first.pop();
+    }
+}
+
+enum Entry {
+    Said(usize),
+    Text(Message),
+}
+
+impl Entry {
+    fn message(self, preset: &Preset, history: &[Said], words: &mut dyn Words) -> Option<Message> {
+        let at = match self {
+            Self::Text(message) => return Some(message),
+            Self::Said(at) => at,
+        };
+        let said = history.get(at)?;
+        let text = clean(words.fill(&said.text));
+        let (name, text) = names::named(preset.settings.naming, said, text);
+        Some(Message { role: said.role, name, text, from: vec![Source::History(at)] })
+    }
+}
+
+/// The user's message in a request where the model spoke last, if the preset has one.
+fn filler(preset: &Preset, given: &Given<'_>, entries: &[Entry], words: &mut dyn Words) -> Option<Message> {
+    let newest = entries.first().and_then(|entry| match entry {
+        Entry::Said(at) => given.history.get(*at).map(|said| said.role),
+        Entry::Text(message) => Some(message.role),
+    });
+    if newest != Some(Role::Assistant) || preset.settings.send_if_empty.is_empty() {
+        return None;
+    }
+    Some(Message::part(Role::User, words.fill(&preset.settings.send_if_empty), "sendIfEmpty"))
+}
+
+/// Examples that fit.
+#[derive(Default)]
+struct Shown {
+    messages: Vec<Message>,
+    blocks: usize,
+}
+
+impl Shown {
+    /// Whole blocks from the first on, until one does not fit.
+    fn fit(blocks: &[Vec<Message>], room: &mut Room, words: &dyn Words) -> Self {
+        let cost = |block: &[Message]| block.iter().map(|message| words.count(&message.text)).sum();
+        let fitting = blocks.iter().take_while(|block| room.take(cost(block)));
+        let blocks: Vec<&Vec<Message>> = fitting.collect();
+        Self { blocks: blocks.len(), messages: blocks.into_iter().flatten().cloned().collect() }
+    }
+}
+
+fn laid_out(parts: Vec<Filled>, chat: Chat, shown: Shown, ending: Vec<Message>) -> Vec<Message> {
+    let (mut chat, mut shown) = (Some(chat), Some(shown));
+    let mut messages = Vec::new();
+    for part in parts.into_iter().filter(|part| part.in_chat.is_none()) {
+        match part.id.as_str() {
+            HISTORY => {
+                let Some(chat) = chat.take() else { continue };
+                messages.push(Message::part(Role::System, chat.new_chat, "newChat"));
+                messages.extend(chat.messages);
+            }
+            EXAMPLES => messages.extend(shown.take().into_iter().flat_map(|shown| shown.messages)),
+            _ => messages.push(Message::part(part.role, clean(part.text), &part.id)),
+        }
+    }
+    messages.extend(ending);
+    messages.retain(|message| !message.text.is_empty());
+    messages
+}
+
+/// Carriage returns are never sent.
+fn clean(text: String) -> String {
+    if text.contains('\r') { text.replace('\r', "") } else { text }
+}

@@ -1,0 +1,65 @@
+//! Example turns: blocks that begin with `<START>`, turns that begin with a name.
+
+use super::{Given, Message, Source, Words};
+use crate::tree::Role;
+
+const ID: &str = "dialogueExamples";
+const START: &str = "<START>";
+
+/// The blocks of examples, each with what stands before it. A block that names no speaker is sent as it is written.
+pub(super) fn blocks(frame: &str, given: &Given<'_>, words: &mut dyn Words) -> Vec<Vec<Message>> {
+    let lore = given.lore;
+    let texts = lore.examples_before.iter().map(String::as_str).chain([given.examples]);
+    let texts: Vec<String> =
+        texts.chain(lore.examples_after.iter().map(String::as_str)).map(|text| words.fill(text)).collect();
+    let frame = words.fill(frame);
+    let split: Vec<&str> = texts.iter().flat_map(|text| starts(text)).collect();
+    split.into_iter().map(|block| framed(&frame, block, given)).collect()
+}
+
+fn framed(frame: &str, block: &str, given: &Given<'_>) -> Vec<Message> {
+    let mut messages = vec![Message::part(Role::System, frame, "newExample")];
+    let turns = turns(block, given);
+    if turns.is_empty() {
+        messages.push(Message::part(Role::System, block, ID));
+    }
+    messages.extend(turns);
+    messages
+}
+
+/// The blocks of a text, whatever case its marks have.
+fn starts(text: &str) -> Vec<&str> {
+    let lower = text.to_ascii_uppercase();
+    let mut blocks = Vec::new();
+    let mut from = 0;
+    for (at, mark) in lower.match_indices(START) {
+        blocks.push(text.get(from..at).unwrap_or_default());
+        from = at + mark.len();
+    }
+    blocks.push(text.get(from..).unwrap_or_default());
+    blocks.into_iter().map(str::trim).filter(|block| !block.is_empty()).collect()
+}
+
+/// The turns of a block; what stands before the first one belongs to it.
+fn turns(block: &str, given: &Given<'_>) -> Vec<Message> {
+    let speakers = [(given.user, "example_user"), (given.character, "example_assistant")];
+    let mut turns: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut before: Vec<&str> = Vec::new();
+    for line in block.lines() {
+        let speaks = |name: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'));
+        match speakers.iter().find(|(name, _)| speaks(name)) {
+            Some((name, word)) => {
+                let mut lines = std::mem::take(&mut before);
+                lines.push(line);
+                turns.push((name, word, lines));
+            }
+            None => turns.last_mut().map_or(&mut before, |(_, _, lines)| lines).push(line),
+        }
+    }
+    let said = turns.into_iter().map(|(name, word, lines)| {
+        let text = lines.join("\n").replacen(&format!("{name}:"), "", 1);
+        let from = vec![Source::Part(ID.to_owned())];
+        Message { role: Role::System, name: Some(word.to_owned()), text: text.trim().to_owned(), from }
+    });
+    said.collect()
+}

@@ -1,0 +1,53 @@
+//! What a request has room for.
+
+use crate::prompt::TooLarge;
+
+/// Tokens that a request takes beside its messages.
+const FRAME: usize = 3;
+
+/// The room that is left.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    all: usize,
+    spent: usize,
+}
+
+impl Room {
+    pub(super) const fn new((context, reply): (usize, usize)) -> Self {
+        Self { all: context.saturating_sub(reply).saturating_sub(FRAME), spent: 0 }
+    }
+
+    /// Takes what has to go.
+    pub(super) const fn spend(&mut self, tokens: usize) {
+        self.spent = self.spent.saturating_add(tokens);
+    }
+
+    /// Takes so much, if it is there.
+    pub(super) const fn take(&mut self, tokens: usize) -> bool {
+        let fits = self.spent.saturating_add(tokens) <= self.all;
+        if fits {
+            self.spent += tokens;
+        }
+        fits
+    }
+
+    /// Gives back what does not go after all.
+    pub(super) const fn give_back(&mut self, tokens: usize) {
+        self.spent = self.spent.saturating_sub(tokens);
+    }
+
+    /// Whether more than three quarters are taken.
+    pub(super) const fn is_ample(&self) -> bool {
+        self.spent > self.all / 4 * 3
+    }
+
+    /// Tokens taken.
+    pub(super) const fn spent(&self) -> usize {
+        self.spent
+    }
+
+    /// Whether what has to go does.
+    pub(super) const fn check(&self) -> Result<(), TooLarge> {
+        if self.spent > self.all { Err(TooLarge { needed: self.spent, budget: self.all }) } else { Ok(()) }
+    }
+}

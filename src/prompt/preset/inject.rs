@@ -1,0 +1,84 @@
+//! Texts that stand in the chat: so many messages from its end.
+
+use std::collections::BTreeMap;
+
+use super::order::Filled;
+use super::{Given, InChat, Message, Place, Placed, Source, Words};
+use crate::tree::Role;
+
+/// The order of what has none of its own.
+const ORDER: i64 = 100;
+
+/// A text and where in the chat it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Injected {
+    pub at: InChat,
+    pub role: Role,
+    pub text: String,
+    pub id: String,
+}
+
+/// What stands in the chat: the preset's parts first, then the note, the card's text, the persona, lore.
+pub(super) fn injected(
+    parts: &[Filled],
+    note: Option<&Placed>,
+    given: &Given<'_>,
+    words: &mut dyn Words,
+) -> Vec<Injected> {
+    let own = parts.iter().filter_map(|part| {
+        let at = part.in_chat?;
+        Some(Injected { at, role: part.role, text: part.text.clone(), id: part.id.clone() })
+    });
+    let mut all: Vec<Injected> = own.collect();
+    all.extend(note.and_then(|note| placed(note, note.text.clone(), "authorsNote")));
+    for (text, id) in [(given.card_depth.as_ref(), "cardDepth"), (Some(&given.persona), "personaDescription")] {
+        let at_depth = text.filter(|text| matches!(text.place, Place::Depth(_)));
+        all.extend(at_depth.and_then(|text| placed(text, words.fill(&text.text), id)));
+    }
+    let world = InChat { depth: 1, order: ORDER };
+    all.push(Injected { at: world, role: Role::System, text: given.world.to_owned(), id: "world".to_owned() });
+    for (depth, role, text) in &given.lore.in_chat {
+        let at = InChat { depth: *depth, order: ORDER };
+        all.push(Injected { at, role: *role, text: text.clone(), id: "lore".to_owned() });
+    }
+    all
+}
+
+fn placed(text: &Placed, filled: String, id: &str) -> Option<Injected> {
+    let Place::Depth(depth) = text.place else { return None };
+    let at = InChat { depth, order: ORDER };
+    Some(Injected { at, role: text.role, text: filled, id: id.to_owned() })
+}
+
+/// The messages that stand at each depth, the one nearest the end last: what has a higher order stands nearer the end; of one
+/// order first the assistant's, then the user's, then the system's, one message of each.
+pub(super) fn by_depth(all: Vec<Injected>) -> BTreeMap<usize, Vec<Message>> {
+    let mut sorted: BTreeMap<(usize, i64, u8), Message> = BTreeMap::new();
+    for one in all.into_iter().filter(|one| !one.text.trim().is_empty()) {
+        let turn = match one.role {
+            Role::Assistant => 0,
+            Role::User => 1,
+            Role::System => 2,
+        };
+        let place = (one.at.depth, one.at.order, turn);
+        let empty = || Message { role: one.role, name: None, text: String::new(), from: Vec::new() };
+        let message = sorted.entry(place).or_insert_with(empty);
+        join(message, &one.text);
+        message.from.push(Source::Part(one.id));
+    }
+    let mut depths: BTreeMap<usize, Vec<Message>> = BTreeMap::new();
+    for ((depth, _, _), message) in sorted {
+        depths.entry(depth).or_default().push(message);
+    }
+    depths
+}
+
+/// One below the other; white space stays only at the beginning of a later line.
+fn join(message: &mut Message, text: &str) {
+    if message.text.is_empty() {
+        message.text.push_str(text.trim());
+    } else {
+        message.text.push('\n');
+        message.text.push_str(text.trim_end());
+    }
+}

@@ -1,0 +1,25 @@
+//! Who speaks: before a text, in a field, or nowhere.
+
+use super::{Naming, Said};
+use crate::tree::Role;
+
+/// Characters of a name that a provider takes in its field.
+const LONGEST: usize = 64;
+
+/// The name in its field, and the text.
+pub(super) fn named(naming: Naming, said: &Said, text: String) -> (Option<String>, String) {
+    let is_narration = said.role == Role::System;
+    match naming {
+        _ if said.name.is_empty() => (None, text),
+        Naming::Field => (field(&said.name), text),
+        Naming::Before if !is_narration => (None, format!("{}: {text}", said.name)),
+        Naming::Others if said.is_other && !is_narration => (None, format!("{}: {text}", said.name)),
+        Naming::Never | Naming::Others | Naming::Before => (None, text),
+    }
+}
+
+/// A name as providers take it in a field: letters of ASCII, digits, `_` and `-`.
+fn field(name: &str) -> Option<String> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    Some(name.chars().map(plain).take(LONGEST).collect())
+}

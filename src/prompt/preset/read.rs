@@ -1,0 +1,190 @@
+//! A preset is read: one flat object of settings, `prompts[]` and `prompt_order[]`. What is absent is as our own preset has it.
+
+use serde_json::{Map, Value};
+
+use super::{InChat, Naming, Part, Preset, Settings};
+use crate::tree::Role;
+
+/// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
+const ORDER_ID: i64 = 100_001;
+/// Parts and places beyond these are no preset that somebody wrote.
+const MOST_PARTS: usize = 10_000;
+
+/// The parts that every preset has, in the order of one that says nothing, with our own texts: `None` = a marker.
+const KNOWN: [(&str, Option<&str>, bool); 12] = [
+    ("main", Some(MAIN), true),
+    ("worldInfoBefore", None, true),
+    ("personaDescription", None, true),
+    ("charDescription", None, true),
+    ("charPersonality", None, true),
+    ("scenario", None, true),
+    ("enhanceDefinitions", Some("Draw on everything that you know of {{char}} beyond what is said here."), false),
+    ("nsfw", Some(""), true),
+    ("worldInfoAfter", None, true),
+    ("dialogueExamples", None, true),
+    ("chatHistory", None, true),
+    ("jailbreak", Some(""), true),
+];
+const MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in character, \
+                    describe what can be seen and heard, and never speak for {{user}}.";
+
+/// Why a file is no preset.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It has no parts and no settings of one.
+    #[error("neither `prompts` nor a setting of a chat-completion preset is in it")]
+    NoPreset,
+    /// It has more than anybody wrote.
+    #[error("it has {0} parts, and {MOST_PARTS} are the most")]
+    TooMany(usize),
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let text = |text: &str| text.to_owned();
+        Self {
+            context: None,
+            reply: None,
+            naming: Naming::Others,
+            send_if_empty: String::new(),
+            impersonation: text(
+                "Write {{user}}'s next message, in {{user}}'s own voice and from {{user}}'s point of view. Never speak for {{char}}.",
+            ),
+            new_chat: text("[The story begins here]"),
+            new_example: text("[An example of how it is told]"),
+            nudge: text("[Go on from where the last message stops, without saying any of it again.]"),
+            lore_format: text("{0}"),
+            scenario_format: text("{{scenario}}"),
+            personality_format: text("{{personality}}"),
+            prefill: String::new(),
+            impersonation_prefill: String::new(),
+            continue_prefill: false,
+            squash: false,
+        }
+    }
+}
+
+impl Default for Preset {
+    /// What is sent where nobody chose a preset.
+    fn default() -> Self {
+        let order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
+        let mut preset = Self { settings: Settings::default(), parts: Vec::new(), order, samplers: Map::new() };
+        preset.add_known();
+        preset
+    }
+}
+
+impl Preset {
+    /// Reads a preset.
+    ///
+    /// # Errors
+    /// It is none, or has more parts than anybody wrote.
+    pub fn read(map: &Map<String, Value>) -> Result<Self, Unreadable> {
+        let list = |key: &str| map.get(key).and_then(Value::as_array);
+        if list("prompts").is_none() && !map.keys().any(|key| key.starts_with("openai_") || key == "new_chat_prompt") {
+            return Err(Unreadable::NoPreset);
+        }
+        let prompts = list("prompts").map(Vec::as_slice).unwrap_or_default();
+        if prompts.len() > MOST_PARTS {
+            return Err(Unreadable::TooMany(prompts.len()));
+        }
+        let mut preset = Self { settings: settings(map), samplers: samplers(map), ..Self::default() };
+        preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
+        if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
+            preset.order = order;
+        }
+        preset.add_known();
+        Ok(preset)
+    }
+
+    fn add_known(&mut self) {
+        for (id, text, _) in KNOWN {
+            if !self.parts.iter().any(|part| part.id == id) {
+                let part = Part {
+                    id: id.to_owned(),
+                    role: Role::System,
+                    text: text.map(str::to_owned),
+                    in_chat: None,
+                    is_own: false,
+                    triggers: Vec::new(),
+                };
+                self.parts.push(part);
+            }
+        }
+    }
+}
+
+fn settings(map: &Map<String, Value>) -> Settings {
+    let own = Settings::default();
+    let text = |key: &str, own: String| map.get(key).and_then(Value::as_str).map_or(own, str::to_owned);
+    let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
+    let tokens = |key: &str| map.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    Settings {
+        context: tokens("openai_max_context"),
+        reply: tokens("openai_max_tokens"),
+        naming: naming(map.get("names_behavior")),
+        send_if_empty: text("send_if_empty", own.send_if_empty),
+        impersonation: text("impersonation_prompt", own.impersonation),
+        new_chat: text("new_chat_prompt", own.new_chat),
+        new_example: text("new_example_chat_prompt", own.new_example),
+        nudge: text("continue_nudge_prompt", own.nudge),
+        lore_format: text("wi_format", own.lore_format),
+        scenario_format: text("scenario_format", own.scenario_format),
+        personality_format: text("personality_format", own.personality_format),
+        prefill: text("assistant_prefill", own.prefill),
+        impersonation_prefill: text("assistant_impersonation", own.impersonation_prefill),
+        continue_prefill: is("continue_prefill"),
+        squash: is("squash_system_messages"),
+    }
+}
+
+fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
+    let named = ["temperature", "frequency_penalty", "presence_penalty", "top_p"];
+    let mut samplers: Map<String, Value> = Map::new();
+    for name in named {
+        samplers.extend(map.get(name).filter(|value| value.is_number()).map(|value| (name.to_owned(), value.clone())));
+    }
+    let seed = map.get("seed").filter(|seed| seed.as_i64().is_some_and(|seed| seed >= 0));
+    samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.clone())));
+    samplers
+}
+
+fn naming(value: Option<&Value>) -> Naming {
+    match value.and_then(Value::as_i64) {
+        Some(-1) => Naming::Never,
+        Some(1) => Naming::Field,
+        Some(2) => Naming::Before,
+        _ => Naming::Others,
+    }
+}
+
+fn part(map: &Map<String, Value>) -> Option<Part> {
+    let text = |key: &str| map.get(key).and_then(Value::as_str);
+    let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
+    let number = |key: &str, absent: i64| map.get(key).and_then(Value::as_i64).unwrap_or(absent);
+    let depth = usize::try_from(number("injection_depth", 4)).unwrap_or_default();
+    let in_chat = InChat { depth, order: number("injection_order", 100) };
+    let triggers = map.get("injection_trigger").and_then(Value::as_array).into_iter().flatten();
+    Some(Part {
+        id: text("identifier")?.to_owned(),
+        role: text("role").and_then(Role::from_word).unwrap_or(Role::System),
+        text: (!is("marker")).then(|| text("content").unwrap_or_default().to_owned()),
+        in_chat: (number("injection_position", 0) == 1).then_some(in_chat),
+        is_own: is("forbid_overrides"),
+        triggers: triggers.filter_map(Value::as_str).map(str::to_owned).collect(),
+    })
+}
+
+fn order(orders: &[Value]) -> Option<Vec<(String, bool)>> {
+    let counts = |order: &&Value| order.get("character_id").and_then(Value::as_i64) == Some(ORDER_ID);
+    let list = orders.iter().find(counts)?.get("order")?.as_array()?;
+    let mut order: Vec<(String, bool)> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for row in list {
+        let Some(id) = row.get("identifier").and_then(Value::as_str) else { continue };
+        if seen.insert(id) {
+            order.push((id.to_owned(), row.get("enabled").and_then(Value::as_bool).unwrap_or_default()));
+        }
+    }
+    Some(order)
+}

@@ -1,0 +1,178 @@
+//! The prompt of a session that chose a preset: what [`crate::prompt::preset`] asks for is read here.
+
+use serde_json::Value;
+
+use crate::prompt::macros::Macros;
+use crate::prompt::preset::{self, Cut, Given, Kind, Lore, Place, Placed as Text, Preset, Said, Unreadable, Words};
+use crate::prompt::{self, Block, Cast, Line, Slot};
+use crate::store::{self, Placed, Reader, Show, StoreError};
+use crate::tree::Role;
+
+use super::room::{Bounds, PAGE, began};
+use super::scene::Scene;
+use super::trace::{self, Made, Order};
+
+/// The kind of the presets that make prompts.
+const KIND: &str = "openai";
+
+/// A preset that makes prompts; `None` for one of another kind.
+pub fn readable(kept: &store::Preset) -> Option<Result<Preset, Unreadable>> {
+    let is_kind = kept.card.get("kind").and_then(Value::as_str) == Some(KIND);
+    let body = kept.card.get("body").and_then(Value::as_object).filter(|_| is_kind)?;
+    Some(Preset::read(body))
+}
+
+/// The preset of the scene's session as it is now; `None` where none is chosen, or it is gone.
+///
+/// # Errors
+/// The database fails.
+pub(super) fn chosen(reader: &mut Reader<'_>, scene: &Scene) -> Result<Option<Preset>, StoreError> {
+    let session = scene.session();
+    let Some(id) = session.preset else { return Ok(None) };
+    let kept = reader.preset(session.owner, id)?;
+    Ok(kept.as_ref().and_then(readable).and_then(Result::ok))
+}
+
+/// The prompt at a scene, in the order of a preset. `last` says what else than a reply is asked for.
+///
+/// # Errors
+/// The database fails.
+pub(super) fn prompt(
+    reader: &mut Reader<'_>,
+    scene: &mut Scene,
+    bounds: Bounds,
+    last: Option<Block>,
+    mut preset: Preset,
+    macros: &mut Macros<'_>,
+) -> Result<Made, StoreError> {
+    let (context, reply) = room(&preset, &bounds);
+    if preset.settings.send_if_empty.is_empty() {
+        // Model servers refuse a request without a user's text, or take a reply at its end for one to go on from.
+        preset.settings.send_if_empty.clone_from(&bounds.filler);
+    }
+    let newest_first = newest(reader, scene, &bounds, context)?;
+    let cut = Cut::Steps(began(reader, &newest_first)?.map(|began| newest_first.len() - 1 - began));
+    let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().rev().unzip();
+    let mut history: Vec<Said> = lines.iter().map(|line| said(line, &scene.cast)).collect();
+    let kind = match last {
+        Some(Block { slot: Slot::Continued, text, .. }) => {
+            let name = scene.cast.character.clone();
+            history.push(Said { role: Role::Assistant, name, is_other: false, text });
+            Kind::Continue
+        }
+        Some(_) => Kind::Impersonate,
+        None => Kind::Normal,
+    };
+    let status = prompt::status::block(&scene.world, &scene.rules.rules);
+    let given = Given { kind, world: &status, cut, room: (context, reply), history: &history, ..given(&scene.cast) };
+    let mut words = Texts(macros);
+    let Bounds { hide_tags, .. } = bounds;
+    let assembled = match preset::assemble(&preset, &given, &mut words) {
+        Ok(assembled) => assembled,
+        Err(too_large) => return Ok(Made { too_large: Some(too_large), ..Made::default() }),
+    };
+    let first = lines.len().saturating_sub(assembled.kept);
+    let went = lines.get(first..).unwrap_or_default();
+    let is_named = preset.settings.naming == preset::Naming::Before;
+    let pieces = preset::pieces(&assembled.messages, went, first, is_named);
+    let messages = preset::woven(&pieces, went, is_named);
+    let rows = placed.iter().skip(first).map(|placed| placed.n).collect();
+    let cut = first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id);
+    let order = Some(Order { pieces, is_named });
+    let tokens = assembled.tokens;
+    Ok(Made {
+        order,
+        history: rows,
+        messages,
+        tokens,
+        cut,
+        reply,
+        hide_tags,
+        samplers: preset.samplers,
+        ..Made::default()
+    })
+}
+
+/// Tokens of context and of the reply: no more than the preset wants, and no more than the model has.
+fn room(preset: &Preset, bounds: &Bounds) -> (usize, usize) {
+    let context = bounds.budget.saturating_add(bounds.reply);
+    let context = preset.settings.context.map_or(context, |wanted| wanted.min(context));
+    let reply = preset.settings.reply.filter(|_| !bounds.is_reply_said).unwrap_or(bounds.reply);
+    (context, reply.min(context / 2))
+}
+
+/// The newest messages, the newest first, until there are more than fit.
+fn newest(
+    reader: &mut Reader<'_>,
+    scene: &mut Scene,
+    bounds: &Bounds,
+    context: usize,
+) -> Result<Vec<(Placed, Line)>, StoreError> {
+    let mut newest_first: Vec<(Placed, Line)> = Vec::new();
+    let mut tokens = 0_usize;
+    let mut page = std::mem::take(&mut scene.page);
+    loop {
+        let before = page.next;
+        for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_sent()) {
+            let line = trace::line(&placed.node, &bounds.hide_tags);
+            tokens = tokens.saturating_add(prompt::tokens(&line.text));
+            newest_first.push((placed, line));
+        }
+        if before.is_none() || tokens > context {
+            return Ok(newest_first);
+        }
+        page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
+    }
+}
+
+fn said(line: &Line, cast: &Cast) -> Said {
+    let own = if line.role == Role::Assistant { &cast.character } else { &cast.user };
+    let name = line.name.clone().unwrap_or_else(|| own.clone());
+    Said { role: line.role, is_other: line.role != Role::System && name != *own, name, text: line.text.clone() }
+}
+
+fn given(cast: &Cast) -> Given<'_> {
+    const NONE: &Lore = &Lore::NONE;
+    Given {
+        kind: Kind::Normal,
+        user: &cast.user,
+        character: &cast.character,
+        description: &cast.description,
+        personality: &cast.personality,
+        scenario: &cast.scenario,
+        examples: &cast.examples,
+        card_main: &cast.system,
+        card_last: &cast.post_history,
+        card_depth: None,
+        persona: Text { text: cast.persona.clone(), place: Place::Prompt, role: Role::System },
+        note: None,
+        lore: NONE,
+        history: &[],
+        world: "",
+        cut: Cut::Exact,
+        strips_examples: false,
+        pins_examples: false,
+        has_prefill: false,
+        room: (0, 0),
+    }
+}
+
+/// The words of a request, filled in by macros.
+struct Texts<'m, 'a>(&'m mut Macros<'a>);
+
+impl Words for Texts<'_, '_> {
+    fn fill(&mut self, text: &str) -> String {
+        self.0.fill(text)
+    }
+
+    fn fill_over(&mut self, text: &str, original: &str) -> String {
+        // What nobody names does not run.
+        let is_named = text.to_ascii_lowercase().contains("original");
+        let original = if is_named { self.0.fill(original) } else { String::new() };
+        self.0.fill_over(text, &original)
+    }
+
+    fn count(&self, text: &str) -> usize {
+        prompt::tokens(text)
+    }
+}

@@ -1,0 +1,94 @@
+//! What a prompt has to keep to: the room that the model has for it, and where the last one began.
+
+use serde_json::{Map, Value};
+
+use crate::prompt::Line;
+use crate::provider::Endpoint;
+use crate::store::{Placed, Reader, StoreError};
+use crate::tree::Role;
+
+/// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
+/// costs no more.
+pub const PAGE: i64 = 64;
+/// How many replies up the path an earlier prompt is looked for.
+const LOOK_BACK: usize = 8;
+
+/// What a prompt has to keep to.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Tokens of the whole prompt.
+    pub budget: usize,
+    /// Tokens that are kept free for the reply.
+    pub reply: usize,
+    /// Tags whose blocks are left out of earlier replies.
+    pub hide_tags: Vec<String>,
+    /// The user's message where there is none.
+    pub filler: String,
+    /// The model that is asked.
+    pub model: String,
+    /// Whether the request itself says how long a reply may be.
+    pub is_reply_said: bool,
+}
+
+/// What model servers call the most tokens of a reply.
+pub const MOST: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// Tokens kept free for the reply: what the request or the provider's own parameters allow it, else what the settings say;
+/// never more than half.
+pub fn room_for_reply(params: &Map<String, Value>, endpoint: &Endpoint, reply_tokens: usize, context: usize) -> usize {
+    let asked =
+        [params, &endpoint.extra].into_iter().find_map(|said| MOST.iter().find_map(|key| said.get(*key)?.as_u64()));
+    asked.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(reply_tokens).min(context / 2)
+}
+
+/// Whether a request or its provider says how many tokens a reply may have.
+pub fn says_reply(params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+    [params, &endpoint.extra].into_iter().any(|said| MOST.iter().any(|key| said.contains_key(*key)))
+}
+
+/// Where the last prompt on this path began, as a position in its newest lines.
+pub fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result<Option<usize>, StoreError> {
+    let replies = newest_first.iter().filter(|(placed, _)| placed.node.role == Role::Assistant).take(LOOK_BACK);
+    for (placed, _) in replies {
+        if let Some(first) = reader.trace(placed)?.and_then(|trace| trace.history.first().copied()) {
+            return Ok(newest_first.iter().position(|(placed, _)| placed.n == first));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::{Retries, Timeouts};
+    use serde_json::json;
+
+    fn endpoint(extra: &Value) -> Endpoint {
+        Endpoint {
+            id: "test".into(),
+            base_url: "http://127.0.0.1".into(),
+            key: None,
+            extra: extra.as_object().unwrap().clone(),
+            timeouts: Timeouts::default(),
+            max_reply_bytes: 1024,
+            retries: Retries::default(),
+        }
+    }
+
+    #[test]
+    fn the_reply_has_its_room() {
+        for (params, extra, expected) in [
+            (json!({}), json!({}), 1_000),
+            (json!({"max_tokens": 200}), json!({}), 200),
+            (json!({"max_completion_tokens": 3_000}), json!({}), 3_000),
+            (json!({"max_tokens": 1_000_000}), json!({}), 4_000),
+            (json!({"max_tokens": "many"}), json!({}), 1_000),
+            (json!({}), json!({"max_tokens": 300}), 300),
+            (json!({"max_tokens": 200}), json!({"max_completion_tokens": 300}), 200),
+            (json!({"max_tokens": null}), json!({}), 1_000),
+        ] {
+            let room = room_for_reply(params.as_object().unwrap(), &endpoint(&extra), 1_000, 8_000);
+            assert_eq!(room, expected, "{params} {extra}");
+        }
+    }
+}

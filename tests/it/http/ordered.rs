@@ -1,0 +1,127 @@
+//! Prompts in the order of a preset that the session chose.
+
+use super::play::Play;
+use super::*;
+
+/// A preset of somebody who wants things their own way.
+fn preset() -> Value {
+    let part = |id: &str, role: &str, text: &str| json!({"identifier": id, "role": role, "content": text});
+    let mut deep = part("deep", "system", "Deep word.");
+    deep.as_object_mut()
+        .unwrap()
+        .extend(json!({"injection_position": 1, "injection_depth": 1}).as_object().unwrap().clone());
+    let on = |id: &str| json!({"identifier": id, "enabled": true});
+    json!({
+        "temperature": 0.25, "openai_max_tokens": 77, "new_chat_prompt": "=== chat ===", "new_example_chat_prompt": "",
+        "prompts": [part("main", "system", "Tell it as {{char}}."), part("style", "user", "Short lines."), deep,
+                    {"identifier": "charDescription", "marker": true, "role": "assistant"}],
+        "prompt_order": [{"character_id": 100_001, "order": [
+            on("style"), on("main"), on("charDescription"), on("chatHistory"), on("jailbreak"), on("deep"),
+            {"identifier": "worldInfoBefore", "enabled": false}, {"identifier": "charPersonality", "enabled": false},
+        ]}],
+        "odd": {"kept": true},
+    })
+}
+
+async fn with(preset: &Value) -> Play {
+    let app = TestServer::start().await;
+    let card = json!({"name": "Rin", "firstMessage": "Hello.", "description": "{{char}} keeps a lamp."});
+    let character = app.character(&card).await;
+    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let made = app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
+    let path = format!("/api/sessions/{sid}");
+    let session = app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
+    assert_eq!(session["presetId"], made["id"]);
+    Play { app, sid }
+}
+
+/// S4-34: the model is sent what the preset says, in its order and with its samplers; the trace makes it again to the byte.
+#[tokio::test]
+async fn a_preset_orders_the_prompt() {
+    let play = with(&preset()).await;
+    play.say("Hi.").await;
+    let said = play.say("Again.").await;
+    let request = play.app.mock().requests().pop().unwrap();
+    let reply = play.get(&format!("node/{}", said.reply)).await;
+    let first = play.get("projection").await["items"][2]["content"].clone();
+    let expected = json!([
+        {"role": "user", "content": "Short lines."},
+        {"role": "system", "content": "Tell it as Rin."},
+        {"role": "assistant", "content": "Rin keeps a lamp."},
+        {"role": "system", "content": "=== chat ==="},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": first},
+        {"role": "system", "content": "Deep word."},
+        {"role": "user", "content": "Again."},
+    ]);
+    assert_eq!(request["messages"], expected);
+    assert_eq!((&request["temperature"], &request["max_tokens"]), (&json!(0.25), &json!(77)));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!((&trace["messages"], &trace["isExact"]), (&expected, &json!(true)));
+    assert_eq!(reply["metadata"]["params"]["temperature"], 0.25);
+    // Without it everything is as before.
+    let path = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &path).json(&json!({"presetId": null})).send().await.expect(200);
+    play.say("And now?").await;
+    let request = play.app.mock().requests().pop().unwrap();
+    assert!(request["messages"][0]["content"].as_str().unwrap().contains("Rin keeps a lamp."), "{request}");
+    assert!(!request.to_string().contains("Deep word."));
+    let again = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!(again["isExact"], true);
+}
+
+/// Domain 6.3: a full history is cut in steps in the order of a preset too, and a trace of it is exact.
+#[tokio::test]
+async fn a_full_history_is_cut_in_steps() {
+    let mut narrow = preset();
+    narrow["openai_max_context"] = json!(500);
+    let play = with(&narrow).await;
+    let long = |n: usize| format!("{n:03} {}", "abcdefg ".repeat(15));
+    let (mut cuts, mut before) = (0, Vec::new());
+    for n in 0..12 {
+        play.app.mock().script(Reply::ok([long(1_000 + n).as_str()]));
+        let said = play.say(&long(n)).await;
+        let request = play.app.mock().requests().pop().unwrap();
+        let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+        assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
+        let messages: Vec<Value> = request["messages"].as_array().unwrap().clone();
+        let history: Vec<Value> = messages.into_iter().filter(|message| message["content"] != "Deep word.").collect();
+        cuts += usize::from(!history.starts_with(&before));
+        before = history;
+    }
+    assert!((1..=6).contains(&cuts), "{cuts} cuts in twelve turns");
+}
+
+/// Domain 6.2: what does not fit is refused by name and not sent in part.
+#[tokio::test]
+async fn a_preset_that_does_not_fit_is_refused() {
+    let mut large = preset();
+    large["prompts"][0]["content"] = json!("word ".repeat(2_000));
+    large["openai_max_context"] = json!(1_000);
+    let play = with(&large).await;
+    let parent = play.head().await;
+    let started = play.post("message", json!({"parentId": parent, "content": "Hi.", "generate": true})).await;
+    let reply = play.done(&id(&started["generations"][0])).await;
+    assert_eq!(reply["metadata"]["error"]["code"], "prompt_too_large", "{reply}");
+    assert_eq!(play.app.mock().requests().len(), 0);
+}
+
+/// Only a preset that makes prompts can be chosen, one's own; one that is gone is as none.
+#[tokio::test]
+async fn only_a_preset_of_prompts_is_chosen() {
+    let play = with(&preset()).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    for (kind, body) in [("theme", json!({})), ("openai", json!({"odd": 1}))] {
+        let made = play.app.post("/api/presets", &json!({"kind": kind, "name": "x", "body": body})).await;
+        let ask = play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]}));
+        assert_eq!(ask.send().await.refused("invalid")["details"]["field"], "presetId");
+    }
+    let nobody = play.app.ask("PATCH", &path).json(&json!({"presetId": play.sid}));
+    nobody.send().await.refused("not_found");
+    let chosen = play.session().await["presetId"].clone();
+    let preset = format!("/api/presets/{}", chosen.as_str().unwrap());
+    play.app.ask("DELETE", &preset).send().await.expect(204);
+    play.say("Hi.").await;
+    assert!(!play.app.mock().requests().pop().unwrap().to_string().contains("Short lines."));
+}
