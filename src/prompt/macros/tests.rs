@@ -1,4 +1,6 @@
-//! The recorded cases, what they do not show, and texts of strangers.
+//! The recorded cases (`golden`), what they do not show (`rules`), and texts of strangers (`hostile`).
+//!
+//! To add a case: a line of [`check`] in `rules`, with the text and what becomes of it.
 
 mod golden;
 mod hostile;

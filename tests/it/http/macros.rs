@@ -24,7 +24,7 @@ fn last_sent(play: &Play) -> Vec<(String, String)> {
 }
 
 async fn hp(play: &Play, node: &str) -> Value {
-    play.get(&format!("node/{node}/world")).await["vars"]["combat"]["hp"].clone()
+    play.get(&format!("node/{node}/world")).await["world"]["vars"]["combat"]["hp"].clone()
 }
 
 fn card() -> Value {
@@ -53,7 +53,7 @@ async fn what_macros_write_and_what_stays() {
         json!({"op": "set", "path": "/combat/hp", "value": 35, "why": "a macro in the prompt", "by": "server"});
     assert_eq!(delta["operations"], json!([operation]));
     assert_eq!((hp(&play, &said.user).await, hp(&play, &said.reply).await), (json!(40), json!(35)));
-    assert_eq!(play.get(&format!("node/{}/world", said.reply)).await["vars"]["mood"], json!(null));
+    assert_eq!(play.get(&format!("node/{}/world", said.reply)).await["world"]["vars"]["mood"], json!(null));
     let sibling = play.another(&said.reply).await;
     assert!(last_sent(&play)[0].1.contains("has 35"), "a sibling does not see it");
     assert_eq!(hp(&play, &sibling).await, 35);

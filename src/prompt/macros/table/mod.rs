@@ -1,4 +1,7 @@
 //! What each macro does, one row each: its names, how many arguments it takes, and what becomes of it.
+//!
+//! One file for each kind: `names` (who plays), `said` (what was said), `texts` (texts, conditions, chance), `time`, `variables`.
+//! To add a macro: its row in the file of its kind, its line in `docs/prompts.md`, its name in `interop::card`'s list.
 
 mod names;
 mod said;
