@@ -5,6 +5,8 @@
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
 //! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
+//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
+//!   with them, as cards and people wish.
 //! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
 //!   trace is read. [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
@@ -17,8 +19,10 @@ mod choose;
 mod fit;
 mod instruct;
 pub mod macros;
+pub mod pattern;
 pub mod preset;
 pub mod refill;
+pub mod scripts;
 pub mod status;
 pub mod tags;
 mod weave;
@@ -29,7 +33,7 @@ pub use blueprint::{MAIN, blueprint};
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
 pub use instruct::{impersonation, summary};
-pub use weave::{continued, filler, weave};
+pub use weave::{continued, filler, stable, weave};
 
 /// Where a block belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -62,6 +62,17 @@ fn join(sent: Vec<Sent>) -> Vec<Sent> {
     joined
 }
 
+/// How many of the first messages are expected to begin the next prompt too: the blocks before the history, and the history
+/// but for its last line, behind which stands what changes each turn. Providers that keep what they have read are told so
+/// (`domain.md` 6.3). `sent` is what [`weave`] made of both.
+pub fn stable(blocks: &[Block], history: &[Line], sent: &[Sent]) -> usize {
+    let said: Vec<Line> = history.iter().filter(|line| !line.text.trim().is_empty()).cloned().collect();
+    let blocks: Vec<Block> = blocks.iter().filter(|block| block.slot < Slot::Status).cloned().collect();
+    let earlier = said.split_last().map_or(said.as_slice(), |(_, earlier)| earlier);
+    let stays = weave(&blocks, earlier);
+    stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
+}
+
 /// The block that a history without any user's text needs, or one in which a reply has the last word: model servers refuse
 /// the one, and take the other for a text to go on from. Not needed where the blocks ask for something themselves.
 pub fn filler(blocks: &[Block], history: &[Line], text: &str) -> Option<Block> {
@@ -117,6 +128,23 @@ mod tests {
                 (Role::System, "Go on.".to_owned()),
             ]
         );
+    }
+
+    /// `domain.md` 6.3: what a provider is told to keep begins the next prompt too.
+    #[test]
+    fn what_stays_begins_the_next_prompt() {
+        let blocks =
+            |hp: &str| blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
+        let mut history = vec![line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
+        for turn in 0..4 {
+            let now = weave(&blocks("hp: 90"), &history);
+            let stays = stable(&blocks("hp: 90"), &history, &now);
+            assert_eq!(stays, 2 + 2 * turn, "the card, and all lines but the last");
+            history.extend([line(Role::Assistant, "Rin", "Yes?"), line(Role::User, "Ann", "On.")]);
+            let next = weave(&blocks("hp: 70"), &history);
+            assert_eq!(now[..stays], next[..stays]);
+        }
+        assert_eq!(stable(&[], &[], &[]), 0);
     }
 
     #[test]

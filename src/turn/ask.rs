@@ -52,9 +52,22 @@ pub fn prompt(
     blocks.extend(filler);
     let messages = prompt::weave(&blocks, &history.lines);
     let filled = Filled { names: Some(scene.cast.names()), differences, noted: macros.noted, operations };
+    let stable = prompt::stable(&blocks, &history.lines, &messages);
     let History { rows, tokens, cut, .. } = history;
-    let Bounds { reply, hide_tags, .. } = bounds;
-    Ok(Made { blocks, history: rows, messages, tokens, cut, reply, hide_tags, filled, ..Made::default() })
+    let Bounds { reply, context, hide_tags, .. } = bounds;
+    Ok(Made {
+        blocks,
+        history: rows,
+        messages,
+        stable,
+        tokens,
+        cut,
+        reply,
+        context,
+        hide_tags,
+        filled,
+        ..Made::default()
+    })
 }
 
 /// The part of the history that goes, oldest first.
@@ -127,7 +140,8 @@ pub fn request(
         name: sent.name.clone(),
         content: sent.text.clone(),
     });
-    Request { model, messages: messages.collect(), params }
+    let context = Some(made.context).filter(|context| *context > 0);
+    Request { model, messages: messages.collect(), params, stable: made.stable, context }
 }
 
 /// What a preset says, with what was asked for over it.
@@ -146,19 +160,11 @@ fn role(sent: &Sent) -> provider::Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Retries, Timeouts};
+    use crate::provider::{Client, Kind};
     use serde_json::json;
 
     fn endpoint(extra: &Value) -> Endpoint {
-        Endpoint {
-            id: "test".into(),
-            base_url: "http://127.0.0.1".into(),
-            key: None,
-            extra: extra.as_object().unwrap().clone(),
-            timeouts: Timeouts::default(),
-            max_reply_bytes: 1024,
-            retries: Retries::default(),
-        }
+        Endpoint { extra: extra.as_object().unwrap().clone(), ..Endpoint::new("test", "http://127.0.0.1") }
     }
 
     /// The room that is kept free is what the reply may take; whoever says something else is heard.
@@ -174,7 +180,7 @@ mod tests {
         ] {
             let endpoint = endpoint(&extra);
             let request = request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
-            let mut sent = provider::wire_params(&request, &endpoint);
+            let mut sent = Client::new(Kind::default(), endpoint).wire_params(&request);
             assert!(sent.shift_remove("seed").is_some());
             assert_eq!(Value::Object(sent), expected, "{params} {extra}");
         }

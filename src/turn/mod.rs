@@ -6,6 +6,8 @@
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends. `scene.rs` reads a position, `ask.rs` makes the prompt
 //!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `room.rs` says what both keep to.
+//!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
+//!   answers.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -32,6 +34,7 @@ pub mod machine;
 mod models;
 mod ordered;
 mod preview;
+mod providers;
 mod requests;
 mod room;
 mod runner;
@@ -39,6 +42,7 @@ mod scene;
 mod start;
 mod strikes;
 mod trace;
+mod voices;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -52,7 +56,7 @@ use crate::config::Config;
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
-use crate::provider::OpenAi;
+use crate::provider::Client;
 use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
@@ -61,8 +65,9 @@ pub use asked::{
     Summarise,
 };
 pub use keeper::Rhythm;
-pub use models::{Models, UnknownModel, Writer};
+pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use ordered::readable as preset;
+pub use providers::Cost;
 pub use scene::{Offered, QuickReply, Tip};
 pub use trace::{Rebuilt, read_trace};
 
@@ -136,7 +141,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Asks a provider in the background what its models can, if nobody did so for a while: the next prompt knows.
-    pub fn learn_again(&self, client: &OpenAi) {
+    pub fn learn_again(&self, client: &Client) {
         if self.models.wants_to_learn(&client.endpoint().id, self.clock.now()) {
             let (models, client) = (Arc::clone(&self.models), client.clone());
             tokio::spawn(async move { models.learn_from(&client).await });
@@ -343,7 +348,7 @@ impl Turns {
     /// Asks all providers in the background what they offer.
     pub fn learn(&self) {
         let _runtime = self.runtime.enter();
-        let clients: Vec<OpenAi> = self.parts.models.providers().map(|(_, client, _)| client.clone()).collect();
+        let clients: Vec<Client> = self.parts.models.providers().map(|(_, client, _)| client.clone()).collect();
         clients.iter().for_each(|client| self.parts.learn_again(client));
     }
 

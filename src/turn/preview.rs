@@ -28,8 +28,8 @@ pub async fn preview(
     let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
     let held = held.ok_or(Refusal::NotFound("the session"))?;
     let generate = Generate { n: 1, model: asked.model, params: asked.params, character: None };
-    let (client, model) = draft::writer(parts, &held.session, &generate)?;
-    let bounds = runner::bounds(parts, &client, &model, &start::params(&held.session, &generate));
+    let choice = draft::writer(parts, &held.session, &generate)?;
+    let bounds = runner::bounds(parts, &choice, &start::params(&held.session, &generate));
     let look = Look::at(parts, caller, session, asked.parent);
     let now = parts.clock.now();
     let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);

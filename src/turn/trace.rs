@@ -72,12 +72,16 @@ pub struct Made {
     pub samplers: Map<String, Value>,
     /// The messages.
     pub messages: Vec<Sent>,
+    /// So many of them are expected to begin the next prompt too.
+    pub stable: usize,
     /// Tokens, estimated.
     pub tokens: usize,
     /// The newest message that did not fit: neither did those before it.
     pub cut: Option<NodeId>,
     /// Tokens that are kept free for the reply.
     pub reply: usize,
+    /// Tokens of prompt and reply together that it was made for.
+    pub context: usize,
     /// The tags hidden from models, as they were then.
     pub hide_tags: Vec<String>,
     /// What macros did.

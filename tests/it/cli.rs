@@ -311,6 +311,14 @@ fn a_model_that_cannot_be_is_refused() {
     check(model("plugin:combat"), &[place, "no plugin \"combat\" is loaded that can narrate"]);
     check(model("loocal/tiny") + &provider(""), &[place, "did you mean \"local/tiny\"?"]);
     check(model("tiny") + &provider("models = [\"small\"]"), &[place, "\"tiny\"", "\"local/…\""]);
+    // Kinds that nobody speaks and names that stand for nothing, both at once.
+    check(
+        provider("models = [\"small\"]\nkind = \"claude\"") + "[models]\nsmart = [\"local/small\", \"far\"]\n",
+        &[
+            "config.toml:5:1: [[providers]] kind: expected one of \"openai\", \"anthropic\"",
+            "config.toml:7:1: [models] smart: no model is named \"far\"",
+        ],
+    );
     std::fs::remove_file(&file).unwrap();
     let said = refused(clotho(folder.path()).env("CLOTHO_GENERATION__MODEL", "gpt"));
     says(&said, &["environment CLOTHO_GENERATION__MODEL: [generation] model: "]);

@@ -240,6 +240,8 @@ export interface ModelInfo {
   name?: string | null;
   contextLength?: number | null;
   /** Why it cannot be used. */
+  /** The models that a name of the settings stands for. */
+  standsFor?: string[];
   unusable?: string | null;
 }
 
@@ -409,6 +411,14 @@ export interface Trace {
   model?: string | null;
   rules?: RuleRun[];
   historyCut?: { why: string; through: Id } | null;
+  /** The name of the settings under which the model was asked. */
+  alias?: string;
+  /** Models that could not answer before it. */
+  passedOver?: { model: string; code: string; message: string }[];
+  cachedTokens?: number | null;
+  cost?: number | null;
+  /** What the provider's memory saved of the cost. */
+  saved?: number;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };
   usage?: { [key: string]: Json } | null;
 }
