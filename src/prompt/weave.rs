@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_stays_begins_the_next_prompt() {
         let blocks =
-            |hp: &str| blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
+            |hp: &str| of_cast(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
         let mut history = vec![line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
         for turn in 0..4 {
             let now = weave(&blocks("hp: 90"), &history);
