@@ -31,6 +31,7 @@ mod gate;
 mod heads;
 mod hosts;
 mod lorebooks;
+mod macros;
 mod models;
 mod off;
 mod ordered;
