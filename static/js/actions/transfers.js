@@ -33,8 +33,11 @@ async function bringChosenCards(files) {
 /** @param {Parcel[]} parcels */
 function orAsk(parcels) {
   if (parcels.length === 1 && parcels[0]?.to) void bringAll(parcels, { isDry: false, hours: 0, home: "" });
-  else if (parcels.length > 0) ask(parcels);
+  else if (parcels.length > 0) ask(parcels.map(asKnown));
 }
+
+/** Of several, cards and lorebooks go the way that knows what is here already and tells of them beside the rest. @param {Parcel} parcel @returns {Parcel} */
+const asKnown = ({ to, ...parcel }) => (!to || to === "card" || to === "book" ? parcel : { ...parcel, to });
 
 /** @param {File[]} files @returns {Promise<Parcel[]>} */
 const parcelsOf = (files) =>
@@ -67,7 +70,7 @@ export async function bringDropped(dropped) {
   const found = await filesIn(folders).catch(() => null);
   if (!found) tell({ tone: "error", text: t("bring.unreadable") });
   const parcels = [...(found ? folderParcel(folders.map(({ name }) => name).join(", "), found) : []), ...(await parcelsOf(loose))];
-  if (parcels.length > 0) ask(parcels);
+  if (parcels.length > 0) ask(parcels.map(asKnown));
 }
 
 /** Stories, one after the other. @param {File[]} files */

@@ -71,7 +71,7 @@ export default {
   "totals.known": "one thing that was here already|{count} things that were here already",
   "totals.unlooked": "one file that cannot be looked at first|{count} files that cannot be looked at first",
   "finding.would_send": "It would be sent. It cannot be looked at before: nothing of it was sent.",
-  "bring.unlooked": "Cards, lorebooks, personas, presets and whole stories cannot be looked at first: “Only look first” names them and sends nothing of them.",
+  "bring.unlooked": "Personas, presets and whole stories cannot be looked at first: “Only look first” names them and sends nothing of them.",
   "totals.skipped": "something left out in one place|something left out in {count} places",
   "finding.unread_here": "The browser could not read this file: it was not sent.",
   "finding.stays_there": "One file stays where it is: no story needs it.|{n} files stay where they are: no story needs them.",

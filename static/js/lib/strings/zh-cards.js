@@ -72,7 +72,7 @@ export default {
   "totals.known": "{count} 样东西早已在这里",
   "totals.unlooked": "{count} 个不能先看的文件",
   "finding.would_send": "会送出。它不能先看，现在什么都没有送出。",
-  "bring.unlooked": "角色卡、世界书、人设、预设和整个故事不能先看：“先看看”只列出它们，什么都不送出。",
+  "bring.unlooked": "人设、预设和整个故事不能先看：“先看看”只列出它们，什么都不送出。",
   "totals.skipped": "{count} 处有内容没有读入",
   "finding.unread_here": "浏览器读不了这个文件，没有送出。",
   "finding.stays_there": "{n} 个文件留在原处：故事用不到它们。",
