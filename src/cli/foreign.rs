@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
 use crate::transfer::sillytavern::{self, Arrived, Given, Wish, zone_ahead};
-use crate::transfer::{ImportError, Progress, discard, foreign};
+use crate::transfer::{ImportError, MEND_LIST, Progress, discard, foreign};
 
 use super::work::{alone, bar};
 use super::{Outcome, write};
@@ -94,6 +94,9 @@ fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
 
 /// Why something did not come in, and whether to try again helps.
 fn broken_off(path: &Path, error: ImportError) -> anyhow::Error {
+    if matches!(error, ImportError::BadList(_)) {
+        return anyhow::anyhow!("{error}; {MEND_LIST}").context(format!("nothing of {} came in", path.display()));
+    }
     let goes_on = matches!(error, ImportError::Store(_) | ImportError::Read(_) | ImportError::Stopped);
     let said = if goes_on { "as a whole; the same command goes on from there" } else { "at all" };
     anyhow::Error::new(error).context(format!("{} did not come in {said}", path.display()))

@@ -192,11 +192,7 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
         // Each chat is read twice.
         self.way.expects(root.chat_bytes().saturating_mul(2));
         (self.settings, self.list, self.books, self.namesakes) = Default::default();
-        match List::of(root) {
-            Ok(list) => self.list = list,
-            // Without it what went out from here is not known again, so whoever reads the report has to hear of it.
-            Err(error) => self.report(unreadable(root::LIST, &error)),
-        }
+        self.list = List::of(root)?;
         for left in &root.left_out {
             self.report(left.clone());
         }

@@ -61,8 +61,8 @@ pub struct Root {
     pub others: Vec<Found>,
     /// The settings, which name personas and tags.
     pub settings: Option<Place>,
-    /// What went out from here or from another house.
-    pub list: Option<Place>,
+    /// What went out from here or from another house, or why that is not read.
+    pub list: Option<Result<Place, &'static str>>,
     /// What is not even looked at, and why.
     pub left_out: Vec<Item>,
     /// Where the data lies below what was named.
@@ -134,6 +134,11 @@ impl Root {
         }
         root.beside(house);
         root.top(house);
+        // What an archive has and cannot give is listed nowhere else.
+        let list = [root.home.as_str(), LIST].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        if let Some((_, why)) = house.unread().find(|(name, _)| *name == list) {
+            root.list = Some(Err(why));
+        }
         Ok(root)
     }
 
@@ -192,7 +197,8 @@ impl Root {
             match kind {
                 Kind::Unread(why) if is_settings => self.leave_out(&name, "unread", why),
                 Kind::File(place) if is_settings && self.settings.is_none() => self.settings = Some(place),
-                Kind::File(place) if own == LIST => self.list = Some(place),
+                Kind::File(place) if own == LIST => self.list = Some(Ok(place)),
+                Kind::Unread(why) if own == LIST => self.list = Some(Err(why)),
                 _ if is_read(own) => {}
                 kind => match meaning(own) {
                     Some(meaning) => self.aside.push(aside(own, count(house, &name, &kind), meaning)),
