@@ -208,20 +208,26 @@ impl Root {
         }
     }
 
-    /// What lies beside the folder of data: where that is one of several, it is looked at as anything else is; where it lies
-    /// deeper, inside the program that it is of, it is only counted.
+    /// What lies beside the folder of data, and beside what that lies in, is looked at as anything else is; but where the folder
+    /// lies inside the program that it is of, that is only counted.
     fn beside(&mut self, house: &House) {
-        let Some(top) = self.home.split('/').next().filter(|top| !top.is_empty()).map(str::to_owned) else { return };
-        let found = house.list("").map(|(found, _)| found).unwrap_or_default();
-        let others = found.into_iter().filter(|found| found.name != top);
-        if self.home == top {
-            self.others.extend(others);
-            return;
+        let home = self.home.clone();
+        let parts: Vec<&str> = home.split('/').filter(|part| !part.is_empty()).collect();
+        let program = parts.iter().position(|part| *part == "data");
+        let (mut above, mut count_of_program) = (String::new(), 0);
+        for (depth, part) in parts.iter().enumerate() {
+            let found = house.list(&above).map(|(found, _)| found).unwrap_or_default();
+            above = if above.is_empty() { (*part).to_owned() } else { format!("{above}/{part}") };
+            let others = found.into_iter().filter(|found| found.name != above);
+            if program.is_some_and(|program| depth >= program) {
+                count_of_program += others.map(|Found { name, kind }| count(house, &name, &kind)).sum::<usize>();
+            } else {
+                self.others.extend(others);
+            }
         }
-        let count = others.map(|Found { name, kind }| count(house, &name, &kind)).sum();
-        if count > 0 {
-            let meaning = format!("they lie outside of {}, which alone is read", self.home);
-            self.aside.push(aside(&top, count, &meaning));
+        if count_of_program > 0 {
+            let meaning = format!("they lie outside of {home}, which alone is read");
+            self.aside.push(aside(parts.first().copied().unwrap_or_default(), count_of_program, &meaning));
         }
     }
 

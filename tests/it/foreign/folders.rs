@@ -119,6 +119,40 @@ fn files_beside_a_house_come_in() {
     assert_eq!(only(&store).session.title, "The lamp");
 }
 
+/// S4-53: the data of SillyTavern is found however deep it lies, within bounds, in a folder as in an archive of it: backups stay
+/// where they are, and what lies beside it comes in.
+#[test]
+fn a_house_is_found_deep_in_a_folder() {
+    let night = lines(&[greeting(), said("Hm.", 1)]);
+    let card = r#"{"spec": "chara_card_v2", "data": {"name": "Ivo"}}"#;
+    let told_of = |home: &str, beside: &str| {
+        let files = [
+            (format!("{home}/characters/Ivo.json"), card.to_owned()),
+            (format!("{home}/chats/Ivo/Night.jsonl"), night.clone()),
+            (format!("{home}/backups/chat_ivo_1.jsonl"), lines(&[greeting(), said("Old.", 1)])),
+            (beside.to_owned(), asked_twice().to_string()),
+        ];
+        let (folder, packed_in) = (DataRoot::bare(), DataRoot::bare());
+        files.iter().for_each(|(name, text)| _ = folder.file(name, text));
+        let entries: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let archive = packed_in.bytes("all.zip", &packed(&entries));
+        let told = [folder.path(), &archive].map(|path| {
+            let store = TestStore::new();
+            let arrived = taken(&store, path);
+            (titles(&store), arrived.totals)
+        });
+        assert_eq!(told[0], told[1], "{home}");
+        told[0].0.clone()
+    };
+    for home in ["x/out", "x/y/default-user", "1/2/3/4/5/6"] {
+        assert_eq!(told_of(home, "x/mine.json"), ["Night", "The lamp"], "{home}");
+    }
+    // Inside the program there is nothing else to be had.
+    assert_eq!(told_of("ST/data/me", "ST/public/chats/a/mine.json"), ["Night"]);
+    // Deeper than anybody has it each file is what it is by itself.
+    assert!(told_of("1/2/3/4/5/6/7", "mine.json").contains(&"chat_ivo_1".to_owned()));
+}
+
 /// S4-53: personas and a lorebook inside a picture are taken in a folder as they are by themselves.
 #[test]
 fn personas_and_books_in_pictures_come_in() {
