@@ -98,6 +98,8 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         let key = key(&tale, &spots);
         let mut hasher = blake3::Hasher::new();
         let hash = hasher.update(hash.as_bytes()).update(&within.to_le_bytes()).finalize();
+        // One that was stopped on its way in has no hash.
+        let mut is_begun = true;
         let session = match self.sown(&key).await? {
             Sown::Here(_, Some(known)) if known == hash.as_bytes() => {
                 self.arrived.totals.unchanged += 1;
@@ -111,7 +113,10 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 self.report(item);
                 return Ok(());
             }
-            Sown::Here(session, _) => Some(session),
+            Sown::Here(session, known) => {
+                is_begun = known.is_none();
+                Some(session)
+            }
             Sown::New => None,
         };
         let mut bed = self.bed_of(&tale, session, (&title, &key, place)).await?;
@@ -125,8 +130,8 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         source.hash = Some(hash.as_bytes().to_vec());
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
-        self.finished(&bed, newest, source).await?;
         let come = self.arrived.totals.messages - before;
+        self.finished(&bed, newest, source, come > 0 || is_begun).await?;
         item.findings.push(Finding::new(Fate::Works, "messages", format!("{size}; {come} are new")));
         item.findings.extend(told(tale, hidden, bed.left));
         self.report(item);
@@ -162,6 +167,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             root: NodeId::new(self.ids.next(self.wish.at)),
             persona: None,
             known: HashSet::new(),
+            fresh: HashSet::new(),
             has_worlds: false,
             is_new: session.is_none(),
             piece: Vec::new(),
@@ -291,13 +297,19 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         Ok(nodes)
     }
 
-    /// All of a story is in: HEAD goes where it was left, and the story is known.
-    async fn finished(&mut self, bed: &Bed, newest: Option<i64>, source: Source) -> Result<(), ImportError> {
+    /// All of a story is in: HEAD goes where it was left if something came, and the story is known.
+    async fn finished(
+        &mut self,
+        bed: &Bed,
+        newest: Option<i64>,
+        source: Source,
+        has_come: bool,
+    ) -> Result<(), ImportError> {
         if self.wish.is_dry {
             return Ok(());
         }
         let played = newest.map(Time).filter(|time| bed.is_new && time.has_date());
-        let ends = Ends { head: source.node, played, labels: Vec::new() };
+        let ends = Ends { head: source.node.filter(|_| has_come), played, labels: Vec::new() };
         let (owner, actor, session) = (self.wish.owner, self.actor(), bed.session);
         let write = move |tx: &mut Tx<'_>| {
             tx.end_growth(&actor, session, &ends)?;

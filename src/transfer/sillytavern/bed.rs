@@ -35,6 +35,8 @@ pub struct Bed {
     pub persona: Option<PersonaRef>,
     /// The nodes that are there, or on their way.
     pub known: HashSet<NodeId>,
+    /// Those of them that the file brought which is read.
+    pub fresh: HashSet<NodeId>,
     /// Whether worlds have to be followed.
     pub has_worlds: bool,
     pub is_new: bool,
@@ -141,6 +143,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             root: NodeId::new(self.ids.next(self.wish.at)),
             persona: None,
             known: HashSet::new(),
+            fresh: HashSet::new(),
             has_worlds: files.iter().any(|file| file.has_state || file.header.variables().is_some()),
             is_new: session.is_none(),
             piece: Vec::new(),
