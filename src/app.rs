@@ -199,8 +199,12 @@ impl Drop for App {
     }
 }
 
-/// Refuses a default model that can be none, before anything is touched; the program's own default is nobody's mistake.
+/// Refuses kinds of servers that nobody speaks, names that stand for no model, and a default model that can be none, before
+/// anything is touched; the program's own default is nobody's mistake.
 fn may_start_with(models: &Models, config: &Config) -> Result<(), StartError> {
+    if let Some(mistakes) = models.mistakes(config) {
+        return Err(mistakes.into());
+    }
     let Err(message) = models.check_default(config) else { return Ok(()) };
     match config.refuse_model(message.clone()) {
         Some(error) => Err(error.into()),

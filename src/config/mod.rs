@@ -7,11 +7,12 @@
 //! - [`problem`]: what a wrong setting is and how it is said
 //! - `source`: TOML text and environment variables become one tree in which every value knows its place
 //! - `reader`: takes typed values out of that tree, notes what is wrong, and finds keys nobody asked for
-//! - [`sections`], [`provider`]: the sections, their keys, defaults and bounds
+//! - [`sections`], [`provider`], [`alias`]: the sections, their keys, defaults and bounds
 //!
 //! To add a key: a field with its doc comment and one line in `read` of its section, and a commented line in
 //! `config.toml` (a test compares the two). To add a section: a struct with `read`, and a line in [`Config`].
 
+pub mod alias;
 pub mod problem;
 pub mod provider;
 mod reader;
@@ -23,8 +24,9 @@ mod tests;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+pub use alias::Alias;
 pub use problem::{ConfigError, ConfigProblem, Given, Place};
-pub use provider::{ApiKey, KeyError, Provider, ProviderKind, Secret};
+pub use provider::{ApiKey, KeyError, Prices, Provider, Secret};
 use reader::{Reader, Table};
 pub use sections::{Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Search, Server, Storage, Trees};
 use source::Tree;
@@ -50,6 +52,8 @@ pub struct Config {
     pub generation: Generation,
     /// `[[providers]]`: the model servers, in the order of the file; their ids differ.
     pub providers: Vec<Provider>,
+    /// `[models]`: names for models, in the order of the file.
+    pub aliases: Vec<Alias>,
     /// `[limits]`: what one request, user or server may use.
     pub limits: Limits,
     /// `[log]`: what is logged and in which form.
@@ -135,6 +139,7 @@ impl Config {
             tree: top.section("tree", reader, Trees::read),
             generation: top.section("generation", reader, Generation::read),
             providers: provider::read_all(top.tables("providers", reader), reader, env),
+            aliases: top.section("models", reader, alias::read),
             limits: top.section("limits", reader, Limits::read),
             log: top.section("log", reader, Log::read),
             search: top.section("search", reader, Search::read),

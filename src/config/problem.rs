@@ -77,6 +77,14 @@ impl ConfigError {
         Self { file: path.display().to_string(), problems: vec![problem] }
     }
 
+    /// Everything that several have found wrong; `None` if nobody has.
+    pub fn together(found: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut found = found.into_iter();
+        let Self { file, mut problems } = found.next()?;
+        problems.extend(found.flat_map(|more| more.problems));
+        Some(Self::new(file, problems))
+    }
+
     /// What is wrong, in the order of the file, then of the variables' names; never empty.
     pub fn problems(&self) -> &[ConfigProblem] {
         &self.problems

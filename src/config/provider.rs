@@ -3,8 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::problem::{ConfigError, Given};
 use super::reader::{Reader, Table};
 
 /// One model server.
@@ -12,24 +14,34 @@ use super::reader::{Reader, Table};
 pub struct Provider {
     /// How models name it: `id/model`. Lower-case letters, digits, `-` and `_`; unique.
     pub id: String,
-    /// What it speaks.
-    pub kind: ProviderKind,
+    /// What it speaks, such as `openai`. Whoever knows the kinds refuses an unknown one: [`Provider::refuse_kind`].
+    pub kind: String,
+    kind_given: Given,
     /// Where its API begins, such as `http://127.0.0.1:8080/v1`; without a slash at the end.
     pub base_url: String,
     /// Its key. See [`Provider::key`].
     pub api_key: ApiKey,
     /// The names of its models; empty means: ask it.
     pub models: Vec<String>,
+    /// So many replies of its key may be under way at the same time; 0 = any number.
+    pub concurrent: u32,
+    /// What its models cost, by their names; for those that the server tells no prices of, or tells wrong ones.
+    pub prices: IndexMap<String, Prices>,
     /// More parameters, sent with each request as they stand.
     pub extra: Map<String, Value>,
 }
 
-/// What a model server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ProviderKind {
-    /// OpenAI's chat completions.
-    #[default]
-    OpenAi,
+/// What a model costs: a million tokens, in whatever currency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prices {
+    /// Of the prompt.
+    pub prompt: f64,
+    /// Of the reply.
+    pub completion: f64,
+    /// Of the prompt, where the server had read it before; `None` = as any other.
+    pub cached: Option<f64>,
+    /// Of the prompt, where the server keeps it from now on; `None` = as any other.
+    pub written: Option<f64>,
 }
 
 /// Where a key comes from.
@@ -101,6 +113,11 @@ pub enum KeyError {
 }
 
 impl Provider {
+    /// Refuses the kind, at its place in the file or by its variable.
+    pub fn refuse_kind(&self, message: String) -> Option<ConfigError> {
+        self.kind_given.refuse("[[providers]]", "kind", message)
+    }
+
     /// The key to send, if there is one. Reads the file of `api_key_file`, so it may block; blanks around the key in the
     /// file do not count.
     ///
@@ -139,13 +156,13 @@ pub(super) fn read_all(tables: Vec<Table>, reader: &mut Reader, env: &[(String, 
 fn read(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> Provider {
     let provider = Provider {
         id: table.parsed("id", "", reader, id),
-        kind: table.parsed("kind", "openai", reader, |text| match text {
-            "openai" => Ok(ProviderKind::OpenAi),
-            other => Err(format!("expected \"openai\" (any server that speaks its chat completions), got {other:?}")),
-        }),
+        kind: table.text("kind", "openai", reader),
+        kind_given: table.given("kind", reader),
         base_url: table.parsed("base_url", "", reader, base_url),
         api_key: read_key(table, reader, env),
         models: table.texts("models", &[], reader, model),
+        concurrent: table.number("concurrent", 0, 0..=1000, "replies at the same time", reader),
+        prices: prices(table, reader),
         extra: table.json("extra", reader),
     };
     for (key, expected) in
@@ -181,6 +198,33 @@ fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) ->
         };
     }
     if file.is_empty() { ApiKey::None } else { ApiKey::File(PathBuf::from(file)) }
+}
+
+fn prices(table: &mut Table, reader: &mut Reader) -> IndexMap<String, Prices> {
+    let mut prices = IndexMap::new();
+    for (model, said) in table.json("prices", reader) {
+        match price(&said) {
+            Some(price) => _ = prices.insert(model, price),
+            None => {
+                let expected = "expected the prices of a million tokens, {prompt = 3.0, completion = 15.0} and, if you \
+                                like, cached and written, none below 0";
+                table.object(&["prices"], format!("{model:?}: {expected}"), reader);
+            }
+        }
+    }
+    prices
+}
+
+fn price(said: &Value) -> Option<Prices> {
+    let said = said.as_object()?;
+    let known = |name: &String| ["prompt", "completion", "cached", "written"].contains(&name.as_str());
+    let number = |name: &str| match said.get(name) {
+        Some(value) => value.as_f64().filter(|price| price.is_finite() && *price >= 0.0).map(Some),
+        None => Some(None),
+    };
+    let (prompt, completion) = (number("prompt")??, number("completion")??);
+    let prices = Prices { prompt, completion, cached: number("cached")?, written: number("written")? };
+    said.keys().all(known).then_some(prices)
 }
 
 fn id(text: &str) -> Result<String, String> {

@@ -197,6 +197,32 @@ impl Table {
         texts
     }
 
+    /// Every key that is left, each with a text or a list of texts, checked by `check`.
+    pub fn lists(
+        &mut self,
+        reader: &mut Reader,
+        check: fn(&str, &[String]) -> Result<(), String>,
+    ) -> Vec<(String, Vec<String>, Given)> {
+        let mut lists = Vec::new();
+        for (key, entry) in std::mem::take(&mut self.entries) {
+            let entry = entry.resolved();
+            let texts = match entry.value {
+                Value::Text(text) => Some(vec![text]),
+                Value::Array(items) => items.into_iter().map(|item| text_of(item.value).ok()).collect(),
+                _ => None,
+            };
+            let checked = match texts {
+                Some(texts) => check(&key, &texts).map(|()| texts),
+                None => Err("expected a string or a list of strings".to_owned()),
+            };
+            match checked {
+                Ok(texts) => lists.push((key, texts, Given::at(&reader.file, Some(entry.key_at)))),
+                Err(message) => self.wrong(&key, entry.at, message, reader),
+            }
+        }
+        lists
+    }
+
     /// A table of any content, as JSON.
     pub fn json(&mut self, key: &'static str, reader: &mut Reader) -> serde_json::Map<String, serde_json::Value> {
         let Some(entry) = self.take(key) else { return serde_json::Map::new() };

@@ -224,12 +224,59 @@ fn wrong_providers_are_refused() {
     check("id = \"a\"\n", "base_url is missing");
     check(&format!("id = \"A b\"\n{base}"), "expected a short name");
     check(&format!("id = \"plugin\"\n{base}"), "not \"plugin\"");
-    check(&format!("id = \"a\"\n{base}kind = \"claude\""), "expected \"openai\"");
+    check(&format!("id = \"a\"\n{base}concurrent = -1"), "expected replies at the same time");
+    for prices in [
+        "{m = 3}",
+        "{m = {prompt = 1}}",
+        "{m = {prompt = 1, completion = -1}}",
+        "{m = {prompt = 1, completion = 1, x = 1}}",
+    ] {
+        check(
+            &format!("id = \"a\"\n{base}prices = {prices}"),
+            "prices: \"m\": expected the prices of a million tokens",
+        );
+    }
     check(&format!("id = \"a\"\n{base}api_key = \"k\"\napi_key_file = \"f\""), "expected only one of");
     check(&format!("id = \"a\"\n{base}extra = {{x = nan}}"), "must be finite");
     check(&format!("id = \"a\"\n{base}[[providers]]\nid = \"a\"\n{base}"), "two providers are called \"a\"");
     for url in ["ftp://a", "a", "http://", "http://u:secret@a", "http://a?key=secret", "http://a#x"] {
         check(&format!("id = \"a\"\nbase_url = \"{url}\""), "base_url: expected an address such as");
+    }
+}
+
+/// Prices are decimals of a million tokens; a kind may be any word until somebody knows the kinds.
+#[test]
+fn prices_and_kinds_of_providers() {
+    let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n kind = \"claude\"\nconcurrent = 2\n\
+                prices = {\"m-1.5\" = {prompt = 3, completion = 15.5, cached = 0.3}}\n";
+    let config = load(text, &[]).unwrap();
+    let provider = &config.providers[0];
+    let prices = Prices { prompt: 3.0, completion: 15.5, cached: Some(0.3), written: None };
+    assert_eq!((provider.concurrent, provider.prices.get("m-1.5")), (2, Some(&prices)));
+    let refused = provider.refuse_kind("it is none".into()).unwrap().to_string();
+    assert_eq!(refused, "config.toml:4:2: [[providers]] kind: it is none");
+}
+
+#[test]
+fn names_for_models() {
+    let text = "[models]\nsmart = [\"a/x\", \"b/y\"]\nfast = \"a/z\"\n";
+    let aliases = load(text, &[("CLOTHO_MODELS__FAST", "[\"b/z\"]")]).unwrap().aliases;
+    let shown: Vec<_> = aliases.iter().map(|alias| (alias.name.as_str(), alias.models.join(" "))).collect();
+    assert_eq!(shown, [("smart", "a/x b/y".to_owned()), ("fast", "b/z".to_owned())]);
+    let refusals = aliases.iter().filter_map(|alias| alias.refuse("no".into()));
+    let together = ConfigError::together(refusals).unwrap().to_string();
+    assert_eq!(together, "config.toml:2:1: [models] smart: no\nenvironment CLOTHO_MODELS__FAST: [models] fast: no");
+    assert!(ConfigError::together([]).is_none());
+    for wrong in [
+        "smart = 7",
+        "smart = []",
+        "smart = [7]",
+        "Smart = \"a\"",
+        "smart = \"\"",
+        "\"a/b\" = \"c\"",
+        "s = \"plugin:x\"",
+    ] {
+        assert!(refused(&format!("[models]\n{wrong}\n"), &[]).starts_with("config.toml:2:"), "{wrong}");
     }
 }
 
@@ -279,14 +326,8 @@ fn secrets_do_not_show() {
 fn a_key_file_holds_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("key");
-    let provider = Provider {
-        id: "a".to_owned(),
-        kind: ProviderKind::OpenAi,
-        base_url: String::new(),
-        api_key: ApiKey::File(path.clone()),
-        models: Vec::new(),
-        extra: serde_json::Map::new(),
-    };
+    let text = format!("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key_file = {path:?}\n");
+    let provider = load(&text, &[]).unwrap().providers.remove(0);
     assert!(matches!(provider.key(), Err(KeyError::Unreadable { .. })));
     for (content, key) in [("k\n", Some("k")), ("", None), ("a\nb", None)] {
         std::fs::write(&path, content).unwrap();

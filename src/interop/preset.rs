@@ -29,7 +29,7 @@ const SMALL: usize = 6;
 
 /// What a preset of each kind does not do here.
 const MEANINGS: [(&str, &str); 13] = [
-    ("openai", "prompt blocks and samplers: no prompt is made with them yet"),
+    ("openai", "prompt blocks and samplers: a story makes its prompts by them once you choose this preset for it"),
     ("textgen", "samplers: no model is asked with them yet"),
     ("kobold", "samplers: no model is asked with them yet"),
     ("novel", "samplers: no model is asked with them yet"),

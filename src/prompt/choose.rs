@@ -37,6 +37,8 @@ pub struct TooLarge {
     pub needed: usize,
     /// What there is.
     pub budget: usize,
+    /// Whether texts of a preset are among it.
+    pub has_preset: bool,
 }
 
 /// Leaves out blocks until the others fit into `budget` beside the newest message, which takes `newest` tokens and always
@@ -51,7 +53,7 @@ pub fn choose(blocks: &mut [Block], newest: usize, budget: usize) -> Result<(), 
     let needed = needed.map(|block| tokens(&block.text)).sum();
     if needed > budget {
         blocks.iter_mut().for_each(|block| _ = block.left_out.get_or_insert(LeftOut::Budget));
-        return Err(TooLarge { needed, budget });
+        return Err(TooLarge { needed, budget, has_preset: false });
     }
     let room = budget.saturating_sub(newest.max(budget / 4));
     while spent(blocks) > room {
@@ -146,7 +148,7 @@ mod tests {
         ] {
             assert_eq!(goes(newest, budget), (expected, Ok(())), "{newest} of {budget}");
         }
-        assert_eq!(goes(0, 18), (vec![], Err(TooLarge { needed: 19, budget: 18 })));
+        assert_eq!(goes(0, 18), (vec![], Err(TooLarge { needed: 19, budget: 18, has_preset: false })));
     }
 
     #[test]

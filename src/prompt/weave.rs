@@ -62,6 +62,17 @@ fn join(sent: Vec<Sent>) -> Vec<Sent> {
     joined
 }
 
+/// How many of the first messages are expected to begin the next prompt too: the blocks before the history, and the history
+/// but for its last line, behind which stands what changes each turn. Providers that keep what they have read are told so
+/// (`domain.md` 6.3). `sent` is what [`weave`] made of both.
+pub fn stable(blocks: &[Block], history: &[Line], sent: &[Sent]) -> usize {
+    let said: Vec<Line> = history.iter().filter(|line| !line.text.trim().is_empty()).cloned().collect();
+    let blocks: Vec<Block> = blocks.iter().filter(|block| block.slot < Slot::Status).cloned().collect();
+    let earlier = said.split_last().map_or(said.as_slice(), |(_, earlier)| earlier);
+    let stays = weave(&blocks, earlier);
+    stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
+}
+
 /// The block that a history without any user's text needs, or one in which a reply has the last word: model servers refuse
 /// the one, and take the other for a text to go on from. Not needed where the blocks ask for something themselves.
 pub fn filler(blocks: &[Block], history: &[Line], text: &str) -> Option<Block> {
@@ -82,7 +93,8 @@ pub fn continued(text: String) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::{Cast, blueprint};
+    use crate::prompt::Cast;
+    use crate::prompt::blueprint::of_cast;
 
     fn line(role: Role, name: &str, text: &str) -> Line {
         Line { role, name: Some(name.into()), text: text.into() }
@@ -104,7 +116,7 @@ mod tests {
     /// S0-03, S4-51: the model sees a plain list; blocks in order, macros filled in, nothing of the tree.
     #[test]
     fn stable_blocks_first_and_the_world_just_before_the_last_line() {
-        let blocks = blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90");
+        let blocks = of_cast(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90");
         let history = [line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
         assert_eq!(
             woven(&blocks, &history),
@@ -116,6 +128,23 @@ mod tests {
                 (Role::System, "Go on.".to_owned()),
             ]
         );
+    }
+
+    /// `domain.md` 6.3: what a provider is told to keep begins the next prompt too.
+    #[test]
+    fn what_stays_begins_the_next_prompt() {
+        let blocks =
+            |hp: &str| of_cast(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
+        let mut history = vec![line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
+        for turn in 0..4 {
+            let now = weave(&blocks("hp: 90"), &history);
+            let stays = stable(&blocks("hp: 90"), &history, &now);
+            assert_eq!(stays, 2 + 2 * turn, "the card, and all lines but the last");
+            history.extend([line(Role::Assistant, "Rin", "Yes?"), line(Role::User, "Ann", "On.")]);
+            let next = weave(&blocks("hp: 70"), &history);
+            assert_eq!(now[..stays], next[..stays]);
+        }
+        assert_eq!(stable(&[], &[], &[]), 0);
     }
 
     #[test]
@@ -146,7 +175,7 @@ mod tests {
     #[test]
     fn a_history_without_a_user_is_filled() {
         let greeting = [line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", " ")];
-        let mut blocks = blueprint(&Cast { system: "Be brief.".into(), ..Cast::default() }, "");
+        let mut blocks = of_cast(&Cast { system: "Be brief.".into(), ..Cast::default() }, "");
         blocks.extend(filler(&[], &greeting, "[Go on]"));
         assert_eq!(
             woven(&blocks, &greeting),
@@ -175,8 +204,7 @@ mod tests {
     #[test]
     fn a_text_to_go_on_from_comes_last() {
         let mut blocks = vec![continued("She lights".into())];
-        blocks
-            .extend(blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90"));
+        blocks.extend(of_cast(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90"));
         let sent = woven(&blocks, &[line(Role::User, "Ann", "Hi.")]);
         assert_eq!(sent.last(), Some(&(Role::Assistant, "She lights".to_owned())));
         assert_eq!(sent.iter().filter(|(role, _)| *role == Role::Assistant).count(), 1);

@@ -1,177 +1,91 @@
-//! One HTTP client for one endpoint: sends a request until it is answered, and reads bodies with patience and limits.
+//! The client of one endpoint, whatever kind it is.
 
-use super::{Endpoint, Failure, Wait, retry, words::Scrub};
-use bytes::Bytes;
-use reqwest::{
-    Client, Method, Response, Url,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
-    redirect,
+use super::{
+    Endpoint, Failure, FrameStream, Kind, ModelInfo, Request,
+    http::Ask,
+    reply::{Line, Reply},
 };
-use rustls::crypto::{CryptoProvider, ring};
-use std::{error::Error, sync::Arc, sync::OnceLock, time::Duration};
-use tokio::time::timeout;
+use futures_util::{StreamExt, stream};
+use reqwest::Url;
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
-/// Bytes of an error's body that are looked at for the provider's words.
-const MOST_ERROR_BYTES: usize = 64 * 1024;
+/// The longest list of models that is read, in bytes. The largest aggregators need less than one megabyte.
+const MOST_LIST_BYTES: usize = 16 << 20;
 
-/// The client of an endpoint. It is built when it is first needed, for that reads the system's certificates.
-#[derive(Debug)]
-pub(super) struct Http {
-    pub(super) endpoint: Endpoint,
-    client: OnceLock<Result<Client, Failure>>,
+/// A client of one endpoint. Cheap to clone; clones share their connections and what they know of the server.
+#[derive(Debug, Clone)]
+pub struct Client {
+    line: Arc<Line>,
 }
 
-/// What to send.
-#[derive(Debug)]
-pub(super) struct Ask {
-    pub(super) path: &'static [&'static str],
-    /// JSON to post; without it the path is read.
-    pub(super) body: Option<Bytes>,
-}
-
-impl Http {
-    pub(super) fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, client: OnceLock::new() }
+impl Client {
+    /// A client of `endpoint`, which speaks `kind`. Nothing is sent or built before the first request.
+    pub fn new(kind: Kind, endpoint: Endpoint) -> Self {
+        Self { line: Arc::new(Line::new(kind, endpoint)) }
     }
 
-    pub(super) fn scrub(&self) -> Scrub {
-        Scrub::new(self.endpoint.key.clone())
+    /// What the server speaks.
+    pub fn kind(&self) -> Kind {
+        self.line.http.kind
     }
 
-    /// The answer to `ask` once its head has arrived and says that it went well.
-    pub(super) async fn answer(&self, ask: &Ask) -> Result<Response, Failure> {
-        let mut retried = 0;
-        loop {
-            let failure = match self.try_once(ask).await {
-                Ok(response) => return Ok(response),
-                Err(failure) => failure,
-            };
-            let Some(wait) = self.endpoint.retries.wait(retried, &failure) else { return Err(failure) };
-            tracing::info!(provider = self.endpoint.id, code = failure.code(), %failure, ?wait, "asking the model server again");
-            tokio::time::sleep(wait).await;
-            retried = retried.saturating_add(1);
+    /// The endpoint as it was given.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.line.http.endpoint
+    }
+
+    /// The body of a request, exactly as it is sent.
+    pub fn wire_body(&self, request: &Request) -> Value {
+        self.kind().dialect().body(request, self.endpoint())
+    }
+
+    /// The parameters that go with a request, in the words in which they were given: without those that such a server has
+    /// no use for.
+    pub fn wire_params(&self, request: &Request) -> Map<String, Value> {
+        self.kind().dialect().params(request, self.endpoint())
+    }
+
+    /// The length of the context in tokens, where these parameters or the endpoint's own ask the server for one.
+    pub fn context(&self, params: &Map<String, Value>) -> Option<usize> {
+        let dialect = self.kind().dialect();
+        let asked = dialect.context(params).or_else(|| dialect.context(&self.endpoint().extra))?;
+        usize::try_from(asked).ok().filter(|tokens| *tokens > 0)
+    }
+
+    /// Asks for a reply. The request is sent when the stream is first polled, and when the endpoint's lane has a place;
+    /// dropping the stream ends it at once. Needs a tokio runtime.
+    pub fn stream(&self, request: &Request) -> FrameStream {
+        let reply = Reply::new(Arc::clone(&self.line), request.clone());
+        stream::unfold(reply, |mut reply| async move { reply.next().await.map(|item| (item, reply)) }).fuse().boxed()
+    }
+
+    /// The models that the server offers, in its order.
+    ///
+    /// # Errors
+    /// As for a reply; [`Failure::Garbled`] when the answer holds no list.
+    pub async fn models(&self) -> Result<Vec<ModelInfo>, Failure> {
+        let dialect = self.kind().dialect();
+        let mut urls = dialect.list_urls(self.endpoint())?.into_iter();
+        let mut told = Vec::new();
+        let mut head = String::new();
+        if let Some(url) = urls.next() {
+            let body = self.read(url).await?;
+            told.push(serde_json::from_slice(&body).unwrap_or_default());
+            head = self.line.http.scrub().of_body(&body);
         }
-    }
-
-    async fn try_once(&self, ask: &Ask) -> Result<Response, Failure> {
-        let url = self.endpoint.url(ask.path)?;
-        let client = self.client.get_or_init(|| build(&self.endpoint, &url)).as_ref().map_err(Clone::clone)?;
-        let method = if ask.body.is_some() { Method::POST } else { Method::GET };
-        let mut request = client.request(method, url).headers(self.headers()?);
-        if let Some(body) = &ask.body {
-            request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
+        for url in urls {
+            let body = self.read(url).await.unwrap_or_default();
+            told.push(serde_json::from_slice(&body).unwrap_or_default());
         }
-        let limit = self.endpoint.timeouts.first_token;
-        let sent = timeout(limit, request.send()).await;
-        let response = sent
-            .map_err(|_| Failure::Timeout { wait: Wait::FirstToken, limit })?
-            .map_err(|error| self.unsent(&error))?;
-        if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
+        let words = || self.line.http.scrub().clean(&format!("it is no list of models, it begins: {head}"));
+        dialect.models(&told).ok_or_else(|| Failure::Garbled { words: words() })
     }
 
-    fn headers(&self) -> Result<HeaderMap, Failure> {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-        if let Some(key) = self.endpoint.key.as_ref().filter(|key| !key.expose().is_empty()) {
-            let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
-            let wrong =
-                |_| Failure::Misconfigured { words: "the key holds characters that no header can carry".to_owned() };
-            let mut value = value.map_err(wrong)?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        Ok(headers)
+    async fn read(&self, url: Url) -> Result<Vec<u8>, Failure> {
+        let http = &self.line.http;
+        let response = http.answer(&Ask { url, body: None }).await?;
+        let (body, end) = http.read_up_to(response, MOST_LIST_BYTES).await;
+        end.map(|()| body)
     }
-
-    /// Nothing came back.
-    fn unsent(&self, error: &reqwest::Error) -> Failure {
-        if error.is_connect() && error.is_timeout() {
-            return Failure::Timeout { wait: Wait::Connect, limit: self.endpoint.timeouts.connect };
-        }
-        Failure::Unreachable { words: self.scrub().clean(&root_cause(error)) }
-    }
-
-    /// What an answer with another status than 2xx says.
-    async fn refusal(&self, response: Response) -> Failure {
-        let status = response.status();
-        let header = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let wait = header(RETRY_AFTER).and_then(|value| retry::retry_after(value, header(DATE)));
-        if status.is_redirection() {
-            let target = header(LOCATION).unwrap_or("nowhere");
-            let words = self.scrub().clean(&format!("it redirects to {target}"));
-            return Failure::from_status(status.as_u16(), words, wait);
-        }
-        // A body that breaks off or never ends must not hide the status.
-        let (body, _) = self.read_up_to(response, MOST_ERROR_BYTES).await;
-        Failure::from_status(status.as_u16(), self.scrub().of_body(&body), wait)
-    }
-
-    /// The body of `response`, and why it ends early if it does.
-    pub(super) async fn read_up_to(&self, mut response: Response, most: usize) -> (Vec<u8>, Result<(), Failure>) {
-        let mut body = Vec::new();
-        loop {
-            match self.piece(&mut response, Wait::Silence, self.endpoint.timeouts.idle).await {
-                Ok(Some(piece)) if body.len().saturating_add(piece.len()) > most => {
-                    body.extend(piece.iter().take(most.saturating_sub(body.len())));
-                    return (body, Err(Failure::TooLarge { limit: most }));
-                }
-                Ok(Some(piece)) => body.extend_from_slice(&piece),
-                Ok(None) => return (body, Ok(())),
-                Err(failure) => return (body, Err(failure)),
-            }
-        }
-    }
-
-    /// The next bytes of a body, waited for no longer than `limit`; `None` at its end.
-    pub(super) async fn piece(
-        &self,
-        response: &mut Response,
-        wait: Wait,
-        limit: Duration,
-    ) -> Result<Option<Bytes>, Failure> {
-        let piece = timeout(limit, response.chunk()).await.map_err(|_| Failure::Timeout { wait, limit })?;
-        piece.map_err(|error| {
-            tracing::debug!(provider = self.endpoint.id, cause = root_cause(&error), "an answer was cut off");
-            Failure::CutOff
-        })
-    }
-}
-
-/// A client that follows no redirects (an address was configured, not what it may point to) and asks no proxy for a
-/// server on this machine.
-fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, Failure> {
-    // A second installation is refused, and then the first one is as good.
-    let _ = ring::default_provider().install_default();
-    let common = || {
-        let builder = Client::builder()
-            .user_agent(concat!("clotho/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(endpoint.timeouts.connect)
-            .tcp_nodelay(true);
-        if Endpoint::is_loopback(url) { builder.no_proxy() } else { builder }
-    };
-    let bundled = || Ok(common().tls_backend_preconfigured(bundled_roots()?).build()?);
-    // Plain HTTP needs no certificates, and a machine without any cannot build the usual client.
-    let built: Result<_, Box<dyn Error>> =
-        if url.scheme() == "https" { common().build().or_else(|_| bundled()) } else { bundled() };
-    built.map_err(|error| Failure::Misconfigured { words: error.to_string() })
-}
-
-/// TLS with the root certificates inside the program.
-fn bundled_roots() -> Result<rustls::ClientConfig, rustls::Error> {
-    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
-    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-/// The innermost cause: the outer ones repeat the address and say less.
-fn root_cause(error: &dyn Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }

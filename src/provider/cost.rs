@@ -4,11 +4,28 @@ use super::{ModelInfo, Usage};
 use serde_json::Number;
 
 /// Tokens times prices, in the provider's currency; `None` where the list does not say both prices, or the sum has more
-/// digits than anyone can pay. Tokens that the provider had read before count like all others: lists rarely say their price.
+/// digits than anyone can pay. Tokens of the prompt that the provider had read before, or keeps from now on, count at their
+/// own price where the list says one, else like all others.
 pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
-    let prompt = Price::read(info.prompt_price?)?.times(usage.prompt)?;
-    let completion = Price::read(info.completion_price?)?.times(usage.completion)?;
-    prompt.plus(completion)?.write()
+    let prompt = Price::read(info.prompt_price?)?;
+    let apart = |count: Option<u64>, price: Option<f64>| Some((count?, Price::read(price?)?));
+    let kept = [apart(usage.cached, info.cached_price), apart(usage.written, info.written_price)];
+    let kept: Vec<(u64, Price)> = kept.into_iter().flatten().collect();
+    let fresh = kept.iter().fold(usage.prompt, |left, (count, _)| left.saturating_sub(*count));
+    let mut sum = prompt.times(fresh)?.plus(Price::read(info.completion_price?)?.times(usage.completion)?)?;
+    for (count, price) in kept {
+        sum = sum.plus(price.times(count)?)?;
+    }
+    sum.write()
+}
+
+/// What the provider's memory saved of that: tokens that it had read before, times the difference to the usual price.
+/// `None` where nothing was saved or a price is not known.
+pub fn saved(usage: &Usage, info: &ModelInfo) -> Option<Number> {
+    let cached = usage.cached.filter(|cached| *cached > 0)?;
+    let (full, less) =
+        (Price::read(info.prompt_price?)?.times(cached)?, Price::read(info.cached_price?)?.times(cached)?);
+    full.minus(less)?.write()
 }
 
 /// `digits / 10^places`.
@@ -33,6 +50,12 @@ impl Price {
     fn plus(self, other: Self) -> Option<Self> {
         let places = self.places.max(other.places);
         Some(Self { digits: self.widen(places)?.checked_add(other.widen(places)?)?, places })
+    }
+
+    /// `None` where less than nothing would be left.
+    fn minus(self, other: Self) -> Option<Self> {
+        let places = self.places.max(other.places);
+        Some(Self { digits: self.widen(places)?.checked_sub(other.widen(places)?)?, places })
     }
 
     fn widen(self, places: usize) -> Option<u128> {
@@ -60,6 +83,7 @@ mod tests {
                 context_length: None,
                 prompt_price: Some(prices.0),
                 completion_price: Some(prices.1),
+                ..ModelInfo::default()
             };
             let usage = Usage { prompt, completion, ..Usage::default() };
             super::cost(&usage, &info).map(|cost| cost.to_string())
@@ -78,8 +102,28 @@ mod tests {
         }
         assert_eq!(cost(u64::MAX, 1, (1e300, 1.0)), None);
         assert_eq!(cost(1, 1, (1e-300, 1.0)), None);
-        let unknown =
-            ModelInfo { id: "m".into(), context_length: None, prompt_price: Some(1.0), completion_price: None };
+        let unknown = ModelInfo { prompt_price: Some(1.0), ..ModelInfo::default() };
         assert_eq!(super::cost(&Usage::default(), &unknown), None);
+    }
+
+    #[test]
+    fn what_was_kept_has_its_own_price() {
+        let info = ModelInfo {
+            prompt_price: Some(0.000_003),
+            completion_price: Some(0.000_015),
+            cached_price: Some(0.000_000_3),
+            written_price: Some(0.000_003_75),
+            ..ModelInfo::default()
+        };
+        let usage = Usage { prompt: 1_000, completion: 10, cached: Some(800), written: Some(100), ..Usage::default() };
+        let text = |number: Option<Number>| number.map(|number| number.to_string());
+        assert_eq!(text(super::cost(&usage, &info)).as_deref(), Some("0.001065"));
+        assert_eq!(text(saved(&usage, &info)).as_deref(), Some("0.00216"));
+        let plain = ModelInfo { cached_price: None, written_price: None, ..info };
+        assert_eq!(text(super::cost(&usage, &plain)).as_deref(), Some("0.00315"));
+        assert_eq!(saved(&usage, &plain), None);
+        assert_eq!(saved(&Usage { cached: Some(0), ..usage }, &plain), None);
+        let odd = Usage { cached: Some(9_999), ..usage };
+        assert!(super::cost(&odd, &plain).is_some(), "a count that cannot be is no reason to fail");
     }
 }

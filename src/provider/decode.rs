@@ -2,7 +2,8 @@
 
 use super::{
     Failure, Frame,
-    chunk::{self, Reader},
+    dialect::{Framing, Reader, Said},
+    json, lines,
     sse::{Event, Parser, TooLong},
     words::Scrub,
 };
@@ -21,11 +22,13 @@ pub(super) struct Decoder {
     taken: usize,
     /// Chunks that were JSON objects.
     read: usize,
+    framing: Framing,
     shape: Shape,
-    reader: Reader,
+    reader: Box<dyn Reader>,
+    /// What the chunks so far mean together.
+    said: Said,
     scrub: Scrub,
     head: Vec<u8>,
-    done: bool,
 }
 
 /// What kind of body it is. The first byte tells, for the content type that servers send is not to be relied on.
@@ -33,25 +36,26 @@ pub(super) struct Decoder {
 enum Shape {
     Unknown,
     Stream(Parser),
+    Lines(lines::Parser),
     Whole(Vec<u8>),
     Ended,
 }
 
 impl Decoder {
     /// A decoder that hands out at most `limit` bytes of text and reasoning.
-    pub(super) fn new(limit: usize, scrub: Scrub) -> Self {
-        let reader = Reader::default();
-        Self { limit, taken: 0, read: 0, shape: Shape::Unknown, reader, scrub, head: Vec::new(), done: false }
+    pub(super) fn new(limit: usize, scrub: Scrub, reader: Box<dyn Reader>, framing: Framing) -> Self {
+        let (shape, said, head) = (Shape::Unknown, Said::default(), Vec::new());
+        Self { limit, taken: 0, read: 0, framing, shape, reader, said, scrub, head }
     }
 
     /// The provider said that nothing more will come.
     pub(super) fn is_done(&self) -> bool {
-        self.done
+        self.said.done
     }
 
     /// The provider said why the reply ended; usage may still follow.
     pub(super) fn is_finished(&self) -> bool {
-        self.reader.finished
+        self.said.finished
     }
 
     /// Appends the frames that `bytes` complete, at least [`Frame::Alive`].
@@ -74,10 +78,11 @@ impl Decoder {
         let mut bytes = bytes;
         if matches!(self.shape, Shape::Unknown) {
             bytes = after_lead_in(bytes);
-            self.shape = match bytes.first() {
-                None => return Ok(()),
-                Some(b'{' | b'[' | b'<') => Shape::Whole(Vec::new()),
-                Some(_) => Shape::Stream(Parser::new(event_limit)),
+            self.shape = match (bytes.first(), self.framing) {
+                (None, _) => return Ok(()),
+                (Some(b'{'), Framing::Lines) => Shape::Lines(lines::Parser::new(event_limit)),
+                (Some(b'{' | b'[' | b'<'), _) => Shape::Whole(Vec::new()),
+                (Some(_), _) => Shape::Stream(Parser::new(event_limit)),
             };
         }
         match &mut self.shape {
@@ -85,6 +90,12 @@ impl Decoder {
                 let mut events = Vec::new();
                 let fed = parser.feed(bytes, &mut events);
                 events.into_iter().try_for_each(|event| self.event(event, frames))?;
+                fed.map_err(|error| self.too_long(error))
+            }
+            Shape::Lines(parser) => {
+                let mut lines = Vec::new();
+                let fed = parser.feed(bytes, &mut lines);
+                lines.into_iter().try_for_each(|line| self.event(Event::Data(line), frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
             Shape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
@@ -109,32 +120,36 @@ impl Decoder {
                 let open = parser.end().map_err(|error| self.too_long(error))?;
                 self.end_stream(open, frames)
             }
+            Shape::Lines(parser) => self.end_stream(parser.end(), frames),
             Shape::Unknown | Shape::Ended => self.end_stream(None, frames),
         }
     }
 
     fn end_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), Failure> {
         // An event without its blank line is taken if it is whole; half of one only shows that the body was cut.
-        if let Some(data) = open.filter(|data| data.trim() == "[DONE]" || chunk::parse(data).is_ok()) {
+        if let Some(data) = open.filter(|data| data.trim() == "[DONE]" || json::parse(data).is_ok()) {
             self.event(Event::Data(data), frames)?;
         }
-        match self.done || self.reader.finished {
+        match self.said.done || self.said.finished || self.reader.may_end_here() {
             true => Ok(()),
-            false if self.reader.recognised || self.is_bare_beginning() => Err(Failure::CutOff),
-            false => Err(self.garbled("it is no chat completion")),
+            false if self.said.recognised || self.is_bare_beginning() => Err(Failure::CutOff),
+            false => Err(self.garbled("it is no reply")),
         }
     }
 
     /// Nothing arrived, or only what stands before the first chunk of any stream.
     fn is_bare_beginning(&self) -> bool {
-        let fields = ["", "data", "event", "id", "retry"].map(str::as_bytes);
+        if self.framing == Framing::Lines && self.head.trim_ascii_start().first().is_none_or(|byte| *byte == b'{') {
+            return self.read == 0;
+        }
+        let fields = ["", "data", "error", "event", "id", "retry"].map(str::as_bytes);
         let name =
             after_lead_in(&self.head).split(|byte| matches!(byte, b':' | b'\r' | b'\n')).next().unwrap_or_default();
         self.read == 0 && fields.contains(&name)
     }
 
     fn end_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
-        let value = match chunk::parse(&String::from_utf8_lossy(body)) {
+        let value = match json::parse(&String::from_utf8_lossy(body)) {
             Ok(value) => value,
             Err(error) if error.is_eof() => return Err(Failure::CutOff),
             Err(_) => return Err(self.garbled("it is no JSON")),
@@ -142,19 +157,19 @@ impl Decoder {
         // Some gateways put the object of an error into a list.
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
         self.chunk(value, frames)?;
-        if self.reader.recognised { Ok(()) } else { Err(self.garbled("it is no chat completion")) }
+        if self.said.recognised { Ok(()) } else { Err(self.garbled("it is no reply")) }
     }
 
     fn event(&mut self, event: Event, frames: &mut Vec<Frame>) -> Result<(), Failure> {
         let Event::Data(data) = event else { return Ok(()) };
         match data.trim() {
-            _ if self.done => Ok(()),
+            _ if self.said.done => Ok(()),
             "" | "null" => Ok(()),
             "[DONE]" => {
-                self.done = true;
+                self.said.done = true;
                 Ok(())
             }
-            data => match chunk::parse(data) {
+            data => match json::parse(data) {
                 Ok(value) if value.is_object() => self.chunk(&value, frames),
                 _ => Err(Failure::Garbled {
                     words: self.scrub.clean(&format!("a piece of the stream is no JSON object: {data}")),
@@ -167,7 +182,11 @@ impl Decoder {
     fn chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), Failure> {
         self.read = self.read.saturating_add(1);
         let mut read = Vec::new();
-        let end = self.reader.read(value, &self.scrub, &mut read);
+        let end = self.reader.read(value, &self.scrub, &mut read).map(|said| {
+            self.said.recognised |= said.recognised;
+            self.said.finished |= said.finished;
+            self.said.done |= said.done;
+        });
         for mut frame in read {
             let room = self.limit.saturating_sub(self.taken);
             let (Frame::Text(words) | Frame::Reasoning(words)) = &mut frame else {
@@ -207,14 +226,19 @@ fn after_lead_in(bytes: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::Finish;
+    use crate::provider::{Finish, Kind, Request};
+
+    fn decoder_of(kind: &str, limit: usize) -> Decoder {
+        let dialect = Kind::named(kind).unwrap().dialect();
+        Decoder::new(limit, Scrub::default(), dialect.reader(&Request::default()), dialect.framing())
+    }
 
     const HI: &str = r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
     const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
 
     /// Decodes `body` cut into pieces of `size` bytes; frames without signs of life.
     fn decode_in(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), Failure>) {
-        let mut decoder = Decoder::new(limit, Scrub::default());
+        let mut decoder = decoder_of("openai", limit);
         let mut frames = Vec::new();
         let mut end = body.chunks(size).try_for_each(|piece| decoder.feed(piece, &mut frames));
         if end.is_ok() {
@@ -321,7 +345,7 @@ mod tests {
 
     #[test]
     fn everything_that_arrives_is_life() {
-        let mut decoder = Decoder::new(100, Scrub::default());
+        let mut decoder = decoder_of("openai", 100);
         for piece in ["\n", ": ping\n\n", "data: {\"choices\"", ":[]}\n\n", "data: [DONE]\n\n", ": more\n\n"] {
             let mut frames = Vec::new();
             decoder.feed(piece.as_bytes(), &mut frames).unwrap();

@@ -1,20 +1,20 @@
 //! What is known about one server before anything is asked of it.
 
-use super::{Failure, Retries};
+use super::{Failure, Lane, Retries, Template};
 use crate::config::Secret;
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::{net::IpAddr, time::Duration};
 
-/// One OpenAI-compatible endpoint as configured.
+/// One endpoint as configured.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// The name under which the configuration lists it; for logs.
     pub id: String,
-    /// The address that `/chat/completions` and `/models` are appended to, as the vendor documents it: with or without
-    /// a `/v1`, a closing slash or a query. `http` or `https`, without a user name or password in it.
+    /// The address that paths are appended to, as the vendor documents it: with or without a `/v1`, a closing slash or a
+    /// query. `http` or `https`, without a user name or password in it.
     pub base_url: String,
-    /// Sent as a bearer token.
+    /// Sent as the kind of server wants it, most often as a bearer token.
     pub key: Option<Secret>,
     /// Fields of every request to this endpoint. The request's own parameters go over these.
     pub extra: Map<String, Value>,
@@ -24,6 +24,10 @@ pub struct Endpoint {
     pub max_reply_bytes: usize,
     /// When to ask again.
     pub retries: Retries,
+    /// How many replies of its key may be under way at the same time.
+    pub lane: Lane,
+    /// How messages become one text, where the server only completes texts.
+    pub template: Template,
 }
 
 /// How long to wait for a server. Everything that arrives, a comment line too, starts the waiting anew: how long a whole
@@ -54,6 +58,21 @@ impl Default for Timeouts {
 }
 
 impl Endpoint {
+    /// An endpoint without a key, with the usual limits and without parameters of its own.
+    pub fn new(id: &str, base_url: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            base_url: base_url.to_owned(),
+            key: None,
+            extra: Map::new(),
+            timeouts: Timeouts::default(),
+            max_reply_bytes: 1 << 20,
+            retries: Retries::default(),
+            lane: Lane::default(),
+            template: Template::default(),
+        }
+    }
+
     /// Whether `base_url` can be used at all, to be asked when the configuration is read.
     ///
     /// # Errors
@@ -77,6 +96,17 @@ impl Endpoint {
         Ok(url)
     }
 
+    /// The same for an API that begins with a word of its own: the first of `begins` is put between, unless the address
+    /// ends with one of them already.
+    pub(super) fn url_below(&self, begins: &[&str], path: &[&str]) -> Result<Url, Failure> {
+        let bare = self.url(&[])?;
+        let last = bare.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
+        match begins.first().filter(|_| !last.is_some_and(|last| begins.contains(&last))) {
+            Some(begin) => self.url(&[&[*begin], path].concat()),
+            None => self.url(path),
+        }
+    }
+
     /// Whether the server is on this machine, where no proxy can reach it.
     pub(super) fn is_loopback(url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -89,15 +119,7 @@ mod tests {
     use super::*;
 
     fn endpoint(base_url: &str) -> Endpoint {
-        Endpoint {
-            id: "test".into(),
-            base_url: base_url.into(),
-            key: Some(Secret::new(" sk-very-secret\n")),
-            extra: Map::new(),
-            timeouts: Timeouts::default(),
-            max_reply_bytes: 1024,
-            retries: Retries::default(),
-        }
+        Endpoint { key: Some(Secret::new(" sk-very-secret\n")), ..Endpoint::new("test", base_url) }
     }
 
     #[test]
@@ -110,6 +132,19 @@ mod tests {
             ("https://example.org/gpt?api-version=2", "https://example.org/gpt/chat/completions?api-version=2"),
         ] {
             assert_eq!(endpoint(base).url(&["chat", "completions"]).unwrap().as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn the_first_word_of_an_api_is_there_once() {
+        for (base, expected) in [
+            ("http://a", "http://a/v1/messages"),
+            ("http://a/", "http://a/v1/messages"),
+            ("http://a/v1", "http://a/v1/messages"),
+            ("http://a/v1beta/", "http://a/v1beta/messages"),
+            ("http://a/proxy", "http://a/proxy/v1/messages"),
+        ] {
+            assert_eq!(endpoint(base).url_below(&["v1", "v1beta"], &["messages"]).unwrap().as_str(), expected);
         }
     }
 

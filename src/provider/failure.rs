@@ -52,7 +52,17 @@ pub enum Failure {
         /// How long it asks to wait.
         retry_after: Option<Duration>,
     },
-    /// The answer is not what an OpenAI-compatible server sends.
+    /// It failed several times in a row, and is left alone for a while. Nothing was sent.
+    #[error("the model server failed {failures} times in a row and is left alone for {} s; the last time: {words}", retry_after.as_secs())]
+    Resting {
+        /// How often.
+        failures: u32,
+        /// What the last failure said.
+        words: String,
+        /// How long.
+        retry_after: Duration,
+    },
+    /// The answer is not what a server of its kind sends.
     #[error("the model server's answer cannot be understood: {words}")]
     Garbled {
         /// What is wrong with it, and how it begins.
@@ -104,6 +114,7 @@ impl Failure {
             Self::Refused { .. } => "provider_refused",
             Self::RateLimited { .. } => "provider_rate_limited",
             Self::Failed { .. } => "provider_failed",
+            Self::Resting { .. } => "provider_resting",
             Self::Garbled { .. } => "provider_garbled",
             Self::CutOff => "cut_off",
             Self::TooLarge { .. } => "too_large",
@@ -126,7 +137,8 @@ impl Failure {
             Self::Refused { .. } => "change the request as the model server says",
             Self::RateLimited { .. } => "wait a little and try again",
             Self::Failed { .. } => "try again, or choose another model",
-            Self::Garbled { .. } => "see whether `base_url` is the address of an OpenAI-compatible API",
+            Self::Resting { .. } => "wait a little and try again, or choose another model",
+            Self::Garbled { .. } => "see whether `kind` and `base_url` are those of this model server",
             Self::CutOff => "try again, or continue from what arrived",
             Self::TooLarge { .. } => "lower `max_tokens`, or raise the limit for replies",
         }
@@ -142,10 +154,23 @@ impl Failure {
         }
     }
 
-    /// How long the server asks to wait, if it said so.
+    /// Whether another model may do better, as long as nothing of a reply has arrived.
+    pub fn is_elsewhere_better(&self) -> bool {
+        !matches!(self, Self::TooLarge { .. })
+    }
+
+    /// Whether the model takes no beginning of its own turn. No vendor has a code for this; their words name it.
+    pub(super) fn refuses_a_beginning(&self) -> bool {
+        let Self::Refused { status: 400 | 422, words } = self else { return false };
+        let words = words.to_ascii_lowercase();
+        words.contains("prefill") || words.contains("end with a user")
+    }
+
+    /// How long to wait, where that is known.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Failed { retry_after, .. } => *retry_after,
+            Self::Resting { retry_after, .. } => Some(*retry_after),
             _ => None,
         }
     }

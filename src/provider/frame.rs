@@ -18,12 +18,25 @@ pub enum Frame {
     Text(String),
     /// More of what the model thinks before it speaks. As clean as [`Frame::Text`].
     Reasoning(String),
+    /// A tool that the model wants called, whole.
+    ToolCall(ToolCall),
     /// What the reply costs, as the provider counts. May come more than once: the last one holds.
     Usage(Usage),
     /// The model that answers, in the provider's words. Again when it changes.
     Model(String),
     /// Why the reply ended. Usage may still follow.
     Finish(Finish),
+}
+
+/// A tool that the model wants called. Nobody calls it: the reply says what was wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolCall {
+    /// The provider's name for this call; empty where it gives none.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments, as the model wrote them: JSON, or what was to be JSON.
+    pub arguments: String,
 }
 
 /// Tokens and money, as the provider counts them.
@@ -35,6 +48,8 @@ pub struct Usage {
     pub completion: u64,
     /// Tokens of the prompt that the provider had read before.
     pub cached: Option<u64>,
+    /// Tokens of the prompt that the provider keeps from now on and takes another price for.
+    pub written: Option<u64>,
     /// Tokens of the reply that were reasoning.
     pub reasoning: Option<u64>,
     /// What the provider charges, in its own currency (US dollars at the aggregators that tell).
@@ -50,7 +65,7 @@ pub enum Finish {
     Length,
     /// The provider held something back, and what it calls that.
     ContentFilter(String),
-    /// The model wants tools called; none are offered, so this is a reply like any other.
+    /// The model wants tools called; nobody calls them, so this is a reply like any other.
     ToolCalls,
     /// A reason of the provider's own, as it names it.
     Other(String),
@@ -60,9 +75,9 @@ impl Finish {
     /// Reads the vendors' words for the same few things.
     pub(super) fn parse(reason: &str) -> Self {
         match reason.to_ascii_lowercase().as_str() {
-            "stop" | "end_turn" | "stop_sequence" | "eos" => Self::Stop,
-            "length" | "max_tokens" => Self::Length,
-            "content_filter" | "safety" => Self::ContentFilter(reason.to_owned()),
+            "stop" | "end_turn" | "stop_sequence" | "eos" | "word" => Self::Stop,
+            "length" | "max_tokens" | "limit" | "model_context_window_exceeded" => Self::Length,
+            "content_filter" | "safety" | "refusal" => Self::ContentFilter(reason.to_owned()),
             "tool_calls" | "tool_use" | "function_call" => Self::ToolCalls,
             _ => Self::Other(reason.to_owned()),
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// One model as the provider describes it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelInfo {
     /// The name to ask for it by.
     pub id: String,
@@ -13,6 +13,10 @@ pub struct ModelInfo {
     pub prompt_price: Option<f64>,
     /// The price of one token of the reply.
     pub completion_price: Option<f64>,
+    /// The price of one token of the prompt that the provider had read before; `None` = that of any other.
+    pub cached_price: Option<f64>,
+    /// The price of one token of the prompt that the provider keeps from now on; `None` = that of any other.
+    pub written_price: Option<f64>,
 }
 
 /// Where servers tell the length of the context: what is in force before what the model could do.
@@ -41,6 +45,8 @@ fn model(entry: &Value) -> Option<ModelInfo> {
         context_length: CONTEXT.iter().find_map(context),
         prompt_price: entry.pointer("/pricing/prompt").and_then(price),
         completion_price: entry.pointer("/pricing/completion").and_then(price),
+        cached_price: entry.pointer("/pricing/input_cache_read").and_then(price),
+        written_price: entry.pointer("/pricing/input_cache_write").and_then(price),
     })
 }
 
@@ -62,6 +68,7 @@ mod tests {
             context_length,
             prompt_price: prices.map(|prices| prices.0),
             completion_price: prices.map(|prices| prices.1),
+            ..ModelInfo::default()
         };
         let answer = json!({"object": "list", "data": [
             {"id": "a/b", "context_length": 32768, "pricing": {"prompt": "0.0000015", "completion": 0.000002}},

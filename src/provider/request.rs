@@ -1,7 +1,6 @@
-//! What is asked, and the body that asks it.
+//! What is asked.
 
-use super::Endpoint;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Who says a message, in the wire's sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,138 +37,18 @@ pub struct Message {
 }
 
 /// One reply to be asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
     /// The model, as the provider names it.
     pub model: String,
     /// The prompt.
     pub messages: Vec<Message>,
-    /// `temperature`, `max_tokens`, `stop`, `seed` and whatever else the provider takes. They go over the endpoint's own
-    /// `extra`; `null` takes a field out.
+    /// `temperature`, `max_tokens`, `stop`, `seed` and whatever else the provider takes, in OpenAI's words: other kinds
+    /// rename what they know. They go over the endpoint's own `extra`; `null` takes a field out.
     pub params: Map<String, Value>,
-}
-
-/// Fields that a request's parameters cannot change, because the stream is read by them.
-const OWN: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
-
-/// The body of a request, exactly as it is sent.
-///
-/// `extra` may set `stream_options` (or take it out with `null`, for servers that refuse it) and may set `stream` to
-/// false for a server that cannot stream: its answer is read as one piece.
-pub fn wire_body(request: &Request, endpoint: &Endpoint) -> Value {
-    body_with(request, request.messages.iter().map(message).collect(), endpoint)
-}
-
-/// The parameters of a request, as they are sent: what stands in its body beside the model, the messages and how the
-/// answer comes.
-pub fn wire_params(request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-    let Value::Object(mut body) = body_with(request, Vec::new(), endpoint) else { return Map::new() };
-    body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
-    body
-}
-
-fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Value {
-    let mut body = Map::new();
-    body.insert("model".into(), request.model.as_str().into());
-    body.insert("messages".into(), messages.into());
-    body.insert("stream".into(), true.into());
-    body.insert("stream_options".into(), json!({"include_usage": true}));
-    let fixed = |name: &str| matches!(name, "model" | "messages" | "n");
-    let extra = endpoint.extra.iter().filter(|(name, _)| !fixed(name));
-    let params = request.params.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
-    for (name, value) in extra.chain(params) {
-        body.insert(name.clone(), value.clone());
-    }
-    if body.get("stream") == Some(&Value::Bool(false)) {
-        body.shift_remove("stream_options");
-    }
-    body.retain(|_, value| !value.is_null());
-    Value::Object(body)
-}
-
-fn message(message: &Message) -> Value {
-    let mut fields = Map::new();
-    fields.insert("role".into(), message.role.as_str().into());
-    if let Some(name) = message.name.as_deref().filter(|name| is_wire_name(name)) {
-        fields.insert("name".into(), name.into());
-    }
-    fields.insert("content".into(), message.content.as_str().into());
-    Value::Object(fields)
-}
-
-fn is_wire_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Secret;
-    use crate::provider::{Retries, Timeouts};
-
-    fn endpoint(extra: &Value) -> Endpoint {
-        Endpoint {
-            id: "test".into(),
-            base_url: "http://127.0.0.1".into(),
-            key: Some(Secret::new("sk-secret")),
-            extra: extra.as_object().unwrap().clone(),
-            timeouts: Timeouts::default(),
-            max_reply_bytes: 1024,
-            retries: Retries::default(),
-        }
-    }
-
-    fn body(extra: Value, params: Value) -> Value {
-        let endpoint = endpoint(&extra);
-        let message =
-            |role, name: &str, content: &str| Message { role, name: Some(name.into()), content: content.into() };
-        let request = Request {
-            model: "m".into(),
-            messages: vec![message(Role::User, "Rin_7", "hi"), message(Role::Assistant, "凛", "喂")],
-            params: params.as_object().unwrap().clone(),
-        };
-        wire_body(&request, &endpoint)
-    }
-
-    #[test]
-    fn the_body_as_it_is_sent() {
-        let sent =
-            body(json!({"temperature": 1.0, "top_k": 40}), json!({"temperature": 0.70, "stop": ["\n"], "seed": 7}));
-        assert_eq!(
-            sent.to_string(),
-            r#"{"model":"m","messages":[{"role":"user","name":"Rin_7","content":"hi"},{"role":"assistant","content":"喂"}],"#
-                .to_owned()
-                + r#""stream":true,"stream_options":{"include_usage":true},"temperature":0.7,"top_k":40,"stop":["\n"],"seed":7}"#
-        );
-    }
-
-    #[test]
-    fn the_parameters_are_those_of_the_body() {
-        let endpoint = endpoint(&json!({"top_k": 40, "stream_options": null, "min_p": null}));
-        let params = json!({"seed": 7, "model": "dear", "stop": ["\n"]});
-        let request = Request { model: "m".into(), messages: Vec::new(), params: params.as_object().unwrap().clone() };
-        let sent = Value::Object(wire_params(&request, &endpoint)).to_string();
-        assert_eq!(sent, r#"{"top_k":40,"seed":7,"stop":["\n"]}"#);
-    }
-
-    #[test]
-    fn parameters_cannot_change_what_the_stream_is_read_by() {
-        let plain = body(json!({}), json!({}));
-        let params = json!({"model": "dear", "messages": [], "stream": false, "stream_options": null, "n": 5});
-        assert_eq!(body(json!({}), params), plain);
-        assert_eq!(body(json!({"model": "x", "messages": 1, "n": 2}), json!({})), plain);
-    }
-
-    #[test]
-    fn null_takes_a_field_out() {
-        assert_eq!(body(json!({"top_k": 40}), json!({"top_k": null})), body(json!({}), json!({})));
-        assert_eq!(body(json!({"stream_options": null}), json!({})).get("stream_options"), None);
-    }
-
-    #[test]
-    fn an_endpoint_that_cannot_stream_is_asked_plainly() {
-        let sent = body(json!({"stream": false}), json!({}));
-        assert_eq!((sent.get("stream"), sent.get("stream_options")), (Some(&json!(false)), None));
-    }
+    /// So many messages from the beginning are expected to begin the next prompt too: where a provider keeps what it has
+    /// read, it is told to keep these. 0 = nothing is known.
+    pub stable: usize,
+    /// Tokens of prompt and reply together that the prompt was made for; a server that has to be told is told.
+    pub context: Option<usize>,
 }

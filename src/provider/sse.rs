@@ -1,9 +1,10 @@
 //! Server-sent events, as far as model servers use them: bytes in, events out, no I/O.
 //!
 //! Follows the `text/event-stream` grammar of the HTML standard (lines end in CR LF, LF or CR; a blank line sends the
-//! event; several `data` lines are joined by a line feed; a byte order mark at the start is skipped), with two liberties
-//! that model servers make necessary: bytes that are not UTF-8 become U+FFFD, and an event that the end of the body
-//! interrupts is handed out too, because some servers leave out the last blank line.
+//! event; several `data` lines are joined by a line feed; a byte order mark at the start is skipped), with three liberties
+//! that model servers make necessary: bytes that are not UTF-8 become U+FFFD, an event that the end of the body interrupts
+//! is handed out too, because some servers leave out the last blank line, and `error` lines are data, because llama.cpp
+//! once said its errors so.
 
 /// One thing a stream of events says. `event`, `id` and `retry` lines say nothing to us and are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +97,7 @@ impl Parser {
 
     fn field(&mut self, line: &[u8]) -> Result<(), TooLong> {
         let mut parts = line.splitn(2, |byte| *byte == b':');
-        if parts.next() != Some(b"data") {
+        if !matches!(parts.next(), Some(b"data" | b"error")) {
             return Ok(());
         }
         let value = parts.next().unwrap_or_default();
@@ -158,6 +159,7 @@ mod tests {
         check(": hello\n\n:\n", &["<comment>", "<comment>"], None);
         check("event: error\nid: 7\nretry: 3\nfoo\ndata: a\n\n", &["a"], None);
         check("database: no\n\n", &[], None);
+        check("error: {}\n\n", &["{}"], None);
         check("\u{feff}data: a\n\n", &["a"], None);
         check("data: a\n\n\u{feff}data: b\n\n", &["a"], None);
         check("data: a\n", &[], Some("a"));

@@ -10,18 +10,19 @@ use serde_json::{Map, Value};
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::live::{Draft, DraftKind, Failed};
 use crate::prompt;
-use crate::provider::OpenAi;
 use crate::store::{Held, Reader};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::run::{self, Member};
 use crate::tree::{Kind, Node, Session};
 
 use super::ask;
+use super::fill::Purpose;
 use super::machine::{Event, Fault, Machine};
-use super::models::Writer;
+use super::models::{Choice, Writer};
 use super::room::Bounds;
 use super::scene::{self, Look};
 use super::trace::{self, Made};
+use super::voices::{self, Wish};
 use super::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, runner, start};
 
 /// Begins to draft a message in the user's own voice.
@@ -80,8 +81,7 @@ impl Task {
 struct Job {
     draft: Arc<Draft>,
     task: Task,
-    client: OpenAi,
-    model: String,
+    choice: Choice,
     params: Map<String, Value>,
 }
 
@@ -101,20 +101,20 @@ async fn begin(
             Ok::<_, TurnError>((held.session, task))
         })
         .await?;
-    let (client, model) = writer(parts, &session, &generate)?;
+    let choice = writer(parts, &session, &generate)?;
     let id = DraftId::new(parts.ids.next(parts.clock.now()));
     let named = start::model(parts, &session, &generate);
     let draft = parts.live.begin_draft(id, session.id, caller, task.kind(), named).ok_or(TurnError::TooMany)?;
-    let job = Job { draft, task, client, model, params: start::params(&session, &generate) };
+    let job = Job { draft, task, choice, params: start::params(&session, &generate) };
     turns.runtime.spawn(write(Arc::clone(parts), job));
     Ok(id)
 }
 
 /// Who is to be asked: a model server, since a plugin writes replies and nothing else.
-fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<(OpenAi, String), TurnError> {
+pub fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<Choice, TurnError> {
     let invalid = |message: String| TurnError::Invalid { field: "model", message };
     match parts.models.find(start::model(parts, session, generate)) {
-        Ok(Writer::Model { client, model }) => Ok((client, model)),
+        Ok(Writer::Model(choice)) => Ok(choice),
         Ok(Writer::Narrator(plugin)) => {
             Err(invalid(format!("the plugin \"{}\" writes replies and nothing else: name a model", plugin.id())))
         }
@@ -171,10 +171,10 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
         Ok(()) => None,
     };
     if let Some(stop) = stop {
-        machine.on(runner::halt(stop), now);
+        machine.on(voices::halt(stop), now);
         return Ok(machine);
     }
-    let bounds = runner::bounds(parts, &job.client, &job.model, &job.params);
+    let bounds = runner::bounds(parts, &job.choice, &job.params);
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
     let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags };
@@ -183,9 +183,8 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
         machine.on(Event::Failed(too_long(kind, too_large)), now);
         return Ok(machine);
     }
-    let request = ask::request(&job.params, parts.ids.seed(), job.model, &made, job.client.endpoint());
-    parts.learn_again(&job.client);
-    runner::stream_in(parts, writing, &mut machine, job.client.stream(&request)).await;
+    let wish = Wish { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
+    voices::speak(parts, writing, &mut machine, &wish, |_| {}).await;
     Ok(machine)
 }
 
@@ -199,7 +198,8 @@ fn made(
         Task::Impersonate { leaf } => {
             let mut scene = scene::read(reader, &look(leaf))?;
             let last = prompt::impersonation(&scene.cast);
-            Ok(ask::prompt(reader, &mut scene, bounds, Some(last))?)
+            let purpose = Purpose::of(Some(&last), 0);
+            Ok(ask::prompt(reader, &mut scene, bounds, purpose, Some(last))?)
         }
         Task::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_sent());
@@ -207,7 +207,7 @@ fn made(
             let mut blocks = prompt::summary(&lines);
             let too_large = prompt::choose(&mut blocks, 0, bounds.budget).err();
             let messages = prompt::weave(&blocks, &[]);
-            Ok(Made { messages, reply: bounds.reply, too_large, ..Made::default() })
+            Ok(Made { messages, reply: bounds.reply, context: bounds.context, too_large, ..Made::default() })
         }
     }
 }
@@ -216,7 +216,7 @@ fn too_long(kind: DraftKind, too_large: prompt::TooLarge) -> Fault {
     if kind == DraftKind::Impersonate {
         return runner::does_not_fit(too_large);
     }
-    let prompt::TooLarge { needed, budget } = too_large;
+    let prompt::TooLarge { needed, budget, .. } = too_large;
     let message =
         format!("the messages take about {needed} tokens, and the model's context has {budget} for the prompt");
     Fault::new("prompt_too_large", message, "summarise fewer messages at once, or choose a model with a longer context")

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::echo::Echo;
 use crate::clock::Time;
-use crate::provider::{Finish, Frame, Usage};
+use crate::provider::{Finish, Frame, ToolCall, Usage};
 use crate::tree::Status;
 
 /// What happened.
@@ -86,6 +86,8 @@ pub struct Machine {
     usage: Option<Usage>,
     finish: Option<Finish>,
     model: Option<String>,
+    /// Tools that the model wanted called.
+    calls: Vec<ToolCall>,
     over: Option<Over>,
 }
 
@@ -103,8 +105,21 @@ impl Machine {
             usage: None,
             finish: None,
             model: None,
+            calls: Vec::new(),
             over: None,
         }
+    }
+
+    /// Another model is asked: what the one before it told of itself is forgotten. It has said nothing.
+    pub fn ask_another(&mut self) {
+        (self.usage, self.finish, self.model) = (None, None, None);
+        self.echo = Echo::of(self.content.get(..self.begun).unwrap_or_default());
+        self.calls.clear();
+    }
+
+    /// Whether nothing of a reply has come.
+    pub fn is_silent(&self) -> bool {
+        self.first_at.is_none()
     }
 
     /// The same for a reply that goes on from a text.
@@ -160,6 +175,10 @@ impl Machine {
                 self.show(&new, "", now)
             }
             Frame::Reasoning(text) => self.show("", &text, now),
+            Frame::ToolCall(call) => {
+                self.calls.push(call);
+                None
+            }
             Frame::Usage(usage) => {
                 self.usage = Some(usage);
                 None
@@ -270,6 +289,10 @@ impl Machine {
             put("cost", usage.cost.into());
             put("costFrom", usage.cost.map(|_| "provider").into());
         }
+        if !self.calls.is_empty() {
+            let call = |call: &ToolCall| json!({"id": call.id, "name": call.name, "arguments": call.arguments});
+            put("toolCalls", self.calls.iter().map(call).collect());
+        }
         facts
     }
 }
@@ -299,7 +322,7 @@ mod tests {
     /// S0-36: pieces are shown as they come, and the end is one action.
     #[test]
     fn a_reply_streams_and_finishes() {
-        let usage = Usage { prompt: 7, completion: 2, cached: Some(5), reasoning: None, cost: None };
+        let usage = Usage { prompt: 7, completion: 2, cached: Some(5), ..Usage::default() };
         let (machine, actions) = run(vec![
             Event::Frame(Frame::Alive),
             Event::Frame(Frame::Reasoning("hm".into())),
@@ -326,6 +349,20 @@ mod tests {
         assert_eq!((&facts["cachedTokens"], &facts["cost"]), (&json!(5), &Value::Null));
         // S1-13: the time to the first token and to the end.
         assert_eq!((&facts["firstTokenMs"], &facts["latencyMs"]), (&json!(20), &json!(80)));
+    }
+
+    /// A tool that a model wants called is told and called by nobody; another model begins with nothing of the one before.
+    #[test]
+    fn wanted_tools_are_told_and_forgotten_with_their_model() {
+        let call = || Event::Frame(Frame::ToolCall(ToolCall { name: "roll".into(), ..ToolCall::default() }));
+        let (machine, _) = run(vec![call(), text("Hm."), Event::Ended]);
+        assert_eq!(machine.facts()["toolCalls"][0]["name"], "roll");
+        let (mut machine, _) = run(vec![call(), Event::Frame(Frame::Model("m".into()))]);
+        assert!(machine.is_silent());
+        machine.ask_another();
+        machine.on(text("Hm."), Time(2_000));
+        assert!(!machine.is_silent());
+        assert_eq!((machine.facts().get("toolCalls"), machine.facts().get("reportedModel")), (None, None));
     }
 
     /// S3-23: a cancelled reply with text is complete and truncated, and no rule runs on it.
@@ -409,7 +446,7 @@ mod tests {
 
     fn any_event() -> impl Strategy<Value = Event> {
         let words = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a\0天 ]{1,4}"];
-        let usage = Usage { prompt: 1, completion: 1, cached: None, reasoning: None, cost: None };
+        let usage = Usage { prompt: 1, completion: 1, ..Usage::default() };
         prop_oneof![
             8 => words.clone().prop_map(|words| Event::Frame(Frame::Text(words))),
             3 => words.prop_map(|words| Event::Frame(Frame::Reasoning(words))),

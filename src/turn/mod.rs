@@ -4,8 +4,10 @@
 //!   that goes away changes nothing.
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
-//!   what becomes no node. `scene.rs` reads a position, `ask.rs` makes the prompt there, `ordered.rs`
-//!   that of a session that chose a preset, `room.rs` says what both keep to.
+//!   what becomes no node; `preview.rs` shows a prompt that nobody sends. `scene.rs` reads a position, `ask.rs` makes the prompt
+//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `room.rs` says what both keep to.
+//!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
+//!   answers.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -23,6 +25,7 @@ mod draft;
 mod echo;
 mod edit;
 mod ends;
+mod fill;
 mod force;
 mod hooks;
 mod input;
@@ -30,6 +33,8 @@ mod keeper;
 pub mod machine;
 mod models;
 mod ordered;
+mod preview;
+mod providers;
 mod requests;
 mod room;
 mod runner;
@@ -37,6 +42,7 @@ mod scene;
 mod start;
 mod strikes;
 mod trace;
+mod voices;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -50,16 +56,18 @@ use crate::config::Config;
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
-use crate::provider::OpenAi;
+use crate::provider::Client;
 use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
 pub use asked::{
-    Edit, Generate, GoOn, Impersonate, NewMessage, NewSession, OnStale, PluginChoice, Reroll, Started, Summarise,
+    Edit, Generate, GoOn, Impersonate, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll, Started,
+    Summarise,
 };
 pub use keeper::Rhythm;
-pub use models::{Models, UnknownModel, Writer};
+pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use ordered::readable as preset;
+pub use providers::Cost;
 pub use scene::{Offered, QuickReply, Tip};
 pub use trace::{Rebuilt, read_trace};
 
@@ -133,7 +141,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Asks a provider in the background what its models can, if nobody did so for a while: the next prompt knows.
-    pub fn learn_again(&self, client: &OpenAi) {
+    pub fn learn_again(&self, client: &Client) {
         if self.models.wants_to_learn(&client.endpoint().id, self.clock.now()) {
             let (models, client) = (Arc::clone(&self.models), client.clone());
             tokio::spawn(async move { models.learn_from(&client).await });
@@ -284,6 +292,14 @@ impl Turns {
         self.own(async move { draft::impersonate(&turns, caller, session, asked).await }).await
     }
 
+    /// The prompt that a send would make. Nothing is written and no rule runs.
+    ///
+    /// # Errors
+    /// The node is not there or cannot be answered, no model can be asked, or the database fails.
+    pub async fn preview(&self, caller: UserId, session: SessionId, asked: Preview) -> Result<Rebuilt, TurnError> {
+        preview::preview(&self.parts, caller, session, asked).await
+    }
+
     /// Begins to draft a summary of a run of messages, in the same way.
     ///
     /// # Errors
@@ -332,7 +348,7 @@ impl Turns {
     /// Asks all providers in the background what they offer.
     pub fn learn(&self) {
         let _runtime = self.runtime.enter();
-        let clients: Vec<OpenAi> = self.parts.models.providers().map(|(_, client, _)| client.clone()).collect();
+        let clients: Vec<Client> = self.parts.models.providers().map(|(_, client, _)| client.clone()).collect();
         clients.iter().for_each(|client| self.parts.learn_again(client));
     }
 

@@ -1,16 +1,17 @@
-//! Models by name: `provider/model`, `model` where that is unique, or `plugin:<id>` for a plugin that narrates.
+//! Models by name: `provider/model`, `model` where that is unique, a name of the settings that stands for several, or
+//! `plugin:<id>` for a plugin that narrates.
 //!
 //! What a provider tells of its models (their names where the settings name none, the length of their context) is learned
 //! in the background: a turn never waits for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use serde_json::Number;
+use std::sync::Arc;
 
 use crate::clock::Time;
-use crate::config::{Config, Provider};
+use crate::config::{Alias, Config, ConfigError};
 use crate::plugin::{Catalogue, Hook, Loaded};
-use crate::provider::{self, Endpoint, ModelInfo, OpenAi, Retries, Timeouts, Usage};
+use crate::provider::{Client, Failure, Usage};
+
+use super::providers::{self, Cost, Entry};
 
 /// What a provider told is asked for again after so many milliseconds.
 const LEARN_AGAIN_MS: u64 = 600_000;
@@ -18,61 +19,71 @@ const LEARN_AGAIN_MS: u64 = 600_000;
 /// All models that this server can ask.
 pub struct Models {
     providers: Vec<Entry>,
+    aliases: Vec<Alias>,
     catalogue: Arc<Catalogue>,
     /// The model of sessions that name none.
     pub default: String,
 }
 
-struct Entry {
-    id: String,
-    models: Vec<String>,
-    client: OpenAi,
-    /// Why it cannot be asked: its key is not there.
-    unusable: Option<String>,
-    told: Mutex<Told>,
-}
-
-/// What a provider has told.
-#[derive(Default)]
-struct Told {
-    models: Vec<ModelInfo>,
-    /// When it was last asked.
-    asked: Option<Time>,
-}
-
-impl Entry {
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn writer(&self, model: &str) -> Result<Writer, UnknownModel> {
-        match &self.unusable {
-            Some(reason) => Err(UnknownModel::Unusable { provider: self.id.clone(), reason: reason.clone() }),
-            None => Ok(Writer::Model { client: self.client.clone(), model: model.to_owned() }),
-        }
-    }
-
-    /// Whether it offers a model of that name: as the settings say, or where they say nothing, as it told itself.
-    fn offers(&self, name: &str) -> bool {
-        if self.models.is_empty() {
-            return self.told().models.iter().any(|info| info.id == name);
-        }
-        self.models.iter().any(|model| model == name)
-    }
-}
-
 /// Who writes a reply.
 #[derive(Clone)]
 pub enum Writer {
-    /// A model behind a provider.
-    Model {
-        /// The client.
-        client: OpenAi,
-        /// The model's name there.
-        model: String,
-    },
+    /// Models behind providers.
+    Model(Choice),
     /// A plugin's `narrate`.
     Narrator(Arc<Loaded>),
+}
+
+/// The models that a name stands for.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// The one that is asked.
+    pub first: Candidate,
+    /// Those that are asked one after another where it cannot answer.
+    pub others: Vec<Candidate>,
+    /// Those that could not even be asked.
+    pub passed: Vec<Passed>,
+}
+
+/// A model that can be asked.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// `provider/model`.
+    pub name: String,
+    /// The client.
+    pub client: Client,
+    /// The model's name there.
+    pub model: String,
+}
+
+/// A model that was to answer and could not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// `provider/model`, or as the settings name it.
+    pub model: String,
+    /// A code of the table for nodes.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Passed {
+    /// A model that failed before it said anything.
+    pub fn failed(model: &str, failure: &Failure) -> Self {
+        Self { model: model.to_owned(), code: failure.code().to_owned(), message: failure.to_string() }
+    }
+
+    fn unknown(model: &str, error: &UnknownModel) -> Self {
+        let code = "provider_misconfigured".to_owned();
+        Self { model: model.to_owned(), code, message: error.to_string() }
+    }
+}
+
+impl Choice {
+    /// Every model, in the order in which they are asked.
+    pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
 }
 
 /// No model has that name.
@@ -105,32 +116,74 @@ pub enum UnknownModel {
     },
 }
 
+impl UnknownModel {
+    /// Whether it may still come right without another setting: a plugin is mended, a key appears, a provider tells more.
+    fn may_come_right(&self, models: &Models) -> bool {
+        match self {
+            Self::Broken { .. } | Self::Unusable { .. } => true,
+            Self::None(_) => models.asks_its_server(),
+            Self::Ambiguous(_) | Self::Narrator(_) => false,
+        }
+    }
+}
+
 impl Models {
     /// The models of a configuration. A key that is not there is a log line now and an honest error when it is used.
     pub fn new(config: &Config, catalogue: Arc<Catalogue>) -> Self {
-        let providers = config.providers.iter().map(|provider| entry(provider, config)).collect();
-        Self { providers, catalogue, default: config.generation.model.clone() }
+        let providers = providers::entries(config);
+        Self { providers, aliases: config.aliases.clone(), catalogue, default: config.generation.model.clone() }
     }
 
     /// Who writes for a model's name.
     ///
     /// # Errors
-    /// Nobody or more than one has that name.
+    /// Nobody or more than one has that name; of a name that stands for several, why none of them can be asked.
     pub fn find(&self, name: &str) -> Result<Writer, UnknownModel> {
         if let Some(id) = name.strip_prefix("plugin:") {
             return self.narrator(id);
         }
+        let choice = match self.aliases.iter().find(|alias| alias.name == name) {
+            Some(alias) => self.choice_of(alias)?,
+            None => Choice { first: self.candidate(name)?, others: Vec::new(), passed: Vec::new() },
+        };
+        Ok(Writer::Model(choice))
+    }
+
+    /// The models that a name of the settings stands for, as far as they can be asked.
+    fn choice_of(&self, alias: &Alias) -> Result<Choice, UnknownModel> {
+        let (mut found, mut passed, mut why) = (Vec::new(), Vec::new(), None);
+        for name in &alias.models {
+            match self.candidate(name) {
+                Ok(candidate) => found.push(candidate),
+                Err(error) => {
+                    passed.push(Passed::unknown(name, &error));
+                    why.get_or_insert(error);
+                }
+            }
+        }
+        let mut found = found.into_iter();
+        match found.next() {
+            Some(first) => Ok(Choice { first, others: found.collect(), passed }),
+            None => Err(why.unwrap_or_else(|| UnknownModel::None(alias.name.clone()))),
+        }
+    }
+
+    fn candidate(&self, name: &str) -> Result<Candidate, UnknownModel> {
         if let Some((provider, model)) = name.split_once('/')
-            && let Some(entry) = self.providers.iter().find(|entry| entry.id == provider)
+            && let Some(entry) = self.entry(provider)
         {
-            return entry.writer(model);
+            return candidate_of(entry, model);
         }
         let mut offering = self.providers.iter().filter(|entry| entry.offers(name));
         match (offering.next(), offering.next()) {
-            (Some(entry), None) => entry.writer(name),
+            (Some(entry), None) => candidate_of(entry, name),
             (Some(_), Some(_)) => Err(UnknownModel::Ambiguous(name.to_owned())),
             (None, _) => Err(UnknownModel::None(name.to_owned())),
         }
+    }
+
+    fn entry(&self, provider: &str) -> Option<&Entry> {
+        self.providers.iter().find(|entry| entry.id == provider)
     }
 
     fn narrator(&self, id: &str) -> Result<Writer, UnknownModel> {
@@ -143,6 +196,16 @@ impl Models {
         }
     }
 
+    /// Mistakes in the settings that only somebody finds who knows the kinds of servers and the models, each at its place.
+    pub fn mistakes(&self, config: &Config) -> Option<ConfigError> {
+        let stands_for_none = |alias: &Alias| {
+            let wrong = alias.models.iter().filter_map(|name| self.candidate(name).err());
+            let wrong = wrong.filter(|error| !error.may_come_right(self)).map(|error| error.to_string()).next()?;
+            alias.refuse(format!("{wrong}{}", self.choice()))
+        };
+        ConfigError::together(providers::unknown_kinds(config).chain(self.aliases.iter().filter_map(stands_for_none)))
+    }
+
     /// Looks whether the default model can be anything at all, for the one who starts the server: `Err` is a mistake in
     /// the settings. What may still come right (a plugin is mended, a provider tells its models) is a line in the log.
     ///
@@ -153,19 +216,23 @@ impl Models {
             Ok(_) => return Ok(()),
             Err(error) => error,
         };
-        let asks_its_server = self.providers.iter().any(|entry| entry.models.is_empty());
         let meant = match self.default.split_once('/') {
             Some((word, model)) => config.nearest_provider(word).map(|id| format!("; did you mean \"{id}/{model}\"?")),
             None => None,
         };
         match error {
             UnknownModel::Broken { .. } | UnknownModel::Unusable { .. } => {}
-            UnknownModel::None(_) if meant.is_none() && asks_its_server => {}
+            UnknownModel::None(_) if meant.is_none() && self.asks_its_server() => {}
             UnknownModel::None(_) => return Err(format!("{error}{}", meant.unwrap_or_else(|| self.choice()))),
             UnknownModel::Ambiguous(_) | UnknownModel::Narrator(_) => return Err(format!("{error}{}", self.choice())),
         }
         tracing::warn!(model = self.default, "sessions that name no model cannot be answered as it stands: {error}");
         Ok(())
+    }
+
+    /// Whether the names of some models are only known once a server has told them.
+    fn asks_its_server(&self) -> bool {
+        self.providers.iter().any(|entry| entry.models.is_empty())
     }
 
     /// What could stand there instead.
@@ -177,21 +244,18 @@ impl Models {
 
     /// Tokens that a model's prompt and reply may have together, if its provider has told.
     pub fn context_length(&self, provider: &str, model: &str) -> Option<usize> {
-        let entry = self.providers.iter().find(|entry| entry.id == provider)?;
-        let length = entry.told().models.iter().find(|info| info.id == model)?.context_length?;
+        let length = self.entry(provider)?.told().models.iter().find(|info| info.id == model)?.context_length?;
         usize::try_from(length).ok()
     }
 
-    /// What a reply costs by the prices that its provider has told, in the provider's currency.
-    pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Number> {
-        let entry = self.providers.iter().find(|entry| entry.id == provider)?;
-        let told = entry.told();
-        provider::cost(usage, told.models.iter().find(|info| info.id == model)?)
+    /// What a reply costs by the prices of the settings, else by those that its provider has told.
+    pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Cost> {
+        self.entry(provider)?.cost(model, usage)
     }
 
     /// Whether a provider was not asked for a while; who is told so asks it.
     pub fn wants_to_learn(&self, provider: &str, now: Time) -> bool {
-        let Some(entry) = self.providers.iter().find(|entry| entry.id == provider) else { return false };
+        let Some(entry) = self.entry(provider) else { return false };
         let mut told = entry.told();
         let wants = told.asked.is_none_or(|asked| now.since(asked) >= LEARN_AGAIN_MS);
         if wants {
@@ -201,11 +265,11 @@ impl Models {
     }
 
     /// Asks a provider what it has. A failure is no harm: what was known stays known.
-    pub async fn learn_from(&self, client: &OpenAi) {
+    pub async fn learn_from(&self, client: &Client) {
         let id = &client.endpoint().id;
         match client.models().await {
             Ok(models) => {
-                if let Some(entry) = self.providers.iter().find(|entry| entry.id == *id) {
+                if let Some(entry) = self.entry(id) {
                     entry.told().models = models;
                 }
             }
@@ -214,7 +278,7 @@ impl Models {
     }
 
     /// The providers that can be asked: id, client, and the models that the configuration names.
-    pub fn providers(&self) -> impl Iterator<Item = (&str, &OpenAi, &[String])> {
+    pub fn providers(&self) -> impl Iterator<Item = (&str, &Client, &[String])> {
         let usable = self.providers.iter().filter(|entry| entry.unusable.is_none());
         usable.map(|entry| (entry.id.as_str(), &entry.client, entry.models.as_slice()))
     }
@@ -225,40 +289,27 @@ impl Models {
         why.map(|(entry, why)| (entry.id.as_str(), why, entry.models.as_slice()))
     }
 
+    /// The names of the settings that stand for models: the name, the models, and why none of them can be asked.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &[String], Option<String>)> {
+        self.aliases.iter().map(|alias| {
+            let why = self.choice_of(alias).err().map(|error| error.to_string());
+            (alias.name.as_str(), alias.models.as_slice(), why)
+        })
+    }
+
     /// The plugins that narrate.
     pub fn narrators(&self) -> impl Iterator<Item = &Arc<Loaded>> {
         self.catalogue.entries().filter_map(|entry| entry.state.as_ref().ok()).filter(|one| one.has(Hook::Narrate))
     }
 }
 
-fn entry(provider: &Provider, config: &Config) -> Entry {
-    let (key, unusable) = match provider.key() {
-        Ok(key) => (key, None),
-        Err(error) => {
-            tracing::warn!(provider = %provider.id, "none of its models can be used: {error}");
-            (None, Some(error.to_string()))
-        }
-    };
-    let generation = &config.generation;
-    let endpoint = Endpoint {
-        id: provider.id.clone(),
-        base_url: provider.base_url.clone(),
-        key,
-        extra: provider.extra.clone(),
-        timeouts: Timeouts {
-            connect: generation.connect_timeout,
-            first_token: generation.first_token_timeout,
-            idle: generation.idle_timeout,
-            ..Timeouts::default()
-        },
-        max_reply_bytes: config.limits.reply_bytes,
-        retries: Retries::default(),
-    };
-    Entry {
-        id: provider.id.clone(),
-        models: provider.models.clone(),
-        client: OpenAi::new(endpoint),
-        unusable,
-        told: Mutex::default(),
+fn candidate_of(entry: &Entry, model: &str) -> Result<Candidate, UnknownModel> {
+    match &entry.unusable {
+        Some(reason) => Err(UnknownModel::Unusable { provider: entry.id.clone(), reason: reason.clone() }),
+        None => Ok(Candidate {
+            name: format!("{}/{model}", entry.id),
+            client: entry.client.clone(),
+            model: model.to_owned(),
+        }),
     }
 }

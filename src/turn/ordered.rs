@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use crate::prompt::preset::{self, Cut, Given, Kind, Lore, Place, Placed as Text, Preset, Said, Unreadable, Words};
-use crate::prompt::{self, Block, Cast, Line, Slot, macros};
+use crate::prompt::macros::Macros;
+use crate::prompt::preset::{
+    self, Cut, Given, Kind, Lore, Piece, Place, Placed as Text, Preset, Said, Unreadable, Words,
+};
+use crate::prompt::{self, Block, Cast, Line, Sent, Slot};
 use crate::store::{self, Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
@@ -42,6 +45,7 @@ pub(super) fn prompt(
     bounds: Bounds,
     last: Option<Block>,
     mut preset: Preset,
+    macros: &mut Macros<'_>,
 ) -> Result<Made, StoreError> {
     let (context, reply) = room(&preset, &bounds);
     if preset.settings.send_if_empty.is_empty() {
@@ -63,8 +67,8 @@ pub(super) fn prompt(
     };
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let given = Given { kind, world: &status, cut, room: (context, reply), history: &history, ..given(&scene.cast) };
-    let mut words = Texts { cast: &scene.cast };
-    let Bounds { hide_tags, .. } = bounds;
+    let mut words = Texts(macros);
+    let Bounds { hide_tags, context: told, .. } = bounds;
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
         Err(too_large) => return Ok(Made { too_large: Some(too_large), ..Made::default() }),
@@ -74,6 +78,7 @@ pub(super) fn prompt(
     let is_named = preset.settings.naming == preset::Naming::Before;
     let pieces = preset::pieces(&assembled.messages, went, first, is_named);
     let messages = preset::woven(&pieces, went, is_named);
+    let stable = stable(&pieces, went, is_named, &messages);
     let rows = placed.iter().skip(first).map(|placed| placed.n).collect();
     let cut = first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id);
     let order = Some(Order { pieces, is_named });
@@ -82,13 +87,28 @@ pub(super) fn prompt(
         order,
         history: rows,
         messages,
+        stable,
         tokens,
         cut,
         reply,
+        // What a server is told does not change with the preset: one that loads a model for it would load it anew.
+        context: told,
         hide_tags,
         samplers: preset.samplers,
         ..Made::default()
     })
+}
+
+/// How many of the first messages are expected to begin the next prompt too: up to the first part that stands between lines of
+/// the history, for such parts move with it, or to its last line.
+fn stable(pieces: &[Piece], lines: &[Line], is_named: bool, sent: &[Sent]) -> usize {
+    let moving = pieces.iter().filter(|piece| piece.at > 0 && !piece.is_over).map(|piece| piece.at).min();
+    let last = lines.len().saturating_sub(1);
+    let edge = moving.unwrap_or(last).min(last);
+    let stays = |piece: &&Piece| piece.at < edge || (piece.at == 0 && !piece.is_over);
+    let before: Vec<Piece> = pieces.iter().filter(stays).cloned().collect();
+    let stays = preset::woven(&before, lines.get(..edge).unwrap_or_default(), is_named);
+    stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
 }
 
 /// Tokens of context and of the reply: no more than the preset wants, and no more than the model has.
@@ -155,23 +175,49 @@ fn given(cast: &Cast) -> Given<'_> {
     }
 }
 
-/// The words of a request: names of the cast, and texts of the card by their macros.
-struct Texts<'a> {
-    cast: &'a Cast,
-}
+/// The words of a request, filled in by macros.
+struct Texts<'m, 'a>(&'m mut Macros<'a>);
 
-impl Words for Texts<'_> {
+impl Words for Texts<'_, '_> {
     fn fill(&mut self, text: &str) -> String {
-        let text = text.replace("{{personality}}", &self.cast.personality).replace("{{scenario}}", &self.cast.scenario);
-        macros::fill(&text, self.cast)
+        self.0.fill(text)
     }
 
     fn fill_over(&mut self, text: &str, original: &str) -> String {
-        let text = prompt::with_original(text, original);
-        self.fill(&text)
+        // What nobody names does not run.
+        let is_named = text.to_ascii_lowercase().contains("original");
+        let original = if is_named { self.0.fill(original) } else { String::new() };
+        self.0.fill_over(text, &original)
     }
 
     fn count(&self, text: &str) -> usize {
         prompt::tokens(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(at: usize, is_over: bool, text: &str) -> Piece {
+        let sent = Sent { role: Role::System, name: None, text: text.to_owned() };
+        Piece { slot: String::new(), at, is_over, sent }
+    }
+
+    /// `domain.md` 6.3: what a provider is told to keep ends before the first part that moves with the history.
+    #[test]
+    fn what_stays_ends_before_what_moves() {
+        let line = |text: &str| Line { role: Role::User, name: None, text: text.to_owned() };
+        let lines = ["one", "two", "three", "four"].map(line);
+        let check = |pieces: &[Piece], expected: usize| {
+            let sent = preset::woven(pieces, &lines, false);
+            assert_eq!(stable(pieces, &lines, false, &sent), expected, "{sent:?}");
+        };
+        check(&[piece(0, false, "card")], 4);
+        check(&[piece(0, false, "card"), piece(4, false, "last word")], 4);
+        check(&[piece(0, false, "card"), piece(2, false, "note"), piece(4, false, "last word")], 3);
+        check(&[piece(0, false, "card"), piece(1, true, "TWO"), piece(4, false, "last word")], 4);
+        check(&[], 3);
+        assert_eq!(stable(&[piece(0, false, "card")], &[], false, &[]), 0);
     }
 }

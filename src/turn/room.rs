@@ -20,10 +20,14 @@ pub struct Bounds {
     pub budget: usize,
     /// Tokens that are kept free for the reply.
     pub reply: usize,
+    /// Tokens of both together.
+    pub context: usize,
     /// Tags whose blocks are left out of earlier replies.
     pub hide_tags: Vec<String>,
     /// The user's message where there is none.
     pub filler: String,
+    /// The model that is asked.
+    pub model: String,
     /// Whether the request itself says how long a reply may be.
     pub is_reply_said: bool,
 }
@@ -58,19 +62,10 @@ pub fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Retries, Timeouts};
     use serde_json::json;
 
     fn endpoint(extra: &Value) -> Endpoint {
-        Endpoint {
-            id: "test".into(),
-            base_url: "http://127.0.0.1".into(),
-            key: None,
-            extra: extra.as_object().unwrap().clone(),
-            timeouts: Timeouts::default(),
-            max_reply_bytes: 1024,
-            retries: Retries::default(),
-        }
+        Endpoint { extra: extra.as_object().unwrap().clone(), ..Endpoint::new("test", "http://127.0.0.1") }
     }
 
     #[test]

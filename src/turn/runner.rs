@@ -3,26 +3,29 @@
 
 use std::sync::Arc;
 
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use serde_json::{Map, Value};
 
 use crate::ids::{SessionId, UserId};
-use crate::live::{Running, Stop, Writing};
+use crate::live::{Running, Stop};
 use crate::plugin::{Answer, Hook};
 use crate::prompt::{self, TooLarge};
-use crate::provider::{self, Failure, Frame, FrameStream, OpenAi};
+use crate::provider::{self, Frame};
 use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
 use super::ask;
+use super::fill::Purpose;
 use super::hooks::Proposal;
-use super::machine::{self, Action, Event, Fault, Machine};
-use super::models::Writer;
+use super::machine::{self, Event, Fault, Machine};
+use super::models::{Candidate, Choice, Writer};
+use super::providers::Cost;
 use super::requests::Request;
 use super::room::{self, Bounds};
 use super::scene::{self, Look, Scene};
 use super::trace::Made;
+use super::voices::{self, Attempt, Wish};
 use super::{Parts, TurnError, ends, force};
 
 /// Who writes the reply.
@@ -87,7 +90,7 @@ pub async fn run(parts: Arc<Parts>, job: Job) {
 enum Pen {
     Given(String),
     Narrator { name: String, plugin: String },
-    Model { name: String, client: OpenAi, model: String },
+    Model { name: String, choice: Choice },
     Nobody(Fault),
 }
 
@@ -98,7 +101,7 @@ fn pen(parts: &Parts, source: &Source) -> Pen {
     };
     match parts.models.find(&name) {
         Ok(Writer::Narrator(plugin)) => Pen::Narrator { name, plugin: plugin.id().to_owned() },
-        Ok(Writer::Model { client, model }) => Pen::Model { name, client, model },
+        Ok(Writer::Model(choice)) => Pen::Model { name, choice },
         Err(error) => {
             let hint = "choose another model, or look at the configuration";
             Pen::Nobody(Fault::new("provider_misconfigured", error.to_string(), hint))
@@ -133,6 +136,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
     let (scene, made) = read(parts, &job, &pen).await?;
+    let written = made.as_ref().map(|made| made.filled.operations.clone()).unwrap_or_default();
     let mut known = Known {
         proposal: Proposal { world: Arc::clone(&scene.world), ..Proposal::default() },
         metadata: job.draft.metadata.clone(),
@@ -144,10 +148,11 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     }
     match open(parts, &job, &scene, pen, made, &mut known).await {
         Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
-        Ok(Text::Coming(frames)) => stream_in(parts, &job.running, &mut machine, frames).await,
+        Ok(Text::Asked { choice, made }) => hear_one(parts, &job, &mut machine, &choice, &made, &mut known).await,
         Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
     }
     if machine.runs_rules() {
+        known.proposal.begin_with(written, &scene.rules.rules);
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
         known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     }
@@ -175,7 +180,7 @@ async fn dismiss(parts: &Arc<Parts>, job: &Job, stop: Stop) -> Result<(), TurnEr
 /// snapshot for both.
 async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option<Made>), TurnError> {
     let bounds = match pen {
-        Pen::Model { client, model, .. } => Some(bounds(parts, client, model, &job.params)),
+        Pen::Model { choice, .. } => Some(bounds(parts, choice, &job.params)),
         _ => None,
     };
     let last = Some(job.so_far.clone()).filter(|text| !text.is_empty()).map(prompt::continued);
@@ -187,29 +192,36 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, last)).transpose()?;
+            let purpose = Purpose::of(last.as_ref(), reader.siblings(&placeholder)?.index);
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, purpose, last)).transpose()?;
             Ok((scene, made))
         })
         .await
 }
 
-/// What the prompt of a request has to keep to.
-pub fn bounds(parts: &Parts, client: &OpenAi, model: &str, params: &Map<String, Value>) -> Bounds {
+/// What the prompt of a request has to keep to: it is made once, and fits whichever of the models answers.
+pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bounds {
     let generation = &parts.config.generation;
     let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
-    let endpoint = client.endpoint();
-    let context = parts.models.context_length(&endpoint.id, model).unwrap_or(tokens(generation.context_tokens));
+    let context = |candidate: &Candidate| {
+        let told = || parts.models.context_length(&candidate.client.endpoint().id, &candidate.model);
+        candidate.client.context(params).or_else(told).unwrap_or(tokens(generation.context_tokens))
+    };
+    let context = choice.candidates().map(context).min().unwrap_or_default();
+    let endpoint = choice.first.client.endpoint();
     let reply = room::room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
     Bounds {
         budget: context.saturating_sub(reply),
         reply,
+        context,
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
         is_reply_said: room::says_reply(params, endpoint),
+        model: choice.first.model.clone(),
     }
 }
 
-/// Opens the stream of frames: from a model, from a narrating plugin, or from what was said already.
+/// Opens the text: of models, of a narrating plugin, or what was said already.
 async fn open(
     parts: &Arc<Parts>,
     job: &Job,
@@ -226,22 +238,17 @@ async fn open(
             known.keep(parts, job);
             narrate(parts, job, scene, &plugin, &mut known.proposal).await.map(Text::Whole)
         }
-        (Pen::Model { name, client, model }, made) => {
+        (Pen::Model { name, choice }, made) => {
             let made = made.unwrap_or_default();
             known.trace = made.trace();
-            known.trace.head.insert("model".into(), name.into());
+            known.trace.head.insert("model".into(), name.as_str().into());
             if let Some(too_large) = made.too_large {
                 return Err(does_not_fit(too_large));
             }
-            let request = ask::request(&job.params, job.draft.dice_seed, model, &made, client.endpoint());
-            let params = provider::wire_params(&request, client.endpoint());
-            known.metadata.insert("seed".into(), params.get("seed").cloned().unwrap_or_default());
-            known.metadata.insert("params".into(), Value::Object(params.clone()));
-            known.trace.head.insert("params".into(), Value::Object(params));
-            known.asked = Some((client.endpoint().id.clone(), request.model.clone()));
-            known.keep(parts, job);
-            parts.learn_again(&client);
-            Ok(Text::Coming(client.stream(&request)))
+            if name != choice.first.name && name != choice.first.model {
+                known.metadata.insert("alias".into(), name.into());
+            }
+            Ok(Text::Asked { choice, made: Box::new(made) })
         }
     }
 }
@@ -250,15 +257,41 @@ async fn open(
 enum Text {
     /// It is there: somebody gave it, or a narrator wrote it together with what it does to the world.
     Whole(Vec<String>),
-    /// A model server sends it.
-    Coming(FrameStream),
+    /// Models are asked for it.
+    Asked { choice: Choice, made: Box<Made> },
+}
+
+/// Hears the one of the models that answers, and notes each that is asked before it is.
+async fn hear_one(
+    parts: &Arc<Parts>,
+    job: &Job,
+    machine: &mut Machine,
+    choice: &Choice,
+    made: &Made,
+    known: &mut Known,
+) {
+    let wish = Wish { choice, made, params: &job.params, dice_seed: job.draft.dice_seed };
+    let is_many = known.metadata.contains_key("alias");
+    let note = |attempt: &Attempt<'_>| {
+        let candidate = attempt.candidate;
+        if is_many {
+            known.metadata.insert("model".into(), candidate.name.as_str().into());
+        }
+        known.metadata.extend(attempt.passed_over().map(|passed| ("passedOver".to_owned(), passed)));
+        known.metadata.insert("seed".into(), attempt.params.get("seed").cloned().unwrap_or_default());
+        known.metadata.insert("params".into(), Value::Object(attempt.params.clone()));
+        known.trace.head.insert("params".into(), Value::Object(attempt.params.clone()));
+        known.asked = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
+        known.keep(parts, job);
+    };
+    voices::speak(parts, &job.running, machine, &wish, note).await;
 }
 
 /// Takes a text that is there whole; or, where the reply was stopped before, nothing of it, since what a narrator did goes
 /// with all of its words.
 fn take(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, pieces: Vec<String>) {
     let events = match job.running.stopped().now_or_never() {
-        Some(stop) => vec![halt(stop)],
+        Some(stop) => vec![voices::halt(stop)],
         None => {
             let finish = Frame::Finish(provider::Finish::Stop);
             pieces.into_iter().map(Frame::Text).chain([finish]).map(Event::Frame).chain([Event::Ended]).collect()
@@ -266,23 +299,8 @@ fn take(parts: &Arc<Parts>, job: &Job, machine: &mut Machine, pieces: Vec<String
     };
     for event in events {
         if !machine.is_over() {
-            hear(parts, &job.running, machine, event);
+            voices::hear(parts, &job.running, machine, event);
         }
-    }
-}
-
-/// What it means to the machine that somebody stops a text.
-pub fn halt(stop: Stop) -> Event {
-    match stop {
-        Stop::Cancelled => Event::Cancelled,
-        Stop::Interrupted => Event::Failed(ends::interrupted()),
-    }
-}
-
-/// Tells the machine, and shows what is new to whoever watches.
-fn hear<T>(parts: &Arc<Parts>, writing: &Writing<T>, machine: &mut Machine, event: Event) {
-    if let Some(Action::Show { content, reasoning, phase }) = machine.on(event, parts.clock.now()) {
-        parts.live.write(writing, &content, &reasoning, phase);
     }
 }
 
@@ -317,40 +335,17 @@ async fn narrate(
     }
 }
 
-/// Feeds the machine until the text is over, and shows watchers what comes.
-pub async fn stream_in<T>(parts: &Arc<Parts>, writing: &Writing<T>, machine: &mut Machine, mut frames: FrameStream) {
-    let limit = parts.config.limits.generation;
-    let deadline = tokio::time::sleep(limit);
-    tokio::pin!(deadline);
-    while !machine.is_over() {
-        let event = tokio::select! {
-            biased;
-            stop = writing.stopped() => halt(stop),
-            () = &mut deadline => {
-                let message = format!("the reply took longer than {} s", limit.as_secs());
-                Event::Failed(Fault::new("provider_timeout", message, "raise `limits.generation_s` or ask for less"))
-            }
-            frame = frames.next() => match frame {
-                Some(Ok(frame)) => Event::Frame(frame),
-                Some(Err(failure)) => Event::Failed(fault(&failure)),
-                None => Event::Ended,
-            },
-        };
-        hear(parts, writing, machine, event);
-    }
-}
-
 /// A prompt that cannot be made: what says who plays takes more than there is.
-pub fn does_not_fit(TooLarge { needed, budget }: TooLarge) -> Fault {
-    let message = format!(
-        "the texts of the character take about {needed} tokens, and the model's context has {budget} for the prompt"
-    );
-    let hint = "shorten the card, give the model a longer context, or raise `generation.context_tokens`";
+pub fn does_not_fit(TooLarge { needed, budget, has_preset }: TooLarge) -> Fault {
+    let whose = if has_preset { "of the preset and the character" } else { "of the character" };
+    let message =
+        format!("the texts {whose} take about {needed} tokens, and the model's context has {budget} for the prompt");
+    let hint = if has_preset {
+        "shorten the preset or the card, or give the preset (`openai_max_context`) and the model a longer context"
+    } else {
+        "shorten the card, give the model a longer context, or raise `generation.context_tokens`"
+    };
     Fault::new("prompt_too_large", message, hint)
-}
-
-fn fault(failure: &Failure) -> Fault {
-    Fault::new(failure.code(), failure.to_string(), failure.hint())
 }
 
 /// `on_reply` of every plugin in force, on the finished text.
@@ -374,8 +369,10 @@ fn tell(job: &Job, ending: &Ending) {
 }
 
 /// What a node's metadata say that its trace says too.
-const TRACED: [&str; 11] = [
+const TRACED: [&str; 15] = [
     "model",
+    "alias",
+    "passedOver",
     "params",
     "queuedMs",
     "latencyMs",
@@ -384,6 +381,8 @@ const TRACED: [&str; 11] = [
     "cachedTokens",
     "cost",
     "costFrom",
+    "saved",
+    "toolCalls",
     "finishReason",
     "error",
 ];
@@ -393,10 +392,11 @@ fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Kno
     metadata.extend(machine.facts());
     let unknown = metadata.get("cost").is_some_and(Value::is_null);
     if let (true, Some((provider, model)), Some(usage)) = (unknown, &asked, machine.usage())
-        && let Some(cost) = parts.models.cost(provider, model, usage)
+        && let Some(Cost { cost, saved, from }) = parts.models.cost(provider, model, usage)
     {
         metadata.insert("cost".into(), Value::Number(cost));
-        metadata.insert("costFrom".into(), "prices".into());
+        metadata.insert("costFrom".into(), from.into());
+        metadata.extend(saved.map(|saved| ("saved".to_owned(), Value::Number(saved))));
     }
     for key in TRACED {
         if let Some(value) = metadata.get(key) {

@@ -9,12 +9,13 @@ use super::{Program, language};
 use crate::http::answer::{Answer, Reply};
 use crate::http::caller::Caller;
 use crate::http::wire::host::{Model, Models, ProviderProblem};
-use crate::provider::{Failure, ModelInfo, OpenAi};
+use crate::provider::{Client, Failure, ModelInfo};
 
 /// A provider that does not tell its models in this time is listed with what the configuration names.
 const LIST_WITHIN: Duration = Duration::from_secs(5);
 
-/// Narrating plugins, and the models of every provider: those that the configuration names, and those that it tells.
+/// Narrating plugins, the names that stand for models, and the models of every provider: those that the configuration names,
+/// and those that it tells.
 ///
 /// # Errors
 /// None of its own: a provider that cannot be asked is a problem in the answer.
@@ -25,8 +26,13 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
         .narrators()
         .map(|plugin| model(format!("plugin:{}", plugin.id()), "plugin", plugin.manifest().title.get(&language), None))
         .collect();
+    items.extend(app.models.aliases().map(|(name, stands_for, why)| Model {
+        unusable: why,
+        stands_for: stands_for.to_vec(),
+        ..model(name.to_owned(), "models", name, None)
+    }));
     let mut problems = Vec::new();
-    let providers: Vec<(&str, &OpenAi, &[String])> = app.models.providers().collect();
+    let providers: Vec<(&str, &Client, &[String])> = app.models.providers().collect();
     let told = join_all(providers.iter().map(|(_, client, _)| ask(client))).await;
     for ((id, _, named), told) in providers.into_iter().zip(told) {
         let told = told.unwrap_or_else(|problem| {
@@ -45,13 +51,15 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
         items.extend(named.iter().map(unusable));
     }
     let default = &app.models.default;
+    let is_alias = app.models.aliases().any(|(name, ..)| name == default);
     for item in &mut items {
-        item.is_default = item.id == *default || (item.name == *default && item.provider != "plugin");
+        let is_named_so = !is_alias && item.name == *default && item.provider != "plugin";
+        item.is_default = item.id == *default || is_named_so;
     }
     Reply::ok(&Models { items, next: None, default_model: default.clone(), problems })
 }
 
-async fn ask(client: &OpenAi) -> Result<Vec<ModelInfo>, ProviderProblem> {
+async fn ask(client: &Client) -> Result<Vec<ModelInfo>, ProviderProblem> {
     let problem =
         |code: &str, message: String| ProviderProblem { provider: String::new(), code: code.to_owned(), message };
     match tokio::time::timeout(LIST_WITHIN, client.models()).await {
@@ -72,6 +80,7 @@ fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> Mo
         prompt_price: info.and_then(|info| info.prompt_price),
         completion_price: info.and_then(|info| info.completion_price),
         is_default: false,
+        stands_for: Vec::new(),
         unusable: None,
     }
 }

@@ -140,9 +140,9 @@ pub struct CommandInfo {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
-    /// Its name in requests: `provider/model` or `plugin:<id>`.
+    /// Its name in requests: `provider/model`, `plugin:<id>`, or a name of the settings that stands for models.
     pub id: String,
-    /// The provider; `plugin` for plugins that narrate.
+    /// The provider; `plugin` for plugins that narrate, `models` for names of the settings.
     pub provider: String,
     /// Its name for people.
     pub name: String,
@@ -154,6 +154,8 @@ pub struct Model {
     pub completion_price: Option<f64>,
     /// Whether sessions that name no model use it.
     pub is_default: bool,
+    /// The models that a name of the settings stands for, the preferred one first; empty for a model itself.
+    pub stands_for: Vec<String>,
     /// Why it cannot be used; null = it can.
     pub unusable: Option<String>,
 }

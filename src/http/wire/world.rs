@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{Id, NodeRef};
+use crate::prompt::Sent;
 use crate::store::{Missing, RulesInForce};
 use crate::tree::{Delta, Note, Trouble};
 use crate::turn::Rebuilt;
@@ -199,8 +200,17 @@ pub struct Usage {
 pub struct SentMessage {
     /// Who it speaks as.
     pub role: String,
+    /// The speaker, where the provider was told in a field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The text.
     pub content: String,
+}
+
+impl From<Sent> for SentMessage {
+    fn from(sent: Sent) -> Self {
+        Self { role: sent.role.word().to_owned(), name: sent.name, content: sent.text }
+    }
 }
 
 /// A change of the world by hand.
@@ -262,7 +272,7 @@ impl TraceShape {
         let usage = counted.map(|_| Usage { prompt: tokens("prompt"), completion: tokens("completion") });
         Self {
             blueprint: rebuilt.blueprint,
-            messages: sent.map(|one| SentMessage { role: one.role.word().to_owned(), content: one.text }).collect(),
+            messages: sent.map(SentMessage::from).collect(),
             history,
             is_exact: rebuilt.is_exact,
             rules: delta.runs.clone(),

@@ -48,6 +48,10 @@ impl Room {
 
     /// Whether what has to go does.
     pub(super) const fn check(&self) -> Result<(), TooLarge> {
-        if self.spent > self.all { Err(TooLarge { needed: self.spent, budget: self.all }) } else { Ok(()) }
+        if self.spent > self.all {
+            Err(TooLarge { needed: self.spent, budget: self.all, has_preset: true })
+        } else {
+            Ok(())
+        }
     }
 }

@@ -240,6 +240,8 @@ export interface ModelInfo {
   name?: string | null;
   contextLength?: number | null;
   /** Why it cannot be used. */
+  /** The models that a name of the settings stands for. */
+  standsFor?: string[];
   unusable?: string | null;
 }
 
@@ -409,6 +411,14 @@ export interface Trace {
   model?: string | null;
   rules?: RuleRun[];
   historyCut?: { why: string; through: Id } | null;
+  /** The name of the settings under which the model was asked. */
+  alias?: string;
+  /** Models that could not answer before it. */
+  passedOver?: { model: string; code: string; message: string }[];
+  cachedTokens?: number | null;
+  cost?: number | null;
+  /** What the provider's memory saved of the cost. */
+  saved?: number;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };
   usage?: { [key: string]: Json } | null;
 }
@@ -559,6 +569,8 @@ export interface Hit {
   name: string | null;
   snippet: { text: string; marks: [number, number][] };
   onTrunk?: boolean;
+  /** The name of the branch on which it lies. */
+  branch?: string | null;
   /** It lies in the stash, in this fragment. */
   stashed?: boolean;
   fragmentId?: Id | null;
@@ -570,14 +582,30 @@ export interface SearchQuery {
   q: string;
   session?: Id;
   where?: "trunk" | "off-trunk" | "stash" | "";
+  role?: "user" | "assistant" | "";
   /** So many stars at least. */
   rating?: number;
+  /** Only at or after this time, in ISO 8601. */
+  after?: string;
+  sort?: "relevance" | "newest" | "oldest";
+  /** How far the reader's clock is ahead of UTC, such as `+02:00`: days in the words are theirs. */
+  zone?: string;
+}
+
+/** What is worth knowing about a search. */
+export interface SearchNote {
+  code: "no_word" | "cut" | "no_session" | "no_character";
+  message: string;
+  name: string | null;
 }
 
 export interface SearchAnswer {
   items: Hit[];
   total?: { value: number; exact: boolean };
   stale?: boolean;
+  /** In percent, while the index is made anew. */
+  rebuilding?: number | null;
+  notes?: SearchNote[];
 }
 
 export interface Me {

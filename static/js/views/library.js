@@ -113,6 +113,7 @@ async function copyExample() {
 
 const example = () => `[[providers]]
 id = "home"
-base_url = "http://127.0.0.1:8080/v1"  # Ollama: http://127.0.0.1:11434/v1
+kind = "openai"           # anthropic, gemini, ollama, koboldcpp, llamacpp
+base_url = "http://127.0.0.1:8080/v1"
 # api_key_env = "MY_KEY"  # ${t("models.keyComment")}
 models = []               # ${t("models.listComment")} ["name", …]`;

@@ -90,12 +90,16 @@ const Operations = ({ operations }) =>
 
 /** @param {{trace: Trace}} props */
 function Prompt({ trace }) {
-  const { blueprint = [], messages = [], usage, timings, params, model, historyCut } = trace;
+  const { blueprint = [], messages = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, cost, saved } = trace;
   const facts = [
-    [t("why.model"), model],
+    [t("why.model"), alias ? `${model} (${alias})` : model],
+    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${sentence(one.message)}`).join(" ")],
     [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
     [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
     [t("why.usage"), usage && Object.keys(usage).length ? brief(usage) : null],
+    [t("why.cached"), cachedTokens ? String(cachedTokens) : null],
+    [t("why.cost"), cost == null ? null : String(cost)],
+    [t("why.saved"), saved == null ? null : String(saved)],
     [t("why.params"), params && Object.keys(params).length ? brief(params) : null],
   ].filter(([, value]) => value);
   return html`${facts.length > 0 && html`<section><h3>${t("why.call")}</h3><dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`}

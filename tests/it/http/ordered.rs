@@ -93,6 +93,19 @@ async fn a_full_history_is_cut_in_steps() {
     assert!((1..=6).contains(&cuts), "{cuts} cuts in twelve turns");
 }
 
+/// Domain 6.5: names in a field of their own stand in the trace as they were sent.
+#[tokio::test]
+async fn names_in_a_field_are_kept() {
+    let mut named = preset();
+    named["names_behavior"] = json!(1);
+    let play = with(&named).await;
+    let said = play.say("Hi.").await;
+    let request = play.app.mock().requests().pop().unwrap();
+    assert_eq!(request["messages"][4], json!({"role": "assistant", "name": "Rin", "content": "Hello."}));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
+}
+
 /// Domain 6.2: what does not fit is refused by name and not sent in part.
 #[tokio::test]
 async fn a_preset_that_does_not_fit_is_refused() {
@@ -103,7 +116,9 @@ async fn a_preset_that_does_not_fit_is_refused() {
     let parent = play.head().await;
     let started = play.post("message", json!({"parentId": parent, "content": "Hi.", "generate": true})).await;
     let reply = play.done(&id(&started["generations"][0])).await;
-    assert_eq!(reply["metadata"]["error"]["code"], "prompt_too_large", "{reply}");
+    let error = &reply["metadata"]["error"];
+    assert_eq!(error["code"], "prompt_too_large", "{reply}");
+    assert!(error["message"].as_str().unwrap().contains("of the preset"), "{error}");
     assert_eq!(play.app.mock().requests().len(), 0);
 }
 

@@ -20,7 +20,7 @@ async fn a_refusal_carries_the_words_and_is_not_asked_again() {
 #[tokio::test]
 async fn a_key_that_the_server_repeats_is_not_passed_on() {
     let mock = MockModel::start().await;
-    let client = OpenAi::new(Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.base_url()) });
+    let client = openai(Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.base_url()) });
     mock.script(Reply::error(401, "wrong key: sk-0123456789"));
     mock.script(Reply::ok(["a"]).then_error(401, "wrong key: sk-0123456789"));
     mock.script(Reply::raw(200, "text/plain", "sk-0123456789"));
@@ -76,7 +76,7 @@ async fn a_server_that_hangs_up_is_unreachable() {
 async fn a_server_that_is_not_there_is_unreachable() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for base_url in [format!("http://{gone}/v1"), "http://no-such-host.invalid/v1".to_owned()] {
-        let client = OpenAi::new(endpoint(&base_url));
+        let client = openai(endpoint(&base_url));
         let failure = ask(&client).await.failure.unwrap();
         assert_eq!((failure.code(), failure.retryable()), ("provider_unreachable", true));
         assert_eq!(client.models().await.unwrap_err().code(), "provider_unreachable");
@@ -88,7 +88,7 @@ async fn settings_that_cannot_work_are_named() {
     let mock = MockModel::start().await;
     let wrong_key = Endpoint { key: Some(Secret::new("a\nb")), ..endpoint(&mock.base_url()) };
     for endpoint in [endpoint("no address"), endpoint("http://me@127.0.0.1"), wrong_key] {
-        assert_eq!(ask(&OpenAi::new(endpoint)).await.failure.unwrap().code(), "provider_misconfigured");
+        assert_eq!(ask(&openai(endpoint)).await.failure.unwrap().code(), "provider_misconfigured");
     }
     assert_eq!(mock.seen().len(), 0);
 }
@@ -154,7 +154,7 @@ async fn silence_has_three_limits() {
     for (reply, timeouts, said, wait) in cases {
         let mock = MockModel::start().await;
         mock.script(reply);
-        let heard = ask(&OpenAi::new(Endpoint { timeouts, ..endpoint(&mock.base_url()) })).await;
+        let heard = ask(&openai(Endpoint { timeouts, ..endpoint(&mock.base_url()) })).await;
         assert_eq!((heard.text.as_str(), heard.failure), (said, Some(Failure::Timeout { wait, limit: SHORT })));
         mock.until_aborted(1).await;
         assert_eq!(mock.requests().len(), 1);
@@ -175,7 +175,7 @@ async fn a_slow_head_is_waited_for() {
 async fn a_reply_without_end_is_stopped_at_the_limit() {
     let (mock, _) =
         scripted([Reply::endless("夜色"), Reply::ok(["x".repeat(8 << 20)]), Reply::ok(["y".repeat(3000)])]).await;
-    let client = OpenAi::new(Endpoint { max_reply_bytes: 1000, ..endpoint(&mock.base_url()) });
+    let client = openai(Endpoint { max_reply_bytes: 1000, ..endpoint(&mock.base_url()) });
     let too_large = Some(Failure::TooLarge { limit: 1000 });
     let heard = ask(&client).await;
     assert_eq!((heard.text.len(), heard.failure), (999, too_large.clone()));

@@ -25,8 +25,8 @@ async fn a_strange_environment_does_no_harm() {
 #[ignore = "the test above runs it in a process of its own"]
 async fn inside_a_strange_environment() {
     let mock = MockModel::start().await;
-    assert_eq!(ask(&OpenAi::new(endpoint(&mock.base_url()))).await.failure, None);
-    let secure = OpenAi::new(endpoint(&mock.base_url().replace("http:", "https:")));
+    assert_eq!(ask(&openai(endpoint(&mock.base_url()))).await.failure, None);
+    let secure = openai(endpoint(&mock.base_url().replace("http:", "https:")));
     let failure = ask(&secure).await.failure.unwrap();
     assert!(matches!(failure, Failure::Unreachable { .. }), "the mock speaks no TLS, but the client does: {failure}");
 }

@@ -1,17 +1,21 @@
-//! The client of OpenAI-compatible servers against the mock, and one suite that a real server passes too.
+//! The client of model servers against the mock, and one suite that every kind and a real server passes.
 //!
-//! `replies` has what goes well, `failures` every way in which it does not, `machine` what surrounds the client. A new
-//! behaviour of servers is first a method of the mock's `Reply`, then a test here.
+//! `replies` has what goes well, `failures` every way in which it does not, `machine` what surrounds the client; these are
+//! told with OpenAI's chat completions. `kinds` has what holds for every kind, `wire` their transcripts, `guard` the lane
+//! and the breaker. A new behaviour of servers is first a method of the mock's `Reply`, then a test here.
 
 mod failures;
+mod guard;
+mod kinds;
 mod machine;
 mod replies;
+mod wire;
 
 use crate::support::mock_model::{Dialect, Gate, MockModel, Reply, WORDS};
 use clotho::config::Secret;
 use clotho::provider::{
-    Endpoint, Failure, Finish, Frame, FrameStream, Message, ModelInfo, OpenAi, Request, Retries, Role, Timeouts, Usage,
-    Wait, wire_body,
+    Client, Endpoint, Failure, Finish, Frame, FrameStream, Kind, Lane, Message, ModelInfo, Request, Retries, Role,
+    Timeouts, ToolCall, Usage, Wait,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -25,27 +29,28 @@ const SHORT: Duration = Duration::from_millis(60);
 /// An endpoint whose limits no test meets by accident.
 fn endpoint(base_url: &str) -> Endpoint {
     Endpoint {
-        id: "mock".into(),
-        base_url: base_url.into(),
-        key: None,
-        extra: serde_json::Map::new(),
         timeouts: Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG },
         max_reply_bytes: 1 << 24,
         retries: Retries { max: 2, first_wait: Duration::from_millis(1), longest_wait: Duration::from_secs(1) },
+        ..Endpoint::new("mock", base_url)
     }
 }
 
-async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (MockModel, OpenAi) {
+fn openai(endpoint: Endpoint) -> Client {
+    Client::new(Kind::default(), endpoint)
+}
+
+async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (MockModel, Client) {
     let mock = MockModel::start().await;
     replies.into_iter().for_each(|reply| mock.script(reply));
-    let client = OpenAi::new(endpoint(&mock.base_url()));
+    let client = openai(endpoint(&mock.base_url()));
     (mock, client)
 }
 
 fn request(params: Value) -> Request {
     let message = |role, content: &str| Message { role, name: None, content: content.into() };
     let messages = vec![message(Role::System, "You keep a lighthouse."), message(Role::User, "What do you see?")];
-    Request { model: "mock".into(), messages, params: params.as_object().unwrap().clone() }
+    Request { model: "mock".into(), messages, params: params.as_object().unwrap().clone(), ..Request::default() }
 }
 
 /// A whole reply as a listener adds it up.
@@ -54,6 +59,7 @@ struct Heard {
     text: String,
     reasoning: String,
     models: Vec<String>,
+    calls: Vec<ToolCall>,
     usage: Option<Usage>,
     finish: Vec<Finish>,
     failure: Option<Failure>,
@@ -70,6 +76,7 @@ async fn hear(mut stream: FrameStream) -> Heard {
             Ok(Frame::Reasoning(words)) => heard.reasoning += &words,
             Ok(Frame::Usage(usage)) => heard.usage = Some(usage),
             Ok(Frame::Model(model)) => heard.models.push(model),
+            Ok(Frame::ToolCall(call)) => heard.calls.push(call),
             Ok(Frame::Finish(finish)) => heard.finish.push(finish),
             Err(failure) => heard.failure = Some(failure),
         }
@@ -78,7 +85,7 @@ async fn hear(mut stream: FrameStream) -> Heard {
     heard
 }
 
-async fn ask(client: &OpenAi) -> Heard {
+async fn ask(client: &Client) -> Heard {
     hear(client.stream(&request(json!({})))).await
 }
 
@@ -104,17 +111,29 @@ async fn next(stream: &mut FrameStream) -> Option<Result<Frame, Failure>> {
     }
 }
 
+/// The next words. Some kinds count before they speak.
+async fn words(stream: &mut FrameStream) -> String {
+    loop {
+        match next(stream).await {
+            Some(Ok(Frame::Text(words))) => return words,
+            Some(Ok(Frame::Usage(_))) => {}
+            other => panic!("no words: {other:?}"),
+        }
+    }
+}
+
 // One suite for every server behind the interface.
 
-/// What any server must show: a stream, its end, its counts, the limits that were asked for, an early goodbye, the list
-/// of models.
-async fn suite(client: &OpenAi, model: &str) {
+/// What any server must show: a stream, its end, its counts where it counts, the limits that were asked for, an early
+/// goodbye, the list of models.
+async fn suite(client: &Client, model: &str) {
+    let counts = client.kind().word() != "koboldcpp";
     let request = |params: Value| Request { model: model.into(), ..request(params) };
     let limited = hear(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
     assert_eq!((limited.failure, limited.finish), (None, vec![Finish::Length]));
-    assert!(!limited.text.is_empty() && !limited.models.is_empty());
-    let usage = limited.usage.unwrap();
-    assert_eq!((usage.prompt > 0, usage.completion), (true, 4));
+    assert!(!limited.text.is_empty() && limited.models.is_empty() != counts);
+    let usage = limited.usage.map(|usage| (usage.prompt > 0, usage.completion));
+    assert_eq!(usage, counts.then_some((true, 4)));
 
     let again = hear(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
     assert_eq!(again.text, limited.text, "the same seed");
@@ -126,31 +145,34 @@ async fn suite(client: &OpenAi, model: &str) {
     assert!(!stopped.text.contains(&stop) && limited.text.starts_with(stopped.text.as_str()), "{:?}", stopped.text);
 
     let mut left = client.stream(&request(json!({"max_tokens": 200})));
-    assert!(matches!(next(&mut left).await, Some(Ok(Frame::Text(_)))));
+    assert!(!words(&mut left).await.is_empty());
     drop(left);
     let after = hear(client.stream(&request(json!({"max_tokens": 2})))).await;
     assert_eq!((after.failure, after.finish), (None, vec![Finish::Length]));
 
-    assert!(client.models().await.unwrap().iter().any(|info| info.id == model && info.context_length.is_some()));
+    let tells_length = client.kind().word() != "ollama";
+    let is_it = |info: &ModelInfo| info.id == model && info.context_length.is_some() == tells_length;
+    assert!(client.models().await.unwrap().iter().any(is_it));
 }
 
 /// S0-39: the mock passes the suite that a real OpenAI-style server passes, streaming and not.
 #[tokio::test]
 async fn s0_39_the_mock_passes_the_suite() {
     let mock = MockModel::start().await;
-    suite(&OpenAi::new(endpoint(&mock.base_url())), "mock").await;
+    suite(&openai(endpoint(&mock.base_url())), "mock").await;
     let mock = MockModel::start().await;
     mock.always(Reply::default().noise().sliced(3));
-    suite(&OpenAi::new(endpoint(&mock.base_url())), "mock").await;
+    suite(&openai(endpoint(&mock.base_url())), "mock").await;
 }
 
 /// S0-39: the same suite against a real server. `scripts/local-model.sh` starts one; `CLOTHO_TEST_MODEL` holds its
-/// address and model: `http://127.0.0.1:8080/v1 NAME`.
+/// address and model, and its kind where that is not `openai`: `http://127.0.0.1:8080/v1 NAME llamacpp`.
 #[tokio::test]
 #[ignore = "needs a model server, see its comment"]
 async fn s0_39_a_real_server_passes_the_suite() {
     #[expect(clippy::disallowed_methods, reason = "only this test knows about the server, and only by hand")]
     let told = std::env::var("CLOTHO_TEST_MODEL").expect("CLOTHO_TEST_MODEL is not set");
-    let (base_url, model) = told.split_once(' ').unwrap();
-    suite(&OpenAi::new(endpoint(base_url)), model).await;
+    let told: Vec<&str> = told.split(' ').collect();
+    let kind = told.get(2).map_or(Kind::default(), |word| Kind::named(word).unwrap());
+    suite(&Client::new(kind, endpoint(told[0])), told[1]).await;
 }

@@ -11,10 +11,11 @@ async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
         let endpoint =
             Endpoint { key: Some(Secret::new("sk-0123456789\n")), extra: extra.clone(), ..endpoint(&base_url) };
         let request = request(json!({"temperature": 0.5, "stop": ["\n"], "seed": 18_446_744_073_709_551_615_u64}));
-        assert_eq!(hear(OpenAi::new(endpoint.clone()).stream(&request)).await.failure, None);
+        let client = openai(endpoint);
+        assert_eq!(hear(client.stream(&request)).await.failure, None);
         let seen = mock.seen().pop().unwrap();
         assert_eq!(seen.line, "POST /v1/chat/completions");
-        assert_eq!(seen.body.to_string(), wire_body(&request, &endpoint).to_string());
+        assert_eq!(seen.body.to_string(), client.wire_body(&request).to_string());
         assert_eq!(seen.body["temperature"], json!(0.5));
         for header in ["authorization: Bearer sk-0123456789", "content-type: application/json"] {
             assert!(seen.headers.iter().any(|one| one == header), "{header}: {:?}", seen.headers);
@@ -54,7 +55,8 @@ async fn reasoning_in_each_dialect_is_heard_once() {
 async fn usage_is_heard_wherever_it_comes() {
     let told = json!({"prompt_tokens": 30, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 20},
         "completion_tokens_details": {"reasoning_tokens": 4}, "cost": 0.000_12});
-    let usage = Usage { prompt: 30, completion: 9, cached: Some(20), reasoning: Some(4), cost: Some(0.000_12) };
+    let usage =
+        Usage { prompt: 30, completion: 9, cached: Some(20), reasoning: Some(4), cost: Some(0.000_12), written: None };
     let (_mock, client) =
         scripted([Reply::ok(["a"]).usage_inside(told), Reply::ok(["a"]).usage(1, 2), Reply::ok(["a"])]).await;
     assert_eq!(ask(&client).await.usage, Some(usage));
@@ -146,7 +148,7 @@ async fn a_server_that_never_closes_is_not_waited_for() {
         scripted([Reply::events([finished]).then_stall(), Reply::events([finished, "[DONE]"]).then_stall()]).await;
     let mut endpoint = endpoint(&mock.base_url());
     endpoint.timeouts.after_finish = SHORT;
-    let client = OpenAi::new(endpoint);
+    let client = openai(endpoint);
     for _ in 0..2 {
         let heard = ask(&client).await;
         assert_eq!((heard.text.as_str(), heard.failure), ("a", None));
@@ -224,12 +226,13 @@ async fn a_stream_that_nobody_polls_sends_nothing() {
 #[tokio::test]
 async fn models_with_their_context_and_prices() {
     let (mock, client) = scripted([]).await;
-    let plain = ModelInfo { id: "mock-plain".into(), context_length: None, prompt_price: None, completion_price: None };
+    let plain = ModelInfo { id: "mock-plain".into(), ..ModelInfo::default() };
     let priced = ModelInfo {
         id: "mock".into(),
         context_length: Some(8192),
         prompt_price: Some(0.000_001),
         completion_price: Some(0.000_002),
+        ..ModelInfo::default()
     };
     assert_eq!(client.models().await.unwrap(), [priced, plain]);
     assert_eq!(mock.seen()[0].line, "GET /v1/models");

@@ -66,11 +66,11 @@ export default {
   "library.branches": "{n} timeline|{n} timelines",
 
   "models.title": "Connect a model",
-  "models.short": "Any server that speaks the OpenAI protocol, here or far away.",
+  "models.short": "Claude, Gemini, Ollama, KoboldCpp, llama.cpp, or any server that speaks the OpenAI protocol.",
   "models.have": "One model is connected.|{n} models are connected.",
   "models.none": "No model is connected yet. The adventure plays without one; characters need one to speak.",
   "models.how": "How to connect one",
-  "models.howText": "Any server that speaks the OpenAI protocol will do: llama.cpp, Ollama, LM Studio, OpenRouter and others.",
+  "models.howText": "Any server that speaks the OpenAI protocol will do: llama.cpp, LM Studio, OpenRouter and others. Claude, Gemini, Ollama and KoboldCpp are spoken to in their own words: set kind to anthropic, gemini, ollama or koboldcpp.",
   "models.howFirst": "Put this at the end of config.toml, in the folder you start Clotho from, with the address of your server:",
   "models.howRestart": "Stop Clotho with Ctrl+C and start it again. A mistake in the file is named with its line.",
   "models.howThen": "Come back here. The models are listed above; begin with a character and choose one.",

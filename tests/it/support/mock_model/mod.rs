@@ -1,4 +1,5 @@
-//! A model server for tests: OpenAI-compatible, on a free port of 127.0.0.1, doing exactly what the test tells it.
+//! A model server for tests on a free port of 127.0.0.1, doing exactly what the test tells it. It speaks OpenAI's chat
+//! completions and the other kinds' protocols: whichever a request comes in, the reply is told in its words.
 //!
 //! ```ignore
 //! let mock = MockModel::start().await;
@@ -15,9 +16,13 @@
 //! a test that waits for the server's view waits with `until_requests` or `until_aborted`.
 //!
 //! The mock runs on a thread and runtime of its own, so that it answers while a test blocks. It ends when dropped.
-//! A new behaviour is a method of [`Reply`] that sets a field, and the place in `Reply::steps` where it shows.
+//! A new behaviour is a method of [`Reply`] that sets a field, and the place in `Reply::steps` where it shows. A new kind of
+//! server is a [`Protocol`].
 
+mod protocol;
 mod reply;
+
+pub use protocol::Protocol;
 
 pub use reply::{Dialect, Gate, Reply, WORDS};
 
@@ -120,6 +125,11 @@ impl MockModel {
         Self { shared, port: port.await.unwrap(), _stop: stop }
     }
 
+    /// The same without the `/v1`, for kinds whose API begins elsewhere.
+    pub fn root_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
     /// The address for a client's `base_url`.
     pub fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
@@ -201,7 +211,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     let mut unread = Vec::new();
     while let Some(seen) = read_request(&mut reader, &mut unread).await? {
         let reply = choose(&shared, &seen);
-        let steps = reply.steps(&seen.body);
+        let steps = reply.steps(Protocol::of(&seen.line).unwrap_or_default(), &seen.body);
         shared.change(|state| state.seen.push(seen));
         let open = tokio::select! {
             biased;
@@ -222,9 +232,12 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
 fn choose(shared: &Shared, seen: &Seen) -> Reply {
     let mut state = shared.state();
     match seen.line.as_str() {
-        "POST /v1/chat/completions" => state.queue.pop_front().unwrap_or_else(|| state.otherwise.clone()),
+        line if Protocol::of(line).is_some() => state.queue.pop_front().unwrap_or_else(|| state.otherwise.clone()),
         "GET /v1/models" => state.models.clone(),
-        line => Reply::error(404, &format!("there is no {line}")),
+        line => match Protocol::list(line) {
+            Some(list) => Reply::json(200, &list),
+            None => Reply::error(404, &format!("there is no {line}")),
+        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the mock does with one request: a [`Reply`] and the steps that it comes down to.
 
+use super::protocol::{Last, Protocol};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -96,7 +97,7 @@ enum Ending {
     Reset,
     HangUp,
     Silent,
-    Error(Value),
+    Error(u16, String),
 }
 
 /// What is done on the connection, one after the other.
@@ -286,24 +287,31 @@ impl Reply {
 
     /// After the pieces an error comes as an event, and the body ends.
     pub fn then_error(mut self, code: u16, words: &str) -> Self {
-        self.ending = Ending::Error(json!({"error": {"code": code, "message": words}}));
+        self.ending = Ending::Error(code, words.to_owned());
         self
     }
 
     /// What to do for `request`.
-    pub(super) fn steps(&self, request: &Value) -> Vec<Step> {
+    pub(super) fn steps(&self, protocol: Protocol, request: &Value) -> Vec<Step> {
         let mut steps: Vec<Step> = self.head_gate.iter().cloned().map(Step::Pass).collect();
         match (&self.ending, &self.body) {
             (Ending::Silent, _) => steps.push(Step::Wait),
             (Ending::HangUp, _) => steps.push(Step::Close),
+            (_, Body::Raw(content_type, body)) if self.slice != usize::MAX => {
+                let head = self.head(content_type, "Transfer-Encoding: chunked");
+                steps.push(Step::Bytes([head, self.http_chunks(body), b"0\r\n\r\n".to_vec()].concat()));
+            }
             (_, Body::Raw(content_type, body)) => {
                 let mut answer = self.head(content_type, &format!("Content-Length: {}", body.len()));
                 answer.extend_from_slice(body);
                 steps.push(Step::Bytes(answer));
             }
             _ => {
-                steps.push(Step::Bytes(self.head("text/event-stream", "Transfer-Encoding: chunked")));
-                self.stream_steps(request, &mut steps);
+                steps.push(Step::Bytes(self.head(protocol.content_type(), "Transfer-Encoding: chunked")));
+                match protocol {
+                    Protocol::OpenAi => self.stream_steps(request, &mut steps),
+                    other => self.foreign_steps(other, request, &mut steps),
+                }
             }
         }
         steps
@@ -315,7 +323,7 @@ impl Reply {
     }
 
     fn stream_steps(&self, request: &Value, steps: &mut Vec<Step>) {
-        let (pieces, finish) = self.pieces(request);
+        let (pieces, finish) = self.pieces(Protocol::OpenAi, request);
         let chunk = |delta: Value, finish: Option<&str>| {
             json!({"id": "c-1", "object": "chat.completion.chunk", "model": request["model"],
                 "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
@@ -342,24 +350,51 @@ impl Reply {
             tail = self.tail(last, pieces.len());
         }
         let tail: Vec<u8> = tail.iter().enumerate().flat_map(|(nth, event)| self.event(nth + 3, event)).collect();
-        steps.extend(self.ending_steps(&tail));
+        steps.extend(self.ending_steps(Protocol::OpenAi, &tail));
+    }
+
+    /// The same in another protocol, without noise.
+    fn foreign_steps(&self, protocol: Protocol, request: &Value, steps: &mut Vec<Step>) {
+        let (pieces, finish) = self.pieces(protocol, request);
+        let usage = self.counted(pieces.len());
+        let last = Last { reason: finish.as_deref(), usage: usage.as_ref() };
+        let wire = |chunk: &Value| Step::Bytes(self.http_chunks(&protocol.framed(chunk)));
+        steps.extend(protocol.begin(request, &last).iter().map(wire));
+        let thoughts = self.thoughts.iter().map(|words| protocol.piece(request, words, true));
+        for chunk in thoughts.chain(pieces.iter().map(|words| protocol.piece(request, words, false))) {
+            steps.extend(self.gate.iter().cloned().map(Step::Pass));
+            steps.push(wire(&chunk));
+        }
+        if let Body::Endless(piece) = &self.body {
+            steps.push(Step::Repeat(self.http_chunks(&protocol.framed(&protocol.piece(request, piece, false)))));
+        }
+        steps.extend(self.gate.iter().cloned().map(Step::Pass));
+        let end = if finish.is_some() { protocol.end(request, &last) } else { Vec::new() };
+        let tail: Vec<u8> = end.iter().flat_map(|chunk| protocol.framed(chunk)).collect();
+        steps.extend(self.ending_steps(protocol, &tail));
+    }
+
+    /// Usage; of a reply that behaves like a model, as it was said.
+    fn counted(&self, said: usize) -> Option<Value> {
+        let mut usage = self.usage.clone();
+        if let (Body::Obedient, Some(usage)) = (&self.body, &mut usage) {
+            usage["completion_tokens"] = said.into();
+        }
+        usage
     }
 
     /// The texts to say and the reason to end.
-    fn pieces(&self, request: &Value) -> (Vec<String>, Option<String>) {
+    fn pieces(&self, protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
         match &self.body {
             Body::Pieces(pieces) => (pieces.clone(), self.finish.clone()),
-            Body::Obedient => obey(request),
+            Body::Obedient => obey(protocol, request),
             _ => (Vec::new(), self.finish.clone()),
         }
     }
 
     /// The events after the pieces of a reply that ends well.
     fn tail(&self, last: Option<Value>, said: usize) -> Vec<String> {
-        let mut usage = self.usage.clone();
-        if let (Body::Obedient, Some(usage)) = (&self.body, &mut usage) {
-            usage["completion_tokens"] = said.into();
-        }
+        let usage = self.counted(said);
         let mut events: Vec<Value> = last.into_iter().collect();
         match (events.first_mut(), usage) {
             (Some(last), Some(usage)) if self.usage_inside => last["usage"] = usage,
@@ -371,7 +406,7 @@ impl Reply {
         events
     }
 
-    fn ending_steps(&self, tail: &[u8]) -> Vec<Step> {
+    fn ending_steps(&self, protocol: Protocol, tail: &[u8]) -> Vec<Step> {
         let ended = |bytes: &[u8]| {
             let mut body = self.http_chunks(bytes);
             body.extend_from_slice(b"0\r\n\r\n");
@@ -379,7 +414,11 @@ impl Reply {
         };
         match &self.ending {
             Ending::Well => vec![ended(tail)],
-            Ending::Error(error) => vec![ended(&self.event(0, &error.to_string()))],
+            Ending::Error(code, words) => {
+                let error = protocol.error(*code, words);
+                let is_plain = protocol == Protocol::OpenAi;
+                vec![ended(&if is_plain { self.event(0, &error.to_string()) } else { protocol.framed(&error) })]
+            }
             Ending::Stall => vec![Step::Wait],
             Ending::Reset => vec![Step::Reset],
             Ending::Cut | Ending::HangUp | Ending::Silent => vec![Step::Close],
@@ -410,18 +449,15 @@ impl Reply {
 }
 
 /// [`WORDS`] within the request's `max_tokens` and `stop`.
-fn obey(request: &Value) -> (Vec<String>, Option<String>) {
-    let most = request["max_tokens"].as_u64().map_or(WORDS.len(), |most| usize::try_from(most).unwrap());
-    let stops: Vec<&str> = match &request["stop"] {
-        Value::String(stop) => vec![stop],
-        stops => stops.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
-    };
+fn obey(protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
+    let limits = protocol.limits(request);
+    let most = limits.most.map_or(WORDS.len(), |most| usize::try_from(most).unwrap());
     let mut said: Vec<String> = Vec::new();
     for word in WORDS {
         if said.len() == most {
             return (said, Some("length".to_owned()));
         }
-        if let Some(at) = stops.iter().filter_map(|stop| word.find(stop)).min() {
+        if let Some(at) = limits.stops.iter().filter_map(|stop| word.find(stop.as_str())).min() {
             said.push(word[..at].to_owned());
             break;
         }

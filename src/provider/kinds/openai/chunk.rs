@@ -1,95 +1,57 @@
 //! One chunk of a reply (or a whole reply that was not streamed) read into frames.
-//!
-//! Fields are looked up one by one in a JSON value rather than derived: vendors leave out, rename, double and mistype
-//! them, and a reply must not be lost for the sake of a field nobody needs.
 
-use super::{Failure, Finish, Frame, Usage, words::Scrub};
+use crate::provider::{
+    Failure, Finish, Frame, Usage,
+    dialect::{Reader, Said},
+    hearing::{Calls, Named},
+    json::{clean, count_at, present, text},
+    report,
+    words::Scrub,
+};
 use serde_json::Value;
 
 /// Reads chunk after chunk and remembers what they have said so far.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    model: String,
-    /// A reason for the end of the reply was given.
-    pub(super) finished: bool,
-    /// At least one chunk looked like a piece of a chat completion.
-    pub(super) recognised: bool,
+pub(super) struct Chunks {
+    model: Named,
+    calls: Calls,
 }
 
-impl Reader {
-    /// Appends what `chunk` says to `frames`.
-    ///
-    /// # Errors
-    /// What the provider reports instead of, or after, a piece of the reply.
-    pub(super) fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+impl Reader for Chunks {
+    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
         let choice = first_choice(chunk);
-        self.recognised |= chunk.get("choices").is_some_and(Value::is_array);
-        self.read_model(chunk, scrub, frames);
+        let recognised = chunk.get("choices").is_some_and(Value::is_array);
+        frames.extend(text(chunk, "model").and_then(|model| self.model.hear(model, scrub)));
         if let Some(said) = choice.and_then(|choice| present(choice, &["delta", "message"])) {
             read_said(said, frames);
+            self.read_calls(said);
         }
-        if let Some(error) = error_of(chunk).or_else(|| choice.and_then(error_of)) {
-            return Err(failure(error, scrub));
+        if let Some(error) = report::error_of(chunk).or_else(|| choice.and_then(report::error_of)) {
+            return Err(report::failure(error, scrub));
         }
-        if let Some((choice, reason)) = choice.and_then(|choice| Some((choice, text(choice, "finish_reason")?))) {
+        let end = choice.and_then(|choice| Some((choice, text(choice, "finish_reason")?)));
+        if let Some((choice, reason)) = end {
             if reason.eq_ignore_ascii_case("error") {
                 return Err(Failure::Failed { status: None, words: scrub.clean(""), retry_after: None });
             }
-            self.finished = true;
+            frames.extend(self.calls.take());
             frames.push(Frame::Finish(finish(choice, reason, scrub)));
         }
         frames.extend(chunk.get("usage").and_then(usage).map(Frame::Usage));
-        Ok(())
+        Ok(Said { recognised, finished: end.is_some(), done: false })
     }
+}
 
-    fn read_model(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) {
-        if let Some(model) = text(chunk, "model").filter(|model| *model != self.model) {
-            model.clone_into(&mut self.model);
-            frames.push(Frame::Model(scrub.clean(model)));
+impl Chunks {
+    /// Tools come in pieces: a name first, then its arguments bit by bit.
+    fn read_calls(&mut self, said: &Value) {
+        for (nth, call) in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let index = call.get("index").and_then(Value::as_u64).or_else(|| u64::try_from(nth).ok());
+            let function = call.get("function").unwrap_or(call);
+            let (name, arguments) = (text(function, "name"), text(function, "arguments"));
+            self.calls.hear(index.unwrap_or_default(), text(call, "id"), name, arguments.unwrap_or_default());
         }
     }
-}
-
-/// Parses the JSON of a chunk. Escapes of half a code point, which some servers produce when they cut a text, and
-/// control characters become U+FFFD.
-pub(super) fn parse(json: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(json).or_else(|error| serde_json::from_str(&mend(json)).map_err(|_| error))
-}
-
-fn mend(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) =
-        rest.find(|char: char| char == '\\' || (char.is_ascii_control() && !char.is_ascii_whitespace()))
-    {
-        let (before, tail) = rest.split_at(at);
-        out.push_str(before);
-        let escape = escape_length(tail);
-        let (escape, after) = tail.split_at_checked(escape).unwrap_or((tail, ""));
-        out.push_str(if is_broken(escape) { "\\ufffd" } else { escape });
-        rest = after;
-    }
-    out + rest
-}
-
-/// Bytes of the escape that `tail` begins with; both halves of a surrogate pair together.
-fn escape_length(tail: &str) -> usize {
-    match (unit(tail), tail.get(6..).and_then(unit)) {
-        (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
-        (Some(_), _) => 6,
-        (None, _) if tail.starts_with('\\') => 1 + tail.chars().nth(1).map_or(0, char::len_utf8),
-        (None, _) => 1,
-    }
-}
-
-fn is_broken(escape: &str) -> bool {
-    escape.starts_with(|char: char| char.is_ascii_control())
-        || (escape.len() == 6 && matches!(unit(escape), Some(0xd800..=0xdfff)))
-}
-
-fn unit(escape: &str) -> Option<u16> {
-    let digits = escape.strip_prefix("\\u")?.get(..4)?;
-    u16::from_str_radix(digits, 16).ok()
 }
 
 /// The first of several replies: index 0, or the first without an index. We never ask for more.
@@ -135,40 +97,6 @@ fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
     }
 }
 
-fn error_of(value: &Value) -> Option<&Value> {
-    let is_error = |name| text(value, name) == Some("error");
-    let empty =
-        |error: &Value| matches!(error, Value::Bool(false)) || error.as_object().is_some_and(serde_json::Map::is_empty);
-    present(value, &["error"])
-        .filter(|error| !empty(error))
-        .or_else(|| (is_error("object") || is_error("type")).then_some(value))
-}
-
-fn failure(error: &Value, scrub: &Scrub) -> Failure {
-    let words = scrub.of_value(error);
-    match error_number(error) {
-        Some(status) => Failure::from_status(status, words, None),
-        None => Failure::Failed { status: None, words, retry_after: None },
-    }
-}
-
-/// The HTTP status that an error stands for, by its number or by its name.
-fn error_number(error: &Value) -> Option<u16> {
-    let number = |name| {
-        let value = error.get(name)?;
-        let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
-        u16::try_from(number).ok().filter(|number| (400..600).contains(number))
-    };
-    let named = |name| match text(error, name)? {
-        "invalid_request_error" | "context_length_exceeded" => Some(400),
-        "authentication_error" | "invalid_api_key" => Some(401),
-        "rate_limit_error" | "rate_limit_exceeded" | "insufficient_quota" => Some(429),
-        "overloaded_error" => Some(529),
-        _ => None,
-    };
-    number("code").or_else(|| number("status")).or_else(|| named("code")).or_else(|| named("type"))
-}
-
 /// The provider's reason; one of its own is bounded like all its words. Aggregators say beside it what the model's own server
 /// called it.
 fn finish(choice: &Value, reason: &str, scrub: &Scrub) -> Finish {
@@ -184,47 +112,30 @@ fn finish(choice: &Value, reason: &str, scrub: &Scrub) -> Finish {
 }
 
 fn usage(usage: &Value) -> Option<Usage> {
-    let count = |paths: &[&str]| paths.iter().find_map(|path| count(usage.pointer(path)?));
-    let prompt = count(&["/prompt_tokens", "/input_tokens"]);
-    let completion = count(&["/completion_tokens", "/output_tokens"]);
+    let prompt = count_at(usage, &["/prompt_tokens", "/input_tokens"]);
+    let completion = count_at(usage, &["/completion_tokens", "/output_tokens"]);
     prompt.or(completion)?;
     Some(Usage {
         prompt: prompt.unwrap_or_default(),
         completion: completion.unwrap_or_default(),
-        cached: count(&["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"]),
-        reasoning: count(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]),
+        cached: count_at(usage, &["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"]),
+        written: count_at(usage, &["/prompt_tokens_details/cache_write_tokens"]),
+        reasoning: count_at(usage, &["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]),
         cost: usage.get("cost").and_then(Value::as_f64).filter(|cost| cost.is_finite() && *cost >= 0.0),
     })
-}
-
-fn count(value: &Value) -> Option<u64> {
-    let number = value.as_number()?;
-    number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
-}
-
-/// The first of `names` that is there and not null.
-fn present<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
-    names.iter().filter_map(|name| value.get(*name)).find(|field| !field.is_null())
-}
-
-fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name)?.as_str().filter(|text| !text.is_empty())
-}
-
-fn clean(text: &str) -> String {
-    text.replace('\0', "\u{fffd}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::{ToolCall, json::parse};
     use Frame::{Model, Reasoning, Text};
     use serde_json::json;
 
     fn read(chunk: &str) -> (Vec<Frame>, Result<(), Failure>) {
         let mut frames = Vec::new();
-        let end = Reader::default().read(&parse(chunk).unwrap(), &Scrub::default(), &mut frames);
-        (frames, end)
+        let end = Chunks::default().read(&parse(chunk).unwrap(), &Scrub::default(), &mut frames);
+        (frames, end.map(drop))
     }
 
     fn check_delta(delta: &Value, expected: &[Frame]) {
@@ -283,7 +194,7 @@ mod tests {
     fn model_finish_and_usage() {
         let chunk = r#"{"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"length"}],
             "usage":{"prompt_tokens":12,"completion_tokens":5.0,"cost":0.0015,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":null}}"#;
-        let usage = Usage { prompt: 12, completion: 5, cached: Some(4), reasoning: None, cost: Some(0.0015) };
+        let usage = Usage { prompt: 12, completion: 5, cached: Some(4), cost: Some(0.0015), ..Usage::default() };
         assert_eq!(read(chunk).0, [Model("m-1".into()), Frame::Finish(Finish::Length), Frame::Usage(usage)]);
         let last = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":1},"cost":-1}}"#;
         let usage = Usage { prompt: 1, completion: 2, reasoning: Some(1), ..Usage::default() };
@@ -349,20 +260,26 @@ mod tests {
         }
     }
 
+    /// A tool that is wanted is told whole, once everything of it has come.
     #[test]
-    fn half_code_points_and_control_characters_are_mended() {
-        for (json, expected) in [
-            (r#""\ud83c\udf19""#, "🌙"),
-            (r#""a\ud83cb""#, "a\u{fffd}b"),
-            (r#""\udf19\ud83c""#, "\u{fffd}\u{fffd}"),
-            (r#""\ud83c\ud83c\udf19""#, "\u{fffd}🌙"),
-            (r#""\\ud83c \ud83c\n夜""#, "\\ud83c \u{fffd}\n夜"),
-            ("\"a\u{0}\u{1b}b\"", "a\u{fffd}\u{fffd}b"),
+    fn wanted_tools_are_put_together() {
+        let (mut chunks, mut frames) = (Chunks::default(), Vec::new());
+        for chunk in [
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"roll","arguments":""}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"si"}},{"index":1,"id":"c2","function":{"name":"look"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"des\":6}"}}]}}]}"#,
         ] {
-            assert_eq!(parse(json).unwrap(), json!(expected), "{json}");
+            chunks.read(&parse(chunk).unwrap(), &Scrub::default(), &mut frames).unwrap();
+            assert_eq!(frames, []);
         }
-        for broken in [r#""\ud8"#, r#""\"#, r#"{"a":"#, r#""\u夜夜""#, ""] {
-            assert!(parse(broken).is_err(), "{broken}");
-        }
+        let last = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+        assert!(chunks.read(&last, &Scrub::default(), &mut frames).unwrap().finished);
+        let call = |id: &str, name: &str, arguments: &str| {
+            Frame::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() })
+        };
+        assert_eq!(
+            frames,
+            [call("c1", "roll", r#"{"sides":6}"#), call("c2", "look", ""), Frame::Finish(Finish::ToolCalls)]
+        );
     }
 }

@@ -1,0 +1,182 @@
+//! One HTTP client for one endpoint: sends a request until it is answered, and reads bodies with patience and limits.
+
+use super::{Endpoint, Failure, Kind, Wait, retry, words::Scrub};
+use bytes::Bytes;
+use reqwest::{
+    Client, Method, Response, Url,
+    header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
+    redirect,
+};
+use rustls::crypto::{CryptoProvider, ring};
+use std::{error::Error, sync::Arc, sync::OnceLock, time::Duration};
+use tokio::time::timeout;
+
+/// Bytes of an error's body that are looked at for the provider's words.
+const MOST_ERROR_BYTES: usize = 64 * 1024;
+
+/// The client of an endpoint. It is built when it is first needed, for that reads the system's certificates.
+#[derive(Debug)]
+pub(super) struct Http {
+    pub(super) kind: Kind,
+    pub(super) endpoint: Endpoint,
+    client: OnceLock<Result<Client, Failure>>,
+}
+
+/// What to send.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) url: Url,
+    /// JSON to post; without it the address is read.
+    pub(super) body: Option<Bytes>,
+}
+
+impl Http {
+    pub(super) fn new(kind: Kind, endpoint: Endpoint) -> Self {
+        Self { kind, endpoint, client: OnceLock::new() }
+    }
+
+    pub(super) fn scrub(&self) -> Scrub {
+        Scrub::new(self.endpoint.key.clone())
+    }
+
+    /// The answer to `ask` once its head has arrived and says that it went well.
+    pub(super) async fn answer(&self, ask: &Ask) -> Result<Response, Failure> {
+        let mut retried = 0;
+        loop {
+            let failure = match self.try_once(ask).await {
+                Ok(response) => return Ok(response),
+                Err(failure) => failure,
+            };
+            let Some(wait) = self.endpoint.retries.wait(retried, &failure) else { return Err(failure) };
+            tracing::info!(provider = self.endpoint.id, code = failure.code(), %failure, ?wait, "asking the model server again");
+            tokio::time::sleep(wait).await;
+            retried = retried.saturating_add(1);
+        }
+    }
+
+    async fn try_once(&self, ask: &Ask) -> Result<Response, Failure> {
+        let client = self.client.get_or_init(|| build(&self.endpoint, &ask.url)).as_ref().map_err(Clone::clone)?;
+        let method = if ask.body.is_some() { Method::POST } else { Method::GET };
+        let mut request = client.request(method, ask.url.clone()).headers(self.headers()?);
+        if let Some(body) = &ask.body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        let limit = self.endpoint.timeouts.first_token;
+        let sent = timeout(limit, request.send()).await;
+        let response = sent
+            .map_err(|_| Failure::Timeout { wait: Wait::FirstToken, limit })?
+            .map_err(|error| self.unsent(&error))?;
+        if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
+    }
+
+    fn headers(&self) -> Result<HeaderMap, Failure> {
+        let mut headers = HeaderMap::new();
+        let accept = "text/event-stream, application/x-ndjson, application/json";
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        for (name, value) in self.kind.dialect().headers() {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        if let Some(key) = self.endpoint.key.as_ref().filter(|key| !key.expose().is_empty()) {
+            let (name, before) = self.kind.dialect().key_header();
+            let value = HeaderValue::from_str(&format!("{before}{}", key.expose()));
+            let wrong =
+                |_| Failure::Misconfigured { words: "the key holds characters that no header can carry".to_owned() };
+            let mut value = value.map_err(wrong)?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        Ok(headers)
+    }
+
+    /// Nothing came back.
+    fn unsent(&self, error: &reqwest::Error) -> Failure {
+        if error.is_connect() && error.is_timeout() {
+            return Failure::Timeout { wait: Wait::Connect, limit: self.endpoint.timeouts.connect };
+        }
+        Failure::Unreachable { words: self.scrub().clean(&root_cause(error)) }
+    }
+
+    /// What an answer with another status than 2xx says.
+    async fn refusal(&self, response: Response) -> Failure {
+        let status = response.status();
+        let header = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let wait = header(RETRY_AFTER).and_then(|value| retry::retry_after(value, header(DATE)));
+        if status.is_redirection() {
+            let target = header(LOCATION).unwrap_or("nowhere");
+            let words = self.scrub().clean(&format!("it redirects to {target}"));
+            return Failure::from_status(status.as_u16(), words, wait);
+        }
+        // A body that breaks off or never ends must not hide the status.
+        let (body, _) = self.read_up_to(response, MOST_ERROR_BYTES).await;
+        Failure::from_status(status.as_u16(), self.scrub().of_body(&body), wait)
+    }
+
+    /// The body of `response`, and why it ends early if it does.
+    pub(super) async fn read_up_to(&self, mut response: Response, most: usize) -> (Vec<u8>, Result<(), Failure>) {
+        let mut body = Vec::new();
+        loop {
+            match self.piece(&mut response, Wait::Silence, self.endpoint.timeouts.idle).await {
+                Ok(Some(piece)) if body.len().saturating_add(piece.len()) > most => {
+                    body.extend(piece.iter().take(most.saturating_sub(body.len())));
+                    return (body, Err(Failure::TooLarge { limit: most }));
+                }
+                Ok(Some(piece)) => body.extend_from_slice(&piece),
+                Ok(None) => return (body, Ok(())),
+                Err(failure) => return (body, Err(failure)),
+            }
+        }
+    }
+
+    /// The next bytes of a body, waited for no longer than `limit`; `None` at its end.
+    pub(super) async fn piece(
+        &self,
+        response: &mut Response,
+        wait: Wait,
+        limit: Duration,
+    ) -> Result<Option<Bytes>, Failure> {
+        let piece = timeout(limit, response.chunk()).await.map_err(|_| Failure::Timeout { wait, limit })?;
+        piece.map_err(|error| {
+            tracing::debug!(provider = self.endpoint.id, cause = root_cause(&error), "an answer was cut off");
+            Failure::CutOff
+        })
+    }
+}
+
+/// A client that follows no redirects (an address was configured, not what it may point to) and asks no proxy for a
+/// server on this machine.
+fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, Failure> {
+    // A second installation is refused, and then the first one is as good.
+    let _ = ring::default_provider().install_default();
+    let common = || {
+        let builder = Client::builder()
+            .user_agent(concat!("clotho/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .connect_timeout(endpoint.timeouts.connect)
+            .tcp_nodelay(true);
+        if Endpoint::is_loopback(url) { builder.no_proxy() } else { builder }
+    };
+    let bundled = || Ok(common().tls_backend_preconfigured(bundled_roots()?).build()?);
+    // Plain HTTP needs no certificates, and a machine without any cannot build the usual client.
+    let built: Result<_, Box<dyn Error>> =
+        if url.scheme() == "https" { common().build().or_else(|_| bundled()) } else { bundled() };
+    built.map_err(|error| Failure::Misconfigured { words: error.to_string() })
+}
+
+/// TLS with the root certificates inside the program.
+fn bundled_roots() -> Result<rustls::ClientConfig, rustls::Error> {
+    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// The innermost cause: the outer ones repeat the address and say less.
+fn root_cause(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,107 @@
+//! Fields of JSON that strangers wrote.
+//!
+//! They are looked up one by one rather than derived: vendors leave out, rename, double and mistype fields, and a reply must
+//! not be lost for the sake of one nobody needs.
+
+use serde_json::Value;
+
+/// Parses the JSON of a chunk. Escapes of half a code point, which some servers produce when they cut a text, and
+/// control characters become U+FFFD.
+pub(super) fn parse(json: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(json).or_else(|error| serde_json::from_str(&mend(json)).map_err(|_| error))
+}
+
+fn mend(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) =
+        rest.find(|char: char| char == '\\' || (char.is_ascii_control() && !char.is_ascii_whitespace()))
+    {
+        let (before, tail) = rest.split_at(at);
+        out.push_str(before);
+        let escape = escape_length(tail);
+        let (escape, after) = tail.split_at_checked(escape).unwrap_or((tail, ""));
+        out.push_str(if is_broken(escape) { "\\ufffd" } else { escape });
+        rest = after;
+    }
+    out + rest
+}
+
+/// Bytes of the escape that `tail` begins with; both halves of a surrogate pair together.
+fn escape_length(tail: &str) -> usize {
+    match (unit(tail), tail.get(6..).and_then(unit)) {
+        (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+        (Some(_), _) => 6,
+        (None, _) if tail.starts_with('\\') => 1 + tail.chars().nth(1).map_or(0, char::len_utf8),
+        (None, _) => 1,
+    }
+}
+
+fn is_broken(escape: &str) -> bool {
+    escape.starts_with(|char: char| char.is_ascii_control())
+        || (escape.len() == 6 && matches!(unit(escape), Some(0xd800..=0xdfff)))
+}
+
+fn unit(escape: &str) -> Option<u16> {
+    let digits = escape.strip_prefix("\\u")?.get(..4)?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+/// The first of `names` that is there and not null.
+pub(super) fn present<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
+    names.iter().filter_map(|name| value.get(*name)).find(|field| !field.is_null())
+}
+
+/// The text of a field, if it has one.
+pub(super) fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// A number of tokens. Some servers write it as a fraction.
+pub(super) fn count(value: &Value) -> Option<u64> {
+    let number = value.as_number()?;
+    number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
+}
+
+/// The number of tokens at the first of `paths` where there is one.
+pub(super) fn count_at(value: &Value, paths: &[&str]) -> Option<u64> {
+    paths.iter().find_map(|path| count(value.pointer(path)?))
+}
+
+/// Words of a reply, without U+0000.
+pub(super) fn clean(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn half_code_points_and_control_characters_are_mended() {
+        for (json, expected) in [
+            (r#""\ud83c\udf19""#, "🌙"),
+            (r#""a\ud83cb""#, "a\u{fffd}b"),
+            (r#""\udf19\ud83c""#, "\u{fffd}\u{fffd}"),
+            (r#""\ud83c\ud83c\udf19""#, "\u{fffd}🌙"),
+            (r#""\\ud83c \ud83c\n夜""#, "\\ud83c \u{fffd}\n夜"),
+            ("\"a\u{0}\u{1b}b\"", "a\u{fffd}\u{fffd}b"),
+        ] {
+            assert_eq!(parse(json).unwrap(), json!(expected), "{json}");
+        }
+        for broken in [r#""\ud8"#, r#""\"#, r#"{"a":"#, r#""\u夜夜""#, ""] {
+            assert!(parse(broken).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn counts_are_whole_numbers() {
+        for (value, expected) in
+            [(json!(7), Some(7)), (json!(5.0), Some(5)), (json!(-1), None), (json!("7"), None), (json!(1.5), None)]
+        {
+            assert_eq!(count(&value), expected, "{value}");
+        }
+        assert_eq!(count_at(&json!({"a": {"b": 3}, "c": 4}), &["/a/x", "/a/b", "/c"]), Some(3));
+    }
+}

@@ -1,0 +1,186 @@
+//! KoboldCpp: a text is completed. `POST …/api/extra/generate/stream`, and `GET …/api/v1/model`.
+//!
+//! The prompt is one text, made by the endpoint's template. Nothing is counted for us. Versions before 1.60 or so end a
+//! stream without saying so.
+
+use crate::provider::{
+    Endpoint, Failure, Finish, Frame, ModelInfo, Request,
+    dialect::{Dialect, Reader, Said},
+    json::{clean, count_at, text},
+    params, report,
+    words::Scrub,
+};
+use reqwest::Url;
+use serde_json::{Map, Value};
+
+/// What other servers take and this one has no use for.
+const LEFT_OUT: [&str; 9] = [
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "user",
+    "tools",
+    "tool_choice",
+    "response_format",
+    "reasoning_effort",
+];
+
+/// Our names and the server's.
+const NAMES: [(&str, &str); 7] = [
+    ("max_completion_tokens", "max_length"),
+    ("max_tokens", "max_length"),
+    ("repetition_penalty", "rep_pen"),
+    ("repeat_penalty", "rep_pen"),
+    ("typical_p", "typical"),
+    ("seed", "sampler_seed"),
+    ("num_ctx", "max_context_length"),
+];
+
+/// The kind.
+pub(super) struct KoboldCpp;
+
+impl Dialect for KoboldCpp {
+    fn word(&self) -> &'static str {
+        "koboldcpp"
+    }
+
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, Failure> {
+        endpoint.url_below(&["api"], &["extra", "generate", "stream"])
+    }
+
+    fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
+        let written = endpoint.template.write(&request.messages);
+        let mut params = params::merged(request, endpoint, &LEFT_OUT);
+        let mut stops = params::take_stops(&mut params, "stop");
+        stops.extend(params::take_stops(&mut params, "stop_sequence"));
+        stops.extend(written.stops);
+        params::rename(&mut params, &NAMES);
+        let mut body = Map::new();
+        body.insert("prompt".into(), written.text.into());
+        body.insert("stop_sequence".into(), stops.into());
+        body.insert("trim_stop".into(), true.into());
+        // Stories do not belong into the console of the server.
+        body.insert("quiet".into(), true.into());
+        body.extend(request.context.map(|context| ("max_context_length".to_owned(), context.into())));
+        body.extend(params);
+        Value::Object(body)
+    }
+
+    fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
+        params::merged(request, endpoint, &LEFT_OUT)
+    }
+
+    fn reader(&self, _request: &Request) -> Box<dyn Reader> {
+        Box::new(Tokens::default())
+    }
+
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+        let url = |path: &[&str]| endpoint.url_below(&["api"], path);
+        Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?])
+    }
+
+    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+        let id = text(told.first()?, "result")?.to_owned();
+        let context_length = told.get(1).and_then(|length| count_at(length, &["/value"])).filter(|tokens| *tokens > 0);
+        Some(vec![ModelInfo { id, context_length, ..ModelInfo::default() }])
+    }
+
+    fn context(&self, params: &Map<String, Value>) -> Option<u64> {
+        params.get("max_context_length").or_else(|| params.get("num_ctx"))?.as_u64()
+    }
+}
+
+/// Reads token after token.
+#[derive(Debug, Default)]
+struct Tokens {
+    has_begun: bool,
+    /// The server is one that says why it ends.
+    gives_reasons: bool,
+}
+
+impl Reader for Tokens {
+    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+        if let Some(error) = report::error_of(chunk).or_else(|| chunk.get("detail")) {
+            return Err(report::failure(error, scrub));
+        }
+        // A whole answer has the same in a list.
+        let chunk = chunk.pointer("/results/0").unwrap_or(chunk);
+        let words = ["token", "text"].iter().find_map(|name| chunk.get(*name)?.as_str());
+        self.has_begun |= words.is_some();
+        self.gives_reasons |= chunk.get("finish_reason").is_some();
+        frames.extend(words.filter(|words| !words.is_empty()).map(|words| Frame::Text(clean(words))));
+        let reason = text(chunk, "finish_reason").filter(|reason| *reason != "null");
+        frames.extend(reason.map(|reason| Frame::Finish(finish(reason, scrub))));
+        Ok(Said { recognised: words.is_some(), finished: reason.is_some(), done: false })
+    }
+
+    fn may_end_here(&self) -> bool {
+        self.has_begun && !self.gives_reasons
+    }
+}
+
+fn finish(reason: &str, scrub: &Scrub) -> Finish {
+    match Finish::parse(reason) {
+        Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
+        known => known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::{Message, Role};
+    use serde_json::json;
+
+    #[test]
+    fn the_body_as_it_is_sent() {
+        let params =
+            json!({"max_tokens": 100, "temperature": 0.7, "stop": ["Ann:"], "seed": 7, "frequency_penalty": 1});
+        let request = Request {
+            messages: vec![Message { role: Role::User, name: None, content: "Hi.".into() }],
+            params: params.as_object().unwrap().clone(),
+            context: Some(8192),
+            ..Request::default()
+        };
+        let extra = json!({"rep_pen": 1.1, "num_ctx": 4096}).as_object().unwrap().clone();
+        let endpoint = Endpoint { extra, ..Endpoint::new("a", "http://a") };
+        let expected = json!({"prompt": "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n",
+            "stop_sequence": ["Ann:", "<|im_end|>", "<|im_start|>"], "trim_stop": true, "quiet": true,
+            "max_context_length": 4096, "rep_pen": 1.1, "temperature": 0.7, "max_length": 100, "sampler_seed": 7});
+        assert_eq!(KoboldCpp.body(&request, &endpoint), expected);
+        assert_eq!(KoboldCpp.context(&endpoint.extra), Some(4096));
+        assert_eq!(KoboldCpp.reply_url(&endpoint, "m").unwrap().as_str(), "http://a/api/extra/generate/stream");
+    }
+
+    #[test]
+    fn an_old_server_ends_without_a_word_and_a_new_one_does_not() {
+        let read = |chunks: &[Value]| {
+            let (mut tokens, mut frames) = (Tokens::default(), Vec::new());
+            let said = chunks.iter().map(|chunk| tokens.read(chunk, &Scrub::default(), &mut frames).unwrap()).last();
+            (frames, said.unwrap().finished, tokens.may_end_here())
+        };
+        let text = |words: &str| Frame::Text(words.into());
+        assert_eq!(read(&[json!({"token": "a"}), json!({"token": " b"})]), (vec![text("a"), text(" b")], false, true));
+        let news = [json!({"token": "a", "finish_reason": null}), json!({"token": "", "finish_reason": "length"})];
+        assert_eq!(read(&news), (vec![text("a"), Frame::Finish(Finish::Length)], true, false));
+        assert!(!read(&news[..1]).2, "it broke off");
+        let whole = json!({"results": [{"text": "a", "finish_reason": "stop"}]});
+        assert_eq!(read(&[whole]), (vec![text("a"), Frame::Finish(Finish::Stop)], true, false));
+    }
+
+    #[test]
+    fn a_server_that_is_busy_says_so() {
+        let busy = json!({"detail": {"msg": "Server is busy; please try again later.", "type": "service_unavailable"}});
+        let failure = Tokens::default().read(&busy, &Scrub::default(), &mut Vec::new()).unwrap_err();
+        assert!(failure.to_string().contains("busy"), "{failure}");
+    }
+
+    #[test]
+    fn the_model_that_is_loaded_is_listed() {
+        let models = KoboldCpp.models(&[json!({"result": "koboldcpp/M"}), json!({"value": 8192})]).unwrap();
+        assert_eq!((models[0].id.as_str(), models[0].context_length), ("koboldcpp/M", Some(8192)));
+        assert_eq!(KoboldCpp.models(&[json!({"result": "M"}), Value::Null]).unwrap()[0].context_length, None);
+        assert!(KoboldCpp.models(&[json!({})]).is_none());
+    }
+}

@@ -1,0 +1,223 @@
+//! Ollama: `POST …/api/chat`, a JSON value on each line, and `GET …/api/tags`.
+//!
+//! The length of the context is for the asker to say: without `num_ctx` the server takes a short one and cuts a longer
+//! prompt in silence. So it is told the length that the prompt was made for.
+
+use crate::provider::{
+    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Usage,
+    dialect::{Dialect, Framing, Reader, Said},
+    hearing::{Calls, Named},
+    json::{clean, count_at, text},
+    params, report,
+    words::Scrub,
+};
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+/// What other servers take and this one has no use for.
+const LEFT_OUT: [&str; 7] =
+    ["logit_bias", "logprobs", "top_logprobs", "user", "tool_choice", "response_format", "top_a"];
+
+/// Our names and those of `options`.
+const NAMES: [(&str, &str); 4] = [
+    ("max_completion_tokens", "num_predict"),
+    ("max_tokens", "num_predict"),
+    ("repetition_penalty", "repeat_penalty"),
+    ("rep_pen", "repeat_penalty"),
+];
+
+/// Fields of the request that are not in `options`.
+const BESIDE: [&str; 4] = ["think", "keep_alive", "format", "tools"];
+
+/// The kind.
+pub(super) struct Ollama;
+
+impl Dialect for Ollama {
+    fn word(&self) -> &'static str {
+        "ollama"
+    }
+
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, Failure> {
+        endpoint.url_below(&["api"], &["chat"])
+    }
+
+    fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
+        let mut options = params::merged(request, endpoint, &LEFT_OUT);
+        let said = request.messages.iter().filter(|message| !message.content.trim().is_empty());
+        let messages: Vec<Value> =
+            said.map(|message| json!({"role": message.role.as_str(), "content": message.content})).collect();
+        let mut body = Map::new();
+        body.insert("model".into(), request.model.as_str().into());
+        body.insert("messages".into(), messages.into());
+        body.insert("stream".into(), true.into());
+        for name in BESIDE {
+            body.extend(options.shift_remove(name).map(|value| (name.to_owned(), value)));
+        }
+        if let Some(Value::Object(own)) = options.shift_remove("options") {
+            options.extend(own);
+        }
+        params::rename(&mut options, &NAMES);
+        let stops = params::take_stops(&mut options, "stop");
+        if !stops.is_empty() {
+            options.insert("stop".into(), stops.into());
+        }
+        if let Some(context) = request.context {
+            options.entry("num_ctx").or_insert_with(|| context.into());
+        }
+        body.insert("options".into(), Value::Object(options));
+        Value::Object(body)
+    }
+
+    fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
+        params::merged(request, endpoint, &LEFT_OUT)
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Lines
+    }
+
+    fn reader(&self, _request: &Request) -> Box<dyn Reader> {
+        Box::new(Lines::default())
+    }
+
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+        Ok(vec![endpoint.url_below(&["api"], &["tags"])?])
+    }
+
+    /// Without lengths of contexts: what a model could do is not what the server gives it.
+    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+        let list = told.first()?.get("models")?.as_array()?;
+        let name = |entry: &Value| text(entry, "model").or_else(|| text(entry, "name")).map(str::to_owned);
+        Some(list.iter().filter_map(name).map(|id| ModelInfo { id, ..ModelInfo::default() }).collect())
+    }
+
+    fn context(&self, params: &Map<String, Value>) -> Option<u64> {
+        let own = params.get("options").and_then(|options| options.get("num_ctx"));
+        params.get("num_ctx").or(own)?.as_u64()
+    }
+}
+
+/// Reads the lines of a reply, or the one of a whole reply.
+#[derive(Debug, Default)]
+struct Lines {
+    model: Named,
+    calls: Calls,
+    wanted: u64,
+}
+
+impl Reader for Lines {
+    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+        if let Some(error) = report::error_of(chunk) {
+            return Err(report::failure(error, scrub));
+        }
+        let message = chunk.get("message");
+        frames.extend(text(chunk, "model").and_then(|model| self.model.hear(model, scrub)));
+        if let Some(message) = message {
+            frames.extend(text(message, "thinking").map(|words| Frame::Reasoning(clean(words))));
+            frames.extend(text(message, "content").map(|words| Frame::Text(clean(words))));
+            self.read_calls(message);
+        }
+        let is_over = chunk.get("done") == Some(&Value::Bool(true));
+        if is_over {
+            let has_calls = self.wanted > 0;
+            frames.extend(self.calls.take());
+            frames.extend(text(chunk, "done_reason").map(|reason| Frame::Finish(finish(reason, has_calls, scrub))));
+            frames.extend(usage(chunk).map(Frame::Usage));
+        }
+        Ok(Said { recognised: message.is_some() || is_over, finished: is_over, done: is_over })
+    }
+}
+
+impl Lines {
+    /// A call comes whole, its arguments as JSON.
+    fn read_calls(&mut self, message: &Value) {
+        for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let function = call.get("function").unwrap_or(call);
+            let arguments = function.get("arguments").map(Value::to_string).unwrap_or_default();
+            self.calls.hear(self.wanted, text(call, "id"), text(function, "name"), &arguments);
+            self.wanted = self.wanted.saturating_add(1);
+        }
+    }
+}
+
+fn finish(reason: &str, has_calls: bool, scrub: &Scrub) -> Finish {
+    match Finish::parse(reason) {
+        Finish::Stop if has_calls => Finish::ToolCalls,
+        Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
+        known => known,
+    }
+}
+
+/// A prompt that the server has whole from before is not counted.
+fn usage(chunk: &Value) -> Option<Usage> {
+    let (prompt, completion) = (count_at(chunk, &["/prompt_eval_count"]), count_at(chunk, &["/eval_count"]));
+    prompt.or(completion)?;
+    Some(Usage { prompt: prompt.unwrap_or_default(), completion: completion.unwrap_or_default(), ..Usage::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::{Message, Role, ToolCall};
+
+    #[test]
+    fn the_body_as_it_is_sent() {
+        let message = |role, content: &str| Message { role, name: None, content: content.into() };
+        let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": "\n", "seed": 7, "repetition_penalty": 1.1, "user": "x"});
+        let request = Request {
+            model: "m:7b".into(),
+            messages: vec![message(Role::System, "card"), message(Role::User, "Hi."), message(Role::Assistant, "She ")],
+            params: params.as_object().unwrap().clone(),
+            context: Some(8192),
+            ..Request::default()
+        };
+        let extra = json!({"think": false, "options": {"num_gpu": 1}}).as_object().unwrap().clone();
+        let endpoint = Endpoint { extra, ..Endpoint::new("a", "http://a") };
+        let expected = json!({"model": "m:7b", "messages": [{"role": "system", "content": "card"},
+            {"role": "user", "content": "Hi."}, {"role": "assistant", "content": "She "}], "stream": true, "think": false,
+            "options": {"temperature": 0.7, "seed": 7, "num_gpu": 1, "num_predict": 100, "repeat_penalty": 1.1,
+                "stop": ["\n"], "num_ctx": 8192}});
+        assert_eq!(Ollama.body(&request, &endpoint), expected);
+        let own = json!({"num_ctx": 4096});
+        let own = Endpoint { extra: own.as_object().unwrap().clone(), ..Endpoint::new("a", "http://a/api") };
+        assert_eq!(Ollama.body(&request, &own)["options"]["num_ctx"], 4096);
+        assert_eq!((Ollama.context(&own.extra), Ollama.context(&endpoint.extra)), (Some(4096), None));
+        assert_eq!(Ollama.reply_url(&own, "m").unwrap().as_str(), "http://a/api/chat");
+    }
+
+    #[test]
+    fn thoughts_tools_counts_and_the_end() {
+        let (mut lines, mut frames, scrub) = (Lines::default(), Vec::new(), Scrub::default());
+        for line in [
+            json!({"model": "m", "message": {"role": "assistant", "content": "", "thinking": "hm"}, "done": false}),
+            json!({"model": "m", "message": {"role": "assistant", "content": "Yes."}, "done": false}),
+            json!({"model": "m", "message": {"tool_calls": [{"function": {"name": "roll", "arguments": {"sides": 6}}}]}, "done": false}),
+        ] {
+            assert_eq!(lines.read(&line, &scrub, &mut frames).unwrap(), Said { recognised: true, ..Said::default() });
+        }
+        let last = json!({"model": "m", "message": {"content": ""}, "done": true, "done_reason": "stop", "prompt_eval_count": 12, "eval_count": 5});
+        assert!(lines.read(&last, &scrub, &mut frames).unwrap().done);
+        let call = ToolCall { id: String::new(), name: "roll".into(), arguments: r#"{"sides":6}"#.into() };
+        assert_eq!(
+            frames,
+            [
+                Frame::Model("m".into()),
+                Frame::Reasoning("hm".into()),
+                Frame::Text("Yes.".into()),
+                Frame::ToolCall(call),
+                Frame::Finish(Finish::ToolCalls),
+                Frame::Usage(Usage { prompt: 12, completion: 5, ..Usage::default() }),
+            ]
+        );
+        let failed = lines.read(&json!({"error": "model not found"}), &scrub, &mut frames).unwrap_err();
+        assert_eq!((failed.code(), failed.to_string().contains("model not found")), ("provider_failed", true));
+    }
+
+    #[test]
+    fn models_are_those_that_are_there() {
+        let told = json!({"models": [{"name": "a:latest", "model": "a:latest"}, {"name": "b"}, {}]});
+        let ids: Vec<String> = Ollama.models(&[told]).unwrap().into_iter().map(|info| info.id).collect();
+        assert_eq!(ids, ["a:latest", "b"]);
+        assert!(Ollama.models(&[json!([])]).is_none());
+    }
+}

@@ -1,0 +1,43 @@
+//! How many replies of one key may be under way at the same time. Others wait their turn, in the order in which they came.
+
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// One lane for all endpoints that share a key; clones are the same lane. The default lets everybody through.
+#[derive(Debug, Clone, Default)]
+pub struct Lane(Option<Arc<Semaphore>>);
+
+impl Lane {
+    /// A lane for so many replies at once; 0 = for any number.
+    pub fn new(most: u32) -> Self {
+        let most = usize::try_from(most).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
+        Self((most > 0).then(|| Arc::new(Semaphore::new(most))))
+    }
+
+    /// Waits for a place, which is free again when the permit is dropped.
+    pub(super) async fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        let lane = Arc::clone(self.0.as_ref()?);
+        // A lane is never closed.
+        lane.acquire_owned().await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[test]
+    fn so_many_and_no_more() {
+        let lane = Lane::new(2);
+        let shared = lane.clone();
+        let first = lane.enter().now_or_never().unwrap();
+        let _second = shared.enter().now_or_never().unwrap();
+        assert!(lane.enter().now_or_never().is_none());
+        drop(first);
+        assert!(lane.enter().now_or_never().is_some());
+        for open in [Lane::new(0), Lane::default()] {
+            assert!(open.enter().now_or_never().unwrap().is_none());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Parameters: what the settings and a request say, and what a kind of server calls it.
+//!
+//! A session has one set of parameters in OpenAI's words, whichever model answers; each kind renames what it knows and
+//! leaves out what its server would refuse. A name of the server's own goes through as it stands and counts before ours.
+
+use super::{Endpoint, Request};
+use serde_json::{Map, Value};
+
+/// Fields that no parameter can change, because the reply is read by them.
+const OWN: [&str; 6] = ["model", "messages", "prompt", "stream", "stream_options", "n"];
+
+/// The endpoint's own parameters under those of the request, without `null`s.
+pub(super) fn merged(request: &Request, endpoint: &Endpoint, left_out: &[&str]) -> Map<String, Value> {
+    let mut all = endpoint.extra.clone();
+    all.extend(request.params.clone());
+    all.retain(|name, value| {
+        let name = name.as_str();
+        !value.is_null() && !OWN.contains(&name) && !left_out.contains(&name)
+    });
+    all
+}
+
+/// Calls parameters by other names; one that is there under its new name already stays as it is.
+pub(super) fn rename(params: &mut Map<String, Value>, names: &[(&str, &str)]) {
+    for (from, to) in names {
+        if let Some(value) = params.shift_remove(*from)
+            && !params.contains_key(*to)
+        {
+            params.insert((*to).to_owned(), value);
+        }
+    }
+}
+
+/// Takes out the texts at which a reply stops: a text or a list of them, without blank ones, which servers refuse.
+pub(super) fn take_stops(params: &mut Map<String, Value>, name: &str) -> Vec<String> {
+    let said = params.shift_remove(name);
+    let texts = match said {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(texts)) => texts
+            .into_iter()
+            .filter_map(|text| if let Value::String(text) = text { Some(text) } else { None })
+            .collect(),
+        _ => Vec::new(),
+    };
+    texts.into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+/// The functions among the tools of a request, in OpenAI's form; others are in the server's own.
+pub(super) fn tools(params: &mut Map<String, Value>, own: impl Fn(&Map<String, Value>) -> Value) -> Option<Vec<Value>> {
+    let Some(Value::Array(tools)) = params.shift_remove("tools") else { return None };
+    let translate = |tool: Value| match tool.get("function").and_then(Value::as_object) {
+        Some(function) => own(function),
+        None => tool,
+    };
+    Some(tools.into_iter().map(translate).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn own_names_count_before_ours() {
+        let mut params = json!({"a": 1, "max_tokens": 5, "b": 2, "n_predict": 7}).as_object().unwrap().clone();
+        rename(&mut params, &[("max_tokens", "n_predict"), ("a", "alpha"), ("none", "x")]);
+        assert_eq!(Value::Object(params).to_string(), r#"{"b":2,"n_predict":7,"alpha":1}"#);
+    }
+
+    #[test]
+    fn stops_in_every_shape() {
+        let stops = |value| take_stops(json!({"stop": value}).as_object_mut().unwrap(), "stop");
+        assert_eq!(stops(json!("a")), ["a"]);
+        assert_eq!(stops(json!(["a", "", 7, "\n"])), ["a", "\n"]);
+        assert!(stops(json!(7)).is_empty());
+    }
+}

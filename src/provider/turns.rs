@@ -1,0 +1,161 @@
+//! The form that vendors with turns demand: instructions apart, then the player and the model in turn, the player first.
+//!
+//! A prompt of ours may say instructions anywhere. Those at its beginning stay instructions. A later one (the state of the
+//! world, a note, the last word to the model) keeps its place and becomes the player's, in square brackets: that is how
+//! players themselves speak out of the story, and it needs no language. Neighbours of one role are parts of one turn with a
+//! blank line between them; each stays a part of its own, so that what was sent before is found again by the vendor's cache.
+
+use super::{Message, Request, Role};
+
+/// What the player says where a story begins with the model's words: vendors want the player to begin.
+pub(super) const OPENING: &str = "[Begin]";
+
+/// What a model is told that cannot be handed the beginning of its own turn.
+pub(super) const GO_ON: &str =
+    "[Your last message is not finished. Go on from exactly where it breaks off, and repeat nothing of it.]";
+
+/// A prompt in turns.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Turns {
+    /// Instructions before everything else.
+    pub system: Vec<Part>,
+    /// The player and the model in turn; never empty, and the player begins.
+    pub turns: Vec<Turn>,
+}
+
+/// What one of them says without the other.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// Whether the model speaks.
+    pub is_models: bool,
+    /// What is said; never empty.
+    pub parts: Vec<Part>,
+}
+
+/// One message inside a turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The text, with the blank line before it where it is not the first.
+    pub text: String,
+    /// Up to here the prompt is expected to stay as it is.
+    pub is_edge: bool,
+}
+
+/// The messages of a request in turns.
+pub(super) fn turns(request: &Request) -> Turns {
+    let mut made = Turns { system: Vec::new(), turns: Vec::new() };
+    let said: Vec<(usize, &Message)> =
+        request.messages.iter().enumerate().filter(|(_, message)| !message.content.trim().is_empty()).collect();
+    let edge = said.iter().filter(|(index, _)| *index < request.stable).map(|(index, _)| *index).next_back();
+    for (index, message) in said {
+        let is_edge = edge == Some(index);
+        match message.role {
+            Role::System if made.turns.is_empty() => push(&mut made.system, &message.content, is_edge),
+            Role::System => made.say(false, &format!("[{}]", message.content), is_edge),
+            Role::User => made.say(false, &message.content, is_edge),
+            Role::Assistant => made.say(true, &message.content, is_edge),
+        }
+    }
+    if made.turns.first().is_none_or(|turn| turn.is_models) {
+        let opening = Part { text: OPENING.to_owned(), is_edge: false };
+        made.turns.insert(0, Turn { is_models: false, parts: vec![opening] });
+    }
+    made
+}
+
+impl Turns {
+    fn say(&mut self, is_models: bool, text: &str, is_edge: bool) {
+        match self.turns.last_mut().filter(|turn| turn.is_models == is_models) {
+            Some(turn) => push(&mut turn.parts, text, is_edge),
+            None => {
+                let mut turn = Turn { is_models, parts: Vec::new() };
+                push(&mut turn.parts, text, is_edge);
+                self.turns.push(turn);
+            }
+        }
+    }
+}
+
+fn push(parts: &mut Vec<Part>, text: &str, is_edge: bool) {
+    let text = if parts.is_empty() { text.to_owned() } else { format!("\n\n{text}") };
+    parts.push(Part { text, is_edge });
+}
+
+/// Whether the request hands the model the beginning of its own turn.
+pub(super) fn is_begun(request: &Request) -> bool {
+    request.messages.last().is_some_and(|last| last.role == Role::Assistant)
+}
+
+/// The same request for a model that cannot be handed the beginning of its own turn: it is asked to go on.
+pub(super) fn asked_to_go_on(request: &Request) -> Request {
+    let mut asked = request.clone();
+    if is_begun(request) {
+        asked.messages.push(Message { role: Role::User, name: None, content: GO_ON.to_owned() });
+    }
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(stable: usize, messages: &[(Role, &str)]) -> Request {
+        let message = |(role, content): &(Role, &str)| Message { role: *role, name: None, content: (*content).into() };
+        Request { messages: messages.iter().map(message).collect(), stable, ..Request::default() }
+    }
+
+    /// As one text a line: `S` instructions, `U` the player, `M` the model, `|` between parts, `*` the edge.
+    fn shown(request: &Request) -> Vec<String> {
+        let made = turns(request);
+        let parts = |parts: &[Part]| {
+            let texts = parts.iter().map(|part| part.text.clone() + if part.is_edge { "*" } else { "" });
+            texts.collect::<Vec<_>>().join("|").replace('\n', "/")
+        };
+        let system = (!made.system.is_empty()).then(|| format!("S {}", parts(&made.system)));
+        let turns =
+            made.turns.iter().map(|turn| format!("{} {}", if turn.is_models { 'M' } else { 'U' }, parts(&turn.parts)));
+        system.into_iter().chain(turns).collect()
+    }
+
+    use Role::{Assistant as A, System as S, User as U};
+
+    /// S4-35: whatever the messages are, the player begins, roles take turns, nothing is empty.
+    #[test]
+    fn the_player_begins_and_roles_take_turns() {
+        let check = |messages: &[(Role, &str)], expected: &[&str]| assert_eq!(shown(&request(0, messages)), expected);
+        check(
+            &[(S, "card"), (S, "more"), (A, "Hello."), (U, "Hi.")],
+            &["S card|//more", "U [Begin]", "M Hello.", "U Hi."],
+        );
+        check(
+            &[(S, "card"), (U, "Hi."), (S, "hp: 3"), (U, "On."), (S, "Be brief.")],
+            &["S card", "U Hi.|//[hp: 3]|//On.|//[Be brief.]"],
+        );
+        check(&[(U, "Hi."), (A, "a"), (A, " "), (A, "b"), (U, "\n")], &["U Hi.", "M a|//b"]);
+        check(&[(S, "card")], &["S card", "U [Begin]"]);
+        check(&[], &["U [Begin]"]);
+    }
+
+    #[test]
+    fn the_edge_is_the_last_message_that_stays() {
+        let messages = [(S, "card"), (U, "Hi."), (A, "Yes?"), (U, ""), (S, "hp: 3"), (U, "On.")];
+        for (stable, expected) in [
+            (0, ["S card", "U Hi.", "M Yes?", "U [hp: 3]|//On."]),
+            (1, ["S card*", "U Hi.", "M Yes?", "U [hp: 3]|//On."]),
+            (3, ["S card", "U Hi.", "M Yes?*", "U [hp: 3]|//On."]),
+            (4, ["S card", "U Hi.", "M Yes?*", "U [hp: 3]|//On."]),
+            (99, ["S card", "U Hi.", "M Yes?", "U [hp: 3]|//On.*"]),
+        ] {
+            assert_eq!(shown(&request(stable, &messages)), expected, "{stable}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_takes_no_beginning_is_asked() {
+        let begun = request(0, &[(U, "Hi."), (A, "She lights")]);
+        assert!(is_begun(&begun));
+        let asked = asked_to_go_on(&begun);
+        assert_eq!(asked.messages.last().map(|last| (last.role, last.content.as_str())), Some((U, GO_ON)));
+        assert_eq!(asked_to_go_on(&asked), asked);
+    }
+}

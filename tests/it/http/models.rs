@@ -1,0 +1,240 @@
+//! Whole turns over every kind of model server, and names of the settings that stand for several models.
+
+use super::play::Play;
+use super::*;
+use crate::support::mock_model::{Dialect, MockModel};
+
+/// Kinds beside OpenAI's, each the id of a provider too, and how a request of theirs begins.
+const KINDS: [(&str, &str); 5] = [
+    ("anthropic", "POST /v1/messages"),
+    ("gemini", "POST /v1beta/models/mock:streamGenerateContent"),
+    ("ollama", "POST /api/chat"),
+    ("koboldcpp", "POST /api/extra/generate/stream"),
+    ("llamacpp", "POST /completion"),
+];
+
+/// A session on a server whose providers speak every kind, all to one mock.
+async fn every_kind(settings: &[(&str, &str)]) -> Play {
+    let mock = MockModel::start().await;
+    let mut setup = TestApp::with();
+    for (n, (kind, _)) in KINDS.iter().enumerate() {
+        let key = |name: &str| format!("providers.{}.{name}", n + 2);
+        setup = setup.set(&key("id"), kind).set(&key("kind"), kind).set(&key("base_url"), &mock.root_url());
+        setup = setup.set(&key("models"), "[\"mock\"]");
+        setup = setup.set(&key("prices"), "{ mock = { prompt = 3.0, completion = 15.0, cached = 0.3 } }");
+    }
+    let setup = settings.iter().fold(setup, |setup, (key, value)| setup.set(key, value));
+    Play::with(setup.mock(mock), json!({})).await
+}
+
+/// Asks a model for a reply at HEAD; answers with the placeholder.
+async fn asked(play: &Play, model: &str) -> String {
+    let generate = json!({"model": model, "params": {"temperature": 0.5}});
+    let body = json!({"parentId": play.head().await, "content": "Light the lamp.", "generate": generate});
+    id(&play.post("message", body).await["generations"][0])
+}
+
+async fn trace(play: &Play, reply: &str) -> Value {
+    play.get(&format!("node/{reply}/trace")).await
+}
+
+/// S0-39, S1-13: a whole turn over each protocol: streamed piece by piece, thoughts apart, with what it took and cost on the
+/// message and in its trace.
+#[tokio::test]
+async fn a_whole_turn_over_each_protocol() {
+    let play = every_kind(&[]).await;
+    for (kind, line) in KINDS {
+        let gate = Gate::new();
+        let usage =
+            json!({"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 800}});
+        let reply = Reply::ok(["She lights 🌙", " the lamp."]).usage_inside(usage).gated(&gate);
+        let completes = matches!(kind, "koboldcpp" | "llamacpp");
+        let reply = if completes { reply } else { reply.reasoning(Dialect::All, ["hm"]) };
+        play.app.mock().script(reply);
+        let mut tab = play.app.socket(&play.sid, None).await;
+        let node = asked(&play, &format!("{kind}/mock")).await;
+        gate.release(if completes { 1 } else { 2 });
+        let is_first =
+            |frame: &Value| frame["type"] == "node.content.updated" && frame["contentChunk"] == "She lights 🌙";
+        tab.until(is_first).await;
+        gate.open();
+        let node = play.done(&node).await;
+        assert_eq!(
+            (&node["content"], &node["status"]),
+            (&json!("She lights 🌙 the lamp."), &json!("complete")),
+            "{kind}"
+        );
+        let seen = play.app.mock().seen().into_iter().rev().find(|seen| !seen.body.is_null()).unwrap();
+        assert!(seen.line.starts_with(line), "{kind}: {}", seen.line);
+        assert!(seen.body.to_string().contains("Light the lamp."), "{kind}: {}", seen.body);
+
+        let metadata = &node["metadata"];
+        assert_eq!((&metadata["model"], &metadata["finishReason"]), (&json!(format!("{kind}/mock")), &json!("stop")));
+        let trace = trace(&play, &id(&node)).await;
+        assert_eq!((&trace["isExact"], &trace["params"]), (&json!(true), &metadata["params"]), "{kind}");
+        assert_eq!(trace["params"]["temperature"], 0.5, "{kind}");
+        let (counts, cached, cost) = match kind {
+            "koboldcpp" => (json!(null), json!(null), json!(null)),
+            // It does not tell what it had read before.
+            "ollama" => (json!({"prompt": 1000, "completion": 10}), json!(null), json!(0.003_15)),
+            _ => (json!({"prompt": 1000, "completion": 10}), json!(800), json!(0.000_99)),
+        };
+        assert_eq!(metadata.get("tokenCount").unwrap_or(&Value::Null), &counts, "{kind}");
+        assert_eq!(metadata.get("cachedTokens").unwrap_or(&Value::Null), &cached, "{kind}");
+        assert_eq!(metadata.get("cost").unwrap_or(&Value::Null), &cost, "{kind}");
+        assert_eq!(trace.get("cost").unwrap_or(&Value::Null), &cost, "{kind}");
+        if cost != Value::Null {
+            assert_eq!((&trace["costFrom"], &trace["usage"]), (&json!("settings"), &counts), "{kind}");
+        }
+        assert_eq!(trace.get("saved").is_some(), cached != Value::Null, "{kind}");
+        assert_eq!(node["reasoning"].as_str(), (!completes).then_some("hm"), "{kind}");
+    }
+}
+
+/// S2-16: models of different kinds alternate in one line, and each reads what the others wrote.
+#[tokio::test]
+async fn kinds_alternate_in_one_line() {
+    let play = every_kind(&[]).await;
+    for (n, (kind, _)) in KINDS.iter().enumerate() {
+        play.app.mock().script(Reply::ok([format!("Word {n}.")]));
+        let node = asked(&play, &format!("{kind}/mock")).await;
+        play.done(&node).await;
+        let sent = play.app.mock().requests().pop().unwrap().to_string();
+        assert!((0..n).all(|before| sent.contains(&format!("Word {before}."))), "{kind}: {sent}");
+    }
+    assert_eq!(play.line(&play.head().await).await.len(), 1 + 2 * KINDS.len());
+}
+
+/// S3-23: a reply over each protocol can be stopped in the middle: what came stays, and the server is left.
+#[tokio::test]
+async fn a_stop_in_the_middle() {
+    let play = every_kind(&[]).await;
+    for (n, (kind, _)) in KINDS.iter().enumerate() {
+        play.app.mock().script(Reply::ok(["Half a "]).then_stall());
+        let mut tab = play.app.socket(&play.sid, None).await;
+        let node = asked(&play, &format!("{kind}/mock")).await;
+        tab.until(|frame| frame["type"] == "node.content.updated" && frame["contentChunk"] == "Half a ").await;
+        play.post(&format!("node/{node}/cancel"), json!({})).await;
+        let node = play.done(&node).await;
+        assert_eq!((&node["content"], &node["status"]), (&json!("Half a "), &json!("complete")), "{kind}");
+        assert_eq!(node["metadata"]["finishReason"], "cancelled", "{kind}");
+        play.app.mock().until_aborted(n + 1).await;
+    }
+}
+
+/// S4-29: an error before the first word and one behind it stand on the message over each protocol, with the server's words.
+#[tokio::test]
+async fn an_error_before_and_behind_the_first_word() {
+    let play = every_kind(&[]).await;
+    for (kind, _) in KINDS {
+        for (reply, code, words, kept) in [
+            (Reply::error(401, "your key is not mine"), "provider_refused", "your key is not mine", ""),
+            (Reply::ok(["Half a "]).then_error(529, "overloaded"), "provider_failed", "overloaded", "Half a "),
+            (Reply::ok(["Half a "]).then_cut(), "cut_off", "cut off", "Half a "),
+        ] {
+            play.app.mock().script(reply);
+            let node = asked(&play, &format!("{kind}/mock")).await;
+            let node = play.done(&node).await;
+            let error = &node["metadata"]["error"];
+            assert_eq!((&node["status"], &error["code"]), (&json!("error"), &json!(code)), "{kind}");
+            assert_eq!(node["content"], kept, "{kind}");
+            assert!(error["message"].as_str().unwrap().contains(words), "{kind}: {error}");
+        }
+    }
+}
+
+/// Claude is told what of the prompt the next one will have too, and reads it from memory: the second turn begins with what
+/// was marked in the first.
+#[tokio::test]
+async fn what_stays_of_a_prompt_is_marked() {
+    let play = every_kind(&[("generation.model", "anthropic/mock")]).await;
+    play.say("Light the lamp.").await;
+    play.say("And now?").await;
+    play.say("And then?").await;
+    let bodies = play.app.mock().requests();
+    let kept = |body: &Value| -> Vec<Value> {
+        let turns = body["messages"].as_array().unwrap().iter();
+        let parts: Vec<Value> = turns.flat_map(|turn| turn["content"].as_array().unwrap().clone()).collect();
+        let edge = parts.iter().position(|part| part.get("cache_control").is_some());
+        parts.into_iter().take(edge.map_or(0, |edge| edge + 1)).collect()
+    };
+    for pair in bodies.windows(2) {
+        let texts = |parts: &[Value]| parts.iter().map(|part| part["text"].clone()).collect::<Vec<_>>();
+        let (before, after) = (kept(&pair[0]), kept(&pair[1]));
+        assert!(!before.is_empty() && before.len() < after.len(), "{pair:#?}");
+        assert_eq!(texts(&before), texts(&after[..before.len()]));
+        assert_eq!(pair[0]["system"], pair[1]["system"]);
+        assert!(pair[0]["system"].to_string().contains("cache_control"));
+    }
+}
+
+/// The length that a prompt was made for is told to a server that has to be told.
+#[tokio::test]
+async fn a_server_is_told_how_long_the_context_is() {
+    let play =
+        every_kind(&[("generation.context_tokens", "4096"), ("providers.4.extra", "{ keep_alive = \"5m\" }")]).await;
+    play.done(&asked(&play, "ollama/mock").await).await;
+    let body = play.app.mock().requests().pop().unwrap();
+    assert_eq!((&body["options"]["num_ctx"], &body["keep_alive"]), (&json!(4096), &json!("5m")));
+}
+
+/// Ranked idea 9: where the first of several models cannot answer, the next does; the message says who wrote it, and why it
+/// was not the first.
+#[tokio::test]
+async fn the_next_model_is_asked() {
+    let settings = [
+        ("models.smart", "[\"keyless/mock\", \"anthropic/mock\", \"mock/mock\"]"),
+        ("models.fast", "ollama/mock"),
+        ("providers.7.id", "keyless"),
+        ("providers.7.base_url", "http://127.0.0.1:1"),
+        ("providers.7.api_key_env", "NOT_THERE"),
+        ("generation.model", "smart"),
+    ];
+    let play = every_kind(&settings).await;
+    play.app.mock().script(Reply::error(404, "no such model"));
+    play.app.mock().script(Reply::ok(["Yes."]));
+    let said = play.say("Well?").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    let metadata = &node["metadata"];
+    assert_eq!(
+        (&node["content"], &metadata["model"], &metadata["alias"]),
+        (&json!("Yes."), &json!("mock/mock"), &json!("smart"))
+    );
+    let trace = trace(&play, &said.reply).await;
+    assert_eq!((&trace["model"], &trace["passedOver"]), (&json!("mock/mock"), &metadata["passedOver"]));
+    let passed = metadata["passedOver"].as_array().unwrap();
+    let shown: Vec<_> =
+        passed.iter().map(|one| (one["model"].as_str().unwrap(), one["code"].as_str().unwrap())).collect();
+    assert_eq!(shown, [("keyless/mock", "provider_misconfigured"), ("anthropic/mock", "provider_refused")]);
+    assert!(passed[1]["message"].as_str().unwrap().contains("no such model"));
+
+    let models = play.app.get("/api/models").await;
+    let model = |id: &str| models["items"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap().clone();
+    let smart = model("smart");
+    assert_eq!(
+        (&smart["provider"], &smart["isDefault"], &smart["unusable"]),
+        (&json!("models"), &json!(true), &json!(null))
+    );
+    assert_eq!(smart["standsFor"], json!(["keyless/mock", "anthropic/mock", "mock/mock"]));
+    assert_eq!(
+        (&model("fast")["standsFor"], &model("mock/mock")["isDefault"]),
+        (&json!(["ollama/mock"]), &json!(false))
+    );
+}
+
+/// A reply that has begun stays with its model; where all fail, the last one's words stand on the message.
+#[tokio::test]
+async fn a_reply_that_has_begun_stays_with_its_model() {
+    let play = every_kind(&[("models.smart", "[\"gemini/mock\", \"mock/mock\"]")]).await;
+    play.app.mock().script(Reply::ok(["Half a "]).then_cut());
+    let half = play.done(&asked(&play, "smart").await).await;
+    assert_eq!((&half["content"], &half["metadata"]["model"]), (&json!("Half a "), &json!("gemini/mock")));
+    assert_eq!((&half["metadata"]["error"]["code"], half["metadata"].get("passedOver")), (&json!("cut_off"), None));
+
+    play.app.mock().script(Reply::error(403, "not you"));
+    play.app.mock().script(Reply::error(400, "not like this"));
+    let failed = play.done(&asked(&play, "smart").await).await;
+    let message = failed["metadata"]["error"]["message"].as_str().unwrap();
+    assert!(message.contains("not like this"), "{message}");
+    assert_eq!(failed["metadata"]["passedOver"][0]["model"], "gemini/mock");
+}

@@ -1,0 +1,239 @@
+//! What holds for every kind of server.
+
+use super::*;
+use proptest::prelude::*;
+
+/// A client of `kind` at the mock.
+fn client_of(kind: Kind, mock: &MockModel) -> Client {
+    Client::new(kind, endpoint(&mock.root_url()))
+}
+
+/// The kinds that are no OpenAI-compatible servers.
+fn others() -> impl Iterator<Item = Kind> {
+    Kind::all().filter(|kind| kind.word() != "openai")
+}
+
+/// Where this kind begins at the mock.
+fn base_url(kind: Kind, mock: &MockModel) -> String {
+    if kind.word() == "openai" { mock.base_url() } else { mock.root_url() }
+}
+
+/// S0-39: one interface; every kind passes the suite that a real server passes.
+#[tokio::test]
+async fn s0_39_every_kind_passes_the_suite() {
+    for kind in others() {
+        let mock = MockModel::start().await;
+        suite(&client_of(kind, &mock), "mock").await;
+        mock.always(Reply::default().sliced(2));
+        suite(&client_of(kind, &mock), "mock").await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
+    for kind in others() {
+        let mock = MockModel::start().await;
+        let endpoint = Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.root_url()) };
+        let client = Client::new(kind, endpoint);
+        let request = Request { stable: 1, context: Some(4096), ..request(json!({"max_tokens": 9, "seed": 7})) };
+        assert_eq!(hear(client.stream(&request)).await.failure, None);
+        let seen = mock.seen().pop().unwrap();
+        assert_eq!(seen.body.to_string(), client.wire_body(&request).to_string());
+        let headers: &[&str] = match kind.word() {
+            "anthropic" => &["x-api-key: sk-0123456789", "anthropic-version: 2023-06-01"],
+            "gemini" => &["x-goog-api-key: sk-0123456789"],
+            _ => &["authorization: Bearer sk-0123456789"],
+        };
+        for header in headers {
+            assert!(seen.headers.iter().any(|one| one == header), "{kind:?} {header}: {:?}", seen.headers);
+        }
+        assert!(!seen.line.contains("sk-") && !seen.body.to_string().contains("sk-"), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn thoughts_words_and_counts() {
+    for kind in others() {
+        let mock = MockModel::start().await;
+        let counts =
+            json!({"prompt_tokens": 300, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 200}});
+        mock.script(Reply::ok(["So, ", "夜🌙."]).reasoning(Dialect::All, ["hm, ", "yes"]).usage_inside(counts));
+        let heard = ask(&client_of(kind, &mock)).await;
+        let completes = matches!(kind.word(), "koboldcpp" | "llamacpp");
+        let (thought, said) = if completes { ("", "hm, yesSo, 夜🌙.") } else { ("hm, yes", "So, 夜🌙.") };
+        assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), (thought, said), "{kind:?}");
+        assert_eq!((heard.failure, heard.finish), (None, vec![Finish::Stop]), "{kind:?}");
+        let cached = (!matches!(kind.word(), "ollama")).then_some(200);
+        let usage = heard.usage.map(|usage| (usage.prompt, usage.completion, usage.cached));
+        assert_eq!(usage, (kind.word() != "koboldcpp").then_some((300, 5, cached)), "{kind:?}");
+    }
+}
+
+/// An error before the reply has its number, the words and what to do; a server that is busy or broken is asked again.
+#[tokio::test]
+async fn errors_before_the_reply() {
+    for kind in others() {
+        let mock = MockModel::start().await;
+        let own = match kind.word() {
+            "anthropic" => {
+                json!({"type": "error", "error": {"type": "authentication_error", "message": "wrong key"}, "request_id": "r"})
+            }
+            "gemini" => json!([{"error": {"code": 401, "message": "wrong key", "status": "UNAUTHENTICATED"}}]),
+            "ollama" => json!({"error": "wrong key"}),
+            "koboldcpp" => json!({"detail": {"msg": "wrong key", "type": "unauthorized"}}),
+            _ => json!({"error": {"code": 401, "message": "wrong key", "type": "authentication_error"}}),
+        };
+        mock.script(Reply::json(401, &own));
+        let failure = ask(&client_of(kind, &mock)).await.failure.unwrap();
+        assert_eq!(failure, Failure::Refused { status: 401, words: "wrong key".into() }, "{kind:?}");
+        assert!(failure.hint().contains("key"));
+        assert_eq!(mock.requests().len(), 1);
+
+        mock.script(Reply::error(529, "overloaded"));
+        mock.script(Reply::error(429, "slow down").header("Retry-After", "0"));
+        mock.script(Reply::ok(["a"]));
+        let heard = ask(&client_of(kind, &mock)).await;
+        assert_eq!((heard.text.as_str(), heard.failure, mock.requests().len()), ("a", None, 4), "{kind:?}");
+    }
+}
+
+/// What had arrived stays, and nothing is asked twice once a reply has begun.
+#[tokio::test]
+async fn errors_in_the_middle_of_the_reply() {
+    for kind in others() {
+        let mock = MockModel::start().await;
+        for (reply, code) in [
+            (Reply::ok(["Half a "]).then_error(529, "overloaded"), "provider_failed"),
+            (Reply::ok(["Half a "]).then_cut(), "cut_off"),
+            (Reply::ok(["Half a "]).then_reset(), "cut_off"),
+            (Reply::ok(["Half a "]).unfinished(), "cut_off"),
+        ] {
+            mock.script(reply);
+            let before = mock.requests().len();
+            let heard = ask(&client_of(kind, &mock)).await;
+            assert_eq!(heard.text, "Half a ", "{kind:?}");
+            assert_eq!(heard.failure.map(|failure| failure.code()), Some(code), "{kind:?}");
+            assert_eq!(mock.requests().len(), before + 1, "{kind:?} was asked again");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_reply_is_garbled() {
+    for kind in Kind::all() {
+        let mock = MockModel::start().await;
+        for reply in [
+            Reply::html(200, "Please log in"),
+            Reply::raw(200, "text/plain", "hello"),
+            Reply::json(200, &json!({"hello": "world"})),
+            Reply::raw(200, "text/event-stream", "data: hello\n\n"),
+        ] {
+            mock.script(reply);
+            let failure = ask(&Client::new(kind, endpoint(&base_url(kind, &mock)))).await.failure.unwrap();
+            assert_eq!(failure.code(), "provider_garbled", "{kind:?}: {failure}");
+        }
+        mock.models(Reply::json(200, &json!({"hello": "world"})));
+    }
+}
+
+/// Leaving a reply ends the request, silence ends the reply.
+#[tokio::test]
+async fn leaving_and_silence() {
+    for kind in others() {
+        let mock = MockModel::start().await;
+        mock.script(Reply::endless("on "));
+        let client = client_of(kind, &mock);
+        let mut left = client.stream(&request(json!({})));
+        assert_eq!(words(&mut left).await, "on ", "{kind:?}");
+        drop(left);
+        mock.until_aborted(1).await;
+
+        mock.script(Reply::ok(["ab"]).then_stall());
+        let timeouts = Timeouts { idle: SHORT, ..endpoint("").timeouts };
+        let heard = ask(&Client::new(kind, Endpoint { timeouts, ..endpoint(&mock.root_url()) })).await;
+        let silent = Some(Failure::Timeout { wait: Wait::Silence, limit: SHORT });
+        assert_eq!((heard.text.as_str(), heard.failure), ("ab", silent), "{kind:?}");
+    }
+}
+
+/// `domain.md` 5.8: a model that takes no beginning of its own turn is asked to go on with it, then and from then on.
+#[tokio::test]
+async fn a_model_that_takes_no_beginning_is_asked_to_go_on() {
+    let words = "This model does not support assistant message prefill. The conversation must end with a user message.";
+    for kind in Kind::all().filter(|kind| matches!(kind.word(), "openai" | "anthropic")) {
+        let mock = MockModel::start().await;
+        let client = Client::new(kind, endpoint(&base_url(kind, &mock)));
+        let mut begun = request(json!({}));
+        begun.messages.push(Message { role: Role::Assistant, name: None, content: "She lights".into() });
+        mock.script(Reply::error(400, words));
+        mock.script(Reply::ok(["the lamp"]));
+        mock.script(Reply::ok(["the lamp"]));
+        for n in [2, 3] {
+            assert_eq!(hear(client.stream(&begun)).await.text, "the lamp", "{kind:?}");
+            let sent = mock.requests();
+            let last = sent.last().unwrap()["messages"].as_array().unwrap().last().unwrap();
+            assert_eq!((sent.len(), &last["role"]), (n, &json!("user")), "{kind:?}");
+        }
+        mock.script(Reply::error(400, words));
+        assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_refused", "nothing to mend");
+    }
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let role = prop_oneof![Just(Role::System), Just(Role::User), Just(Role::Assistant)];
+    let content = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a-z夜<|>\u{1}]{1,6} ?"];
+    (role, content).prop_map(|(role, content)| Message { role, name: None, content })
+}
+
+/// The player begins, roles take turns, no text is blank.
+fn is_in_turns(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<String>) -> bool {
+    let role = |nth: usize| if nth.is_multiple_of(2) { "user" } else { models };
+    !turns.is_empty()
+        && turns.iter().enumerate().all(|(nth, turn)| {
+            let texts = texts(turn);
+            turn["role"] == role(nth) && !texts.is_empty() && texts.iter().all(|text| !text.trim().is_empty())
+        })
+}
+
+proptest! {
+    /// S4-35: whatever the messages are, each kind's body is legal.
+    #[test]
+    fn s4_35_bodies_are_legal_for_every_kind(messages in proptest::collection::vec(message(), 0..12), stable in 0_usize..14) {
+        let request = Request { model: "m".into(), messages, stable, ..Request::default() };
+        let texts = |parts: &Value| -> Vec<String> {
+            parts.as_array().into_iter().flatten().map(|part| part["text"].as_str().unwrap().to_owned()).collect()
+        };
+        let said: Vec<&str> = request.messages.iter().map(|said| said.content.trim()).filter(|said| !said.is_empty()).collect();
+        for kind in Kind::all() {
+            let body = Client::new(kind, Endpoint::new("a", "http://a")).wire_body(&request);
+            match kind.word() {
+                "anthropic" => {
+                    prop_assert!(is_in_turns(body["messages"].as_array().unwrap(), "assistant", |turn| texts(&turn["content"])), "{body}");
+                    prop_assert!(texts(&body["system"]).iter().all(|text| !text.trim().is_empty()));
+                    prop_assert!(body.to_string().matches("cache_control").count() <= 4, "{body}");
+                    let last = body["messages"].as_array().unwrap().last().unwrap();
+                    let text = texts(&last["content"]).pop().unwrap();
+                    prop_assert!(last["role"] == "user" || text.trim_end() == text, "{body}");
+                }
+                "gemini" => {
+                    prop_assert!(is_in_turns(body["contents"].as_array().unwrap(), "model", |turn| texts(&turn["parts"])), "{body}");
+                }
+                "ollama" => {
+                    let messages = body["messages"].as_array().unwrap();
+                    prop_assert!(messages.iter().all(|message| !message["content"].as_str().unwrap().trim().is_empty()));
+                    prop_assert_eq!(messages.len(), said.len());
+                }
+                "openai" => prop_assert_eq!(body["messages"].as_array().unwrap().len(), request.messages.len()),
+                _ => prop_assert!(body["prompt"].as_str().unwrap().contains("<|im_start|>assistant\n")),
+            }
+            if kind.word() == "openai" {
+                continue;
+            }
+            for words in &said {
+                let words = words.replace("<|im_", "<| im_");
+                let words = json!(words).to_string();
+                prop_assert!(body.to_string().contains(words.trim_matches('"')), "{kind:?} lost {words}: {body}");
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The protocols that the mock speaks: what a reply comes down to in each.
+
+use serde_json::{Value, json};
+
+/// Who asks, by the way it asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Protocol {
+    #[default]
+    OpenAi,
+    Anthropic,
+    Gemini,
+    Ollama,
+    KoboldCpp,
+    LlamaCpp,
+}
+
+/// What a model is asked for, in whatever words.
+pub(super) struct Limits {
+    pub most: Option<u64>,
+    pub stops: Vec<String>,
+}
+
+/// How a reply ended: OpenAI's word for it, and OpenAI's usage.
+pub(super) struct Last<'a> {
+    pub reason: Option<&'a str>,
+    pub usage: Option<&'a Value>,
+}
+
+impl Last<'_> {
+    fn count(&self, name: &str) -> Option<u64> {
+        self.usage?.get(name)?.as_u64()
+    }
+
+    fn cached(&self) -> Option<u64> {
+        self.usage?.pointer("/prompt_tokens_details/cached_tokens")?.as_u64()
+    }
+}
+
+impl Protocol {
+    /// The protocol of a request for a reply.
+    pub fn of(line: &str) -> Option<Self> {
+        Some(match line {
+            "POST /v1/chat/completions" => Self::OpenAi,
+            "POST /v1/messages" => Self::Anthropic,
+            "POST /api/chat" => Self::Ollama,
+            "POST /api/extra/generate/stream" => Self::KoboldCpp,
+            "POST /completion" => Self::LlamaCpp,
+            line if line.starts_with("POST /v1beta/models/") && line.ends_with(":streamGenerateContent?alt=sse") => {
+                Self::Gemini
+            }
+            _ => return None,
+        })
+    }
+
+    /// The lists that only other kinds than OpenAI's ask for. The model is `mock` everywhere.
+    pub fn list(line: &str) -> Option<Value> {
+        Some(match line {
+            "GET /v1/models?limit=1000" => json!({"data": [
+                {"type": "model", "id": "mock", "display_name": "Mock", "max_input_tokens": 8192}], "has_more": false}),
+            "GET /v1beta/models?pageSize=1000" => json!({"models": [
+                {"name": "models/mock", "inputTokenLimit": 8192, "supportedGenerationMethods": ["generateContent"]},
+                {"name": "models/embedder", "supportedGenerationMethods": ["embedContent"]}]}),
+            "GET /api/tags" => json!({"models": [{"name": "mock", "model": "mock", "details": {"family": "mock"}}]}),
+            "GET /api/v1/model" => json!({"result": "mock"}),
+            "GET /api/extra/true_max_context_length" => json!({"value": 8192}),
+            "GET /props" => json!({"default_generation_settings": {"n_ctx": 8192}, "total_slots": 1}),
+            _ => return None,
+        })
+    }
+
+    /// What stands in the head of a stream.
+    pub(super) fn content_type(self) -> &'static str {
+        if self == Self::Ollama { "application/x-ndjson" } else { "text/event-stream" }
+    }
+
+    pub(super) fn limits(self, request: &Value) -> Limits {
+        let (most, stops) = match self {
+            Self::OpenAi => ("/max_tokens", "/stop"),
+            Self::Anthropic => ("/max_tokens", "/stop_sequences"),
+            Self::Gemini => ("/generationConfig/maxOutputTokens", "/generationConfig/stopSequences"),
+            Self::Ollama => ("/options/num_predict", "/options/stop"),
+            Self::KoboldCpp => ("/max_length", "/stop_sequence"),
+            Self::LlamaCpp => ("/n_predict", "/stop"),
+        };
+        let stops = match request.pointer(stops) {
+            Some(Value::String(stop)) => vec![stop.clone()],
+            stops => {
+                let stops = stops.and_then(Value::as_array).into_iter().flatten();
+                stops.filter_map(Value::as_str).map(str::to_owned).collect()
+            }
+        };
+        Limits { most: request.pointer(most).and_then(Value::as_u64), stops }
+    }
+
+    /// What comes before everything else.
+    pub(super) fn begin(self, request: &Value, last: &Last<'_>) -> Vec<Value> {
+        if self != Self::Anthropic {
+            return Vec::new();
+        }
+        let cached = last.cached().unwrap_or_default();
+        let fresh = last.count("prompt_tokens").unwrap_or_default().saturating_sub(cached);
+        let usage = json!({"input_tokens": fresh, "cache_creation_input_tokens": 0, "cache_read_input_tokens": cached, "output_tokens": 1});
+        let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": request["model"],
+            "content": [], "stop_reason": null, "usage": usage});
+        vec![json!({"type": "message_start", "message": message}), json!({"type": "ping"})]
+    }
+
+    /// A piece of what the model thinks (`is_thought`) or says.
+    pub(super) fn piece(self, request: &Value, words: &str, is_thought: bool) -> Value {
+        match self {
+            Self::OpenAi => json!({"choices": [{"index": 0, "delta": {"content": words}}]}),
+            Self::Anthropic if is_thought => json!({"type": "content_block_delta", "index": 0,
+                "delta": {"type": "thinking_delta", "thinking": words}}),
+            Self::Anthropic => {
+                json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": words}})
+            }
+            Self::Gemini => {
+                let part = if is_thought { json!({"text": words, "thought": true}) } else { json!({"text": words}) };
+                json!({"candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}], "modelVersion": "mock"})
+            }
+            Self::Ollama => {
+                let name = if is_thought { "thinking" } else { "content" };
+                json!({"model": request["model"], "message": {"role": "assistant", name: words}, "done": false})
+            }
+            Self::KoboldCpp => json!({"token": words, "finish_reason": null}),
+            Self::LlamaCpp => json!({"index": 0, "content": words, "stop": false, "id_slot": 0}),
+        }
+    }
+
+    /// What comes at a proper end.
+    pub(super) fn end(self, request: &Value, last: &Last<'_>) -> Vec<Value> {
+        let (prompt, completion) = (last.count("prompt_tokens"), last.count("completion_tokens"));
+        let of = |names: [&str; 3]| match last.reason {
+            Some("stop") => names[0].to_owned(),
+            Some("length") => names[1].to_owned(),
+            Some("content_filter") => names[2].to_owned(),
+            other => other.unwrap_or_default().to_owned(),
+        };
+        match self {
+            Self::OpenAi => Vec::new(),
+            Self::Anthropic => {
+                let reason = of(["end_turn", "max_tokens", "refusal"]);
+                let usage = json!({"output_tokens": completion.unwrap_or_default()});
+                let delta = json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": usage});
+                vec![delta, json!({"type": "message_stop"})]
+            }
+            Self::Gemini => {
+                let reason = of(["STOP", "MAX_TOKENS", "SAFETY"]);
+                let mut end = json!({"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": reason}], "modelVersion": "mock"});
+                if let (Some(prompt), Some(completion)) = (prompt, completion) {
+                    end["usageMetadata"] = json!({"promptTokenCount": prompt, "candidatesTokenCount": completion});
+                    if let Some(cached) = last.cached() {
+                        end["usageMetadata"]["cachedContentTokenCount"] = cached.into();
+                    }
+                }
+                vec![end]
+            }
+            Self::Ollama => {
+                let reason = of(["stop", "length", "safety"]);
+                vec![json!({"model": request["model"], "message": {"role": "assistant", "content": ""}, "done": true,
+                    "done_reason": reason, "prompt_eval_count": prompt, "eval_count": completion})]
+            }
+            Self::KoboldCpp => vec![json!({"token": "", "finish_reason": of(["stop", "length", "safety"])})],
+            Self::LlamaCpp => {
+                let reason = of(["eos", "limit", "safety"]);
+                vec![json!({"index": 0, "content": "", "stop": true, "model": "mock", "stop_type": reason,
+                    "tokens_evaluated": prompt, "tokens_predicted": completion, "timings": {"cache_n": last.cached()}})]
+            }
+        }
+    }
+
+    /// An error in the middle of a stream.
+    pub(super) fn error(self, code: u16, words: &str) -> Value {
+        match self {
+            Self::Anthropic => {
+                let name = match code {
+                    429 => "rate_limit_error",
+                    529 => "overloaded_error",
+                    400..500 => "invalid_request_error",
+                    _ => "api_error",
+                };
+                json!({"type": "error", "error": {"type": name, "message": words}})
+            }
+            Self::Ollama => json!({"error": words}),
+            _ => json!({"error": {"code": code, "message": words}}),
+        }
+    }
+
+    /// One chunk on the wire.
+    pub(super) fn framed(self, chunk: &Value) -> Vec<u8> {
+        match self {
+            Self::Ollama => format!("{chunk}\n"),
+            Self::Anthropic => format!("event: {}\ndata: {chunk}\n\n", chunk["type"].as_str().unwrap_or_default()),
+            Self::KoboldCpp => format!("event: message\ndata: {chunk}\n\n"),
+            _ => format!("data: {chunk}\r\n\r\n"),
+        }
+        .into_bytes()
+    }
+}
