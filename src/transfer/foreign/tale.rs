@@ -131,15 +131,20 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
         let come = self.arrived.totals.messages - before;
-        self.finished(&bed, newest, source, come > 0 || is_begun).await?;
         item.findings.push(Finding::new(Fate::Works, "messages", format!("{size}; {come} are new")));
         item.findings.extend(told(tale, hidden, bed.left));
+        self.finished(bed, newest, source, come > 0 || is_begun).await?;
         self.report(item);
         Ok(())
     }
 
     /// What a story has become already.
     async fn sown(&self, key: &str) -> Result<Sown, ImportError> {
+        if let Some(seen) = self.look.source(key)
+            && let Some(session) = self.look.became(seen, None)
+        {
+            return Ok(Sown::Here(session, seen.hash.clone()));
+        }
         let (owner, key) = (self.wish.owner, key.to_owned());
         self.store
             .read(move |reader| {
@@ -212,8 +217,8 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             return Ok(*id);
         }
         // Whose card is here plays, whichever program it came from.
-        if let Some(held) = self.known::<CharacterId>(format!("characters/{name}")).await?.held {
-            return Ok(held.id);
+        if let Some(id) = self.known::<CharacterId>(format!("characters/{name}")).await?.here() {
+            return Ok(id);
         }
         let message = format!("stands for whoever answers in chats of {}, and has no card", tale.program.name());
         let mut card = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
@@ -300,12 +305,14 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
     /// All of a story is in: HEAD goes where it was left if something came, and the story is known.
     async fn finished(
         &mut self,
-        bed: &Bed,
+        bed: Bed,
         newest: Option<i64>,
         source: Source,
         has_come: bool,
     ) -> Result<(), ImportError> {
         if self.wish.is_dry {
+            self.look.keep(source);
+            self.look.stands(bed);
             return Ok(());
         }
         let played = newest.map(Time).filter(|time| bed.is_new && time.has_date());

@@ -134,7 +134,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if !is_new && whole.iter().all(|(_, end)| end.come == 0 && !end.is_new) {
             wanted.head = None;
         }
-        self.finish(folder, &whole, &bed, wanted).await
+        self.finish(folder, &whole, &bed, wanted).await?;
+        if self.wish.is_dry {
+            self.look.stands(bed);
+        }
+        Ok(())
     }
 
     /// What another house says of the story of some files.
@@ -346,6 +350,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             self.tell(file, end, bed, joined);
         }
         if self.wish.is_dry {
+            rows.into_iter().for_each(|row| self.look.keep(row));
             return Ok(());
         }
         let (owner, actor, session) = (self.wish.owner, self.actor(), bed.session);
