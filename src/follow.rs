@@ -14,8 +14,8 @@ use crate::ids::{NodeId, SessionId};
 use crate::live::Live;
 use crate::oplog::{Effect, Operation};
 use crate::prompt::tags;
-use crate::search::{Change, Document, Index, SendError};
-use crate::store::{Held, Published, Reader, Store, StoreError};
+use crate::search::{self, Change, Document, Fact, Index, SearchError, SendError, Upstream};
+use crate::store::{Held, Placed, Published, Reader, RulesInForce, Store, StoreError};
 use crate::tree::{Kind, Node, Status};
 
 /// Operations read from the log at once.
@@ -45,6 +45,40 @@ pub fn texts(hide_tags: &[String]) -> u64 {
     let mut first = [0; 8];
     hasher.finalize_xof().fill(&mut first);
     u64::from_le_bytes(first)
+}
+
+/// The log of a database, as an index that is fed from it knows it; `None` where nobody ever moved in.
+///
+/// # Errors
+/// The database fails or a row is damaged.
+pub fn upstream(reader: &mut Reader<'_>, hide_tags: &[String]) -> Result<Option<Upstream>, StoreError> {
+    let owner = reader.users()?.into_iter().find(|user| user.role == "owner");
+    let newest = reader.newest_cursor()?;
+    Ok(owner.map(|owner| Upstream { id: owner.id.uuid(), newest, texts: texts(hide_tags) }))
+}
+
+/// Why an index could not be fed to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum FillError {
+    /// The database fails or a row is damaged.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The index cannot be written.
+    #[error(transparent)]
+    Index(#[from] SearchError),
+}
+
+/// Feeds an index until it has everything, where nobody writes meanwhile; `say` hears the cursor of the log up to which it is.
+///
+/// # Errors
+/// The database fails, or the index cannot be written.
+pub async fn fill(store: &Arc<Store>, indexing: &Indexing, mut say: impl FnMut(i64)) -> Result<(), FillError> {
+    while feed(store, indexing).await? {
+        say(indexing.index.cursor());
+    }
+    let index = Arc::clone(&indexing.index);
+    let flushed = tokio::task::spawn_blocking(move || index.flush()).await;
+    Ok(flushed.unwrap_or(Err(SearchError::Down))?)
 }
 
 /// Starts to follow. `published` comes from the store.
@@ -123,9 +157,13 @@ fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(V
         cursor = cursor.max(reader.newest_cursor()?);
     }
     let mut touched: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
+    let mut moved: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
     for (_, session, operation) in &log {
         let touched = touched.entry(*session).or_default();
         touched.extend(operation.effects.iter().flat_map(shows));
+        for node in operation.effects.iter().filter_map(moves_worlds) {
+            moved.entry(*session).or_default().insert(node);
+        }
         if is_trashed(operation) == Some(false)
             && let Some(held) = reader.any_session(*session)?
         {
@@ -133,9 +171,12 @@ fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(V
         }
     }
     let mut changes = Vec::new();
-    for (session, nodes) in touched {
+    for (session, mut nodes) in touched {
         match reader.any_session(session)? {
             Some(held) => {
+                for above in moved.get(&session).into_iter().flatten() {
+                    nodes.extend(reader.below_under(&held, *above, is_marked)?);
+                }
                 for node in nodes {
                     changes.push(of_node(reader, &held, node, hide_tags)?);
                 }
@@ -156,15 +197,40 @@ fn shows(effect: &Effect) -> impl Iterator<Item = NodeId> {
     node.into_iter().chain(below.iter().copied())
 }
 
-fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {
-    let mut found = reader.node_or_stashed(held, id)?.map(|placed| placed.node);
-    if let Some(node) = &mut found
-        && let Some(shown) = tags::hide(&node.content, hide_tags)
-    {
-        node.content = shown;
+/// The node below which an effect changes worlds. Those are searched by where their rules say so, as they are now.
+fn moves_worlds(effect: &Effect) -> Option<NodeId> {
+    match effect {
+        Effect::Muted { node, .. } | Effect::Moved { node, .. } => Some(*node),
+        _ => None,
     }
-    let (found, node) = (found.filter(is_found), id);
-    Ok(found.map_or(Change::Remove(node), |node| Change::Put(document(held, node))))
+}
+
+/// Whether rules say that messages are found by values of the world.
+fn is_marked(rules: &RulesInForce) -> bool {
+    search::is_any_marked(&rules.rules)
+}
+
+fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {
+    let found = reader.node_or_stashed(held, id)?.filter(|placed| is_found(&placed.node));
+    let Some(mut placed) = found else { return Ok(Change::Remove(id)) };
+    if let Some(shown) = tags::hide(&placed.node.content, hide_tags) {
+        placed.node.content = shown;
+    }
+    if placed.node.content.is_empty() {
+        return Ok(Change::Remove(id));
+    }
+    let facts = facts(reader, held, &placed)?;
+    Ok(Change::Put(document(held, placed.node, facts)))
+}
+
+/// The values by which a node is found, as of its world. Most rules mark none, and then no world is looked at.
+fn facts(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Result<Vec<Fact>, StoreError> {
+    let rules = reader.rules(placed)?;
+    if !is_marked(&rules) {
+        return Ok(Vec::new());
+    }
+    let world = reader.world(held, placed)?;
+    Ok(search::facts(&world, &rules.rules))
 }
 
 /// What must be found of a session, by its row; nothing of one that lies in the trash.
@@ -188,7 +254,7 @@ fn is_found(node: &Node) -> bool {
     node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()
 }
 
-fn document(held: &Held, node: Node) -> Document {
+fn document(held: &Held, node: Node, facts: Vec<Fact>) -> Document {
     Document {
         node: node.id,
         session: node.session,
@@ -198,5 +264,6 @@ fn document(held: &Held, node: Node) -> Document {
         name: node.name.unwrap_or_default(),
         text: node.content,
         time: node.created,
+        facts,
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::app;
 use crate::config::Config;
 use crate::follow;
-use crate::search::{self, Upstream};
+use crate::search;
 use crate::store::checkup::{Check, Doctor, Finding, Found, counted};
 use crate::store::{Store, WriteError};
 
@@ -90,14 +90,10 @@ impl Examination {
     /// Compares the index with the tree, if it got as far as the log.
     fn index(&mut self, config: &Config, sessions: &[i64]) -> Result<(), crate::store::StoreError> {
         let hide_tags = config.generation.hide_tags.clone();
-        let (owner, newest) = self.doctor.read(|reader| {
-            let owner = reader.users()?.into_iter().find(|user| user.role == "owner");
-            Ok::<_, crate::store::StoreError>((owner, reader.newest_cursor()?))
-        })?;
-        let Some(owner) = owner else { return Ok(()) };
-        let upstream = Upstream { id: owner.id.uuid(), newest, texts: follow::texts(&hide_tags) };
+        let upstream = self.doctor.read(|reader| follow::upstream(reader, &hide_tags))?;
+        let Some(upstream) = upstream else { return Ok(()) };
         let mut look = match search::look(&config.storage.search_path(), upstream) {
-            Ok(Some(look)) if look.cursor == newest => look,
+            Ok(Some(look)) if look.cursor == upstream.newest => look,
             Ok(look) => {
                 self.report.remarks.push(behind(look.is_some()).into());
                 return Ok(());

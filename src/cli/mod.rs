@@ -8,6 +8,7 @@ mod foreign;
 mod keeping;
 mod lines;
 mod plugin;
+mod reindex;
 mod serve;
 mod transfer;
 mod work;
@@ -66,6 +67,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Make the search index anew, while no server runs. A server does so by itself where one is missing or of another version.
+    Reindex,
     /// What modders need: list, check, test.
     #[command(subcommand)]
     Plugin(plugin::Command),
@@ -91,6 +94,7 @@ pub fn run() -> ExitCode {
         Command::Doctor { repair, json } => {
             config(line.config).and_then(|config| doctor::doctor(&config, repair, json))
         }
+        Command::Reindex => config(line.config).and_then(|config| reindex::reindex(&config)),
         Command::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, &config)),
     };
     outcome.unwrap_or_else(|error| {

@@ -35,8 +35,8 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, drafts, exports, health, line, lorebooks, messages, models,
-    nodes, page, personas, pictures, plugins, presets, search, sessions, states, transcript, transfers, trash, tree,
-    turns, worlds,
+    nodes, page, personas, pictures, plugins, presets, preview, search, sessions, states, transcript, transfers, trash,
+    tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -222,6 +222,7 @@ fn writing() -> Vec<Entry> {
             .answers(&[202]),
         route(POST, "/api/chat/{sid}/node/{nid}/edit", User, "Writes a new version", messages::edit).answers(GROWN),
         route(POST, "/api/chat/{sid}/node/{nid}/cancel", User, "Stops a reply", messages::cancel).answers(&[202]),
+        route(POST, "/api/chat/{sid}/prompt", User, "The prompt that a send would make", preview::prompt),
         route(POST, "/api/chat/{sid}/impersonate", User, "Drafts the user's next message", drafts::impersonate)
             .answers(&[202]),
         route(POST, "/api/chat/{sid}/summarise", User, "Drafts a summary of some messages", drafts::summarise)

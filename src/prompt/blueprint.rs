@@ -2,49 +2,65 @@
 
 use crate::tree::Role;
 
-use super::{Block, Cast, Slot, macros};
+use super::macros::Macros;
+use super::{Block, Cast, Slot};
 
-const DEFAULT_MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
-                            character, describe what can be seen and heard, and never speak for {{user}}.";
+/// What the model is told where the card has no instructions of its own.
+pub const MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
+                        character, describe what can be seen and heard, and never speak for {{user}}.";
 
-/// The blocks of a prompt, in the order in which they are sent.
-pub fn blueprint(cast: &Cast, status: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut put = |slot, role, text: &str, source| {
-        let text = macros::fill(text, cast).trim().to_owned();
-        if !text.is_empty() {
-            blocks.push(Block { slot, role, text, source, left_out: None });
-        }
-    };
-    let own_main = !cast.system.trim().is_empty();
-    let (main, source) = if own_main { (cast.system.as_str(), "card") } else { (DEFAULT_MAIN, "default") };
-    put(Slot::Main, Role::System, &with_original(main, DEFAULT_MAIN), source);
-    put(Slot::Description, Role::System, &cast.description, "card");
-    put(Slot::Personality, Role::System, &cast.personality, "card");
-    put(Slot::Scenario, Role::System, &cast.scenario, "card");
-    put(Slot::Persona, Role::System, &cast.persona, "persona");
+/// The blocks of a prompt, in the order in which they are sent and filled: what one writes into variables the next one sees.
+/// The state of the world is no text of a card: nothing is filled into it.
+pub fn blueprint(cast: &Cast, macros: &mut Macros<'_>, status: &str) -> Vec<Block> {
+    let mut blocks = Blocks { macros, made: Vec::new() };
+    let has_own = !cast.system.trim().is_empty();
+    let (main, source) = if has_own { (cast.system.as_str(), "card") } else { (MAIN, "default") };
+    blocks.replacing(Slot::Main, main, MAIN, source);
+    blocks.fill(Slot::Description, Role::System, &cast.description, "card");
+    blocks.fill(Slot::Personality, Role::System, &cast.personality, "card");
+    blocks.fill(Slot::Scenario, Role::System, &cast.scenario, "card");
+    blocks.fill(Slot::Persona, Role::System, &cast.persona, "persona");
     for (role, text) in examples(&cast.examples) {
-        put(Slot::Example, role, &text, "card");
+        blocks.fill(Slot::Example, role, &text, "card");
     }
-    put(Slot::Status, Role::System, status, "world");
+    blocks.put(Slot::Status, Role::System, status, "world");
     // There is no last word but the card's.
-    put(Slot::PostHistory, Role::System, &with_original(&cast.post_history, ""), "card");
-    blocks
+    blocks.replacing(Slot::PostHistory, &cast.post_history, "", "card");
+    blocks.made
 }
 
-/// A card that replaces a text may say where in its own words the replaced ones stand.
-pub fn with_original(own: &str, replaced: &str) -> String {
-    const MACRO: &str = "{{original}}";
-    let lower = own.to_ascii_lowercase();
-    let mut out = String::with_capacity(own.len());
-    let mut done = 0;
-    for (at, _) in lower.match_indices(MACRO) {
-        out.push_str(own.get(done..at).unwrap_or_default());
-        out.push_str(replaced);
-        done = at + MACRO.len();
+/// Blocks, one after the other.
+struct Blocks<'m, 'a> {
+    macros: &'m mut Macros<'a>,
+    made: Vec<Block>,
+}
+
+impl Blocks<'_, '_> {
+    fn put(&mut self, slot: Slot, role: Role, text: &str, source: &'static str) {
+        let text = text.trim().to_owned();
+        if !text.is_empty() {
+            self.made.push(Block { slot, role, text, source, left_out: None });
+        }
     }
-    out.push_str(own.get(done..).unwrap_or_default());
-    out
+
+    fn fill(&mut self, slot: Slot, role: Role, text: &str, source: &'static str) {
+        let text = self.macros.fill(text);
+        self.put(slot, role, &text, source);
+    }
+
+    /// A text that replaces another may say where in its own words the replaced ones stand.
+    fn replacing(&mut self, slot: Slot, text: &str, replaced: &str, source: &'static str) {
+        let replaced = self.macros.fill(replaced);
+        let text = self.macros.fill_over(text, &replaced);
+        self.put(slot, Role::System, &text, source);
+    }
+}
+
+/// The blocks of a cast that knows nothing else.
+#[cfg(test)]
+pub fn of_cast(cast: &Cast, status: &str) -> Vec<Block> {
+    let (facts, none) = (cast.facts(), serde_json::Map::new());
+    blueprint(cast, &mut Macros::new(&facts, none.clone(), none, &mut || 0.5), status)
 }
 
 /// Example turns from a card: blocks begin with `<START>`, turns with `{{user}}:` or `{{char}}:`.
@@ -97,10 +113,23 @@ mod tests {
             post_history: "{{original}} Short.".into(),
             ..Cast::default()
         };
-        let blocks = blueprint(&cast, "");
+        let blocks = of_cast(&cast, "");
         assert!(blocks[0].text.starts_with("First. Write Rin's next reply"), "{}", blocks[0].text);
         assert!(blocks[0].text.ends_with("最后。"));
         assert_eq!(blocks[1].text, "Short.");
+    }
+
+    /// `domain.md` 6.4: what a block writes is seen by the blocks after it, and by none before.
+    #[test]
+    fn blocks_share_their_variables() {
+        let cast = Cast {
+            system: "{{setvar::mood::grey}}Be {{getvar::mood}}{{getvar::late}}.".into(),
+            description: "{{getvar::mood}} eyes{{setvar::late::!}}".into(),
+            post_history: "{{getvar::mood}}{{getvar::late}}".into(),
+            ..Cast::default()
+        };
+        let told: Vec<String> = of_cast(&cast, "").into_iter().map(|block| block.text).collect();
+        assert_eq!(told, ["Be grey.", "grey eyes", "grey!"]);
     }
 
     /// S0-37: every text of the cards has its slot, empty ones have none, macros are filled.
@@ -116,8 +145,9 @@ mod tests {
             examples: "Before.\n{{User}}: Hi {{char}}.\n{{CHAR}}: Hi <USER>.".into(),
             system: String::new(),
             post_history: "Answer as {{char}}.".into(),
+            ..Cast::default()
         };
-        let blocks = blueprint(&cast, "hp: 90");
+        let blocks = of_cast(&cast, "hp: 90 {{user}}");
         let told: Vec<(Slot, Role, &str, &str)> =
             blocks.iter().map(|block| (block.slot, block.role, block.text.as_str(), block.source)).collect();
         assert!(told[0].2.starts_with("Write Rin's next reply"), "{}", told[0].2);
@@ -130,7 +160,7 @@ mod tests {
                 (Slot::Example, Role::System, "Before.", "card"),
                 (Slot::Example, Role::User, "Hi Rin.", "card"),
                 (Slot::Example, Role::Assistant, "Hi Ann.", "card"),
-                (Slot::Status, Role::System, "hp: 90", "world"),
+                (Slot::Status, Role::System, "hp: 90 {{user}}", "world"),
                 (Slot::PostHistory, Role::System, "Answer as Rin.", "card"),
             ]
         );

@@ -5,7 +5,11 @@
 //!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
 //! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
 //! - [`impersonation`] and [`summary`] ask for something else than a reply.
-//! - [`macros`] fills in names, [`tags`] hides what models write for machines, [`status`] shows the world to the model.
+//! - [`lore`] says which entries of the lorebooks a story calls up, and why.
+//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
+//!   with them, as cards and people wish.
+//! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
+//!   trace is read. [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
 //! out. The trace keeps every block, so a
@@ -15,15 +19,19 @@ mod blueprint;
 mod choose;
 mod fit;
 mod instruct;
+pub mod lore;
 pub mod macros;
+pub mod pattern;
 pub mod preset;
+pub mod refill;
+pub mod scripts;
 pub mod status;
 pub mod tags;
 mod weave;
 
 use crate::tree::Role;
 
-pub use blueprint::{blueprint, with_original};
+pub use blueprint::{MAIN, blueprint};
 pub use choose::{LeftOut, TooLarge, choose};
 pub use fit::{Fit, fit, tokens};
 pub use instruct::{impersonation, summary};
@@ -151,4 +159,42 @@ pub struct Cast {
     pub system: String,
     /// The last word to the model.
     pub post_history: String,
+    /// The first message and the others that a story may begin with.
+    pub greetings: Vec<String>,
+    /// What the card wants to stand between the last messages.
+    pub depth_prompt: String,
+    /// What the card's author says to its readers.
+    pub creator_notes: String,
+    /// The version of the card.
+    pub version: String,
+}
+
+impl Cast {
+    /// What macros know of who plays, and nothing else yet.
+    pub fn facts(&self) -> macros::Facts {
+        macros::Facts {
+            user: self.user.clone(),
+            character: self.character.clone(),
+            persona: self.persona.clone(),
+            card: macros::CardTexts {
+                description: self.description.clone(),
+                personality: self.personality.clone(),
+                scenario: self.scenario.clone(),
+                examples: self.examples.clone(),
+                greetings: self.greetings.clone(),
+                system: self.system.clone(),
+                post_history: self.post_history.clone(),
+                depth_prompt: self.depth_prompt.clone(),
+                creator_notes: self.creator_notes.clone(),
+                version: self.version.clone(),
+            },
+            main: MAIN.to_owned(),
+            ..macros::Facts::default()
+        }
+    }
+
+    /// The names that are filled into the history.
+    pub fn names(&self) -> refill::Names {
+        refill::Names { user: self.user.clone(), character: self.character.clone() }
+    }
 }

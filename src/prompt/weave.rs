@@ -93,7 +93,8 @@ pub fn continued(text: String) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::{Cast, blueprint};
+    use crate::prompt::Cast;
+    use crate::prompt::blueprint::of_cast;
 
     fn line(role: Role, name: &str, text: &str) -> Line {
         Line { role, name: Some(name.into()), text: text.into() }
@@ -115,7 +116,7 @@ mod tests {
     /// S0-03, S4-51: the model sees a plain list; blocks in order, macros filled in, nothing of the tree.
     #[test]
     fn stable_blocks_first_and_the_world_just_before_the_last_line() {
-        let blocks = blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90");
+        let blocks = of_cast(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90");
         let history = [line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
         assert_eq!(
             woven(&blocks, &history),
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn what_stays_begins_the_next_prompt() {
         let blocks =
-            |hp: &str| blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
+            |hp: &str| of_cast(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, hp);
         let mut history = vec![line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", "Hi.")];
         for turn in 0..4 {
             let now = weave(&blocks("hp: 90"), &history);
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_history_without_a_user_is_filled() {
         let greeting = [line(Role::Assistant, "Rin", "Hello."), line(Role::User, "Ann", " ")];
-        let mut blocks = blueprint(&Cast { system: "Be brief.".into(), ..Cast::default() }, "");
+        let mut blocks = of_cast(&Cast { system: "Be brief.".into(), ..Cast::default() }, "");
         blocks.extend(filler(&[], &greeting, "[Go on]"));
         assert_eq!(
             woven(&blocks, &greeting),
@@ -203,8 +204,7 @@ mod tests {
     #[test]
     fn a_text_to_go_on_from_comes_last() {
         let mut blocks = vec![continued("She lights".into())];
-        blocks
-            .extend(blueprint(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90"));
+        blocks.extend(of_cast(&Cast { system: "Be brief.".into(), post_history: "Go on.".into(), ..cast() }, "hp: 90"));
         let sent = woven(&blocks, &[line(Role::User, "Ann", "Hi.")]);
         assert_eq!(sent.last(), Some(&(Role::Assistant, "She lights".to_owned())));
         assert_eq!(sent.iter().filter(|(role, _)| *role == Role::Assistant).count(), 1);

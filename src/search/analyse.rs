@@ -5,13 +5,18 @@
 //! text is found, a single character included; a dictionary would miss words it does not know, and weighs more than the
 //! whole idle server. Emoji are words of one character.
 
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
 use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, Tokenizer};
 
+use super::english::Stems;
+
 /// How the analyser is called in the index.
 pub(super) const NAME: &str = "clotho";
+/// How the one is called that leaves English ground forms.
+pub(super) const STEMS: &str = "clotho-english";
 
 /// A longer word is cut into several, which are found as a phrase.
 const WORD_MAX: usize = 64;
@@ -19,6 +24,33 @@ const WORD_MAX: usize = 64;
 /// The analyser of all texts and names.
 pub(super) fn analyser() -> TextAnalyzer {
     TextAnalyzer::builder(Cut).filter(AsciiFoldingFilter).build()
+}
+
+/// The analyser of English ground forms.
+pub(super) fn stems() -> TextAnalyzer {
+    TextAnalyzer::builder(Cut).filter(AsciiFoldingFilter).filter(Stems).build()
+}
+
+/// Every term of a text, in order.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    analyser().token_stream(text).process(&mut |token| words.push(token.text.clone()));
+    words
+}
+
+/// Whether a text has what is asked for, as it stands; nothing is in every text.
+pub(super) fn holds(text: &str, wanted: &str) -> bool {
+    let wanted = phrase(wanted);
+    let mut terms: HashSet<(usize, String)> = HashSet::new();
+    analyser().token_stream(text).process(&mut |token| _ = terms.insert((token.position, token.text.clone())));
+    let is_at = |start: usize| wanted.iter().all(|(offset, word)| terms.contains(&(start + offset, word.clone())));
+    let starts = terms.iter().map(|(position, _)| *position).max().map_or(0, |last| last + 1);
+    wanted.is_empty() || (0..starts).any(is_at)
+}
+
+/// Whether a term is a word between spaces: what has beginnings and slips of the finger.
+pub(super) fn is_word(term: &str) -> bool {
+    term.chars().all(|c| class(c) == Class::Word)
 }
 
 /// What is asked for as terms with their offsets from the first: the whole must occur as it stands. Empty if the text
@@ -181,7 +213,7 @@ fn class(c: char) -> Class {
 }
 
 /// The narrow form of a full-width letter, digit or sign.
-fn narrow(c: char) -> char {
+pub(super) fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         _ => c,
@@ -206,10 +238,6 @@ mod tests {
         found
     }
 
-    fn words(text: &str) -> Vec<String> {
-        tokens(text).into_iter().map(|(_, word, _)| word).collect()
-    }
-
     #[test]
     fn words_of_scripts_with_spaces() {
         assert_eq!(words("The Keeper's café, 20 HP"), ["the", "keeper", "s", "cafe", "20", "hp"]);
@@ -225,6 +253,16 @@ mod tests {
         assert_eq!(found.iter().map(|(at, word, text)| (*at, word.as_str(), *text)).collect::<Vec<_>>(), expected);
         assert_eq!(words("灯・塔"), ["灯", "塔"]);
         assert_eq!(words("か\u{3099}き"), ["か", "かき", "き"]);
+    }
+
+    #[test]
+    fn a_text_holds_its_stretches() {
+        for wanted in ["keeper", "The Keeper", "keeper of", "灯塔", "塔", "of 灯", "", "?"] {
+            assert!(holds("The Keeper of 灯塔", wanted), "{wanted}");
+        }
+        for other in ["keep", "The of", "塔灯", "Keeper The"] {
+            assert!(!holds("The Keeper of 灯塔", other), "{other}");
+        }
     }
 
     #[test]

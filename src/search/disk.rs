@@ -121,6 +121,7 @@ fn cursor_of(text: &str, upstream: Upstream) -> Option<i64> {
 
 fn reader(index: &tantivy::Index) -> tantivy::Result<IndexReader> {
     index.tokenizers().register(analyse::NAME, analyse::analyser());
+    index.tokenizers().register(analyse::STEMS, analyse::stems());
     index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(16).try_into()
 }
 

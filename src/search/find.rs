@@ -1,22 +1,34 @@
 //! From clauses and filters to hits. The owner is a term of every query: what one may not read is not found.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
 use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
 use tantivy::collector::{Count, TopDocs};
-use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, PhraseQuery, RangeQuery, TermQuery};
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::query::{BooleanQuery, Occur};
 use tantivy::{DocAddress, Order, Searcher, TantivyDocument, TantivyError, Term};
 
 use super::SearchError;
-use super::query::{Clause, Query, What};
+use super::compile::{compile, exact, role, time, unscored};
+use super::marks::Wants;
+use super::query::{Query, Span, Words};
 use super::schema::{FIELDS, TIME};
 use super::shared::Shared;
 use super::snippet::{Snippet, snippet};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
+
+/// In which order hits come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// Best first; of equally good ones the newest first.
+    #[default]
+    Best,
+    /// Newest first.
+    Newest,
+    /// Oldest first.
+    Oldest,
+}
 
 /// What to look for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +47,23 @@ pub struct Request {
     pub after: Option<Time>,
     /// Only what was said earlier.
     pub before: Option<Time>,
+    /// What comes first.
+    pub sort: Sort,
 }
 
 impl Request {
     /// A search without filters.
     pub fn new(owner: UserId, query: Query) -> Self {
-        Self { owner, query, session: None, character: None, role: None, after: None, before: None }
+        Self {
+            owner,
+            query,
+            session: None,
+            character: None,
+            role: None,
+            after: None,
+            before: None,
+            sort: Sort::default(),
+        }
     }
 }
 
@@ -68,7 +91,7 @@ pub struct Hit {
 /// Some of the hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Best first; of equally good ones the newest first.
+    /// In the order that was asked for.
     pub hits: Vec<Hit>,
     /// How many match in all; exact.
     pub total: u64,
@@ -79,17 +102,16 @@ pub struct Found {
     shared: Arc<Shared>,
     searcher: Searcher,
     query: BooleanQuery,
+    sort: Sort,
     /// What to mark in the texts.
-    phrases: Vec<Vec<(usize, String)>>,
+    marks: Vec<Words>,
 }
 
 impl Found {
     pub(super) fn new(shared: Arc<Shared>, searcher: Searcher, request: &Request) -> Self {
-        let marks = request.query.clauses.iter().filter_map(|clause| match &clause.what {
-            What::Text(phrase) if !clause.unwanted => Some(phrase.clone()),
-            _ => None,
-        });
-        Self { shared, searcher, query: query(request), phrases: marks.collect() }
+        let marks = request.query.marks().into_iter().cloned().collect();
+        let query = query(request, &searcher);
+        Self { shared, searcher, query, sort: request.sort, marks }
     }
 
     /// At most `limit` hits after the first `offset`.
@@ -105,19 +127,29 @@ impl Found {
                 let total = self.searcher.search(&self.query, &Count)?;
                 return Ok(Page { hits: Vec::new(), total: count(total) });
             }
-            let newest = (SortByStaticFastValue::<i64>::for_field(TIME), Order::Desc);
-            let best = (SortBySimilarityScore, Order::Desc);
-            let top = TopDocs::with_limit(limit).and_offset(offset).order_by((best, newest));
-            let (total, top) = self.searcher.search(&self.query, &(Count, top))?;
-            let hits = top.into_iter().map(|((score, _), address)| self.hit(score, address));
+            let top = TopDocs::with_limit(limit).and_offset(offset);
+            let by_time = SortByStaticFastValue::<i64>::for_field(TIME);
+            let (total, top): (usize, Vec<(f32, DocAddress)>) = match self.sort {
+                Sort::Best => {
+                    let top = top.order_by(((SortBySimilarityScore, Order::Desc), (by_time, Order::Desc)));
+                    let (total, top) = self.searcher.search(&self.query, &(Count, top))?;
+                    (total, top.into_iter().map(|((score, _), address)| (score, address)).collect())
+                }
+                Sort::Newest | Sort::Oldest => {
+                    let order = if self.sort == Sort::Newest { Order::Desc } else { Order::Asc };
+                    let (total, top) = self.searcher.search(&self.query, &(Count, top.order_by((by_time, order))))?;
+                    (total, top.into_iter().map(|(_, address)| (0.0, address)).collect())
+                }
+            };
+            let hits = top.into_iter().map(|(score, address)| self.hit(score, address));
             Ok(Page { hits: hits.collect::<tantivy::Result<_>>()?, total: count(total) })
         })
     }
 
     /// The piece of a hit's text that shows why it was found.
     pub fn snippet(&self, hit: &Hit) -> Snippet {
-        let phrases: Vec<&[(usize, String)]> = self.phrases.iter().map(Vec::as_slice).collect();
-        snippet(&hit.text, &phrases)
+        let words: Vec<&Words> = self.marks.iter().collect();
+        snippet(&hit.text, &Wants::new(&words))
     }
 
     fn hit(&self, score: f32, address: DocAddress) -> tantivy::Result<Hit> {
@@ -140,57 +172,28 @@ fn count(total: usize) -> u64 {
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-type Part = (Occur, Box<dyn tantivy::query::Query>);
-
-fn query(request: &Request) -> BooleanQuery {
+fn query(request: &Request, searcher: &Searcher) -> BooleanQuery {
+    let mut parts = vec![compile(&request.query.expr)];
+    let owner = FIELDS.owner_term(request.owner);
+    // Where everything is theirs, asking it of each hit again would only take time.
+    if !is_everywhere(searcher, &owner) {
+        parts.push(unscored(exact(owner)));
+    }
     let filters = [
-        Some(FIELDS.owner_term(request.owner)),
         request.session.map(|session| FIELDS.session_term(session)),
         request.character.map(|character| FIELDS.character_term(character)),
-        request.role.map(role_term),
+        request.role.map(role),
     ];
-    let mut parts: Vec<Part> = filters.into_iter().flatten().map(|term| filter(Box::new(exact(term)))).collect();
-    if request.after.is_some() || request.before.is_some() {
-        let term = |time: Time| Term::from_field_i64(FIELDS.time, time.0);
-        let after = request.after.map_or(Bound::Unbounded, |time| Bound::Included(term(time)));
-        let before = request.before.map_or(Bound::Unbounded, |time| Bound::Excluded(term(time)));
-        parts.push(filter(Box::new(RangeQuery::new(after, before))));
+    parts.extend(filters.into_iter().flatten().map(|term| unscored(exact(term))));
+    let span = Span { from: request.after.map(|time| time.0), until: request.before.map(|time| time.0) };
+    if span != Span::default() {
+        parts.push(time(span));
     }
-    parts.extend(request.query.clauses.iter().map(part));
-    BooleanQuery::new(parts)
+    BooleanQuery::new(parts.into_iter().map(|part| (Occur::Must, part)).collect())
 }
 
-fn part(clause: &Clause) -> Part {
-    let query: Box<dyn tantivy::query::Query> = match &clause.what {
-        What::Text(words) => phrase(FIELDS.text, words),
-        What::Name(words) => phrase(FIELDS.name, words),
-        What::Role(role) => Box::new(ConstScoreQuery::new(Box::new(exact(role_term(*role))), 0.0)),
-    };
-    (if clause.unwanted { Occur::MustNot } else { Occur::Must }, query)
-}
-
-/// Must match, and says nothing about how well.
-fn filter(query: Box<dyn tantivy::query::Query>) -> Part {
-    (Occur::Must, Box::new(ConstScoreQuery::new(query, 0.0)))
-}
-
-fn exact(term: Term) -> TermQuery {
-    TermQuery::new(term, IndexRecordOption::Basic)
-}
-
-fn role_term(role: Role) -> Term {
-    Term::from_field_text(FIELDS.role, role.word())
-}
-
-fn phrase(field: Field, words: &[(usize, String)]) -> Box<dyn tantivy::query::Query> {
-    let mut terms: Vec<(usize, Term)> =
-        words.iter().map(|(offset, word)| (*offset, Term::from_field_text(field, word))).collect();
-    match terms.pop() {
-        Some((_, term)) if terms.is_empty() => Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)),
-        Some(last) => {
-            terms.push(last);
-            Box::new(PhraseQuery::new_with_offset(terms))
-        }
-        None => Box::new(tantivy::query::EmptyQuery),
-    }
+/// Whether every document of a snapshot has a term, those included that were removed from it. What cannot be read has not.
+fn is_everywhere(searcher: &Searcher, term: &Term) -> bool {
+    let all: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
+    searcher.doc_freq(term).is_ok_and(|with| with == all)
 }

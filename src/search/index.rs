@@ -1,20 +1,29 @@
 //! The index as others hold it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use indexmap::IndexSet;
+use tantivy::collector::Count;
+use tantivy::query::{BooleanQuery, Occur};
+use tantivy::{Searcher, Term};
 
+use super::compile::exact;
 use super::disk::Place;
 use super::find::{Found, Request};
+use super::query::{Query, QueryError};
 use super::queue::{Queue, SendError};
 use super::schema::FIELDS;
 use super::shared::Shared;
 use super::writer::Worker;
 use super::{Change, SearchError, Upstream};
 use crate::config;
-use crate::ids::SessionId;
+use crate::ids::{SessionId, UserId};
+
+/// So many names of values are looked at when they are listed.
+const KEYS_MAX: usize = 1_000;
 
 /// The search index. Searching never waits for writing.
 pub struct Index {
@@ -31,10 +40,20 @@ pub struct Progress {
     pub visible: i64,
     /// Everything up to here survives a crash.
     pub committed: i64,
+    /// It was made anew, as one of another version is, and can find everything only from this cursor on.
+    pub whole_at: i64,
     /// The last commit failed; the index rests before it tries again.
     pub is_down: bool,
     /// The files are being checked, after a crash or a failure: hits may be missing until that is done.
     pub is_suspect: bool,
+}
+
+impl Progress {
+    /// How much of an index that is made anew is there, in percent; `None` for one that is whole.
+    pub fn rebuilt(self) -> Option<u8> {
+        let percent = self.visible.max(0).saturating_mul(100).checked_div(self.whole_at)?;
+        (self.visible < self.whole_at).then(|| u8::try_from(percent).unwrap_or(0))
+    }
 }
 
 impl Index {
@@ -47,7 +66,7 @@ impl Index {
     pub fn open(folder: &Path, upstream: Upstream, settings: config::Search) -> Result<Self, SearchError> {
         let place = Place(folder.to_owned());
         let open = place.open(upstream)?;
-        let queue = Queue::new(open.cursor, open.is_suspect);
+        let queue = Queue::new(open.cursor, upstream.newest, open.is_suspect);
         let shared = Arc::new(Shared::new(queue, open));
         let worker = Worker::new(place, upstream, settings, Arc::clone(&shared));
         let thread = thread::Builder::new().name("search".to_owned()).spawn(|| worker.run());
@@ -91,7 +110,8 @@ impl Index {
     pub fn progress(&self) -> Progress {
         let state = self.shared.queue.state();
         let (fed, visible, committed) = (state.fed, state.visible, state.committed);
-        Progress { fed, visible, committed, is_down: state.is_down, is_suspect: state.is_suspect }
+        let whole_at = state.whole_at;
+        Progress { fed, visible, committed, whole_at, is_down: state.is_down, is_suspect: state.is_suspect }
     }
 
     /// How many nodes can be found, whoever owns them.
@@ -124,6 +144,50 @@ impl Index {
         })
     }
 
+    /// Decides for a search what the names before colons are: values of the world that some message of this user has, or plain
+    /// text.
+    ///
+    /// # Errors
+    /// The index cannot be read. Inside: a name is neither.
+    pub fn settle(&self, owner: UserId, query: &mut Query) -> Result<Result<(), QueryError>, SearchError> {
+        let searcher = self.shared.reader().searcher();
+        self.shared.read(|| {
+            let mut failed = None;
+            let settled = query.settle_values(|key| {
+                has_key(&searcher, owner, key).unwrap_or_else(|error| {
+                    failed = Some(error);
+                    true
+                })
+            });
+            failed.map_or(Ok(settled), Err)
+        })
+    }
+
+    /// The names of values of the world by which messages of this user are found, in the order of the alphabet, at most so many.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn keys(&self, owner: UserId, limit: usize) -> Result<Vec<String>, SearchError> {
+        let searcher = self.shared.reader().searcher();
+        self.shared.read(|| {
+            let mut all = BTreeSet::new();
+            for segment in searcher.segment_readers() {
+                let keys = segment.inverted_index(FIELDS.keys)?;
+                let mut terms = keys.terms().stream()?;
+                while all.len() < KEYS_MAX && terms.advance() {
+                    all.extend(str::from_utf8(terms.key()).map(str::to_owned));
+                }
+            }
+            let mut known = Vec::new();
+            for key in all {
+                if known.len() < limit && has_key(&searcher, owner, &key)? {
+                    known.push(key);
+                }
+            }
+            Ok(known)
+        })
+    }
+
     /// What matches, as the index is at this moment; its hits are fetched page by page. Blocks for the time of a search.
     pub fn find(&self, request: &Request) -> Found {
         Found::new(Arc::clone(&self.shared), self.shared.reader().searcher(), request)
@@ -153,4 +217,11 @@ impl Drop for Index {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Whether a message of a user has a value of this name.
+fn has_key(searcher: &Searcher, owner: UserId, key: &str) -> tantivy::Result<bool> {
+    let term = Term::from_field_text(FIELDS.keys, key);
+    let both = [FIELDS.owner_term(owner), term].map(|term| (Occur::Must, Box::new(exact(term)) as Box<_>));
+    Ok(searcher.search(&BooleanQuery::new(both.into()), &Count)? > 0)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::disk::{self, guarded};
-use super::schema::FIELDS;
+use super::schema::{self, FIELDS};
 use super::{Document, SearchError, Upstream};
 use crate::ids::NodeId;
 
@@ -41,7 +41,7 @@ pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchErr
                 let incomplete = || SearchError::Unreadable("a document is incomplete".to_owned());
                 let stored = FIELDS.read(&document?).ok_or_else(incomplete)?;
                 look.count += 1;
-                look.documents.insert(stored.node, number(&stored.name, &stored.text));
+                look.documents.insert(stored.node, number(&stored.name, &stored.text, &stored.sum));
             }
         }
         Ok(Some(look))
@@ -50,12 +50,13 @@ pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchErr
 
 /// A number for what is found of a document.
 pub fn number_of(document: &Document) -> u64 {
-    number(&document.name, &document.text)
+    number(&document.name, &document.text, &schema::sum(&document.facts))
 }
 
-fn number(name: &str, text: &str) -> u64 {
+fn number(name: &str, text: &str, sum: &[u8]) -> u64 {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&name.len().to_le_bytes()).update(name.as_bytes()).update(text.as_bytes());
+    hasher.update(&name.len().to_le_bytes()).update(name.as_bytes());
+    hasher.update(&text.len().to_le_bytes()).update(text.as_bytes()).update(sum);
     let mut first = [0; 8];
     hasher.finalize_xof().fill(&mut first);
     u64::from_le_bytes(first)

@@ -7,23 +7,30 @@
 //! back to 0; an index whose disk failed goes back to its last commit. So there is one way for a start, a rebuild and a
 //! recovery.
 //!
-//! - `analyse`: from text to terms; words, and pairs of characters for scripts without spaces
-//! - `query`: what a person typed, as clauses
-//! - `find`: clauses and filters to hits; the owner is always one of the filters
-//! - `snippet`: the piece of a text that shows why it was found
+//! - `analyse`, `english`: from text to terms; words, pairs of characters for scripts without spaces, and ground forms
+//! - `values`, `decimal`: values of the world as terms, numbers in their order
+//! - `query/`: what a person typed, as an expression; `near`: slips of the finger
+//! - `compile`, `without`: an expression as tantivy takes it, and what must not match
+//! - `find`: expression and filters to hits; the owner is always one of the filters
+//! - `snippet`, `marks`: the piece of a text that shows why it was found
 //! - `schema`, `disk`: the fields; opening, checking and throwing away
 //! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
 //! - `look`: every document, for who compares the index with the tree
 //! - `shared`, `index`: what both sides look at; the index as others hold it
 //!
 //! To add a field: `schema.rs` (field, writing, reading) and `schema::FORMAT` one higher, so that old indexes are
-//! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query.rs`.
+//! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query/`.
 
 mod analyse;
+mod compile;
+mod decimal;
 mod disk;
+mod english;
 mod find;
 mod index;
 mod look;
+mod marks;
+mod near;
 mod query;
 mod queue;
 mod schema;
@@ -31,6 +38,8 @@ mod shared;
 mod snippet;
 #[cfg(test)]
 mod tests;
+mod values;
+mod without;
 mod writer;
 
 use uuid::Uuid;
@@ -40,12 +49,13 @@ use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
 pub use disk::discard;
-pub use find::{Found, Hit, Page, Request};
+pub use find::{Found, Hit, Page, Request, Sort};
 pub use index::{Index, Progress};
 pub use look::{Look, look, number_of};
-pub use query::{Query, QueryError};
+pub use query::{Ask, Note, Place, Query, QueryError, Spot, Today};
 pub use queue::SendError;
 pub use snippet::Snippet;
+pub use values::{Fact, Plain, facts, is_any_marked};
 
 /// The operation log that an index is fed from. An index that was fed from another one is made anew: somebody replaced
 /// the database, or put back an older copy of it.
@@ -78,6 +88,8 @@ pub struct Document {
     pub text: String,
     /// When it was said.
     pub time: Time,
+    /// The values of its world by which it is found.
+    pub facts: Vec<Fact>,
 }
 
 /// One change of the index.

@@ -46,6 +46,8 @@ pub(super) struct State {
     pub visible: i64,
     /// Everything up to here survives a crash.
     pub committed: i64,
+    /// The index was made anew and is whole when it can find everything up to here.
+    pub whole_at: i64,
     pub is_down: bool,
     is_closing: bool,
     /// The files may be damaged and are to be checked.
@@ -65,9 +67,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A queue whose index stands at `cursor`; `is_suspect`: the first task is to check it.
-    pub fn new(cursor: i64, is_suspect: bool) -> Self {
-        let state = State { fed: cursor, visible: cursor, committed: cursor, is_suspect, ..State::default() };
+    /// A queue whose index stands at `cursor` of a log that goes up to `newest`; `is_suspect`: the first task is to check it.
+    pub fn new(cursor: i64, newest: i64, is_suspect: bool) -> Self {
+        let whole_at = if cursor == 0 { newest } else { 0 };
+        let state = State { fed: cursor, visible: cursor, committed: cursor, whole_at, is_suspect, ..State::default() };
         Self { state: Mutex::new(state), ..Self::default() }
     }
 
@@ -196,6 +199,14 @@ impl Queue {
         let mut state = self.state();
         (state.visible, state.committed) = (cursor, cursor);
         self.done.notify_all();
+    }
+
+    /// The index was made anew: it is whole again when it stands where it stood.
+    pub fn begin_anew(&self) {
+        let mut state = self.state();
+        state.whole_at = state.whole_at.max(state.fed);
+        drop(state);
+        self.go_back(0, false);
     }
 
     /// The index stands at `cursor` again; what waits is dropped, since it must be sent again from there.

@@ -1,5 +1,6 @@
 //! The fields of the index, and how a document goes in and comes out.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use tantivy::schema::{
@@ -8,13 +9,16 @@ use tantivy::schema::{
 };
 use tantivy::{TantivyDocument, Term};
 
-use super::{Document, analyse};
+use super::{Document, Fact, analyse};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
 /// Rises when fields or terms change their meaning: an index of another format is rebuilt.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
+
+/// So much of a hash tells worlds apart.
+const SUM_BYTES: usize = 8;
 
 /// The name of the field of times, by which equal hits are ordered.
 pub(super) const TIME: &str = "time";
@@ -29,7 +33,15 @@ pub(super) struct Fields {
     pub role: Field,
     pub name: Field,
     pub text: Field,
+    /// Ground forms of the English words in the text.
+    pub stems: Field,
     pub time: Field,
+    /// Names of the values of the world that a node has.
+    pub keys: Field,
+    /// Names and values.
+    pub values: Field,
+    /// A number for all of its values, so that who compares the index with the tree need not know them.
+    pub sum: Field,
 }
 
 /// The fields of this format.
@@ -40,6 +52,8 @@ pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
         .set_tokenizer(analyse::NAME)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     let words = TextOptions::default().set_indexing_options(indexing).set_stored();
+    let counted =
+        TextFieldIndexing::default().set_tokenizer(analyse::STEMS).set_index_option(IndexRecordOption::WithFreqs);
     Fields {
         node: builder.add_bytes_field("node", id.clone().set_stored()),
         session: builder.add_bytes_field("session", id.clone().set_stored()),
@@ -48,7 +62,11 @@ pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
         role: builder.add_text_field("role", STRING | STORED),
         name: builder.add_text_field("name", words.clone()),
         text: builder.add_text_field("text", words),
+        stems: builder.add_text_field("stems", TextOptions::default().set_indexing_options(counted)),
         time: builder.add_i64_field(TIME, NumericOptions::default() | INDEXED | STORED | FAST),
+        keys: builder.add_text_field("keys", STRING),
+        values: builder.add_text_field("values", STRING),
+        sum: builder.add_bytes_field("sum", STORED),
         schema: builder.build(),
     }
 });
@@ -86,8 +104,24 @@ impl Fields {
         doc.add_text(self.role, document.role.word());
         doc.add_text(self.name, &document.name);
         doc.add_text(self.text, &document.text);
+        doc.add_text(self.stems, &document.text);
         doc.add_i64(self.time, document.time.0);
+        self.write_facts(&mut doc, &document.facts);
         doc
+    }
+
+    fn write_facts(&self, doc: &mut TantivyDocument, facts: &[Fact]) {
+        let keys: BTreeSet<&String> = facts.iter().flat_map(|fact| &fact.keys).collect();
+        let values: BTreeSet<String> = facts.iter().flat_map(Fact::terms).collect();
+        for key in keys {
+            doc.add_text(self.keys, key);
+        }
+        for value in &values {
+            doc.add_text(self.values, value);
+        }
+        if !facts.is_empty() {
+            doc.add_bytes(self.sum, &sum(facts));
+        }
     }
 
     /// What is stored of a document; `None` if something that must be there is not.
@@ -102,8 +136,22 @@ impl Fields {
             name: text(self.name)?,
             text: text(self.text)?,
             time: Time(doc.get_first(self.time)?.as_i64()?),
+            sum: bytes(self.sum).map(<[u8]>::to_vec).unwrap_or_default(),
         })
     }
+}
+
+/// A number for facts; empty for none.
+pub(super) fn sum(facts: &[Fact]) -> Vec<u8> {
+    if facts.is_empty() {
+        return Vec::new();
+    }
+    let values: BTreeSet<String> = facts.iter().flat_map(Fact::terms).collect();
+    let mut hasher = blake3::Hasher::new();
+    for value in values {
+        hasher.update(&value.len().to_le_bytes()).update(value.as_bytes());
+    }
+    hasher.finalize().as_bytes().iter().take(SUM_BYTES).copied().collect()
 }
 
 /// What is stored of a document.
@@ -115,4 +163,6 @@ pub(super) struct Stored {
     pub name: String,
     pub text: String,
     pub time: Time,
+    /// A number for its values of the world.
+    pub sum: Vec<u8>,
 }

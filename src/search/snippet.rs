@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::analyse::{self, may_cut_before};
+use super::marks::Wants;
 
 /// How long a snippet is, in characters.
 const LENGTH: usize = 200;
@@ -30,8 +31,8 @@ struct Place {
 }
 
 /// Cuts the best piece out of `text`: where most of the phrases come together, the earliest of these.
-pub(super) fn snippet(text: &str, phrases: &[&[(usize, String)]]) -> Snippet {
-    let places = places(text, phrases);
+pub(super) fn snippet(text: &str, wants: &Wants<'_>) -> Snippet {
+    let places = places(text, wants);
     let first = best(&places);
     let start = back(text, first, LEAD);
     let end = forward(text, start, LENGTH);
@@ -56,32 +57,27 @@ pub(super) fn snippet(text: &str, phrases: &[&[(usize, String)]]) -> Snippet {
     snippet
 }
 
-/// Where the phrases occur, ordered by place.
-fn places(text: &str, phrases: &[&[(usize, String)]]) -> Vec<Place> {
-    let mut ids: HashMap<&str, usize> = HashMap::new();
-    for (_, term) in phrases.iter().copied().flatten() {
-        let next = ids.len();
-        ids.entry(term).or_insert(next);
-    }
+/// Where what was looked for occurs, ordered by place.
+fn places(text: &str, wants: &Wants<'_>) -> Vec<Place> {
+    let mut known: HashMap<String, Vec<usize>> = HashMap::new();
     let mut hits: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
     analyse::analyser().token_stream(text).process(&mut |token| {
-        if let Some(&id) = ids.get(token.text.as_str())
-            && hits.len() < TERMS_MAX
-        {
-            hits.insert((token.position, id), (token.offset_from, token.offset_to));
+        if hits.len() < TERMS_MAX {
+            // The same words come again and again.
+            let numbers = known.entry(token.text.clone()).or_insert_with(|| wants.of(&token.text));
+            hits.extend(numbers.iter().map(|number| ((token.position, *number), (token.offset_from, token.offset_to))));
         }
     });
     let mut places = Vec::new();
-    for (&(position, id), &(start, _)) in &hits {
-        for (phrase, terms) in phrases.iter().enumerate() {
-            let begins = terms.first().is_some_and(|(_, term)| ids.get(term.as_str()) == Some(&id));
-            let first = terms.first().map_or(0, |(offset, _)| *offset);
-            let ends = terms.iter().map(|(offset, term)| {
-                let id = ids.get(term.as_str())?;
-                hits.get(&(position + offset - first, *id)).map(|&(_, end)| end)
+    for (&(position, number), &(start, _)) in &hits {
+        for (phrase, terms) in wants.patterns.iter().enumerate() {
+            let begins = terms.first().filter(|(_, first)| *first == number);
+            let ends = begins.and_then(|(first, _)| {
+                let end = |(offset, number): &(usize, usize)| hits.get(&(position + offset - first, *number));
+                terms.iter().map(|term| end(term).map(|(_, end)| *end)).collect::<Option<Vec<usize>>>()
             });
-            if let (true, Some(ends)) = (begins, ends.collect::<Option<Vec<usize>>>()) {
-                places.push(Place { start, end: ends.into_iter().max().unwrap_or(start), phrase });
+            if let Some(end) = ends.and_then(|ends| ends.into_iter().max()) {
+                places.push(Place { start, end, phrase });
             }
         }
     }
@@ -131,12 +127,17 @@ fn forward(text: &str, start: usize, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::query::{How, Words};
     use proptest::prelude::*;
 
     fn marked(text: &str, phrases: &[&str]) -> String {
-        let phrases: Vec<Vec<(usize, String)>> = phrases.iter().map(|phrase| analyse::phrase(phrase)).collect();
-        let phrases: Vec<&[(usize, String)]> = phrases.iter().map(Vec::as_slice).collect();
-        let snippet = snippet(text, &phrases);
+        let words: Vec<Words> = phrases.iter().filter_map(|phrase| Words::exact(phrase)).collect();
+        shown(text, &words)
+    }
+
+    fn shown(text: &str, words: &[Words]) -> String {
+        let words: Vec<&Words> = words.iter().collect();
+        let snippet = snippet(text, &Wants::new(&words));
         let units: Vec<u16> = snippet.text.encode_utf16().collect();
         let mut shown = String::new();
         let mut at = 0;
@@ -158,6 +159,17 @@ mod tests {
         assert_eq!(marked("点亮了灯塔", &["亮了", "灯"]), "点[亮了灯]塔");
         assert_eq!(marked("nothing here", &["name"]), "nothing here");
         assert_eq!(marked("", &["x"]), "");
+    }
+
+    #[test]
+    fn what_was_only_meant_is_marked_too() {
+        let words = |text: &str, how: How| Words { how, ..Words::exact(text).unwrap() };
+        let text = "Running past lanterns she runs; the red lamp";
+        let check = |looked_for: Words, expected: &str| assert_eq!(shown(text, &[looked_for]), expected);
+        check(words("runs", How::Forms("run".into())), "[Running] past lanterns she [runs]; the red lamp");
+        check(words("red la", How::Begun), "Running past lanterns she runs; the [red lamp]");
+        check(words("la", How::Begun), "Running past [lanterns] she runs; the red [lamp]");
+        check(words("lamb", How::Near(1)), "Running past lanterns she runs; the red [lamp]");
     }
 
     #[test]

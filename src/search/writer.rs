@@ -138,7 +138,7 @@ impl Worker {
         let open = self.place.create()?;
         self.shared.replace(open);
         self.cursor = 0;
-        self.shared.queue.go_back(0, false);
+        self.shared.queue.begin_anew();
         self.shared.queue.trust();
         Ok(())
     }

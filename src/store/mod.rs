@@ -14,7 +14,8 @@
 //!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
 //!   `settings.rs` has the settings of a session by name.
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
-//!   `numbers.rs` has the numbers that are never given again.
+//!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
+//!   what hangs below a node.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -23,6 +24,7 @@
 mod acts;
 mod along;
 mod arrange;
+mod below;
 mod blobs;
 mod branches;
 mod bridges;
@@ -43,6 +45,7 @@ mod jobs;
 mod journal;
 mod keep;
 mod memory;
+mod naming;
 mod numbers;
 mod overlay;
 mod pack;

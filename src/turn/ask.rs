@@ -3,15 +3,17 @@
 use serde_json::{Map, Value};
 
 use crate::ids::NodeId;
+use crate::prompt::macros::{Macros, Sizes};
 use crate::prompt::{self, Block, Line, Sent};
 use crate::provider::{self, Endpoint, Request};
 use crate::store::{Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
+use super::fill::{self, Lines, Purpose};
 use super::ordered;
 use super::room::{Bounds, MOST, PAGE, began};
 use super::scene::Scene;
-use super::trace::{self, Made};
+use super::trace::{Filled, Made};
 
 /// The prompt at a scene: the world just before the model speaks. `last` is what stands behind everything else.
 ///
@@ -21,27 +23,51 @@ pub fn prompt(
     reader: &mut Reader<'_>,
     scene: &mut Scene,
     bounds: Bounds,
+    purpose: Purpose,
     last: Option<Block>,
 ) -> Result<Made, StoreError> {
+    let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };
+    let facts = fill::facts(scene, sizes, &bounds.model, purpose);
+    let mut draw = fill::chance(scene, purpose);
+    let mut macros = Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draw);
     if let Some(preset) = ordered::chosen(reader, scene)? {
-        return ordered::prompt(reader, scene, bounds, last, preset);
+        let mut made = ordered::prompt(reader, scene, bounds, last, preset, &mut macros)?;
+        made.filled.operations = fill::operations(&scene.world, &scene.rules.rules, &macros.local);
+        made.filled.noted = macros.noted;
+        return Ok(made);
     }
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
-    let mut blocks = prompt::blueprint(&scene.cast, &status);
+    let mut blocks = prompt::blueprint(&scene.cast, &mut macros, &status);
     blocks.extend(last);
+    let mut lines = Lines::new(&mut macros, &scene.cast, &bounds.hide_tags);
     let newest = scene.page.nodes.iter().rev().find(|placed| placed.node.is_sent());
-    let newest = newest.map_or(0, |placed| prompt::tokens(&trace::line(&placed.node, &bounds.hide_tags).text));
+    let newest = newest.map_or(0, |placed| prompt::tokens(&lines.look(placed).text));
     if let Err(too_large) = prompt::choose(&mut blocks, newest, bounds.budget) {
         return Ok(Made { blocks, too_large: Some(too_large), ..Made::default() });
     }
-    let history = History::read(reader, scene, &blocks, &bounds)?;
+    let history = History::read(reader, scene, &blocks, bounds.budget, &mut lines)?;
+    let differences = lines.differences(&history.rows);
+    let operations = fill::operations(&scene.world, &scene.rules.rules, &macros.local);
     let filler = prompt::filler(&blocks, &history.lines, &bounds.filler);
     blocks.extend(filler);
     let messages = prompt::weave(&blocks, &history.lines);
+    let filled = Filled { names: Some(scene.cast.names()), differences, noted: macros.noted, operations };
     let stable = prompt::stable(&blocks, &history.lines, &messages);
     let History { rows, tokens, cut, .. } = history;
     let Bounds { reply, context, hide_tags, .. } = bounds;
-    Ok(Made { blocks, history: rows, messages, stable, tokens, cut, reply, context, hide_tags, ..Made::default() })
+    Ok(Made {
+        blocks,
+        history: rows,
+        messages,
+        stable,
+        tokens,
+        cut,
+        reply,
+        context,
+        hide_tags,
+        filled,
+        ..Made::default()
+    })
 }
 
 /// The part of the history that goes, oldest first.
@@ -54,18 +80,24 @@ struct History {
 }
 
 impl History {
-    fn read(reader: &mut Reader<'_>, scene: &mut Scene, blocks: &[Block], bounds: &Bounds) -> Result<Self, StoreError> {
+    fn read(
+        reader: &mut Reader<'_>,
+        scene: &mut Scene,
+        blocks: &[Block],
+        budget: usize,
+        lines: &mut Lines<'_, '_>,
+    ) -> Result<Self, StoreError> {
         let mut newest_first: Vec<(Placed, Line)> = Vec::new();
         let mut costs: Vec<usize> = Vec::new();
         let mut page = std::mem::take(&mut scene.page);
         let full = loop {
             let before = page.next;
             for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_sent()) {
-                let line = trace::line(&placed.node, &bounds.hide_tags);
+                let line = lines.read(&placed);
                 costs.push(prompt::tokens(&line.text));
                 newest_first.push((placed, line));
             }
-            let fit = prompt::fit(blocks, &costs, bounds.budget);
+            let fit = prompt::fit(blocks, &costs, budget);
             if before.is_none() || fit.kept < costs.len() {
                 break fit;
             }
@@ -73,7 +105,7 @@ impl History {
         };
         let fit = if full.kept < costs.len() {
             let began = began(reader, &newest_first)?;
-            full.cut(blocks, &costs, began, bounds.budget)
+            full.cut(blocks, &costs, began, budget)
         } else {
             full
         };

@@ -46,6 +46,19 @@ impl PluginChoice {
     }
 }
 
+/// A prompt to look at before it is sent.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// Where a message would be written; or the message itself that waits for an answer, where there is no `content`.
+    pub parent: NodeId,
+    /// What would be written.
+    pub content: Option<String>,
+    /// Another model than the session's.
+    pub model: Option<String>,
+    /// Parameters over the session's.
+    pub params: Map<String, Value>,
+}
+
 /// Replies to generate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Generate {

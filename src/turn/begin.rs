@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::plugin::{Hook, NodeFacts, Seeds};
-use crate::prompt::{Cast, macros};
+use crate::prompt::Cast;
 use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
 use crate::tree::edit::Refusal;
 use crate::tree::{CardRef, Kind, PersonaRef, PluginSetting, Role, Session};
 
 use super::hooks::{Proposal, Stage};
-use super::{NewSession, Parts, PluginChoice, TurnError, cast, force};
+use super::{NewSession, Parts, PluginChoice, TurnError, cast, fill, force};
 
 /// Begins a session.
 pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
@@ -36,7 +36,8 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
     let narrator = model.as_ref().unwrap_or(&parts.models.default);
     let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
     let empty = Map::new();
-    let cast = cast::cast(&first.card, persona.as_ref().map_or(&empty, |persona| &persona.card));
+    let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
+    let cast = cast::cast(&first.card, own);
     let session = Session {
         id: SessionId::new(parts.ids.next(now)),
         owner: caller,
@@ -58,7 +59,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         updated: now,
     };
     let root = root(parts, &session, &cast, now).await;
-    let greetings = greetings(parts, &characters, &cast, now);
+    let greetings = greetings(parts, &characters, own, now);
     write(parts, session, characters, persona, root, greetings, now).await
 }
 
@@ -186,21 +187,18 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> 
     root
 }
 
-/// The greetings of all characters: the first messages, then the alternate ones, macros filled in.
-fn greetings(parts: &Parts, characters: &[CharacterCard], cast: &Cast, now: Time) -> Vec<Draft> {
+/// The greetings of all characters: the first messages, then the alternate ones, macros filled in. A greeting is a fact: what
+/// its macros drew is drawn once, and what they would write into variables goes with the filling.
+fn greetings(parts: &Parts, characters: &[CharacterCard], persona: &Map<String, Value>, now: Time) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for character in characters {
-        let first = character.card.get("firstMessage").and_then(Value::as_str);
-        let others = character.card.get("alternateGreetings").and_then(Value::as_array).into_iter().flatten();
-        let name = character.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let own = Cast { character: name.clone(), ..cast.clone() };
-        let texts = first.into_iter().chain(others.filter_map(Value::as_str)).filter(|text| !text.trim().is_empty());
-        for text in texts {
+        let cast = cast::cast(&character.card, persona);
+        for text in cast.greetings.iter().filter(|text| !text.trim().is_empty()) {
             let id = NodeId::new(parts.ids.next(now));
             let mut draft = Draft::new(id, Role::Assistant, Kind::Greeting, parts.ids.seed(), now);
             draft.character = Some(character.id);
-            draft.name = Some(name.clone());
-            draft.content = macros::fill(text, &own);
+            draft.name = Some(cast.character.clone());
+            draft.content = fill::greeting(&cast, text, draft.dice_seed, now);
             drafts.push(draft);
         }
     }

@@ -68,7 +68,24 @@ pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> Cas
         examples: text(character, "exampleMessages"),
         system: text(character, "systemPrompt"),
         post_history: text(character, "postHistoryInstructions"),
+        greetings: greetings(character),
+        depth_prompt: kept(character, "/extensions/depth_prompt/prompt"),
+        creator_notes: text(character, "creatorNotes"),
+        version: kept(character, "/character_version"),
     }
+}
+
+/// The first messages of a card, the empty ones too: macros count them.
+pub fn greetings(card: &Map<String, Value>) -> Vec<String> {
+    let first = card.get("firstMessage").and_then(Value::as_str).unwrap_or_default();
+    let others = card.get("alternateGreetings").and_then(Value::as_array).into_iter().flatten();
+    [first].into_iter().chain(others.filter_map(Value::as_str)).map(str::to_owned).collect()
+}
+
+/// A text that another program's card brought along.
+fn kept(card: &Map<String, Value>, path: &str) -> String {
+    let text = card.get("metadata").and_then(|metadata| metadata.pointer(path)?.as_str());
+    text.unwrap_or_default().to_owned()
 }
 
 /// A card's bytes as an object; what is no object is an empty one.

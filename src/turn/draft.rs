@@ -16,6 +16,7 @@ use crate::tree::run::{self, Member};
 use crate::tree::{Kind, Node, Session};
 
 use super::ask;
+use super::fill::Purpose;
 use super::machine::{Event, Fault, Machine};
 use super::models::{Choice, Writer};
 use super::room::Bounds;
@@ -110,7 +111,7 @@ async fn begin(
 }
 
 /// Who is to be asked: a model server, since a plugin writes replies and nothing else.
-fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<Choice, TurnError> {
+pub fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<Choice, TurnError> {
     let invalid = |message: String| TurnError::Invalid { field: "model", message };
     match parts.models.find(start::model(parts, session, generate)) {
         Ok(Writer::Model(choice)) => Ok(choice),
@@ -197,7 +198,8 @@ fn made(
         Task::Impersonate { leaf } => {
             let mut scene = scene::read(reader, &look(leaf))?;
             let last = prompt::impersonation(&scene.cast);
-            Ok(ask::prompt(reader, &mut scene, bounds, Some(last))?)
+            let purpose = Purpose::of(Some(&last), 0);
+            Ok(ask::prompt(reader, &mut scene, bounds, purpose, Some(last))?)
         }
         Task::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_sent());

@@ -17,6 +17,9 @@ use crate::world::{Operation, Problem, Rules, World, fold};
 
 use super::strikes::{self, Tally};
 
+/// Who operations are by that the server itself makes.
+pub const SERVER: &str = "server";
+
 /// A plugin that plays, with its settings and grants as they are in force.
 #[derive(Clone)]
 pub struct Player {
@@ -64,6 +67,18 @@ pub struct Proposal {
     pub world: Arc<World>,
     /// What each plugin answered, in the order in which they ran.
     pub answers: Vec<(String, Answer)>,
+}
+
+impl Proposal {
+    /// What the server itself does before any hook, as what macros of the prompt wrote: folded as what they propose is.
+    pub fn begin_with(&mut self, operations: Vec<Operation>, rules: &Rules) {
+        let problems = fold(Arc::make_mut(&mut self.world), &operations, rules);
+        let mut own = Delta { operations, ..Delta::default() };
+        own.note_problems(&problems);
+        self.delta.operations.extend(own.operations);
+        self.delta.problems.extend(own.problems);
+        self.delta.notes.extend(own.notes);
+    }
 }
 
 /// Runs hooks, and remembers which plugin ran into its limits too often in which session.
@@ -199,24 +214,27 @@ fn roll(roll: &Roll) -> Value {
 /// not what happened. The world after it is folded here, under the rules in force before the reply.
 pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
     let mut proposal = Proposal { world, ..Proposal::default() };
+    // What the prompt did is a fact of the prompt, whatever becomes of the words.
+    let (own, of_plugins): (Vec<Operation>, Vec<Operation>) =
+        old.operations.iter().cloned().partition(|operation| operation.by == SERVER);
+    proposal.begin_with(own, rules);
     let count = |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
     let all: Option<usize> = old.runs.iter().map(|run| count(run, "ops")).sum();
     // A reply that failed has runs and no operations: it changed no world, and its edited version begins with none.
-    if all != Some(old.operations.len()) {
+    if all != Some(of_plugins.len()) {
         return proposal;
     }
-    let mut operations = old.operations.iter();
+    let (mut operations, mut told) = (of_plugins.iter(), Vec::new());
     for run in &old.runs {
         let own: Vec<Operation> = operations.by_ref().take(count(run, "ops").unwrap_or(0)).cloned().collect();
         let is_narrators = run.get("hook").and_then(Value::as_str) == Some(Hook::Narrate.name());
         if is_narrators && run.get("error").is_none_or(Value::is_null) {
-            proposal.delta.operations.extend(own);
+            told.extend(own);
             proposal.delta.runs.push(run.clone());
             keep_said(old, run, count(run, "notes").unwrap_or(0), &mut proposal.delta);
         }
     }
-    let problems = fold(Arc::make_mut(&mut proposal.world), &proposal.delta.operations, rules);
-    proposal.delta.note_problems(&problems);
+    proposal.begin_with(told, rules);
     proposal
 }
 

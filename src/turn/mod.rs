@@ -4,9 +4,10 @@
 //!   that goes away changes nothing.
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
-//!   what becomes no node. `scene.rs` reads a position, `ask.rs` makes the prompt there, `ordered.rs`
-//!   that of a session that chose a preset, `room.rs` says what both keep to. `models.rs` finds who is meant by a name,
-//!   `providers.rs` makes their clients, `voices.rs` asks one after another until one answers.
+//!   what becomes no node; `preview.rs` shows a prompt that nobody sends. `scene.rs` reads a position, `ask.rs` makes the prompt
+//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `room.rs` says what both keep to.
+//!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
+//!   answers.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -24,6 +25,7 @@ mod draft;
 mod echo;
 mod edit;
 mod ends;
+mod fill;
 mod force;
 mod hooks;
 mod input;
@@ -31,6 +33,7 @@ mod keeper;
 pub mod machine;
 mod models;
 mod ordered;
+mod preview;
 mod providers;
 mod requests;
 mod room;
@@ -58,7 +61,8 @@ use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
 pub use asked::{
-    Edit, Generate, GoOn, Impersonate, NewMessage, NewSession, OnStale, PluginChoice, Reroll, Started, Summarise,
+    Edit, Generate, GoOn, Impersonate, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll, Started,
+    Summarise,
 };
 pub use keeper::Rhythm;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
@@ -286,6 +290,14 @@ impl Turns {
     ) -> Result<DraftId, TurnError> {
         let turns = self.clone();
         self.own(async move { draft::impersonate(&turns, caller, session, asked).await }).await
+    }
+
+    /// The prompt that a send would make. Nothing is written and no rule runs.
+    ///
+    /// # Errors
+    /// The node is not there or cannot be answered, no model can be asked, or the database fails.
+    pub async fn preview(&self, caller: UserId, session: SessionId, asked: Preview) -> Result<Rebuilt, TurnError> {
+        preview::preview(&self.parts, caller, session, asked).await
     }
 
     /// Begins to draft a summary of a run of messages, in the same way.

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use crate::prompt::macros::Macros;
 use crate::prompt::preset::{
     self, Cut, Given, Kind, Lore, Piece, Place, Placed as Text, Preset, Said, Unreadable, Words,
 };
-use crate::prompt::{self, Block, Cast, Line, Sent, Slot, macros};
+use crate::prompt::{self, Block, Cast, Line, Sent, Slot};
 use crate::store::{self, Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
@@ -44,6 +45,7 @@ pub(super) fn prompt(
     bounds: Bounds,
     last: Option<Block>,
     mut preset: Preset,
+    macros: &mut Macros<'_>,
 ) -> Result<Made, StoreError> {
     let (context, reply) = room(&preset, &bounds);
     if preset.settings.send_if_empty.is_empty() {
@@ -65,7 +67,7 @@ pub(super) fn prompt(
     };
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let given = Given { kind, world: &status, cut, room: (context, reply), history: &history, ..given(&scene.cast) };
-    let mut words = Texts { cast: &scene.cast };
+    let mut words = Texts(macros);
     let Bounds { hide_tags, context: told, .. } = bounds;
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
@@ -173,20 +175,19 @@ fn given(cast: &Cast) -> Given<'_> {
     }
 }
 
-/// The words of a request: names of the cast, and texts of the card by their macros.
-struct Texts<'a> {
-    cast: &'a Cast,
-}
+/// The words of a request, filled in by macros.
+struct Texts<'m, 'a>(&'m mut Macros<'a>);
 
-impl Words for Texts<'_> {
+impl Words for Texts<'_, '_> {
     fn fill(&mut self, text: &str) -> String {
-        let text = text.replace("{{personality}}", &self.cast.personality).replace("{{scenario}}", &self.cast.scenario);
-        macros::fill(&text, self.cast)
+        self.0.fill(text)
     }
 
     fn fill_over(&mut self, text: &str, original: &str) -> String {
-        let text = prompt::with_original(text, original);
-        self.fill(&text)
+        // What nobody names does not run.
+        let is_named = text.to_ascii_lowercase().contains("original");
+        let original = if is_named { self.0.fill(original) } else { String::new() };
+        self.0.fill_over(text, &original)
     }
 
     fn count(&self, text: &str) -> usize {

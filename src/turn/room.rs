@@ -26,6 +26,8 @@ pub struct Bounds {
     pub hide_tags: Vec<String>,
     /// The user's message where there is none.
     pub filler: String,
+    /// The model that is asked.
+    pub model: String,
     /// Whether the request itself says how long a reply may be.
     pub is_reply_said: bool,
 }

@@ -16,6 +16,7 @@ use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
 use super::ask;
+use super::fill::Purpose;
 use super::hooks::Proposal;
 use super::machine::{self, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Writer};
@@ -135,6 +136,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
     let (scene, made) = read(parts, &job, &pen).await?;
+    let written = made.as_ref().map(|made| made.filled.operations.clone()).unwrap_or_default();
     let mut known = Known {
         proposal: Proposal { world: Arc::clone(&scene.world), ..Proposal::default() },
         metadata: job.draft.metadata.clone(),
@@ -150,6 +152,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
         Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
     }
     if machine.runs_rules() {
+        known.proposal.begin_with(written, &scene.rules.rules);
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
         known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
     }
@@ -189,7 +192,8 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, last)).transpose()?;
+            let purpose = Purpose::of(last.as_ref(), reader.siblings(&placeholder)?.index);
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, purpose, last)).transpose()?;
             Ok((scene, made))
         })
         .await
@@ -213,6 +217,7 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
         is_reply_said: room::says_reply(params, endpoint),
+        model: choice.first.model.clone(),
     }
 }
 

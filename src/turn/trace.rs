@@ -5,10 +5,13 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::ids::NodeId;
+use crate::prompt::macros::Noted;
 use crate::prompt::preset::{Piece, woven};
+use crate::prompt::refill::{Difference, Names};
 use crate::prompt::{Block, LeftOut, Line, Sent, Slot, TooLarge, tags, weave};
 use crate::store::{Held, Missing, Placed, Reader, Trace};
 use crate::tree::{Node, Role};
+use crate::world::Operation;
 
 use super::TurnError;
 
@@ -35,6 +38,15 @@ pub struct Rebuilt {
 impl Default for Rebuilt {
     fn default() -> Self {
         rebuilt(Trace::default(), &[])
+    }
+}
+
+impl Rebuilt {
+    /// A prompt that nobody has sent; `history` are the nodes whose texts are in it.
+    pub fn of(made: Made, history: Vec<NodeId>) -> Self {
+        let Trace { head, blocks, .. } = made.trace();
+        let blueprint = shown(&blocks);
+        Self { head, blueprint, messages: made.messages, history, missing: Vec::new(), is_exact: true }
     }
 }
 
@@ -72,8 +84,61 @@ pub struct Made {
     pub context: usize,
     /// The tags hidden from models, as they were then.
     pub hide_tags: Vec<String>,
+    /// What macros did.
+    pub filled: Filled,
     /// The blocks that may not be left out do not fit: nothing can be sent.
     pub too_large: Option<TooLarge>,
+}
+
+/// What macros did while a prompt was made.
+#[derive(Debug, Clone, Default)]
+pub struct Filled {
+    /// The names that were filled into the history; `None` = the trace has what was filled in as texts of its own.
+    pub names: Option<Names>,
+    /// The lines of the history with more than names filled in, by their places.
+    pub differences: Vec<(usize, Difference)>,
+    /// What is to be told.
+    pub noted: Noted,
+    /// What they wrote that the schemas declare.
+    pub operations: Vec<Operation>,
+}
+
+impl Filled {
+    /// As a trace keeps it: `{names?: [user, character], lines?, left?, problems?}`.
+    fn to_json(&self) -> Value {
+        let mut kept = match &self.names {
+            Some(names) => json!({"names": [names.user, names.character]}),
+            None => json!({}),
+        };
+        let lines: Vec<Value> = self.differences.iter().map(|(at, one)| json!([at, one.to_json()])).collect();
+        let others =
+            [("lines", json!(lines)), ("left", json!(self.noted.left)), ("problems", json!(self.noted.problems))];
+        for (key, value) in others.into_iter().filter(|(_, value)| value != &json!([])) {
+            if let Some(kept) = kept.as_object_mut() {
+                kept.insert(key.into(), value);
+            }
+        }
+        kept
+    }
+
+    /// Reads what is needed to fill the history again.
+    fn from_json(kept: &Value) -> Self {
+        let name = |at: usize| kept.get("names")?.get(at)?.as_str().map(str::to_owned);
+        let names = name(0).zip(name(1)).map(|(user, character)| Names { user, character });
+        let lines = kept.get("lines").and_then(Value::as_array).into_iter().flatten();
+        let line =
+            |one: &Value| Some((usize::try_from(one.get(0)?.as_u64()?).ok()?, Difference::from_json(one.get(1)?)?));
+        Self { names, differences: lines.filter_map(line).collect(), ..Self::default() }
+    }
+
+    /// A line of the history, filled again.
+    fn again(&self, at: Option<usize>, line: Line) -> Line {
+        let Some(names) = &self.names else { return line };
+        let named = names.fill(&line.text);
+        let own = self.differences.iter().find(|(place, _)| Some(*place) == at);
+        let text = own.and_then(|(_, difference)| difference.onto(&named)).unwrap_or(named);
+        Line { text, ..line }
+    }
 }
 
 impl Made {
@@ -94,6 +159,7 @@ impl Made {
             head.insert("tokensEstimated".into(), self.tokens.into());
             head.insert("historyCut".into(), cut.into());
             head.insert("hideTags".into(), self.hide_tags.clone().into());
+            head.insert("macros".into(), self.filled.to_json());
             head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), json!({"named": order.is_named}))));
         }
         Trace { head, blocks: blocks.collect(), history: self.history.clone() }
@@ -140,7 +206,10 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
     let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
     let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
     let blocks: Vec<Block> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
-    let lines: Vec<Line> = history.iter().map(|placed| line(&placed.node, &hide)).collect();
+    let filled = trace.head.get("macros").map(Filled::from_json).unwrap_or_default();
+    let place = |n: i64| trace.history.iter().position(|row| *row == n);
+    let again = |placed: &Placed| filled.again(place(placed.n), line(&placed.node, &hide));
+    let lines: Vec<Line> = history.iter().map(again).collect();
     let messages = match (trace.head.get(ORDERED), trace.head.contains_key("hash")) {
         (_, false) => Vec::new(),
         (None, true) => weave(&blocks, &lines),
@@ -150,16 +219,7 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
         }
     };
     let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
-    let blueprint = trace.blocks.iter().map(|(about, text)| {
-        let mut about = about.clone();
-        if let Some(map) = about.as_object_mut() {
-            map.insert("text".into(), text.as_str().into());
-            map.insert("tokens".into(), crate::prompt::tokens(text).into());
-            map.insert("kept".into(), (!map.contains_key("why")).into());
-        }
-        about
-    });
-    let blueprint = blueprint.collect();
+    let blueprint = shown(&trace.blocks);
     Rebuilt {
         head: trace.head,
         blueprint,
@@ -168,6 +228,20 @@ fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
         missing: Vec::new(),
         is_exact,
     }
+}
+
+/// The blocks as people are shown them.
+fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
+    let one = |(about, text): &(Value, String)| {
+        let mut about = about.clone();
+        if let Some(map) = about.as_object_mut() {
+            map.insert("text".into(), text.as_str().into());
+            map.insert("tokens".into(), crate::prompt::tokens(text).into());
+            map.insert("kept".into(), (!map.contains_key("why")).into());
+        }
+        about
+    };
+    blocks.iter().map(one).collect()
 }
 
 /// A piece of a preset's prompt, as it is kept.

@@ -275,6 +275,36 @@ fn what_is_there_is_counted_and_cleared() {
     assert_eq!(clotho(folder.path()).args(["stats", "--jsn"]).output().unwrap().status.code(), Some(2));
 }
 
+/// The index is made anew where no server runs; beside one it is left alone.
+#[test]
+fn the_index_is_made_anew() {
+    let folder = TempDir::new().unwrap();
+    says(&refused(clotho(folder.path()).arg("reindex")), &["clotho.db is not there", "storage.data_dir"]);
+    let serving = Serving::start(&mut clotho(folder.path()));
+    let answer = serving.get("/api/characters");
+    let (from, until) = (answer.find('{').unwrap(), answer.rfind('}').unwrap());
+    let characters: serde_json::Value = serde_json::from_str(&answer[from..=until]).unwrap();
+    let body = serde_json::json!({"characterIds": [characters["items"][0]["id"]]}).to_string();
+    serving.ask("POST", "/api/sessions", &body);
+    says(&refused(clotho(folder.path()).arg("reindex")), &["a server uses the data directory", "stop it"]);
+    serving.told_to_stop("-TERM");
+    let index = folder.path().join("data/search");
+    std::fs::write(index.join("notes.txt"), "mine").unwrap();
+    std::fs::write(index.join("meta.json"), "{}").unwrap();
+    let again = || {
+        let run = clotho(folder.path()).arg("reindex").output().unwrap();
+        assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let said = again();
+    says(&said, &["made anew", "can be found"]);
+    assert!(!said.contains(" 0 messages"), "{said}");
+    assert_eq!(again(), said);
+    assert!(index.join("notes.txt").exists());
+    let doctor = clotho(folder.path()).arg("doctor").output().unwrap();
+    says(&String::from_utf8(doctor.stdout).unwrap(), &["nothing is wrong"]);
+}
+
 /// A database that has grown to its quota says so, and not that the disk is full.
 #[test]
 fn a_quota_is_no_full_disk() {

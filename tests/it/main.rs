@@ -13,6 +13,7 @@ mod foreign;
 mod http;
 mod interop;
 mod keep;
+mod lore;
 mod plugins;
 mod provider;
 mod sillytavern;

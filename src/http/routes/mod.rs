@@ -21,6 +21,7 @@ pub mod personas;
 pub mod pictures;
 pub mod plugins;
 pub mod presets;
+pub mod preview;
 pub mod search;
 pub mod sessions;
 pub mod states;

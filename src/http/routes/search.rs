@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::{Map, Value};
+
 use super::Program;
 use crate::clock::Time;
 use crate::http::answer::{Answer, Reply};
@@ -13,18 +15,23 @@ use crate::http::query::Query;
 use crate::http::wire::ids::Id;
 use crate::http::wire::limit;
 use crate::http::wire::search::{Hit, Place, SearchAnswer, SearchQuery, Snippet, Total};
-use crate::ids::{NodeId, SessionId};
-use crate::search::{self, Found, SearchError};
+use crate::ids::{CharacterId, NodeId, SessionId};
+use crate::search::{self, Ask, Found, QueryError, SearchError, Today};
 use crate::store::{Reader, Spot};
 
 /// So many hits are read from the index at once, at least.
 const FEWEST: usize = 32;
+/// So many stories and characters may be meant by a word in the search.
+const NAMES_MAX: i64 = 10_000;
+/// So many names of values are told to who asks for one that there is not.
+const KEYS_NAMED: usize = 20;
+/// Nobody's clock is so many hours and more from UTC.
+const HOURS_MAX: i32 = 17;
 
 /// What is asked of a hit that only the tree knows.
 #[derive(Clone)]
 struct Wanted {
-    place: Place,
-    label: Option<String>,
+    asks: Vec<Ask>,
     rating: Option<i16>,
 }
 
@@ -34,8 +41,8 @@ struct Known {
     spot: Spot,
     session_title: String,
     on_trunk: bool,
-    /// Whether it lies on the line to the label that was asked for.
-    on_label: bool,
+    /// Of the names that were asked for, those to which its line leads.
+    on_labels: Vec<String>,
 }
 
 /// A hit of the index and what the tree knows of it.
@@ -45,28 +52,43 @@ struct Seen {
 }
 
 impl Wanted {
-    fn read(query: &SearchQuery) -> Result<Self, ApiError> {
+    /// What the search itself asks for, and what stands beside it.
+    fn read(query: &SearchQuery, typed: &search::Query) -> Result<Self, ApiError> {
         if query.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
             return Err(ApiError::invalid("rating", "1 to 5 stars are expected"));
         }
-        let place = query.place.unwrap_or(Place::All);
-        Ok(Self { place, label: query.label.clone(), rating: query.rating.map(i16::from) })
+        let place = match query.place.unwrap_or(Place::All) {
+            Place::All => None,
+            Place::Trunk => Some(search::Place::Trunk),
+            Place::OffTrunk => Some(search::Place::OffTrunk),
+            Place::Stash => Some(search::Place::Stash),
+        };
+        let label = query.label.clone().map(search::Spot::Label);
+        let beside = place.map(search::Spot::In).into_iter().chain(label);
+        let beside = beside.map(|what| Ask { unwanted: false, what });
+        Ok(Self { asks: typed.asks().iter().cloned().chain(beside).collect(), rating: query.rating.map(i16::from) })
     }
 
     fn is_anything(&self) -> bool {
-        self.place == Place::All && self.label.is_none() && self.rating.is_none()
+        self.asks.is_empty() && self.rating.is_none()
+    }
+
+    /// The names that are asked for.
+    fn labels(&self) -> Vec<String> {
+        let label = |ask: &Ask| if let search::Spot::Label(label) = &ask.what { Some(label.clone()) } else { None };
+        self.asks.iter().filter_map(label).collect()
     }
 
     fn fits(&self, known: &Known) -> bool {
         let is_stashed = known.spot.fragment.is_some();
-        let is_there = match self.place {
-            Place::All => true,
-            Place::Trunk => known.on_trunk,
-            Place::OffTrunk => !known.on_trunk && !is_stashed,
-            Place::Stash => is_stashed,
+        let holds = |what: &search::Spot| match what {
+            search::Spot::In(search::Place::Trunk) => known.on_trunk,
+            search::Spot::In(search::Place::OffTrunk) => !known.on_trunk && !is_stashed,
+            search::Spot::In(search::Place::Stash) => is_stashed,
+            search::Spot::Label(label) => known.on_labels.contains(label),
         };
-        let is_on_label = self.label.is_none() || known.on_label;
-        is_there && is_on_label && (self.rating.is_none() || known.spot.rating >= self.rating)
+        let is_rated = self.rating.is_none() || known.spot.rating >= self.rating;
+        is_rated && self.asks.iter().all(|ask| holds(&ask.what) != ask.unwanted)
     }
 }
 
@@ -77,19 +99,79 @@ impl Wanted {
 pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> Answer<SearchAnswer> {
     let begun = Instant::now();
     let limit = usize::try_from(limit(query.0.limit, 50)?).unwrap_or(0);
-    let request = request(caller, &query.0)?;
-    let wanted = Wanted::read(&query.0)?;
+    let mut typed = typed(&app, &query.0)?;
+    let wanted = Wanted::read(&query.0, &typed)?;
+    name(&app, caller, &mut typed).await?;
+    let request = request(caller, &query.0, settled(&app, caller, typed).await?)?;
+    let notes = request.query.notes().iter().map(Into::into).collect();
     let index = app.search.clone();
-    let visible = index.progress().visible;
+    let progress = index.progress();
     let found = tokio::task::spawn_blocking(move || index.find(&request)).await.map_err(ApiError::internal)?;
     let found = Arc::new(found);
     let newest = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await?;
-    let stale = visible < newest;
+    let stale = progress.visible < newest;
     let (seen, total) = gather(&app, caller, &found, &wanted, limit, stale).await?;
-    let show = move || seen.into_iter().map(|one| shape(&found, one)).collect();
+    let (seen, branches) = app.store.read(move |reader| branches(reader, caller, seen)).await?;
+    let show = move || seen.into_iter().map(|one| shape(&found, one, &branches)).collect();
     let items = tokio::task::spawn_blocking(show).await.map_err(ApiError::internal)?;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Reply::ok(&SearchAnswer { items, total, stale, took_ms })
+    Reply::ok(&SearchAnswer { items, total, stale, rebuilding: progress.rebuilt(), notes, took_ms })
+}
+
+/// The search with every name before a colon decided.
+async fn settled(app: &Program, caller: Caller, mut typed: search::Query) -> Result<search::Query, ApiError> {
+    let (index, rebuilt) = (app.search.clone(), app.search.progress().rebuilt());
+    let settle = move || match index.settle(caller.0, &mut typed)? {
+        Ok(()) => Ok(Ok(typed)),
+        Err(error) => index.keys(caller.0, KEYS_NAMED).map(|known| Err((error, known))),
+    };
+    let settled: Result<_, SearchError> = tokio::task::spawn_blocking(settle).await.map_err(ApiError::internal)?;
+    settled?.map_err(|(error, known)| {
+        let refusal = not_a_search(error).detail("known", known);
+        match rebuilt {
+            // What is not in the index yet may only seem not to be there.
+            Some(percent) => refusal.hint(format!("the search index is made anew, {percent} % are there: try again")),
+            None => refusal,
+        }
+    })
+}
+
+/// Names the stories and characters that the search has words for.
+async fn name(app: &Program, caller: Caller, typed: &mut search::Query) -> Result<(), ApiError> {
+    if typed.names_sessions() {
+        let titles = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.titles(caller.0, NAMES_MAX)?)).await?;
+        let titles: Vec<(SessionId, &str)> = titles.iter().map(|(id, title)| (*id, title.as_str())).collect();
+        typed.name_sessions(&titles);
+    }
+    if typed.names_characters() {
+        let cards =
+            app.store.read::<_, ApiError, _>(move |reader| Ok(reader.characters(caller.0, 0, NAMES_MAX)?)).await?;
+        let name =
+            |card: &'_ Map<String, Value>| card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let names: Vec<(CharacterId, String)> = cards.iter().map(|card| (card.id, name(&card.card))).collect();
+        let names: Vec<(CharacterId, &str)> = names.iter().map(|(id, name)| (*id, name.as_str())).collect();
+        typed.name_characters(&names);
+    }
+    Ok(())
+}
+
+/// The names of the branches on which hits lie.
+fn branches(
+    reader: &mut Reader<'_>,
+    caller: Caller,
+    seen: Vec<Seen>,
+) -> Result<(Vec<Seen>, HashMap<NodeId, String>), ApiError> {
+    let mut sessions: HashMap<SessionId, Vec<Spot>> = HashMap::new();
+    for one in seen.iter().filter(|one| one.known.spot.fragment.is_none()) {
+        sessions.entry(one.hit.session).or_default().push(one.known.spot);
+    }
+    let mut named = HashMap::new();
+    for (session, spots) in sessions {
+        if let Some(held) = reader.session(caller.0, session)? {
+            named.extend(reader.branches_of(&held, &spots)?);
+        }
+    }
+    Ok((seen, named))
 }
 
 /// Hits in their order until there are enough of them: the index knows neither the place in the tree nor what left it since,
@@ -108,8 +190,8 @@ async fn gather(
         let page = tokio::task::spawn_blocking(move || index.page(offset, fetch)).await;
         let page = page.map_err(ApiError::internal)??;
         let (total, read) = (page.total, page.hits.len());
-        let label = wanted.label.clone();
-        let seen = app.store.read(move |reader| seen(reader, caller, page.hits, label.as_deref())).await?;
+        let labels = wanted.labels();
+        let seen = app.store.read(move |reader| seen(reader, caller, page.hits, &labels)).await?;
         gone += read - seen.len();
         kept.extend(seen.into_iter().filter(|one| wanted.fits(&one.known)));
         offset += read;
@@ -136,16 +218,41 @@ fn count(things: usize) -> u64 {
     u64::try_from(things).unwrap_or(u64::MAX)
 }
 
-fn request(caller: Caller, query: &SearchQuery) -> Result<search::Request, ApiError> {
-    let parsed = if query.q.trim().is_empty() && query.is_narrowed() {
-        search::Query::everything()
-    } else {
-        search::Query::parse(&query.q).map_err(|error| {
-            let refusal = ApiError::invalid("q", error.to_string());
-            error.at().into_iter().fold(refusal, |refusal, at| refusal.detail("at", at))
-        })?
+/// What was typed. Without words everything is looked for that the rest leaves.
+fn typed(app: &Program, query: &SearchQuery) -> Result<search::Query, ApiError> {
+    let ahead = query.zone.as_deref().map_or(Some(0), minutes);
+    let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "an offset such as +02:00 or -05:30 is expected"))?;
+    if query.q.trim().is_empty() && query.is_narrowed() {
+        return Ok(search::Query::everything());
+    }
+    search::Query::parse(&query.q, Today { now: app.clock.now(), ahead }).map_err(not_a_search)
+}
+
+/// The minutes of an offset such as `+02:00`.
+fn minutes(zone: &str) -> Option<i32> {
+    let (sign, rest) = match (zone.strip_prefix('+'), zone.strip_prefix('-')) {
+        (Some(rest), _) => (1, rest),
+        (_, Some(rest)) => (-1, rest),
+        _ => return (zone == "Z").then_some(0),
     };
-    let mut request = search::Request::new(caller.0, parsed);
+    let is_number = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |text: &str| if is_number(text) { text.parse::<u8>().ok().map(i32::from) } else { None };
+    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    (hours <= HOURS_MAX && minutes < 60).then_some(sign * (hours * 60 + minutes))
+}
+
+/// What is wrong with a search, with its place.
+fn not_a_search(error: QueryError) -> ApiError {
+    let refusal = ApiError::invalid("q", error.to_string());
+    let Some(at) = error.at() else { return refusal };
+    let refusal = refusal.detail("at", at).detail("length", error.length());
+    refusal.detail("reason", error.word()).detail("what", error.what())
+}
+
+fn request(caller: Caller, query: &SearchQuery, typed: search::Query) -> Result<search::Request, ApiError> {
+    let mut request = search::Request::new(caller.0, typed);
+    request.sort = query.sort.map(Into::into).unwrap_or_default();
     request.session = query.session.map(|id| id.0);
     request.character = query.character.map(|id| id.0);
     request.role = query.role.map(Into::into);
@@ -166,7 +273,7 @@ fn seen(
     reader: &mut Reader<'_>,
     caller: Caller,
     hits: Vec<search::Hit>,
-    label: Option<&str>,
+    labels: &[String],
 ) -> Result<Vec<Seen>, ApiError> {
     let mut sessions: HashMap<SessionId, Vec<NodeId>> = HashMap::new();
     for hit in &hits {
@@ -177,11 +284,16 @@ fn seen(
         let Some(held) = reader.session(caller.0, session)? else { continue };
         let spots = reader.spots(&held, &ids)?;
         let trunk = reader.on_path(&held, held.session.head, &spots)?;
-        let named = label.map(|label| reader.labelled(&held, label)).transpose()?.flatten();
-        let line = named.map(|named| reader.on_path(&held, named, &spots)).transpose()?.unwrap_or_default();
+        let mut lines = Vec::new();
+        for label in labels {
+            if let Some(named) = reader.labelled(&held, label)? {
+                lines.push((label, reader.on_path(&held, named, &spots)?));
+            }
+        }
         for spot in spots {
-            let (on_trunk, on_label) = (trunk.contains(&spot.id), line.contains(&spot.id));
-            places.insert(spot.id, Known { spot, session_title: held.session.title.clone(), on_trunk, on_label });
+            let on = lines.iter().filter(|(_, line)| line.contains(&spot.id)).map(|(label, _)| (*label).clone());
+            let (on_trunk, on_labels) = (trunk.contains(&spot.id), on.collect());
+            places.insert(spot.id, Known { spot, session_title: held.session.title.clone(), on_trunk, on_labels });
         }
     }
     let seen = hits.into_iter().filter_map(|hit| {
@@ -191,8 +303,8 @@ fn seen(
     Ok(seen.collect())
 }
 
-fn shape(found: &Found, seen: Seen) -> Hit {
-    let Seen { hit, known: Known { spot, session_title, on_trunk, on_label: _ } } = seen;
+fn shape(found: &Found, seen: Seen, branches: &HashMap<NodeId, String>) -> Hit {
+    let Seen { hit, known: Known { spot, session_title, on_trunk, on_labels: _ } } = seen;
     let snippet = found.snippet(&hit);
     Hit {
         session_id: Id(hit.session),
@@ -203,6 +315,7 @@ fn shape(found: &Found, seen: Seen) -> Hit {
         snippet: Snippet { text: snippet.text, marks: snippet.marks.iter().map(|(a, b)| [*a, *b]).collect() },
         depth: spot.depth,
         on_trunk,
+        branch: branches.get(&spot.id).cloned(),
         stashed: spot.fragment.is_some(),
         fragment_id: spot.fragment.map(Id),
         rating: spot.rating,
@@ -216,5 +329,20 @@ impl From<SearchError> for ApiError {
         let mut refusal = Self::new(Code::Unavailable, "the search index cannot be read at the moment");
         refusal.cause = Some(error.to_string());
         refusal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::minutes;
+
+    #[test]
+    fn offsets_are_read() {
+        for (zone, expected) in [("Z", 0), ("+00:00", 0), ("+02:00", 120), ("-05:30", -330), ("+17:59", 1_079)] {
+            assert_eq!(minutes(zone), Some(expected), "{zone}");
+        }
+        for none in ["", "+2", "+2:00", "02:00", "+18:00", "+02:60", "+a2:00", "-05:3", "++1:00", "+灯:00"] {
+            assert_eq!(minutes(none), None, "{none}");
+        }
     }
 }

@@ -18,6 +18,7 @@ pub mod lorebooks;
 pub mod messages;
 pub mod node;
 pub mod presets;
+pub mod preview;
 pub mod report;
 pub mod search;
 pub mod sessions;

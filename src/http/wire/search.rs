@@ -6,14 +6,17 @@ use utoipa::{IntoParams, ToSchema};
 use super::arrange::FragmentRef;
 use super::ids::{CharacterRef, NodeRef, SessionRef};
 use super::words::Role;
+use crate::search;
 
 /// What to look for, and where.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words, `"phrases"`, `-not`, `role:user`, `name:Rin`. Where something else narrows the search there need be none: then
-    /// all that fits is found, the newest first.
+    /// Words, `"phrases"`, `begin*`, `slip~`, `-not`, `AND`, `OR`, brackets; `role:user`, `name:Rin`, `session:Tower`,
+    /// `character:Rin`, `label:name`, `in:trunk`, `in:off-trunk`, `in:stash`, `after:2026-11-01`, `before:`, `on:`; values of the
+    /// world such as `hp:<20`, `hp:5..10`, `place:tower`. Where something else narrows the search there need be none: then all
+    /// that fits is found, the newest first.
     #[param(required = false)]
     pub q: String,
     /// Only in this session.
@@ -38,6 +41,11 @@ pub struct SearchQuery {
     pub after: Option<String>,
     /// Only before this time, in ISO 8601.
     pub before: Option<String>,
+    /// What comes first; what fits best unless said.
+    #[param(inline)]
+    pub sort: Option<Sort>,
+    /// How far the clock of who searches is ahead of UTC, such as `+02:00` or `-05:30`: days in `q` are theirs.
+    pub zone: Option<String>,
     /// How many, 1 to 500; 50 unless said.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
@@ -66,18 +74,61 @@ pub enum Place {
     All,
 }
 
+/// In which order hits come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sort {
+    /// Best first; of equally good ones the newest first.
+    Relevance,
+    /// Newest first.
+    Newest,
+    /// Oldest first.
+    Oldest,
+}
+
+impl From<Sort> for search::Sort {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Relevance => Self::Best,
+            Sort::Newest => Self::Newest,
+            Sort::Oldest => Self::Oldest,
+        }
+    }
+}
+
 /// What was found.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchAnswer {
-    /// Best first.
+    /// In the order that was asked for.
     pub items: Vec<Hit>,
     /// How many there are in all.
     pub total: Total,
     /// Whether the index is behind what was written.
     pub stale: bool,
+    /// How much of the index is there, in percent, while it is made anew: what is not in it yet is not found.
+    pub rebuilding: Option<u8>,
+    /// What is worth knowing about the search: that it was too long, has no word, or names nobody.
+    pub notes: Vec<SearchNote>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
+}
+
+/// What is worth knowing about a search.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchNote {
+    /// `no_word`, `cut`, `no_session` or `no_character`.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+    /// The name that nobody has.
+    pub name: Option<String>,
+}
+
+impl From<&search::Note> for SearchNote {
+    fn from(note: &search::Note) -> Self {
+        Self { code: note.word(), message: note.to_string(), name: note.name().map(str::to_owned) }
+    }
 }
 
 /// How many hits there are.
@@ -109,6 +160,8 @@ pub struct Hit {
     pub depth: i32,
     /// Whether it lies on the line that leads to HEAD.
     pub on_trunk: bool,
+    /// The name of the branch that leads on from it, the nearest if there are several; else the nearest name above it.
+    pub branch: Option<String>,
     /// Whether it lies in the stash.
     pub stashed: bool,
     /// The fragment in which it lies there.
@@ -118,7 +171,7 @@ pub struct Hit {
     pub rating: Option<i16>,
     /// When it was made.
     pub timestamp: String,
-    /// How well it matches; only the order means something.
+    /// How well it matches; only the order means something, and nothing where hits are ordered by time.
     pub score: f32,
 }
 

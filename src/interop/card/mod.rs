@@ -3,12 +3,13 @@
 //! [`charx()`] write a card in a form that those programs read.
 //!
 //! `fields.rs` is the one place that knows which field of theirs is which of ours; `charx.rs` knows CHARX,
-//! `yaml.rs` YAML, `agnai.rs` characters of Agnai; `runs.rs` says what a card has that does nothing here. To add a field: its line in `fields.rs`. To add a
+//! `yaml.rs` YAML, `agnai.rs` characters of Agnai; `runs.rs` says what a card has that does nothing here, `macros.rs` which macros do something. To add a field: its line in `fields.rs`. To add a
 //! form: a file with its name, and its sign in [`read`].
 
 mod agnai;
 mod charx;
 mod fields;
+mod macros;
 mod runs;
 mod yaml;
 
@@ -18,6 +19,7 @@ use super::finding::{Fate, Finding};
 use super::png::{self as chunks, Chunk, PngError};
 use super::{picture, text};
 pub use charx::Asset;
+pub use macros::FILLED;
 
 /// The most bytes of the file of a card: pictures of some megabytes, and archives with many of them.
 pub const LARGEST_FILE: usize = 64 << 20;

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::macros::FILLED;
 use crate::interop::finding::{Fate, Finding, many};
 
-/// Macros that are filled in.
-const FILLED: [&str; 3] = ["user", "char", "original"];
 /// So many names of macros are told.
 const TOLD: usize = 12;
 
@@ -115,7 +114,7 @@ fn macros(texts: &[&str]) -> Vec<String> {
     for part in texts.iter().flat_map(|text| text.split("{{").skip(1)) {
         let name: String =
             part.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$')).collect();
-        let is_filled = FILLED.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let is_filled = name.starts_with(['.', '$']) || FILLED.iter().any(|known| name.eq_ignore_ascii_case(known));
         if !name.is_empty() && name.len() <= 40 && !is_filled && !names.contains(&name) && names.len() < 1_000 {
             names.push(name);
         }
@@ -130,8 +129,7 @@ mod tests {
 
     #[test]
     fn each_thing_that_does_not_run_is_counted() {
-        let card =
-            json!({"firstMessage": "<%= a %> {{random::1::2}} {{user}} <% b %>", "description": "{{getvar::x}}"});
+        let card = json!({"firstMessage": "<%= a %> {{charPrefix}} {{user}} <% b %>", "description": "{{getvar::x}} {{pipe}} {{.x}}"});
         let scripts = json!([
             {"content": "$('#x').hide()"}, {"content": "import 'https://x.example/y.js'"}, {"value": {"content": "jQuery(1)"}}
         ]);
@@ -157,6 +155,6 @@ mod tests {
         ];
         assert_eq!(told, expected);
         assert!(found.iter().all(|finding| finding.fate == Fate::Kept && !finding.message.ends_with('.')));
-        assert!(found.last().unwrap().message.contains("{{random}}, {{getvar}}"));
+        assert!(found.last().unwrap().message.contains("{{charPrefix}}, {{pipe}}"));
     }
 }

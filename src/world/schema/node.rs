@@ -128,6 +128,7 @@ pub struct Node {
     pub(super) description: Option<String>,
     pub(super) ui: Option<Value>,
     pub(super) hidden: bool,
+    pub(super) searched: bool,
     /// Whether something read-only is declared inside, not through lists.
     pub(super) guards: bool,
     /// How deep it goes.
@@ -265,5 +266,10 @@ impl Node {
     /// `x-visible`: whether players may see it; true unless said otherwise.
     pub fn is_visible(&self) -> bool {
         !self.hidden
+    }
+
+    /// `x-search`: whether messages are found by its value; false unless said otherwise.
+    pub fn is_searched(&self) -> bool {
+        self.searched
     }
 }

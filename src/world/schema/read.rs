@@ -225,8 +225,7 @@ fn hint(node: &mut Node, word: &str, value: &Value, at: &Trail<'_>) -> Result<()
         "title" => node.title = Some(text(value, at)?),
         "description" => node.description = Some(text(value, at)?),
         "x-visible" => node.hidden = !flag(value, at)?,
-        // Search does not know values yet; what is said of them must be well said all the same.
-        "x-search" => _ = flag(value, at)?,
+        "x-search" => node.searched = flag(value, at)?,
         "x-ui" if value.is_string() || value.is_object() => node.ui = Some(value.clone()),
         "x-ui" => return at.fails("a word or a map is expected"),
         _ => return at.fails(keywords::refusal(word)),

@@ -569,6 +569,8 @@ export interface Hit {
   name: string | null;
   snippet: { text: string; marks: [number, number][] };
   onTrunk?: boolean;
+  /** The name of the branch on which it lies. */
+  branch?: string | null;
   /** It lies in the stash, in this fragment. */
   stashed?: boolean;
   fragmentId?: Id | null;
@@ -580,14 +582,30 @@ export interface SearchQuery {
   q: string;
   session?: Id;
   where?: "trunk" | "off-trunk" | "stash" | "";
+  role?: "user" | "assistant" | "";
   /** So many stars at least. */
   rating?: number;
+  /** Only at or after this time, in ISO 8601. */
+  after?: string;
+  sort?: "relevance" | "newest" | "oldest";
+  /** How far the reader's clock is ahead of UTC, such as `+02:00`: days in the words are theirs. */
+  zone?: string;
+}
+
+/** What is worth knowing about a search. */
+export interface SearchNote {
+  code: "no_word" | "cut" | "no_session" | "no_character";
+  message: string;
+  name: string | null;
 }
 
 export interface SearchAnswer {
   items: Hit[];
   total?: { value: number; exact: boolean };
   stale?: boolean;
+  /** In percent, while the index is made anew. */
+  rebuilding?: number | null;
+  notes?: SearchNote[];
 }
 
 export interface Me {

@@ -5,20 +5,20 @@ import { wordsFor } from "../actions/failure.js";
 import { search } from "../actions/page.js";
 import { jump } from "../actions/travel.js";
 import { GIT, gitWords } from "../lib/git.js";
-import { moment, t } from "../lib/i18n.js";
+import { moment, t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
 import { cutAtMarks } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
-import { peekNode, purges, session } from "../model/story.js";
+import { peekNode, purges } from "../model/story.js";
 import { ApiError } from "../net/api.js";
 import { tail } from "../tree/line.js";
+import { Filters, fieldsOf, narrows } from "./narrow.js";
 import { Blank, Modal, icon } from "./parts.js";
 
 /** @import { Command } from "../actions/commands.js" */
-/** @import { ChatNode, Hit, Id, SearchQuery } from "../lib/wire.d.ts" */
-/** @import { Signal } from "../../vendor/preact.js" */
-/** What narrows a search; empty: not by that. @typedef {{session?: string, where?: NonNullable<SearchQuery["where"]>, rating?: number}} Filter */
-/** @typedef {{state: "idle"} | {state: "busy"} | {state: "failed", error: ApiError} | {state: "done", hits: Hit[], total: string}} Answer */
+/** @import { ChatNode, Hit, Id, SearchAnswer, SearchNote, SearchQuery } from "../lib/wire.d.ts" */
+/** @import { Filter } from "./narrow.js" */
+/** @typedef {{state: "idle"} | {state: "busy"} | {state: "failed", error: ApiError, asked: string} | {state: "done", hits: Hit[], total: string, told: string[]}} Answer */
 
 const PAUSE = 160;
 
@@ -36,9 +36,9 @@ export function Search({ text, focused }) {
   const seen = useRef(gone);
   useEffect(() => {
     chosen.value = 0;
-    if ((!wanted && Object.keys(filter.value).length === 0) || forCommands) return void (answer.value = { state: "idle" });
+    if ((!wanted && !narrows(filter.value)) || forCommands) return void (answer.value = { state: "idle" });
     const abort = new AbortController();
-    const timer = setTimeout(() => void look({ q: wanted, ...filter.peek() }, abort.signal).then((next) => next && (answer.value = next)), PAUSE);
+    const timer = setTimeout(() => void look({ q: wanted, ...fieldsOf(filter.peek()) }, abort.signal).then((next) => next && (answer.value = next)), PAUSE);
     // What was found before stays until there is something newer, unless some of it may be gone for good.
     answer.value = answer.peek().state === "done" && seen.current === gone ? answer.peek() : { state: "busy" };
     seen.current = gone;
@@ -65,49 +65,43 @@ export function Search({ text, focused }) {
     <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
 
-const PLACES = /** @type {const} */ (["trunk", "off-trunk", "stash"]);
-const STARS = [1, 2, 3, 4, 5];
-
-/** What narrows the search: each chip is on or off, and of places and stars one is at most. @param {{filter: Signal<Filter>}} props */
-function Filters({ filter }) {
-  const { session: only, where, rating = 0 } = filter.value;
-  const here = session.value?.id;
-  /** Without what is not asked for any longer. @param {Filter} change */
-  const turn = ({ session: sid = only, where: place = where, rating: stars = rating }) =>
-    (filter.value = { ...(sid && { session: sid }), ...(place && { where: place }), ...(stars > 0 && { rating: stars }) });
-  const chip = (/** @type {boolean} */ on, /** @type {string} */ label, /** @type {() => unknown} */ act) =>
-    html`<button type="button" class=${`chip ${on ? "on" : ""}`} aria-pressed=${on} onClick=${act}>${label}</button>`;
-  return html`<div class="filters" role="group" aria-label=${t("search.filters")}>
-    ${here && chip(Boolean(only), t("search.thisStory"), () => turn({ session: only ? "" : here }))}
-    ${PLACES.map((place) => chip(where === place, t(`search.in.${place}`), () => turn({ where: where === place ? "" : place })))}
-    <span class="stars" role="group" aria-label=${t("rating.label")}>${STARS.map((n) => {
-      const name = t(n === rating ? "rating.takeBack" : "search.stars", { n });
-      return html`<button key=${n} type="button" class=${n <= rating ? "given" : ""} aria-pressed=${n === rating} aria-label=${name} title=${name} onClick=${() => turn({ rating: n === rating ? 0 : n })}>${icon("star")}</button>`;
-    })}</span></div>`;
-}
-
 /** @param {SearchQuery} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
 async function look(wanted, signal) {
   try {
     const found = await search(wanted, signal);
     const n = found.total?.value ?? found.items.length;
-    return { state: "done", hits: found.items, total: t("search.total", { n }) };
+    return { state: "done", hits: found.items, total: t("search.total", { n }), told: toldOf(found) };
   } catch (error) {
     if (signal.aborted) return null;
     if (!(error instanceof ApiError)) throw error;
-    return { state: "failed", error };
+    return { state: "failed", error, asked: wanted.q };
   }
+}
+
+/** What is worth knowing about an answer, in sentences. @param {SearchAnswer} found @returns {string[]} */
+function toldOf({ rebuilding, notes = [] }) {
+  const said = (/** @type {SearchNote} */ { code, name }) => t(`search.note.${code}`, { name: name ?? "" });
+  return [...(typeof rebuilding === "number" ? [t("search.rebuilding", { n: rebuilding })] : []), ...notes.map(said)];
+}
+
+/** A search that is none, with the place. @param {{error: ApiError, asked: string}} props */
+function Refused({ error, asked }) {
+  const { at, length, reason, what, known = [] } = error.details;
+  const { text, hint } = wordsFor(error);
+  const own = reason && wordFor(`search.bad.${reason}`, { what });
+  return h(Blank, { symbol: "warning", title: own || text, hint: own ? [t("search.possible"), known.length > 0 && t("search.known", { names: known.join(", ") })].filter(Boolean).join(" ") : hint }, typeof at === "number" &&
+    html`<p class="asked">${cutAtMarks(asked, [[at, at + Math.max(1, length)]]).map((part, j) => (part.marked ? html`<mark key=${j}>${part.text}</mark>` : part.text))}</p>`);
 }
 
 /** @param {{answer: Answer, chosen: number}} props */
 function Hits({ answer, chosen }) {
   if (answer.state === "idle") return html`<p class="aside">${t("search.help")}</p>`;
   if (answer.state === "busy") return html`<p class="aside" role="status">${t("loading")}</p>`;
-  if (answer.state === "failed") return h(Blank, { symbol: "warning", title: wordsFor(answer.error).text, hint: wordsFor(answer.error).hint });
-  if (answer.hits.length === 0) return h(Blank, { symbol: "search", title: t("search.none"), hint: t("search.noneHint") });
-  return html`<p class="aside" role="status">${answer.total}</p><ul id="hits" role="listbox" aria-label=${t("search.hits")}>${answer.hits.map(
+  if (answer.state === "failed") return h(Refused, { error: answer.error, asked: answer.asked });
+  if (answer.hits.length === 0) return h(Blank, { symbol: "search", title: t("search.none"), hint: answer.told.join(" ") || t("search.noneHint") });
+  return html`<p class="aside" role="status">${[answer.total, ...answer.told].join(" · ")}</p><ul id="hits" role="listbox" aria-label=${t("search.hits")}>${answer.hits.map(
     (hit, i) => html`<li key=${hit.nodeId} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} onClick=${() => void jump(hit)}>
-      <small><b>${hit.sessionTitle}</b> · ${hit.role === "user" && (hit.name ?? "You") === "You" ? t("you") : (hit.name ?? hit.role)}${hit.timestamp && ` · ${moment(hit.timestamp)}`}${hit.stashed && html` <span class="chip">${icon("stash")}${t("search.stashed")}</span>`}${!hit.stashed && hit.onTrunk === false && html` <span class="chip">${icon("branch")}${t("search.otherBranch")}</span>`}</small>
+      <small><b>${hit.sessionTitle}</b> · ${hit.role === "user" && (hit.name ?? "You") === "You" ? t("you") : (hit.name ?? hit.role)}${hit.timestamp && ` · ${moment(hit.timestamp)}`}${hit.stashed && html` <span class="chip">${icon("stash")}${t("search.stashed")}</span>`}${!hit.stashed && hit.onTrunk === false && html` <span class="chip">${icon("branch")}${hit.branch ?? t("search.otherBranch")}</span>`}</small>
       <span>${cutAtMarks(hit.snippet.text, hit.snippet.marks).map((part, j) => (part.marked ? html`<mark key=${j}>${part.text}</mark>` : part.text))}</span></li>`,
   )}</ul>`;
 }

@@ -5,7 +5,7 @@
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
 //! `views` (the faces of a tree), `cards` (cards of other programs, pictures), `lorebooks`, `presets`, `ordered` (prompts by a preset), `branches` (several of its lines), `transcripts` (a line as a file), `exports` (a line as a file of
 //! others), `transfers` (whole sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
-//! request twice, the same answer twice), `files` (the page), `finds` (searching), `hosts` (what the server itself offers), `models` (whole turns over every kind of model server),
+//! request twice, the same answer twice), `files` (the page), `finds` and `searches` (searching), `hosts` (what the server itself offers), `models` (whole turns over every kind of model server),
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
 //! no node), `unread` (replies that nobody saw), `fields` (what every node says of itself), `edits` and `pieces` (what is
 //! rearranged, copied, summed up and brought over), `purges` (what goes for good), `off` (a server that rearranges nothing),
@@ -31,6 +31,7 @@ mod gate;
 mod heads;
 mod hosts;
 mod lorebooks;
+mod macros;
 mod models;
 mod off;
 mod ordered;
@@ -40,6 +41,7 @@ pub mod play;
 mod presets;
 pub mod purges;
 mod refusals;
+mod searches;
 mod sockets;
 mod spent;
 mod transcripts;

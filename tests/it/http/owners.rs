@@ -32,6 +32,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
     Some(match (entry.method.as_str(), last) {
         ("POST", "message") => json!({"parentId": node, "content": "x"}),
         ("POST", "reroll" | "continue" | "impersonate") => json!({}),
+        ("POST", "prompt") => json!({"parentId": node}),
         ("POST", "summarise") => json!({"nodeIds": [node]}),
         ("POST", "edit") => json!({"content": "x"}),
         ("POST", "world") => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),

@@ -266,3 +266,16 @@ fn interop_cards_hold_no_more_than_a_card_may_have() {
     check("a key of a megabyte", key.as_bytes(), 16 * megabyte);
     check("deep YAML", format!("name: {}", "[".repeat(100_000)).as_bytes(), 64 * megabyte);
 }
+
+/// Whoever imports a card is told of the macros that stay as text: those of the list are filled in, each is explained, and no
+/// other is filled in.
+#[test]
+fn the_list_of_macros_is_the_table() {
+    let explained = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/prompts.md")).unwrap();
+    let mut names: Vec<&str> = clotho::prompt::macros::names().filter(|name| *name != "//").collect();
+    names.sort_unstable();
+    assert_eq!(names, clotho::interop::card::FILLED);
+    for name in names {
+        assert!(explained.contains(&format!("`{name}`")), "docs/prompts.md lacks `{name}`");
+    }
+}

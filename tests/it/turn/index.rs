@@ -1,6 +1,6 @@
 //! The search index follows the log.
 
-use clotho::search::{Query, Request};
+use clotho::search::{Query, Request, Today};
 
 use super::*;
 
@@ -14,7 +14,8 @@ async fn find(app: &TestApp, text: &str) -> Vec<String> {
         }
     })
     .await;
-    let found = app.search.find(&Request::new(app.owner, Query::parse(text).unwrap()));
+    let query = Query::parse(text, Today { now: app.clock.now(), ahead: 0 }).unwrap();
+    let found = app.search.find(&Request::new(app.owner, query));
     let mut texts: Vec<String> = found.page(0, 100).unwrap().hits.into_iter().map(|hit| hit.text).collect();
     texts.sort();
     texts

@@ -1,4 +1,10 @@
 //! What is found, by whom, and what becomes of the index when something breaks.
+//!
+//! A new word of the language gets a line in the tables of `language.rs`, and a variant in `reference.rs`, which holds random
+//! searches against a matcher of its own.
+
+mod language;
+mod reference;
 
 use std::fs;
 use std::path::Path;
@@ -39,6 +45,7 @@ fn document(n: u128, text: &str) -> Document {
         name: "Rin".to_owned(),
         text: text.to_owned(),
         time: Time(i64::try_from(n).unwrap()),
+        facts: Vec::new(),
     }
 }
 
@@ -74,8 +81,12 @@ fn holding(texts: &[&str]) -> Scratch {
     index
 }
 
+fn parse(text: &str) -> Query {
+    Query::parse(text, Today { now: Time(0), ahead: 0 }).unwrap()
+}
+
 fn request(text: &str) -> Request {
-    Request::new(user(1), Query::parse(text).unwrap())
+    Request::new(user(1), parse(text))
 }
 
 fn nodes(index: &Index, request: &Request) -> Vec<u128> {
@@ -159,8 +170,8 @@ fn owners_find_only_their_own() {
     assert_eq!(found(&index, "secret"), [] as [u128; 0]);
     let elsewhere = Request { session: Some(session(2)), ..request("lantern") };
     assert_eq!(index.find(&elsewhere).page(0, 0).unwrap().total, 0);
-    assert_eq!(nodes(&index, &Request::new(user(2), Query::parse("lantern").unwrap())), [2]);
-    assert_eq!(nodes(&index, &Request::new(user(3), Query::parse("lantern").unwrap())), [] as [u128; 0]);
+    assert_eq!(nodes(&index, &Request::new(user(2), parse("lantern"))), [2]);
+    assert_eq!(nodes(&index, &Request::new(user(3), parse("lantern"))), [] as [u128; 0]);
 }
 
 #[test]
@@ -262,7 +273,8 @@ fn changes_are_committed_without_being_asked() {
     while by_count.progress().visible < 9 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(by_count.progress(), Progress { fed: 9, visible: 9, committed: 3, is_down: false, is_suspect: false });
+    let expected = Progress { fed: 9, visible: 9, committed: 3, whole_at: 1_000, is_down: false, is_suspect: false };
+    assert_eq!(by_count.progress(), expected);
 }
 
 #[test]
@@ -378,9 +390,12 @@ fn foreign_indexes_are_replaced() {
         let other = text.replace(&payload, &foreign);
         assert_ne!(text, other);
         fs::write(&meta, other).unwrap();
-        let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
-        assert_eq!((index.cursor(), index.len()), (0, 0), "{foreign}");
+        let index = Index::open(dir.path(), Upstream { newest: 3, ..UPSTREAM }, patient()).unwrap();
+        assert_eq!((index.cursor(), index.len(), index.progress().rebuilt()), (0, 0, Some(0)), "{foreign}");
+        put(&index, &log[..1]);
+        assert_eq!((index.progress().rebuilt(), found(&index, "lantern").len()), (Some(33), 1));
         feed(&index, &log);
+        assert_eq!(index.progress().rebuilt(), None);
     }
     assert!(dir.path().join("sub").is_dir());
 }
@@ -431,7 +446,7 @@ proptest! {
     fn no_search_breaks_it(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
         let index = scratch(patient());
         put(&index, &[document(1, &text), Document { owner: user(2), ..document(2, &text) }]);
-        if let Ok(query) = Query::parse(&text) {
+        if let Ok(query) = Query::parse(&text, Today { now: Time(0), ahead: 0 }) {
             let found = index.find(&Request::new(user(1), query));
             for hit in found.page(0, 10).unwrap().hits {
                 prop_assert_eq!(hit.node, node(1));

@@ -1,0 +1,73 @@
+//! The limit: the queries that ours become, run by tantivy on the same files, with nothing around them.
+
+use std::ops::Bound;
+use std::path::Path;
+
+use tantivy::collector::{Count, TopDocs};
+use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhraseQuery, Query, RangeQuery, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{IndexReader, TantivyDocument, Term};
+
+use super::Asked;
+use super::corpus::Corpus;
+
+pub struct Bare {
+    reader: IndexReader,
+    text: Field,
+    stems: Field,
+}
+
+impl Bare {
+    pub fn open(folder: &Path) -> Self {
+        let index = tantivy::Index::open_in_dir(folder).unwrap();
+        let schema = index.schema();
+        let field = |name: &str| schema.get_field(name).unwrap();
+        Self { reader: index.reader().unwrap(), text: field("text"), stems: field("stems") }
+    }
+
+    pub fn query(&self, asked: Asked, corpus: &Corpus) -> Box<dyn Query> {
+        let word = |rank: usize| self.word(corpus.word(rank));
+        let both = |occur: Occur, one: usize, other: usize| -> Box<dyn Query> {
+            Box::new(BooleanQuery::new(vec![(occur, word(one)), (occur, word(other))]))
+        };
+        match asked {
+            Asked::Word(one) => word(one),
+            Asked::Both(one, other) => both(Occur::Must, one, other),
+            Asked::Either(one, other) => both(Occur::Should, one, other),
+            Asked::Phrase(one, other) => {
+                let term = |rank: usize| Term::from_field_text(self.text, corpus.word(rank));
+                Box::new(PhraseQuery::new(vec![term(one), term(other)]))
+            }
+            Asked::Begun(one) => {
+                let begun: String = corpus.word(one).chars().take(4).collect();
+                let term = |text: &str| Term::from_field_text(self.text, text);
+                let from = Bound::Included(term(&begun));
+                let until = Bound::Included(term(&format!("{begun}\u{10ffff}")));
+                let range = ConstScoreQuery::new(Box::new(RangeQuery::new(from, until)), 0.5);
+                let whole = TermQuery::new(term(&begun), IndexRecordOption::WithFreqs);
+                Box::new(BooleanQuery::new(vec![(Occur::Should, Box::new(whole)), (Occur::Should, Box::new(range))]))
+            }
+        }
+    }
+
+    /// A word in any of its forms. The words of the corpus end as no English words do, so each is its own ground form.
+    fn word(&self, word: &str) -> Box<dyn Query> {
+        let stem = rust_stemmers::Stemmer::create(rust_stemmers::Algorithm::English).stem(word).into_owned();
+        let term = |field: Field, word: &str| {
+            Box::new(TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs)) as Box<dyn Query>
+        };
+        let forms = Box::new(BoostQuery::new(term(self.stems, &stem), 0.4));
+        Box::new(BooleanQuery::new(vec![(Occur::Should, term(self.text, word)), (Occur::Should, forms)]))
+    }
+
+    /// The best hits with their texts; answers with how many there are in all.
+    pub fn search(&self, query: &dyn Query, hits: usize) -> usize {
+        let searcher = self.reader.searcher();
+        let (total, top) = searcher.search(query, &(Count, TopDocs::with_limit(hits).order_by_score())).unwrap();
+        for (_, address) in top {
+            let document: TantivyDocument = searcher.doc(address).unwrap();
+            assert!(document.get_first(self.text).is_some());
+        }
+        total
+    }
+}

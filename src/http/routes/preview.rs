@@ -1,0 +1,29 @@
+//! A prompt before it is sent.
+
+use super::{Program, held, placed};
+use crate::http::answer::{Answer, Reply};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::ApiError;
+use crate::http::query::Sid;
+use crate::http::wire::preview::PreviewOf;
+use crate::http::wire::world::TraceShape;
+use crate::store::Reader;
+use crate::tree::Delta;
+
+/// The prompt that a send would make: its blocks and messages. Nothing is written, and no rule of a plugin runs.
+///
+/// # Errors
+/// The node is not there or cannot be answered, or no model can be asked.
+pub async fn prompt(app: Program, caller: Caller, sid: Sid, body: Body<PreviewOf>) -> Answer<TraceShape> {
+    let asked = body.0.read(app.config.limits.message_bytes)?;
+    let parent = asked.parent;
+    let look = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        placed(reader, &held, parent).map(drop).map_err(|error| error.detail("field", "parentId"))
+    };
+    app.store.read::<_, ApiError, _>(look).await?;
+    let rebuilt = app.turns.preview(caller.0, sid.0, asked).await?;
+    let shape = TraceShape::new(Some(rebuilt), &Delta::default());
+    Reply::ok(&shape.ok_or_else(|| ApiError::not_found("the prompt"))?)
+}

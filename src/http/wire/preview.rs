@@ -1,0 +1,45 @@
+//! A prompt to look at before it is sent.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::ids::NodeRef;
+use super::messages::content;
+use super::sessions::model;
+use crate::http::error::ApiError;
+use crate::turn;
+
+/// What would be sent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = Preview)]
+pub struct PreviewOf {
+    /// Where a message would be written; or the message itself that waits for an answer, where there is no `content`.
+    pub parent_id: NodeRef,
+    /// The message that would be written.
+    #[serde(default)]
+    pub content: Option<String>,
+    /// Another model than the session's.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Parameters over the session's.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+}
+
+impl PreviewOf {
+    /// The preview for the turn; a message may have so many bytes.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn read(self, limit: usize) -> Result<turn::Preview, ApiError> {
+        model(self.model.as_deref())?;
+        if let Some(text) = &self.content {
+            content(text, limit)?;
+        }
+        let (parent, content) = (self.parent_id.0, self.content);
+        Ok(turn::Preview { parent, content, model: self.model, params: self.params })
+    }
+}

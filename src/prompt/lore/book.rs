@@ -1,0 +1,164 @@
+//! A book, read once and scanned often; and the books of a story in their order.
+
+use serde_json::{Map, Value};
+
+use super::entry::Entry;
+use super::finder::Finder;
+use super::settings::Strategy;
+
+/// Entries of one book beyond this are not read.
+const MOST_ENTRIES: usize = 100_000;
+
+/// A lorebook.
+#[derive(Debug)]
+pub struct Book {
+    /// What it is known by: the same in two scopes is one book.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// Its entries, by number.
+    pub entries: Vec<Entry>,
+    pub(super) finder: Finder,
+    /// The orders of its entries with their places, the highest first.
+    sorted: Vec<(f64, usize)>,
+    /// How deep its entries look that say so themselves.
+    pub(super) deepest: i64,
+    /// The levels of recursion for which its entries wait.
+    pub(super) levels: Vec<i64>,
+    /// Its entries for which times run.
+    pub(super) timed: Vec<usize>,
+    /// What of it could not be read, in words for the user.
+    pub notes: Vec<String>,
+}
+
+impl Book {
+    /// Reads a book from world info. Entries come as an object or a list; whole numbers as keys come in their order, others
+    /// behind them as they stand.
+    pub fn read(id: impl Into<String>, name: impl Into<String>, book: &Map<String, Value>) -> Self {
+        let listed: Vec<(String, &Value)> = match book.get("entries") {
+            Some(Value::Object(map)) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+            Some(Value::Array(list)) => list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+            _ => Vec::new(),
+        };
+        let mut numbered: Vec<(u64, String, &Map<String, Value>)> =
+            listed.into_iter().filter_map(|(key, value)| Some((number(&key), key, value.as_object()?))).collect();
+        numbered.sort_by_key(|(number, ..)| *number);
+        let mut notes = Vec::new();
+        if numbered.len() > MOST_ENTRIES {
+            notes.push(format!("only the first {MOST_ENTRIES} entries of a book are read"));
+        }
+        let mut entries: Vec<Entry> = numbered
+            .into_iter()
+            .take(MOST_ENTRIES)
+            .map(|(_, key, entry)| Entry::read(uid(entry, key), entry))
+            .collect();
+        let finder = Finder::new(&mut entries);
+        let mut sorted: Vec<(f64, usize)> = entries.iter().enumerate().map(|(at, entry)| (entry.order, at)).collect();
+        sorted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let mut levels: Vec<i64> = entries.iter().map(|entry| entry.level).filter(|level| *level != 0).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let deepest = entries.iter().filter_map(|entry| entry.scan_depth).max().unwrap_or(0);
+        let lasts = |entry: &Entry| entry.sticky > 0 || entry.cooldown > 0;
+        let timed = entries.iter().enumerate().filter(|(_, entry)| lasts(entry)).map(|(at, _)| at).collect();
+        Self { id: id.into(), name: name.into(), entries, finder, sorted, deepest, levels, timed, notes }
+    }
+}
+
+impl Book {
+    /// How many messages back its entries look or count, at most.
+    pub fn looks_back(&self) -> usize {
+        let delays = self.entries.iter().map(|entry| entry.delay).max().unwrap_or(0);
+        let deepest = usize::try_from(self.deepest).unwrap_or(0);
+        usize::try_from(delays).unwrap_or(usize::MAX).max(deepest)
+    }
+
+    /// A rough count of the bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let keys = |entry: &Entry| {
+            entry.keys.iter().chain(&entry.secondary).map(|key| 300 + key.written.len() * 4).sum::<usize>()
+        };
+        let entry = |entry: &Entry| 600 + entry.content.len() + entry.title.len() + keys(entry);
+        self.entries.iter().map(entry).sum()
+    }
+}
+
+/// A whole number as a key stands before all others.
+fn number(key: &str) -> u64 {
+    let is_plain = key == "0" || (!key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit()));
+    key.parse::<u32>().ok().filter(|_| is_plain).map_or(u64::MAX, u64::from)
+}
+
+fn uid(entry: &Map<String, Value>, key: String) -> String {
+    match entry.get("uid") {
+        Some(Value::Number(uid)) => uid.to_string(),
+        Some(Value::String(uid)) => uid.clone(),
+        _ => key,
+    }
+}
+
+/// To what a book is bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Everything.
+    Global,
+    /// The session.
+    Chat,
+    /// The persona.
+    Persona,
+    /// The character.
+    Character,
+}
+
+impl Scope {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Chat => "session",
+            Self::Persona => "persona",
+            Self::Character => "character",
+        }
+    }
+}
+
+/// A book, and to what it is bound.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound<'a> {
+    /// To what.
+    pub scope: Scope,
+    /// The book.
+    pub book: &'a Book,
+}
+
+/// Entries in the order in which they are looked at and take their room: each with the place of its book and its own.
+pub fn listed(books: &[Bound<'_>], strategy: Strategy) -> Vec<(usize, usize)> {
+    let of = |scopes: &[Scope]| {
+        let mut list: Vec<(f64, usize, usize)> = Vec::new();
+        for scope in scopes {
+            for (at, bound) in books.iter().enumerate().filter(|(_, bound)| bound.scope == *scope) {
+                if !is_read_before(books, at) {
+                    list.extend(bound.book.sorted.iter().map(|(order, entry)| (*order, at, *entry)));
+                }
+            }
+        }
+        // Books that are in order already: this only merges them.
+        list.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+        list.into_iter().map(|(_, book, entry)| (book, entry))
+    };
+    let (chat, persona) = (of(&[Scope::Chat]), of(&[Scope::Persona]));
+    let rest: Vec<(usize, usize)> = match strategy {
+        Strategy::Evenly => of(&[Scope::Global, Scope::Character]).collect(),
+        Strategy::CharacterFirst => of(&[Scope::Character]).chain(of(&[Scope::Global])).collect(),
+        Strategy::GlobalFirst => of(&[Scope::Global]).chain(of(&[Scope::Character])).collect(),
+    };
+    chat.chain(persona).chain(rest).collect()
+}
+
+/// A book bound twice is read once: for everything, else for the session, else for the persona, else for the character.
+fn is_read_before(books: &[Bound<'_>], at: usize) -> bool {
+    let Some(own) = books.get(at) else { return true };
+    books.iter().enumerate().any(|(other, bound)| {
+        bound.book.id == own.book.id && (bound.scope < own.scope || (bound.scope == own.scope && other < at))
+    })
+}

@@ -1,0 +1,301 @@
+//! One entry of world info, read once.
+
+use serde_json::{Map, Value};
+
+use super::keys::Key;
+use super::value::{choice, count, number, text, texts, truth, whole};
+use super::when::Condition;
+
+/// No count of messages, depth or level is larger.
+const MOST: u32 = 1_000_000;
+/// Keys of one entry beyond this are not looked for.
+const MOST_KEYS: usize = 10_000;
+
+/// Where an entry's text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// Before the character.
+    Before,
+    /// After the character.
+    After,
+    /// Above the author's note.
+    NoteTop,
+    /// Below the author's note.
+    NoteBottom,
+    /// Into the history.
+    AtDepth,
+    /// Before the examples.
+    ExamplesTop,
+    /// After the examples.
+    ExamplesBottom,
+    /// Where a macro asks for it.
+    Outlet,
+}
+
+impl Position {
+    fn read(value: Option<&Value>) -> Option<Self> {
+        const ALL: [Position; 8] = [
+            Position::Before,
+            Position::After,
+            Position::NoteTop,
+            Position::NoteBottom,
+            Position::AtDepth,
+            Position::ExamplesTop,
+            Position::ExamplesBottom,
+            Position::Outlet,
+        ];
+        let place = whole(value.filter(|value| !value.is_boolean()), MOST)?;
+        ALL.get(usize::try_from(place).ok()?).copied()
+    }
+}
+
+/// How the other keys have to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logic {
+    /// One of them.
+    AnyOf,
+    /// Not all of them.
+    NotAll,
+    /// None of them.
+    NoneOf,
+    /// All of them.
+    AllOf,
+}
+
+/// Which characters an entry is for.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// It is for all but these.
+    excludes: bool,
+    names: Vec<String>,
+    tags: Vec<String>,
+}
+
+impl Filter {
+    fn read(value: Option<&Value>) -> Self {
+        let Some(filter) = value.and_then(Value::as_object) else { return Self::default() };
+        Self {
+            excludes: truth(filter.get("isExclude")),
+            names: texts(filter.get("names")),
+            tags: texts(filter.get("tags")),
+        }
+    }
+
+    /// Whether it lets a character pass: names and tags must both.
+    pub fn passes(&self, file: &str, tags: &[String]) -> bool {
+        let named = self.names.is_empty() || self.names.iter().any(|name| name == file) != self.excludes;
+        let tagged = self.tags.is_empty() || self.tags.iter().any(|tag| tags.contains(tag)) != self.excludes;
+        named && tagged
+    }
+}
+
+/// One entry.
+#[derive(Debug)]
+pub struct Entry {
+    /// What it is known by in its book.
+    pub uid: String,
+    /// What its author calls it.
+    pub title: String,
+    /// Its text, without the lines that speak to the program.
+    pub content: String,
+    /// The text forces it on or off.
+    pub force: Option<bool>,
+    pub(super) keys: Vec<Key>,
+    pub(super) secondary: Vec<Key>,
+    /// `None` = the other keys do not count.
+    pub(super) logic: Option<Logic>,
+    /// The same, where it only matters how many keys there are.
+    pub(super) written_logic: Logic,
+    pub(super) constant: bool,
+    /// The higher, the earlier it takes its room and the nearer to the end it stands.
+    pub order: f64,
+    pub(super) disabled: bool,
+    /// Where its text goes; `None` = nowhere.
+    pub position: Option<Position>,
+    pub(super) depth: Option<i64>,
+    pub(super) role: u8,
+    pub(super) outlet: String,
+    pub(super) probability: Option<f64>,
+    pub(super) excludes_recursion: bool,
+    pub(super) prevents_recursion: bool,
+    /// It waits for this level of recursion; 0 = it does not.
+    pub(super) level: i64,
+    pub(super) group: String,
+    pub(super) groups: Vec<String>,
+    pub(super) goes_first: bool,
+    pub(super) weight: f64,
+    pub(super) scoring: Option<bool>,
+    pub(super) scan_depth: Option<i64>,
+    pub(super) case_sensitive: Option<bool>,
+    pub(super) whole_words: Option<bool>,
+    pub(super) sticky: u64,
+    pub(super) cooldown: u64,
+    pub(super) delay: u64,
+    /// The texts of the cards that it looks at, as in [`super::CARD_TEXTS`].
+    pub(super) looks_at: [bool; 6],
+    pub(super) triggers: Vec<String>,
+    pub(super) ignores_budget: bool,
+    pub(super) filter: Filter,
+    pub(super) when: Option<Result<Condition, String>>,
+    /// Changes when the entry does; empty where nothing of it lasts.
+    pub(super) hash: String,
+}
+
+impl Entry {
+    /// Reads an entry; what it leaves out or says in a way nobody understands is as if nothing were said.
+    pub fn read(uid: String, entry: &Map<String, Value>) -> Self {
+        let get = |key: &str| entry.get(key);
+        let (force, content) = spoken(text(entry, "content"));
+        let group = text(entry, "group").to_owned();
+        let lasting = |key: &str| count(get(key), MOST).unwrap_or(0);
+        let (sticky, cooldown) = (lasting("sticky"), lasting("cooldown"));
+        let when = get("when").and_then(Value::as_str).filter(|when| !when.trim().is_empty());
+        Self {
+            uid,
+            title: text(entry, "comment").to_owned(),
+            content,
+            force,
+            keys: keys(get("key")),
+            secondary: keys(get("keysecondary")),
+            logic: logic(entry),
+            written_logic: written_logic(entry),
+            constant: truth(get("constant")),
+            order: number(get("order")).unwrap_or(100.0),
+            disabled: truth(get("disable")),
+            position: Position::read(get("position")),
+            depth: whole(get("depth"), MOST),
+            role: whole(get("role"), 2).and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
+            outlet: text(entry, "outletName").trim().to_owned(),
+            probability: truth(get("useProbability")).then(|| number(get("probability")).unwrap_or(100.0)),
+            excludes_recursion: truth(get("excludeRecursion")),
+            prevents_recursion: truth(get("preventRecursion")),
+            level: whole(get("delayUntilRecursion"), MOST).unwrap_or(0),
+            groups: groups(&group),
+            group,
+            goes_first: truth(get("groupOverride")),
+            weight: number(get("groupWeight")).unwrap_or(100.0),
+            scoring: choice(get("useGroupScoring")),
+            scan_depth: whole(get("scanDepth"), MOST),
+            case_sensitive: choice(get("caseSensitive")),
+            whole_words: choice(get("matchWholeWords")),
+            sticky,
+            cooldown,
+            delay: lasting("delay"),
+            looks_at: LOOKS_AT.map(|key| truth(get(key))),
+            triggers: texts(get("triggers")),
+            ignores_budget: truth(get("ignoreBudget")),
+            filter: Filter::read(get("characterFilter")),
+            when: when.map(Condition::read),
+            hash: if sticky > 0 || cooldown > 0 { hash(entry) } else { String::new() },
+        }
+    }
+}
+
+/// The fields that say which texts of the cards an entry looks at.
+const LOOKS_AT: [&str; 6] = [
+    "matchPersonaDescription",
+    "matchCharacterDescription",
+    "matchCharacterPersonality",
+    "matchCharacterDepthPrompt",
+    "matchScenario",
+    "matchCreatorNotes",
+];
+
+fn keys(value: Option<&Value>) -> Vec<Key> {
+    texts(value).into_iter().take(MOST_KEYS).map(Key::new).collect()
+}
+
+/// How the other keys count; not at all unless the entry says that they do.
+fn logic(entry: &Map<String, Value>) -> Option<Logic> {
+    let has_others = entry.get("keysecondary").and_then(Value::as_array).is_some_and(|keys| !keys.is_empty());
+    if !truth(entry.get("selective")) || !has_others {
+        return None;
+    }
+    Some(written_logic(entry))
+}
+
+fn written_logic(entry: &Map<String, Value>) -> Logic {
+    match whole(entry.get("selectiveLogic"), MOST) {
+        Some(1) => Logic::NotAll,
+        Some(2) => Logic::NoneOf,
+        Some(3) => Logic::AllOf,
+        _ => Logic::AnyOf,
+    }
+}
+
+fn groups(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn hash(entry: &Map<String, Value>) -> String {
+    let bytes = serde_json::to_vec(entry).unwrap_or_default();
+    blake3::hash(&bytes).to_hex().chars().take(16).collect()
+}
+
+const ON: &str = "@@activate";
+const OFF: &str = "@@dont_activate";
+
+/// Takes the leading lines that speak to the program from a text: whether they force the entry on or off (both: on), and the
+/// rest. A line with a third `@` stands in for an unknown one right before it. A text of nothing else stays as it is.
+fn spoken(content: &str) -> (Option<bool>, String) {
+    if !content.starts_with("@@") {
+        return (None, content.to_owned());
+    }
+    let (mut on, mut off, mut was_unknown) = (false, false, false);
+    let mut rest = content;
+    let text = loop {
+        let (line, after) = rest.split_once('\n').map_or((rest, None), |(line, after)| (line, Some(after)));
+        if !line.starts_with("@@") {
+            break rest;
+        }
+        let stand_in = line.strip_prefix('@').filter(|line| line.starts_with("@@"));
+        if stand_in.is_none() || was_unknown {
+            let said = stand_in.unwrap_or(line);
+            on |= said == ON;
+            off |= said == OFF;
+            was_unknown = !said.starts_with(ON) && !said.starts_with(OFF);
+        }
+        match after {
+            Some(after) => rest = after,
+            None => break content,
+        }
+    };
+    ((on || off).then_some(on), text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_lines_speak_to_the_program() {
+        for (content, force, rest) in [
+            ("plain", None, "plain"),
+            ("@@activate\ntext", Some(true), "text"),
+            ("@@dont_activate\n@@activate\ntext", Some(true), "text"),
+            ("@@dont_activate\ntext\n@@activate", Some(false), "text\n@@activate"),
+            ("@@odd 5\n@@@activate\ntext", Some(true), "text"),
+            ("@@@activate\ntext", None, "text"),
+            ("@@activated\n@@@activate\ntext", None, "text"),
+            ("@@activate", Some(true), "@@activate"),
+            ("@@", None, "@@"),
+        ] {
+            assert_eq!(spoken(content), (force, rest.to_owned()), "{content}");
+        }
+    }
+
+    /// Bad input: whatever stands in a file, an entry comes of it.
+    #[test]
+    fn odd_values_are_as_if_nothing_were_said() {
+        let entry = serde_json::json!({
+            "key": "one", "keysecondary": 7, "content": null, "order": "12", "position": 99, "depth": 1e300,
+            "role": -5, "probability": {}, "group": ["x"], "sticky": -3, "cooldown": "4", "scanDepth": true,
+            "characterFilter": [], "when": "a >=", "delayUntilRecursion": true, "triggers": "normal",
+        });
+        let entry = Entry::read("1".into(), entry.as_object().unwrap());
+        assert_eq!((entry.keys.len(), entry.secondary.len(), entry.logic), (1, 1, None));
+        assert_eq!((entry.order, entry.position, entry.depth, entry.role), (12.0, None, Some(1_000_000), 0));
+        assert_eq!((entry.sticky, entry.cooldown, entry.level), (0, 4, 1));
+        assert!(entry.when.is_some_and(|when| when.is_err()) && entry.filter.passes("", &[]));
+    }
+}

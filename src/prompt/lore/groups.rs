@@ -1,0 +1,153 @@
+//! Inclusion groups: of each, one entry is active.
+
+use std::collections::{HashMap, HashSet};
+
+use super::entry::Entry;
+use super::settings::Settings;
+use super::timers::Running;
+use super::why::Group;
+
+/// Candidates of one pass, and who lost.
+pub struct Contest<'a, F> {
+    entry: F,
+    places: HashMap<usize, usize>,
+    /// Who is still there, in order; `None` where somebody lost.
+    left: Vec<Option<usize>>,
+    lost: Vec<(usize, Group)>,
+    groups: Vec<(String, Vec<usize>)>,
+    settings: &'a Settings,
+}
+
+impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
+    /// A contest among candidates, in their order.
+    pub fn new(candidates: &[usize], entry: F, settings: &'a Settings) -> Self {
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for at in candidates {
+            for name in entry(*at).map(|entry| entry.groups.as_slice()).unwrap_or_default() {
+                let group = *known.entry(name).or_insert_with(|| {
+                    groups.push((name.clone(), Vec::new()));
+                    groups.len() - 1
+                });
+                groups.get_mut(group).into_iter().for_each(|(_, members)| members.push(*at));
+            }
+        }
+        // Names that are whole numbers come first, in their order.
+        groups.sort_by_key(|(name, _)| {
+            name.parse::<u32>().ok().filter(|n| n.to_string() == *name).map_or(u64::MAX, u64::from)
+        });
+        let places = candidates.iter().enumerate().map(|(place, at)| (*at, place)).collect();
+        let left = candidates.iter().copied().map(Some).collect();
+        Self { entry, places, left, lost: Vec::new(), groups, settings }
+    }
+
+    /// Lets entries that stay win their groups, then those with the most keys, then group by group: the one that is active
+    /// already, the one that goes first, or one that is drawn. Who is left, in order, and who lost how.
+    pub fn settle(
+        mut self,
+        running: &Running,
+        active: &[usize],
+        score: impl FnMut(usize) -> usize,
+        draw: impl FnMut() -> f64,
+    ) -> (Vec<usize>, Vec<(usize, Group)>) {
+        if !self.groups.is_empty() {
+            let mut groups = std::mem::take(&mut self.groups);
+            let settled = self.settle_running(&groups, running);
+            self.settle_scores(&mut groups, &settled, score);
+            self.settle_rest(&groups, &settled, active, draw);
+        }
+        (self.left.into_iter().flatten().collect(), self.lost)
+    }
+
+    /// Which groups have an entry that stays: the others of it lose. One that rests loses in a group even where it stays.
+    fn settle_running(&mut self, groups: &[(String, Vec<usize>)], running: &Running) -> Vec<bool> {
+        let Running { sticky, cooldown } = running;
+        let mut settled = Vec::with_capacity(groups.len());
+        for (_, members) in groups {
+            let stays = members.iter().any(|at| sticky.contains(at));
+            if stays {
+                members.iter().filter(|at| !sticky.contains(at)).for_each(|at| self.remove(*at, Group::Sticky));
+            }
+            members.iter().filter(|at| cooldown.contains(at)).for_each(|at| self.remove(*at, Group::Resting));
+            settled.push(stays);
+        }
+        settled
+    }
+
+    /// Of those that compete, only the ones with the most keys stay.
+    fn settle_scores(
+        &mut self,
+        groups: &mut [(String, Vec<usize>)],
+        settled: &[bool],
+        mut score: impl FnMut(usize) -> usize,
+    ) {
+        for ((_, members), _) in groups.iter_mut().zip(settled).filter(|(_, settled)| !**settled) {
+            let competes =
+                |at: usize| (self.entry)(at).and_then(|entry| entry.scoring).unwrap_or(self.settings.group_scoring);
+            if !members.iter().any(|at| competes(*at)) {
+                continue;
+            }
+            let scores: Vec<usize> = members.iter().map(|at| score(*at)).collect();
+            let most = scores.iter().copied().max().unwrap_or(0);
+            let (mut stay, mut go) = (Vec::new(), Vec::new());
+            for (at, own) in members.iter().zip(scores) {
+                if own < most && competes(*at) { go.push(*at) } else { stay.push(*at) }
+            }
+            go.into_iter().for_each(|at| self.remove(at, Group::Score));
+            *members = stay;
+        }
+    }
+
+    fn settle_rest(
+        &mut self,
+        groups: &[(String, Vec<usize>)],
+        settled: &[bool],
+        active: &[usize],
+        mut draw: impl FnMut() -> f64,
+    ) {
+        // An active entry stands for its group only by the whole text of the field: one of two groups stands for neither.
+        let taken: HashSet<String> =
+            active.iter().filter_map(|at| (self.entry)(*at)).map(|entry| entry.group.clone()).collect();
+        for ((name, members), _) in groups.iter().zip(settled).filter(|(_, settled)| !**settled) {
+            if taken.contains(name) {
+                members.iter().for_each(|at| self.remove(*at, Group::Taken));
+            } else if members.len() > 1 {
+                self.settle_one(members, &mut draw);
+            }
+        }
+    }
+
+    fn settle_one(&mut self, members: &[usize], draw: &mut impl FnMut() -> f64) {
+        let first =
+            members.iter().filter_map(|at| Some((*at, (self.entry)(*at).filter(|entry| entry.goes_first)?.order)));
+        // The highest order; among equals the first.
+        let first = first.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let (winner, how) = match first {
+            Some((at, _)) => (Some(at), Group::Priority),
+            None => (self.drawn(members, draw), Group::Drawn),
+        };
+        if let Some(winner) = winner {
+            members.iter().filter(|at| **at != winner).for_each(|at| self.remove(*at, how));
+        }
+    }
+
+    fn drawn(&self, members: &[usize], draw: &mut impl FnMut() -> f64) -> Option<usize> {
+        let weight = |at: usize| (self.entry)(at).map_or(0.0, |entry| entry.weight);
+        let wanted = draw() * members.iter().map(|at| weight(*at)).sum::<f64>();
+        let mut sum = 0.0;
+        members.iter().copied().find(|at| {
+            sum += weight(*at);
+            wanted <= sum
+        })
+    }
+
+    fn remove(&mut self, at: usize, how: Group) {
+        let place = self.places.get(&at).and_then(|place| self.left.get_mut(*place));
+        if place.and_then(Option::take).is_some() {
+            self.lost.push((at, how));
+        } else if self.settings.removes_twice {
+            let last = self.left.iter_mut().rev().find(|place| place.is_some());
+            self.lost.extend(last.and_then(Option::take).map(|at| (at, Group::Mistaken)));
+        }
+    }
+}

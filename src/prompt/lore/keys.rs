@@ -1,0 +1,204 @@
+//! One key: a plain text, or a pattern between slashes.
+
+use std::cell::OnceCell;
+
+use crate::prompt::pattern::{Pattern, Text, has_bare_slash, split};
+
+use super::effort::Effort;
+use super::finder::{Known, is_word};
+
+/// A text in which keys are looked for; lower-cased once, when the first key asks.
+#[derive(Debug, Default)]
+pub struct Haystack {
+    raw: String,
+    lower: OnceCell<String>,
+}
+
+impl Haystack {
+    /// A text to look in.
+    pub const fn new(raw: String) -> Self {
+        Self { raw, lower: OnceCell::new() }
+    }
+
+    fn text(&self, case_sensitive: bool) -> &str {
+        if case_sensitive { &self.raw } else { self.lower.get_or_init(|| self.raw.to_lowercase()) }
+    }
+}
+
+/// How plain keys are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    /// Capitals count.
+    pub case_sensitive: bool,
+    /// Keys of one word are not found inside of others.
+    pub whole_words: bool,
+}
+
+/// What a key looks for.
+#[derive(Debug)]
+pub enum Test {
+    /// A text.
+    Plain {
+        /// The text.
+        raw: String,
+        /// The text, lower-cased.
+        lower: String,
+        /// It has no blanks inside.
+        is_word: bool,
+    },
+    /// A pattern.
+    Pattern(Box<Pattern>),
+}
+
+impl Test {
+    /// What a text looks for: a pattern, if it is one between slashes that can be read, else the text itself.
+    pub fn of(text: &str) -> Self {
+        match pattern(text) {
+            Some(pattern) => Self::Pattern(Box::new(pattern)),
+            None => Self::Plain { raw: text.to_owned(), lower: text.to_lowercase(), is_word: !text.contains(is_space) },
+        }
+    }
+
+    /// Whether it is found. What there is no effort left for is not.
+    pub fn is_in(&self, hay: &Haystack, manner: Manner, effort: &mut Effort) -> bool {
+        match self {
+            Self::Pattern(pattern) => matches(pattern, &hay.raw, effort),
+            Self::Plain { raw, lower, is_word } => {
+                let text = hay.text(manner.case_sensitive);
+                let key = if manner.case_sensitive { raw } else { lower };
+                if *is_word && manner.whole_words { has_word(text, key, effort) } else { has(text, key, effort) }
+            }
+        }
+    }
+}
+
+/// The pattern of a key: between the first and the last slash, with flags behind it. An inner slash has to be escaped.
+fn pattern(text: &str) -> Option<Pattern> {
+    let (body, flags) = split(text).filter(|(body, _)| !has_bare_slash(body))?;
+    Pattern::new(body, flags).ok()
+}
+
+fn matches(pattern: &Pattern, text: &str, effort: &mut Effort) -> bool {
+    let Some(mut steps) = effort.steps(text.len()) else { return false };
+    let before = steps.left();
+    let found = pattern.is_match_in(&Text::new(text), &mut steps);
+    effort.stepped(before - steps.left());
+    found.unwrap_or_else(|_| {
+        effort.note("a pattern among the keys ran away; it counts as not found");
+        false
+    })
+}
+
+fn has(text: &str, key: &str, effort: &mut Effort) -> bool {
+    effort.compare(text.len().saturating_add(key.len())) && text.contains(key)
+}
+
+/// Whether a text has a key with nothing around it that JavaScript takes for part of a word: ASCII letters, digits, `_`.
+fn has_word(text: &str, key: &str, effort: &mut Effort) -> bool {
+    if key.is_empty() {
+        return true;
+    }
+    let mut from = 0;
+    while let Some(rest) = text.get(from..) {
+        if !effort.compare(key.len()) {
+            return false;
+        }
+        let Some(found) = rest.find(key) else {
+            effort.compare(rest.len());
+            return false;
+        };
+        let at = from + found;
+        if is_word(text, at, at + key.len()) {
+            return true;
+        }
+        if !effort.compare(found) {
+            return false;
+        }
+        from = at + key.chars().next().map_or(1, char::len_utf8);
+    }
+    false
+}
+
+/// A key as it is written.
+#[derive(Debug)]
+pub struct Key {
+    /// The text.
+    pub written: String,
+    /// What it looks for, where no macro has to be filled in first.
+    fixed: Option<Test>,
+    /// What the automaton of its book knows it by.
+    pub known: Option<Known>,
+}
+
+impl Key {
+    /// Reads a key.
+    pub fn new(written: String) -> Self {
+        let fixed = (!written.contains(['{', '<'])).then(|| Test::of(trim(&written)));
+        Self { written, fixed, known: None }
+    }
+
+    /// Whether it is found, macros filled in. A key without any text is never found.
+    pub fn is_in(
+        &self,
+        hay: &Haystack,
+        manner: Manner,
+        effort: &mut Effort,
+        fill: impl FnOnce(&str) -> String,
+    ) -> bool {
+        match &self.fixed {
+            Some(test) => !self.written.is_empty() && test.is_in(hay, manner, effort),
+            None => {
+                let filled = fill(&self.written);
+                !filled.is_empty() && Test::of(trim(&filled)).is_in(hay, manner, effort)
+            }
+        }
+    }
+
+    /// Whether it is found as it is written: so keys are counted where entries of a group compete.
+    pub fn is_in_as_written(&self, hay: &Haystack, manner: Manner, effort: &mut Effort) -> bool {
+        match &self.fixed {
+            Some(test) if self.is_bare() => test.is_in(hay, manner, effort),
+            _ => Test::of(&self.written).is_in(hay, manner, effort),
+        }
+    }
+
+    /// Whether there are no blanks around it.
+    pub fn is_bare(&self) -> bool {
+        trim(&self.written).len() == self.written.len()
+    }
+
+    /// Whether a look at the whole story tells that it is there or not; `None` = only [`Key::is_in`] can. `sight` tells whether
+    /// the pattern was seen, as a word or anywhere.
+    pub fn is_seen(&self, manner: Manner, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
+        let Some((known, Test::Plain { is_word, .. })) = self.known.zip(self.fixed.as_ref()) else { return None };
+        if !sight(known.pattern, false) {
+            return Some(false);
+        }
+        let is_sure = known.is_whole && !manner.case_sensitive;
+        is_sure.then(|| sight(known.pattern, *is_word && manner.whole_words))
+    }
+
+    /// The plain text to look for, where one look at the whole story tells that it is not there. `None` where only
+    /// [`Key::is_in`] can tell: patterns, macros, blanks, and what might reach over the seam of two messages.
+    pub fn plain(&self) -> Option<&str> {
+        match self.fixed.as_ref()? {
+            Test::Plain { raw, .. } if !raw.is_empty() && !raw.contains('\u{1}') => Some(raw),
+            _ => None,
+        }
+    }
+
+    /// Whether it can be found at all.
+    pub fn is_empty(&self) -> bool {
+        self.written.is_empty()
+    }
+}
+
+/// What JavaScript takes for white space.
+pub fn is_space(c: char) -> bool {
+    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
+}
+
+/// A text without the blanks around it.
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(is_space)
+}

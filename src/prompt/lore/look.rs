@@ -1,0 +1,204 @@
+//! Who may become active, why and why not: the conditions of an entry, its keys, its group.
+
+use std::cell::RefCell;
+
+use super::Around;
+use super::effort::Effort;
+use super::entry::{Entry, Logic};
+use super::finder::{Reach, Sight};
+use super::groups::Contest;
+use super::keys::{Key, Manner};
+use super::passes::{Passes, Phase, entry};
+use super::text::Texts;
+use super::why::Why;
+
+/// Of a key so many letters are told.
+const LONGEST_KEY: usize = 200;
+
+impl<'a> Passes<'a> {
+    /// Who may become active in this pass: those that stay first, then in the order of the list.
+    pub(super) fn candidates(&mut self, phase: Phase) -> Vec<usize> {
+        let is_done = std::mem::take(&mut self.is_done);
+        self.live.retain(|at| !is_done.get(*at).copied().unwrap_or(true));
+        self.is_done = is_done;
+        let live = std::mem::take(&mut self.live);
+        let mut found = Vec::new();
+        for at in &live {
+            let Some(own) = self.entry(*at) else { continue };
+            match self.look(*at, own, phase) {
+                Ok(why) => {
+                    self.whys.insert(*at, why);
+                    found.push(*at);
+                }
+                Err(why) => self.say(*at, why),
+            }
+        }
+        self.live = live;
+        found.sort_by_key(|at| !self.running.sticky.contains(at));
+        found
+    }
+
+    /// Notes why an entry is not active, unless more is known.
+    fn say(&mut self, at: usize, why: Why) {
+        let known = self.whys.get(&at).map_or(0, Why::weight);
+        if why.weight() >= known {
+            self.whys.insert(at, why);
+        }
+    }
+
+    /// Whether an entry may become active, and why.
+    fn look(&mut self, at: usize, own: &'a Entry, phase: Phase) -> Result<Why, Why> {
+        self.allows(at, own, phase)?;
+        match own.force {
+            Some(true) => return Ok(Why::Forced),
+            Some(false) => return Err(Why::Suppressed),
+            None => {}
+        }
+        if own.constant {
+            return Ok(Why::Constant);
+        }
+        if self.running.sticky.contains(&at) {
+            return Ok(Why::Sticky);
+        }
+        if own.keys.is_empty() {
+            return Err(Why::NoKey);
+        }
+        let mut search = self.search(at, own, phase);
+        let key = search.primary().ok_or(Why::NoKey)?;
+        if search.secondary() { Ok(Why::Key { key }) } else { Err(Why::Secondary) }
+    }
+
+    /// Everything that stands in the way of an entry whatever the text says.
+    fn allows(&mut self, at: usize, own: &'a Entry, phase: Phase) -> Result<(), Why> {
+        if own.disabled {
+            return Err(Why::Disabled);
+        }
+        if !own.triggers.is_empty() && !own.triggers.contains(&self.scanned.trigger) {
+            return Err(Why::Trigger);
+        }
+        if !own.filter.passes(&self.scanned.who.file, &self.scanned.who.tags) {
+            return Err(Why::Character);
+        }
+        match &own.when {
+            Some(Err(problem)) => return Err(Why::Unreadable { problem: problem.clone() }),
+            Some(Ok(when)) if !when.holds(|path| self.around.variable(path)) => return Err(Why::Condition),
+            _ => {}
+        }
+        if self.scanned.count < own.delay {
+            return Err(Why::Delay);
+        }
+        if self.running.sticky.contains(&at) {
+            return Ok(());
+        }
+        if self.running.cooldown.contains(&at) {
+            return Err(Why::Cooldown);
+        }
+        let waits = own.level != 0 && (phase != Phase::Recursion || own.level > self.level);
+        let is_excluded = phase == Phase::Recursion && self.settings.recursive && own.excludes_recursion;
+        if waits || is_excluded { Err(Why::Recursion) } else { Ok(()) }
+    }
+
+    fn search<'b>(&'b mut self, at: usize, own: &'a Entry, phase: Phase) -> Search<'b> {
+        let depth = own.scan_depth.unwrap_or(self.depth());
+        let book = self.list.get(at).map_or(0, |(book, _)| *book);
+        Search {
+            own,
+            reach: self.texts.reach(depth, own.looks_at, phase != Phase::Deeper),
+            manner: Manner {
+                case_sensitive: own.case_sensitive.unwrap_or(self.settings.case_sensitive),
+                whole_words: own.whole_words.unwrap_or(self.settings.whole_words),
+            },
+            sights: self.sights.get(book).map(Vec::as_slice).unwrap_or_default(),
+            texts: &mut self.texts,
+            effort: &mut self.effort,
+            around: &mut *self.around,
+        }
+    }
+
+    /// Lets the groups settle who stays.
+    pub(super) fn settle(&mut self, candidates: Vec<usize>, phase: Phase) -> Vec<usize> {
+        let (books, list) = (self.books, std::mem::take(&mut self.list));
+        let contest = Contest::new(&candidates, |at| entry(books, &list, at), self.settings);
+        let (running, active) = (std::mem::take(&mut self.running), std::mem::take(&mut self.active));
+        let chance = RefCell::new(&mut *self);
+        let score = |at: usize| {
+            let own = entry(books, &list, at);
+            own.map_or(0, |own| chance.borrow_mut().search(at, own, phase).score())
+        };
+        let (kept, lost) = contest.settle(&running, &active, score, || chance.borrow_mut().around.draw());
+        self.running = running;
+        self.active = active;
+        self.list = list;
+        for (at, how) in lost {
+            self.whys.insert(at, Why::Group { lost: how });
+        }
+        kept
+    }
+}
+
+/// The search for the keys of one entry.
+struct Search<'a> {
+    own: &'a Entry,
+    reach: Reach,
+    manner: Manner,
+    sights: &'a [Sight],
+    texts: &'a mut Texts,
+    effort: &'a mut Effort,
+    around: &'a mut dyn Around,
+}
+
+impl Search<'_> {
+    fn seen(&self, key: &Key) -> Option<bool> {
+        let sight = |pattern: usize, as_word: bool| {
+            self.sights.get(pattern).is_some_and(|sight| sight.is_within(&self.reach, as_word))
+        };
+        key.is_seen(self.manner, sight)
+    }
+
+    fn finds(&mut self, key: &Key) -> bool {
+        self.seen(key).unwrap_or_else(|| {
+            let hay = self.texts.hay(self.reach, self.effort);
+            key.is_in(&hay, self.manner, self.effort, |text| self.around.fill(text))
+        })
+    }
+
+    fn finds_as_written(&mut self, key: &Key) -> bool {
+        self.seen(key).filter(|_| key.is_bare()).unwrap_or_else(|| {
+            let hay = self.texts.hay(self.reach, self.effort);
+            key.is_in_as_written(&hay, self.manner, self.effort)
+        })
+    }
+
+    /// The first key that is found.
+    fn primary(&mut self) -> Option<String> {
+        let found = self.own.keys.iter().find(|key| self.finds(key))?;
+        Some(found.written.chars().take(LONGEST_KEY).collect())
+    }
+
+    /// Whether the other keys are there as they have to be.
+    fn secondary(&mut self) -> bool {
+        let keys = &self.own.secondary;
+        match self.own.logic {
+            None => true,
+            Some(Logic::AnyOf) => keys.iter().any(|key| self.finds(key)),
+            Some(Logic::NotAll) => keys.iter().any(|key| !self.finds(key)),
+            Some(Logic::NoneOf) => !keys.iter().any(|key| self.finds(key)),
+            Some(Logic::AllOf) => keys.iter().all(|key| self.finds(key)),
+        }
+    }
+
+    /// How many keys are in the text, as they are written.
+    fn score(&mut self) -> usize {
+        let own = self.own;
+        let first = own.keys.iter().filter(|key| self.finds_as_written(key)).count();
+        if own.keys.is_empty() || own.secondary.is_empty() {
+            return first;
+        }
+        let second = own.secondary.iter().filter(|key| self.finds_as_written(key)).count();
+        match own.written_logic {
+            Logic::AnyOf => first + second,
+            Logic::AllOf if second == own.secondary.len() => first + second,
+            _ => first,
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! The steps of a scan, in SillyTavern's order: pass by pass, who may, who excludes whom, who fits; then once more with what
+//! was called up.
+
+use std::collections::HashMap;
+
+use super::Around;
+use super::book::{Bound, listed};
+use super::count::Counted;
+use super::effort::{Effort, MOST_NOTES};
+use super::entry::Entry;
+use super::finder::{Part, Sight, fold};
+use super::print::{Printed, depth_of};
+use super::scan::{Fired, Outcome, Scanned, is_worth_telling};
+use super::settings::Settings;
+use super::text::Texts;
+use super::timers::{Running, Timers, Times};
+use super::why::{Verdict, Why};
+
+/// What a pass is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The first look.
+    First,
+    /// A look at what was called up.
+    Recursion,
+    /// A look further back, because too few are active.
+    Deeper,
+}
+
+/// A scan under way. An entry is known by its place in the list.
+pub struct Passes<'a> {
+    pub(super) books: &'a [Bound<'a>],
+    pub(super) list: Vec<(usize, usize)>,
+    /// For each book, where its entries stand in the list.
+    places: Vec<Vec<Option<usize>>>,
+    pub(super) settings: &'a Settings,
+    pub(super) scanned: &'a Scanned,
+    pub(super) around: &'a mut dyn Around,
+    pub(super) effort: Effort,
+    pub(super) texts: Texts,
+    /// For each book, where its keys were seen.
+    pub(super) sights: Vec<Vec<Sight>>,
+    /// How many messages were looked at.
+    sieved: usize,
+    deepest: i64,
+    timers: Timers,
+    pub(super) running: Running,
+    /// Entries that the sieve lets through, in order.
+    pub(super) live: Vec<usize>,
+    is_live: Vec<bool>,
+    /// Those that are settled: active, or failed for this scan.
+    pub(super) is_done: Vec<bool>,
+    pub(super) active: Vec<usize>,
+    pub(super) whys: HashMap<usize, Why>,
+    contents: HashMap<usize, String>,
+    levels: Vec<i64>,
+    pub(super) level: i64,
+    deeper: i64,
+    called: Counted,
+    budget: usize,
+    overflowed: bool,
+    passes: usize,
+}
+
+impl<'a> Passes<'a> {
+    /// Gets everything ready.
+    pub fn new(
+        books: &'a [Bound<'a>],
+        settings: &'a Settings,
+        scanned: &'a Scanned,
+        timers: Timers,
+        around: &'a mut dyn Around,
+    ) -> Self {
+        let list = listed(books, settings.strategy);
+        let mut places: Vec<Vec<Option<usize>>> =
+            books.iter().map(|bound| vec![None; bound.book.entries.len()]).collect();
+        for (at, (book, entry)) in list.iter().enumerate() {
+            places
+                .get_mut(*book)
+                .and_then(|places| places.get_mut(*entry))
+                .into_iter()
+                .for_each(|place| *place = Some(at));
+        }
+        let mut effort = Effort::new();
+        let texts =
+            Texts::new(&scanned.messages, settings.includes_names, &scanned.card, &scanned.injects, &mut effort);
+        let size = list.len();
+        let mut passes = Self {
+            books,
+            places,
+            settings,
+            scanned,
+            around,
+            effort,
+            sights: books.iter().map(|bound| bound.book.finder.sights()).collect(),
+            texts,
+            sieved: 0,
+            deepest: 0,
+            timers,
+            running: Running::default(),
+            live: Vec::new(),
+            is_live: vec![false; size],
+            is_done: vec![false; size],
+            active: Vec::new(),
+            whys: HashMap::new(),
+            contents: HashMap::new(),
+            levels: Vec::new(),
+            level: 0,
+            deeper: 0,
+            called: Counted::default(),
+            budget: settings.tokens(scanned.prompt),
+            overflowed: false,
+            passes: 0,
+            list,
+        };
+        passes.prepare();
+        passes
+    }
+
+    /// Asks the books what lasts, how deep they look, which levels there are; and looks at what does not change.
+    fn prepare(&mut self) {
+        self.deepest = self.books.iter().map(|bound| bound.book.deepest).max().unwrap_or(0);
+        let mut levels: Vec<i64> = self.books.iter().flat_map(|bound| bound.book.levels.iter().copied()).collect();
+        levels.sort_unstable_by(|a, b| b.cmp(a));
+        levels.dedup();
+        self.level = levels.pop().unwrap_or(0);
+        self.levels = levels;
+        if !self.scanned.without_times {
+            self.run_timers();
+        }
+        let always: Vec<usize> = self
+            .books
+            .iter()
+            .zip(&self.places)
+            .flat_map(|(bound, places)| {
+                bound.book.finder.always.iter().filter_map(|at| places.get(*at).copied().flatten())
+            })
+            .chain(self.running.sticky.iter().copied())
+            .collect();
+        self.enliven(always);
+        let fixed: Vec<(Part, String)> = self.texts.fixed().map(|(part, text)| (part, text.to_owned())).collect();
+        fixed.iter().for_each(|(part, text)| self.sieve(*part, text));
+        let notes = self.books.iter().flat_map(|bound| &bound.book.notes);
+        self.effort.notes.extend(notes.take(MOST_NOTES).cloned());
+    }
+
+    fn run_timers(&mut self) {
+        let timed = self.timers.sticky.keys().chain(self.timers.cooldown.keys());
+        let mut places: HashMap<String, usize> = timed.map(|key| (key.clone(), usize::MAX)).collect();
+        if places.is_empty() {
+            return;
+        }
+        for (bound, own) in self.books.iter().zip(&self.places) {
+            let timed = bound.book.timed.iter().filter_map(|at| own.get(*at).copied().flatten());
+            timed.for_each(|at| _ = places.entry(self.key(at)).and_modify(|place| *place = at));
+        }
+        let find = |key: &str| places.get(key).copied().filter(|at| *at != usize::MAX);
+        let times = |at: usize| entry(self.books, &self.list, at).map(Times::of);
+        self.running = self.timers.run(self.scanned.count, find, times);
+    }
+
+    /// What an entry is known by among all books.
+    fn key(&self, at: usize) -> String {
+        let (book, uid) = self.named(at);
+        format!("{book}.{uid}")
+    }
+
+    fn named(&self, at: usize) -> (&'a str, &'a str) {
+        let place = self.list.get(at).copied().unwrap_or_default();
+        let book = self.books.get(place.0).map(|bound| bound.book);
+        let uid = book.and_then(|book| book.entries.get(place.1)).map(|entry| entry.uid.as_str());
+        (book.map(|book| book.id.as_str()).unwrap_or_default(), uid.unwrap_or_default())
+    }
+
+    pub(super) fn entry(&self, at: usize) -> Option<&'a Entry> {
+        entry(self.books, &self.list, at)
+    }
+
+    /// Entries that may be called up from now on.
+    fn enliven(&mut self, found: impl IntoIterator<Item = usize>) {
+        let before = self.live.len();
+        for at in found {
+            if let Some(is_live) = self.is_live.get_mut(at).filter(|is_live| !**is_live) {
+                *is_live = true;
+                self.live.push(at);
+            }
+        }
+        if self.live.len() > before {
+            self.live.sort_unstable();
+        }
+    }
+
+    /// Notes which keys are in a part of the story, and whom they may call up.
+    fn sieve(&mut self, part: Part, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let folded = fold(text);
+        let mut found = Vec::new();
+        for ((bound, places), sights) in self.books.iter().zip(&self.places).zip(&mut self.sights) {
+            bound.book.finder.look(part, &folded, sights, |at| found.extend(places.get(at).copied().flatten()));
+        }
+        self.enliven(found);
+    }
+
+    /// How deep entries without a depth of their own look.
+    pub(super) fn depth(&self) -> i64 {
+        self.settings.depth.saturating_add(self.deeper)
+    }
+
+    fn sieve_messages(&mut self) {
+        let deep = usize::try_from(self.depth().max(self.deepest)).unwrap_or(0).min(self.texts.len());
+        while self.sieved < deep {
+            let text = self.texts.message(self.sieved).unwrap_or_default().to_owned();
+            self.sieve(Part::Message(self.sieved), &text);
+            self.sieved += 1;
+        }
+    }
+
+    /// Takes all steps.
+    pub fn run(mut self) -> Outcome {
+        let mut phase = Phase::First;
+        loop {
+            let is_full = self.settings.max_passes > 0 && self.passes >= self.settings.max_passes;
+            if is_full || !self.effort.pass() {
+                break;
+            }
+            self.passes += 1;
+            self.sieve_messages();
+            let candidates = self.candidates(phase);
+            let kept = self.settle(candidates, phase);
+            let passed = self.take_in(&kept);
+            let Some(next) = self.next(phase, &passed) else { break };
+            self.call(&passed);
+            phase = next;
+        }
+        self.finish()
+    }
+
+    /// Rolls, and takes in what there is room for. Who passed the roll, room or no room.
+    fn take_in(&mut self, kept: &[usize]) -> Vec<usize> {
+        let mut passed = Vec::with_capacity(kept.len());
+        let mut new = Counted::default();
+        let before = self.called.tokens(self.around);
+        for at in kept.iter().copied() {
+            let Some(own) = self.entry(at) else { continue };
+            if self.overflowed && !own.ignores_budget {
+                self.whys.insert(at, Why::Budget);
+                passed.push(at);
+                continue;
+            }
+            if !self.rolls(at, own) {
+                self.whys.insert(at, Why::Probability);
+                self.finish_with(at);
+                continue;
+            }
+            passed.push(at);
+            // Macros run although there may be no room: what they write, later texts see.
+            let text = self.around.fill(&own.content);
+            new.push(&text, self.around);
+            self.contents.insert(at, text);
+            if !own.ignores_budget && before + new.tokens(self.around) >= self.budget {
+                self.overflowed = true;
+                self.whys.insert(at, Why::Budget);
+            } else {
+                self.active.push(at);
+                self.finish_with(at);
+            }
+        }
+        passed
+    }
+
+    fn finish_with(&mut self, at: usize) {
+        self.is_done.get_mut(at).into_iter().for_each(|is_done| *is_done = true);
+    }
+
+    fn rolls(&mut self, at: usize, own: &Entry) -> bool {
+        match own.probability {
+            Some(share) if share != 100.0 => self.running.sticky.contains(&at) || self.around.draw() * 100.0 <= share,
+            _ => true,
+        }
+    }
+
+    /// What the next pass is for; `None` = that was all.
+    fn next(&mut self, phase: Phase, passed: &[usize]) -> Option<Phase> {
+        let calls = |at: &usize| self.entry(*at).is_some_and(|own| !own.prevents_recursion);
+        let may_recurse = self.settings.recursive && !self.overflowed;
+        if may_recurse && (passed.iter().any(calls) || (phase == Phase::Deeper && self.texts.has_recursion())) {
+            return Some(Phase::Recursion);
+        }
+        if !self.overflowed && self.active.len() < self.settings.min_activations && self.may_go_deeper() {
+            self.deeper += 1;
+            return Some(Phase::Deeper);
+        }
+        self.level = self.levels.pop()?;
+        Some(Phase::Recursion)
+    }
+
+    fn may_go_deeper(&self) -> bool {
+        let most = self.settings.min_activations_depth;
+        let is_beyond = most > 0 && self.depth() > most;
+        let messages = i64::try_from(self.texts.len()).unwrap_or(i64::MAX);
+        !is_beyond && self.depth() <= messages
+    }
+
+    /// The texts of what passed are looked at from now on, those without room as well.
+    fn call(&mut self, passed: &[usize]) {
+        let mut text = String::new();
+        let mut is_first = true;
+        for at in passed {
+            let Some(own) = self.entry(*at).filter(|own| !own.prevents_recursion) else { continue };
+            if !std::mem::take(&mut is_first) {
+                text.push('\n');
+            }
+            text.push_str(self.contents.get(at).unwrap_or(&own.content));
+        }
+        if text.is_empty() {
+            return;
+        }
+        let seen = self.texts.recurse(&text, &mut self.effort).map(str::to_owned);
+        self.called.push(&text, self.around);
+        seen.iter().for_each(|seen| self.sieve(Part::Recursion, seen));
+    }
+
+    /// Puts everything in its place.
+    fn finish(mut self) -> Outcome {
+        if !self.scanned.without_times {
+            self.begin_timers();
+        }
+        let active = std::mem::take(&mut self.active);
+        let mut texts: HashMap<usize, String> = HashMap::new();
+        for at in active.iter().copied() {
+            if let Some(own) = self.entry(at) {
+                let text = self.contents.remove(&at).unwrap_or_default();
+                let text = if text.is_empty() { text } else { self.around.script(text, depth_of(own)) };
+                texts.insert(at, text);
+            }
+        }
+        let fired = active
+            .iter()
+            .map(|at| Fired { verdict: self.verdict(*at), text: texts.get(at).cloned().unwrap_or_default() });
+        let fired: Vec<Fired> = fired.collect();
+        let mut sorted: Vec<(&'a Entry, String)> =
+            active.iter().filter_map(|at| Some((self.entry(*at)?, texts.remove(at)?))).collect();
+        sorted.sort_by(|(a, _), (b, _)| b.order.total_cmp(&a.order));
+        let stopped = self.stopped();
+        Outcome {
+            printed: Printed::of(sorted),
+            silent: self.list.len() - fired.len() - stopped.len(),
+            active: fired,
+            timers: self.timers,
+            budget: self.budget,
+            overflowed: self.overflowed,
+            passes: self.passes,
+            stopped,
+            notes: self.effort.notes,
+        }
+    }
+
+    fn begin_timers(&mut self) {
+        for at in self.active.clone() {
+            if let Some(own) = self.entry(at).filter(|own| own.sticky > 0 || own.cooldown > 0) {
+                let key = self.key(at);
+                self.timers.begin(&key, &Times::of(own), self.scanned.count);
+            }
+        }
+    }
+
+    fn verdict(&self, at: usize) -> Verdict {
+        let (book, uid) = self.named(at);
+        let title = self.entry(at).map(|own| own.title.clone()).unwrap_or_default();
+        let why = self.whys.get(&at).cloned().unwrap_or(Why::NoKey);
+        Verdict { book: book.to_owned(), uid: uid.to_owned(), title, why }
+    }
+
+    fn stopped(&self) -> Vec<Verdict> {
+        let mut stopped: Vec<usize> =
+            self.whys.iter().filter(|(_, why)| !why.is_active() && is_worth_telling(why)).map(|(at, _)| *at).collect();
+        stopped.sort_unstable();
+        stopped.into_iter().map(|at| self.verdict(at)).collect()
+    }
+}
+
+/// The entry at a place of the list.
+pub(super) fn entry<'a>(books: &'a [Bound<'a>], list: &[(usize, usize)], at: usize) -> Option<&'a Entry> {
+    let (book, entry) = list.get(at)?;
+    books.get(*book)?.book.entries.get(*entry)
+}

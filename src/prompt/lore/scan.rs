@@ -1,0 +1,92 @@
+//! One scan: what goes in, what comes out.
+
+use serde::Serialize;
+
+use super::Around;
+use super::book::Bound;
+use super::passes::Passes;
+use super::print::Printed;
+use super::settings::Settings;
+use super::text::Said;
+use super::timers::Timers;
+use super::why::{Verdict, Why};
+
+/// Who the character is, for entries that are for some only.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Who {
+    /// The name of its file, without the ending: what filters of entries name.
+    pub file: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+}
+
+/// What is scanned.
+#[derive(Debug, Clone, Default)]
+pub struct Scanned {
+    /// What is said and to be seen, the newest first; more than a thousand are never looked at.
+    pub messages: Vec<Said>,
+    /// How many messages are to be seen in the whole story: times count by them.
+    pub count: u64,
+    /// The texts of the cards, as in [`super::CARD_TEXTS`].
+    pub card: [String; 6],
+    /// Texts that others put into the prompt and open to lore.
+    pub injects: Vec<String>,
+    /// What is asked for: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
+    pub trigger: String,
+    /// The character.
+    pub who: Who,
+    /// Tokens that the whole prompt may take.
+    pub prompt: usize,
+    /// Times are neither looked at nor set, as in a trial run of SillyTavern.
+    pub without_times: bool,
+}
+
+/// An active entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fired {
+    /// What it is, and why it is active.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// Its text as it is printed, which may be none.
+    pub text: String,
+}
+
+/// What came of a scan.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What is active, in the order in which it became so.
+    pub active: Vec<Fired>,
+    /// Where the texts go.
+    pub printed: Printed,
+    /// The times that run from now on.
+    pub timers: Timers,
+    /// The tokens that lore might take.
+    pub budget: usize,
+    /// There was more than that.
+    pub overflowed: bool,
+    /// How often the books were looked through.
+    pub passes: usize,
+    /// What is not active although something spoke for it, in the order of the list; see [`Outcome::silent`].
+    pub stopped: Vec<Verdict>,
+    /// How many entries are not active because none of their keys was found, or because they are switched off.
+    pub silent: usize,
+    /// What was given up or could not be read, in words for the user.
+    pub notes: Vec<String>,
+}
+
+/// Scans books: what is active, and why.
+pub fn scan(
+    books: &[Bound<'_>],
+    settings: &Settings,
+    scanned: &Scanned,
+    timers: &Timers,
+    around: &mut dyn Around,
+) -> Outcome {
+    Passes::new(books, settings, scanned, timers.clone(), around).run()
+}
+
+/// Whether a reason is worth telling: most entries of a large book are not active because nobody spoke of them.
+pub const fn is_worth_telling(why: &Why) -> bool {
+    !matches!(why, Why::NoKey | Why::Disabled)
+}

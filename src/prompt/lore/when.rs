@@ -1,0 +1,208 @@
+//! Conditions on variables: `affinity >= 20 and not combat.over`. A little language without parentheses, so that reading one
+//! never goes deep: `or` joins what `and` joins.
+
+use serde_json::Value;
+
+/// More than this is no condition.
+const LONGEST: usize = 1_000;
+
+/// A condition: one of these must hold, each all of its parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition(Vec<Vec<Part>>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Part {
+    negated: bool,
+    path: Vec<String>,
+    than: Option<(Compare, Value)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compare {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+const SIGNS: [(&str, Compare); 7] = [
+    ("==", Compare::Equal),
+    ("!=", Compare::Unequal),
+    ("<=", Compare::AtMost),
+    (">=", Compare::AtLeast),
+    ("=", Compare::Equal),
+    ("<", Compare::Less),
+    (">", Compare::More),
+];
+
+impl Condition {
+    /// Reads a condition.
+    ///
+    /// # Errors
+    /// It cannot be read; the words say where.
+    pub fn read(text: &str) -> Result<Self, String> {
+        if text.len() > LONGEST {
+            return Err(format!("a condition has at most {LONGEST} bytes"));
+        }
+        let words = words(text)?;
+        let mut any = Vec::new();
+        for group in words.split(|word| is_word(word, "or")) {
+            let parts = group.split(|word| is_word(word, "and")).map(part);
+            any.push(parts.collect::<Result<Vec<Part>, String>>()?);
+        }
+        Ok(Self(any))
+    }
+
+    /// Whether it holds. A variable that is not there is unequal to everything, and neither more nor less.
+    pub fn holds(&self, mut variable: impl FnMut(&[String]) -> Option<Value>) -> bool {
+        self.0.iter().any(|all| all.iter().all(|part| part.holds(variable(&part.path).as_ref())))
+    }
+}
+
+impl Part {
+    fn holds(&self, value: Option<&Value>) -> bool {
+        let holds = match &self.than {
+            None => super::value::truth(value),
+            Some((compare, than)) => compared(value, *compare, than),
+        };
+        holds != self.negated
+    }
+}
+
+fn compared(value: Option<&Value>, compare: Compare, than: &Value) -> bool {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let order = value.and_then(|value| order(value, than));
+    match compare {
+        Compare::Equal => order == Some(Equal),
+        Compare::Unequal => order != Some(Equal),
+        Compare::Less => order == Some(Less),
+        Compare::AtMost => matches!(order, Some(Less | Equal)),
+        Compare::More => order == Some(Greater),
+        Compare::AtLeast => matches!(order, Some(Greater | Equal)),
+    }
+}
+
+/// Numbers by size, also in quotes; texts by letter; whatever else only if it is the same.
+fn order(value: &Value, than: &Value) -> Option<std::cmp::Ordering> {
+    let number = |value: &Value| if value.is_boolean() { None } else { super::value::number(Some(value)) };
+    match (number(value), number(than)) {
+        (Some(value), Some(than)) => value.partial_cmp(&than),
+        _ => match (value, than) {
+            (Value::String(value), Value::String(than)) => Some(value.cmp(than)),
+            _ => (value == than).then_some(std::cmp::Ordering::Equal),
+        },
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Word {
+    Bare(String),
+    Quoted(String),
+    Sign(Compare),
+}
+
+fn is_word(word: &Word, wanted: &str) -> bool {
+    matches!(word, Word::Bare(word) if word.eq_ignore_ascii_case(wanted))
+}
+
+fn words(text: &str) -> Result<Vec<Word>, String> {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let sign = SIGNS.iter().find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?)));
+        let after = if let Some((compare, after)) = sign {
+            found.push(Word::Sign(compare));
+            after
+        } else if first == '"' || first == '\'' {
+            let (inside, after) = rest
+                .strip_prefix(first)
+                .and_then(|rest| rest.split_once(first))
+                .ok_or_else(|| format!("a text in `when` is not closed: {rest}"))?;
+            found.push(Word::Quoted(inside.to_owned()));
+            after
+        } else {
+            let end = rest.find(|c: char| c.is_whitespace() || "=!<>\"'".contains(c)).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            if word.is_empty() {
+                return Err(format!("`when` cannot be read at: {rest}"));
+            }
+            found.push(Word::Bare(word.to_owned()));
+            after
+        };
+        rest = after.trim_start();
+    }
+    Ok(found)
+}
+
+fn part(words: &[Word]) -> Result<Part, String> {
+    let negated = words.first().is_some_and(|word| is_word(word, "not"));
+    let words = if negated { words.get(1..).unwrap_or_default() } else { words };
+    let (name, than) = match words {
+        [Word::Bare(name)] => (name, None),
+        [Word::Bare(name), Word::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
+        _ => return Err("`when` takes parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
+    };
+    let path: Vec<String> = name.trim_matches('/').split(['.', '/']).map(str::to_owned).collect();
+    if path.iter().any(String::is_empty) {
+        return Err(format!("`{name}` in `when` is no name of a variable"));
+    }
+    Ok(Part { negated, path, than })
+}
+
+fn literal(word: &Word) -> Result<Value, String> {
+    match word {
+        Word::Quoted(text) => Ok(text.as_str().into()),
+        Word::Bare(word) => Ok(serde_json::from_str(word).unwrap_or_else(|_| word.as_str().into())),
+        Word::Sign(_) => Err("`when` has two signs in a row".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn holds(text: &str) -> bool {
+        let world =
+            json!({"affinity": 20, "combat": {"over": false, "hp": "7"}, "place": "quay", "鍵": [1], "none": null});
+        Condition::read(text).unwrap().holds(|path| world.pointer(&format!("/{}", path.join("/"))).cloned())
+    }
+
+    /// `domain.md` 7.1: conditions on variables.
+    #[test]
+    fn conditions_hold_or_not() {
+        for (text, expected) in [
+            ("affinity >= 20", true),
+            ("affinity>20", false),
+            ("affinity <= 20 and combat.hp < 10", true),
+            ("affinity < 20 and combat.hp < 10", false),
+            ("affinity < 20 AND combat.hp < 10 or place == quay", true),
+            ("place = \"quay\"", true),
+            ("place != 'quay'", false),
+            ("/combat/over", false),
+            ("not combat.over", true),
+            ("not place == ship", true),
+            ("nobody >= 0", false),
+            ("nobody != 3", true),
+            ("not nobody", true),
+            ("鍵", true),
+            ("none == null", true),
+            ("affinity == \"20\"", true),
+            ("place > 3", false),
+        ] {
+            assert_eq!(holds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused() {
+        let long = "a".repeat(LONGEST + 1);
+        for text in
+            ["", "a >=", ">= 3", "a b", "a == \"x", "a and", "or a", "a !", "a..b > 1", long.as_str(), "a == = 3"]
+        {
+            assert!(Condition::read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Why an entry is active, or is not: recorded with each reply and shown to whoever tests a book.
+
+use serde::Serialize;
+
+/// How an entry lost in its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Group {
+    /// Another one is active from before.
+    Taken,
+    /// Another one was active already when the story was here last: it stays.
+    Sticky,
+    /// It rests itself: in a group that holds although it was to stay.
+    Resting,
+    /// Another one has more keys in the text.
+    Score,
+    /// Another one goes first.
+    Priority,
+    /// Another one was drawn.
+    Drawn,
+    /// It was taken out with another one that lost twice (SillyTavern's way, off unless wanted).
+    Mistaken,
+}
+
+/// Why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "why", rename_all = "camelCase")]
+pub enum Why {
+    /// Active: it is always.
+    Constant,
+    /// Active: a line of its own text says so.
+    Forced,
+    /// Active: it was, and stays for a while.
+    Sticky,
+    /// Active: a key was found.
+    Key {
+        /// The key, as it is written; a long one only as far as it helps.
+        key: String,
+    },
+    /// Not active: it is switched off.
+    Disabled,
+    /// Not active: not for what is asked for now.
+    Trigger,
+    /// Not active: not with this character.
+    Character,
+    /// Not active: its condition on variables does not hold.
+    Condition,
+    /// Not active: its condition cannot be read.
+    Unreadable {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Not active: the story is too short yet.
+    Delay,
+    /// Not active: it was a while ago, and rests.
+    Cooldown,
+    /// Not active: it is not called up by other entries, or only by them.
+    Recursion,
+    /// Not active: a line of its own text says so.
+    Suppressed,
+    /// Not active: none of its keys was found.
+    NoKey,
+    /// Not active: a key was found, but the other keys forbid it.
+    Secondary,
+    /// Not active: another one of its group is.
+    Group {
+        /// How it lost.
+        lost: Group,
+    },
+    /// Not active: its roll failed.
+    Probability,
+    /// Not active: there was no room.
+    Budget,
+}
+
+impl Why {
+    /// Whether it is a reason to be active.
+    pub const fn is_active(&self) -> bool {
+        matches!(self, Self::Constant | Self::Forced | Self::Sticky | Self::Key { .. })
+    }
+
+    /// How much it tells: a later pass that found nothing does not hide what stopped an entry before.
+    pub const fn weight(&self) -> u8 {
+        match self {
+            Self::NoKey => 0,
+            Self::Recursion => 1,
+            Self::Secondary => 2,
+            _ => 3,
+        }
+    }
+}
+
+/// What became of one entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// The book, by what it is known by.
+    pub book: String,
+    /// The entry, by what it is known by in the book.
+    pub uid: String,
+    /// What its author calls it.
+    pub title: String,
+    /// Why.
+    #[serde(flatten)]
+    pub why: Why,
+}

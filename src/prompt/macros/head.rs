@@ -1,0 +1,230 @@
+//! The beginning of a macro: braces, flags, its name, and how it takes its arguments. `{{ #setvar :: x :: y }}`,
+//! `{{roll 1d6}}`, `{{// a comment}}`, `{{.hp += 5}}`, and the older `<USER>`.
+
+/// How a macro takes its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// It has none inside its braces.
+    None,
+    /// One, behind a blank or one colon; colons belong to it.
+    One,
+    /// Behind two colons, with two colons between them.
+    List,
+}
+
+/// What a macro is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One of the table, by its name.
+    Named,
+    /// A variable, by what is done with it.
+    Variable {
+        /// Whether it belongs to all sessions.
+        is_global: bool,
+        /// What is done with it; `None` = it is read.
+        operator: Option<&'static str>,
+    },
+}
+
+/// The beginning of a macro.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Its name as written, or the variable's.
+    pub name: String,
+    /// What it is about.
+    pub kind: Kind,
+    /// Whether it closes a block: `{{/if}}`.
+    pub is_closing: bool,
+    /// Whether its block keeps blanks and line breaks at its ends: `{{#setvar::x}}`.
+    pub keeps_blanks: bool,
+    /// How it takes its arguments.
+    pub style: Style,
+    /// Where its arguments begin.
+    pub end: usize,
+}
+
+/// The name of a comment.
+pub const COMMENT: &str = "//";
+/// An older way to ask for the time elsewhere: `{{time_UTC+2}}`.
+const TIME_ELSEWHERE: &str = "time_utc";
+/// Marks in front of a name. `!`, `?`, `~` and `>` are known to SillyTavern and do nothing there either.
+const FLAGS: [char; 6] = ['!', '?', '~', '>', '#', '/'];
+/// What can be done with a variable; of two that begin alike the longer one first.
+const OPERATORS: [&str; 16] =
+    ["??=", "||=", "==", "!=", ">=", "<=", "+=", "-=", "++", "--", "||", "??", "=", ">", "<", ""];
+/// Older ways to write names, and the macros that they mean.
+const ANGLES: [(&str, &str); 5] = [
+    ("<user>", "user"),
+    ("<bot>", "char"),
+    ("<char>", "char"),
+    ("<group>", "group"),
+    ("<charifnotgroup>", "charIfNotGroup"),
+];
+
+/// The beginning of a macro whose first brace stands at `at`; `None` where there is none, only braces.
+pub fn read(text: &str, at: usize) -> Option<Head> {
+    let mut rest = text.get(at..)?.strip_prefix("{{")?.trim_start();
+    let (mut is_closing, mut keeps_blanks) = (false, false);
+    while !is_comment(rest)
+        && let Some(flag) = rest.chars().next().filter(|c| FLAGS.contains(c))
+    {
+        is_closing |= flag == '/';
+        keeps_blanks |= flag == '#';
+        rest = rest.get(1..)?.trim_start();
+    }
+    let (name, kind, style, rest) = match rest.chars().next()? {
+        '.' | '$' => variable(rest)?,
+        _ => named(rest)?,
+    };
+    Some(Head { name, kind, is_closing, keeps_blanks, style, end: text.len() - rest.len() })
+}
+
+/// An older way to write a name that begins at `at`.
+pub fn angle(text: &str, at: usize) -> Option<Head> {
+    let rest = text.get(at..)?;
+    let begins = |word: &str| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+    let (word, name) = ANGLES.into_iter().find(|(word, _)| begins(word))?;
+    let name = name.to_owned();
+    let end = at + word.len();
+    Some(Head { name, kind: Kind::Named, is_closing: false, keeps_blanks: false, style: Style::None, end })
+}
+
+/// Two slashes are a comment, three are the end of one.
+fn is_comment(rest: &str) -> bool {
+    rest.starts_with(COMMENT) && !rest.starts_with("///")
+}
+
+type Named<'a> = (String, Kind, Style, &'a str);
+
+fn named(text: &str) -> Option<Named<'_>> {
+    if let Some(rest) = text.strip_prefix(COMMENT) {
+        let style = if rest.trim_start().starts_with("}}") { Style::None } else { Style::One };
+        return Some((COMMENT.to_owned(), Kind::Named, style, rest));
+    }
+    let (name, rest) = text.split_at(name_length(text)?);
+    let (style, rest) = arguments(rest)?;
+    Some((name.to_owned(), Kind::Named, style, rest))
+}
+
+/// A letter, then letters, digits, `_` and `-`; and the sign of an offset from UTC.
+fn name_length(text: &str) -> Option<usize> {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    text.chars().next().filter(char::is_ascii_alphabetic)?;
+    let end = text.find(|c| !is_inside(c)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    if name.eq_ignore_ascii_case(TIME_ELSEWHERE)
+        && let Some(offset) = rest.strip_prefix('+')
+    {
+        let digits = offset.find(|c: char| !c.is_ascii_digit()).unwrap_or(offset.len());
+        return Some(end + 1 + digits);
+    }
+    Some(end)
+}
+
+/// How the arguments begin that stand behind a name. A name that goes on in another way is none.
+fn arguments(rest: &str) -> Option<(Style, &str)> {
+    let behind = rest.trim_start();
+    if let Some(list) = behind.strip_prefix("::") {
+        Some((Style::List, list))
+    } else if let Some(one) = behind.strip_prefix(':') {
+        Some((Style::One, one))
+    } else if behind.starts_with("}}") {
+        Some((Style::None, behind))
+    } else {
+        (behind.len() < rest.len() && !behind.is_empty()).then_some((Style::One, behind))
+    }
+}
+
+/// A variable's name and what is done with it. What is no name leaves the braces as they are.
+fn variable(text: &str) -> Option<Named<'_>> {
+    let (mark, rest) = text.split_at_checked(1)?;
+    rest.chars().next().filter(char::is_ascii_alphabetic)?;
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let end = rest.find(|c| !is_inside(c)).unwrap_or(rest.len());
+    let name = rest.get(..end)?.trim_end_matches(['_', '-']);
+    let behind = rest.get(name.len()..)?.trim_start();
+    let operator = OPERATORS.into_iter().find(|operator| behind.starts_with(operator))?;
+    let value = behind.get(operator.len()..)?;
+    let style = if matches!(operator, "" | "++" | "--") { Style::None } else { Style::One };
+    if style == Style::None && !value.trim_start().starts_with("}}") {
+        return None;
+    }
+    let value = if style == Style::None { value.trim_start() } else { value };
+    let operator = Some(operator).filter(|operator| !operator.is_empty());
+    Some((name.to_owned(), Kind::Variable { is_global: mark == "$", operator }, style, value))
+}
+
+/// Whether a text is a variable's name and nothing else: `.hp`, `$gold`. Then the name, and whether it belongs to all
+/// sessions.
+pub fn bare_variable(text: &str) -> Option<(bool, &str)> {
+    let (mark, name) = text.split_at_checked(1)?;
+    let is_name = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        && !name.ends_with(['_', '-']);
+    (is_name && matches!(mark, "." | "$")).then_some((mark == "$", name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Option<(String, Style, String)> {
+        let head = read(text, 0)?;
+        let flags = format!("{}{}", if head.is_closing { "/" } else { "" }, if head.keeps_blanks { "#" } else { "" });
+        let name = match head.kind {
+            Kind::Named => format!("{flags}{}", head.name),
+            Kind::Variable { is_global, operator } => {
+                format!("{}{}{}", if is_global { "$" } else { "." }, head.name, operator.unwrap_or(""))
+            }
+        };
+        Some((name, head.style, text.get(head.end..)?.to_owned()))
+    }
+
+    #[test]
+    fn names_flags_and_arguments() {
+        for (text, expected) in [
+            ("{{user}}", Some(("user", Style::None, "}}"))),
+            ("{{ user }}", Some(("user", Style::None, "}}"))),
+            ("{{!?user}}", Some(("user", Style::None, "}}"))),
+            ("{{ / if }}", Some(("/if", Style::None, "}}"))),
+            ("{{# setvar :: x}}", Some(("#setvar", Style::List, " x}}"))),
+            ("{{roll 1d6}}", Some(("roll", Style::One, "1d6}}"))),
+            ("{{roll:1d6}}", Some(("roll", Style::One, "1d6}}"))),
+            ("{{time_UTC+12}}", Some(("time_UTC+12", Style::None, "}}"))),
+            ("{{time_UTC-3}}", Some(("time_UTC-3", Style::None, "}}"))),
+            ("{{// x}}", Some(("//", Style::One, " x}}"))),
+            ("{{//}}", Some(("//", Style::None, "}}"))),
+            ("{{ /// }}", Some(("///", Style::None, " }}"))),
+            ("{{ user!}}", None),
+            ("{{}}", None),
+            ("{{user", None),
+            ("{{user ", None),
+            ("{{1}}", None),
+        ] {
+            let told = told(text);
+            assert_eq!(told.as_ref().map(|(n, s, e)| (n.as_str(), *s, e.as_str())), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn variables() {
+        for (text, expected) in [
+            ("{{.hp}}", Some((".hp", Style::None, "}}"))),
+            ("{{ $gold ++ }}", Some(("$gold++", Style::None, "}}"))),
+            ("{{.hp--}}", Some((".hp--", Style::None, "}}"))),
+            ("{{.my-var = 1}}", Some((".my-var=", Style::One, " 1}}"))),
+            ("{{.a ??= b}}", Some((".a??=", Style::One, " b}}"))),
+            ("{{.a>=b}}", Some((".a>=", Style::One, "b}}"))),
+            ("{{.a b}}", None),
+            ("{{.1}}", None),
+            ("{{$}}", None),
+            ("{{.a++b}}", None),
+        ] {
+            let told = told(text);
+            assert_eq!(told.as_ref().map(|(n, s, e)| (n.as_str(), *s, e.as_str())), expected, "{text}");
+        }
+        assert_eq!(bare_variable(".hp"), Some((false, "hp")));
+        assert_eq!(bare_variable("$a-b"), Some((true, "a-b")));
+        assert!([".hp == 12", "hp", ".", ".a-", ".灯", ""].iter().all(|text| bare_variable(text).is_none()));
+    }
+}

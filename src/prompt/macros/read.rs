@@ -1,0 +1,309 @@
+//! Reads a text into pieces: plain text, macros with what stands inside them, and blocks between an opening and a closing one.
+//!
+//! One pass from left to right, without recursion: an opening that nobody closes stays plain text, and what stands inside it
+//! is still read. How deep macros stand in each other is bounded by [`MAX_NESTING`], so that whoever walks the pieces may
+//! call itself.
+
+use std::ops::Range;
+
+use super::head::{self, Head, Style};
+use super::scope;
+
+/// How deep macros may stand in each other, blocks counted like arguments. Cards stay below five; whoever walks the pieces
+/// calls itself once for each, on a thread's ordinary stack.
+pub const MAX_NESTING: usize = 32;
+
+/// A piece of a text.
+#[derive(Debug)]
+pub enum Piece {
+    /// Plain text: where it stands.
+    Text(Range<usize>),
+    /// What stands between two arguments: `::`.
+    Comma(Range<usize>),
+    /// A macro.
+    Macro(Box<Macro>),
+}
+
+impl Piece {
+    /// How deep macros stand in each other here: none in plain text.
+    pub fn height(&self) -> usize {
+        match self {
+            Self::Macro(one) => one.height,
+            _ => 0,
+        }
+    }
+}
+
+/// A macro as it stands in a text.
+#[derive(Debug)]
+pub struct Macro {
+    /// Its name, flags and manner of taking arguments.
+    pub head: Head,
+    /// From the braces to where its arguments begin.
+    pub open: Range<usize>,
+    /// Its arguments, with what stands between them.
+    pub body: Vec<Piece>,
+    /// The braces at its end.
+    pub close: Range<usize>,
+    /// What stands between it and its closing macro.
+    pub block: Option<Block>,
+    /// How deep macros stand in each other here, itself counted.
+    pub height: usize,
+}
+
+/// What stands between an opening and a closing macro.
+#[derive(Debug)]
+pub struct Block {
+    /// The pieces.
+    pub pieces: Vec<Piece>,
+    /// The closing macro.
+    pub close: Range<usize>,
+}
+
+impl Macro {
+    /// Its arguments, those inside the braces.
+    pub fn args(&self) -> Vec<&[Piece]> {
+        match self.head.style {
+            Style::None => Vec::new(),
+            Style::One => vec![self.body.as_slice()],
+            Style::List => self.body.split(|piece| matches!(piece, Piece::Comma(_))).collect(),
+        }
+    }
+
+    /// How many arguments it has, its block counted.
+    pub fn count(&self) -> usize {
+        let inside = match self.head.style {
+            Style::None => 0,
+            Style::One => 1,
+            Style::List => 1 + self.body.iter().filter(|piece| matches!(piece, Piece::Comma(_))).count(),
+        };
+        inside + usize::from(self.block.is_some())
+    }
+}
+
+/// A text, read.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// Its pieces.
+    pub pieces: Vec<Piece>,
+    /// Whether macros stood too deep in each other: the outer ones stay plain text.
+    pub too_deep: bool,
+}
+
+/// Reads a text. `takes_block` says whether a macro with so many arguments may have one more in a block behind it.
+pub fn read(text: &str, takes_block: &dyn Fn(&Head, usize) -> bool) -> Read {
+    let mut reader = Reader { text, takes_block, pieces: Vec::new(), frames: Vec::new(), plain: 0, too_deep: false };
+    reader.run();
+    let (pieces, too_deep) = scope::pair(reader.pieces, takes_block);
+    Read { pieces, too_deep: reader.too_deep || too_deep }
+}
+
+/// A macro whose end has not come yet.
+struct Frame {
+    head: Head,
+    /// The piece of its opening braces, plain text until its end comes.
+    start: usize,
+    commas: Vec<usize>,
+    height: usize,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    takes_block: &'a dyn Fn(&Head, usize) -> bool,
+    pieces: Vec<Piece>,
+    frames: Vec<Frame>,
+    /// Where the plain text begins that is not a piece yet.
+    plain: usize,
+    too_deep: bool,
+}
+
+impl Reader<'_> {
+    fn run(&mut self) {
+        let bytes = self.text.as_bytes();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            let next = bytes.get(at + 1).copied().unwrap_or_default();
+            at = match (byte, next) {
+                (b'\\', b'{' | b'}') => at + 2,
+                (b'{', b'{') => self.open(at),
+                (b'}', b'}') if !self.frames.is_empty() => self.close(at),
+                (b':', b':') if self.is_list() => self.comma(at),
+                (b'<', _) => self.angle(at),
+                _ => at + 1,
+            };
+        }
+        self.flush(bytes.len());
+    }
+
+    fn is_list(&self) -> bool {
+        self.frames.last().is_some_and(|frame| frame.head.style == Style::List)
+    }
+
+    /// Makes a piece of the plain text up to here.
+    fn flush(&mut self, to: usize) {
+        if self.plain < to {
+            self.pieces.push(Piece::Text(self.plain..to));
+        }
+        self.plain = to;
+    }
+
+    fn open(&mut self, at: usize) -> usize {
+        let Some(head) = head::read(self.text, at) else { return at + 1 };
+        let body = head.end;
+        self.flush(at);
+        self.frames.push(Frame { start: self.pieces.len(), head, commas: Vec::new(), height: 0 });
+        self.pieces.push(Piece::Text(at..body));
+        self.plain = body;
+        body
+    }
+
+    fn comma(&mut self, at: usize) -> usize {
+        self.flush(at);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.commas.push(self.pieces.len());
+        }
+        self.pieces.push(Piece::Comma(at..at + 2));
+        self.plain = at + 2;
+        self.plain
+    }
+
+    /// An older way to write a name: `<USER>`.
+    fn angle(&mut self, at: usize) -> usize {
+        let Some(head) = head::angle(self.text, at) else { return at + 1 };
+        let end = head.end;
+        self.flush(at);
+        let whole = Macro { head, open: at..end, body: Vec::new(), close: end..end, block: None, height: 1 };
+        self.put(whole);
+        self.plain = end;
+        end
+    }
+
+    fn close(&mut self, at: usize) -> usize {
+        let end = at + 2;
+        let Some(mut frame) = self.frames.pop() else { return end };
+        self.flush(at);
+        if frame.height >= MAX_NESTING {
+            self.leave(&frame);
+            self.plain = at;
+            self.flush(end);
+            return end;
+        }
+        let body = self.pieces.split_off(frame.start + 1);
+        let open = match self.pieces.pop() {
+            Some(Piece::Text(open)) => open,
+            _ => at..at,
+        };
+        let body = self.pair_args(body, &mut frame.height);
+        let height = frame.height + 1;
+        self.put(Macro { head: frame.head, open, body, close: at..end, block: None, height });
+        self.plain = end;
+        end
+    }
+
+    /// Pairs what opens and closes inside each argument.
+    fn pair_args(&mut self, body: Vec<Piece>, height: &mut usize) -> Vec<Piece> {
+        let mut paired = Vec::with_capacity(body.len());
+        let mut arg = Vec::new();
+        let mut end = |arg: Vec<Piece>, paired: &mut Vec<Piece>| {
+            let (arg, too_deep) = scope::pair_up_to(arg, self.takes_block, MAX_NESTING - 1);
+            self.too_deep |= too_deep;
+            *height = arg.iter().map(Piece::height).fold(*height, usize::max);
+            paired.extend(arg);
+        };
+        for piece in body {
+            match piece {
+                Piece::Comma(_) => {
+                    end(std::mem::take(&mut arg), &mut paired);
+                    paired.push(piece);
+                }
+                _ => arg.push(piece),
+            }
+        }
+        end(arg, &mut paired);
+        paired
+    }
+
+    /// Leaves a macro as plain text, because others stand too deep in it.
+    fn leave(&mut self, frame: &Frame) {
+        self.too_deep = true;
+        for at in &frame.commas {
+            if let Some(piece) = self.pieces.get_mut(*at)
+                && let Piece::Comma(range) = piece
+            {
+                *piece = Piece::Text(range.clone());
+            }
+        }
+        if let Some(outer) = self.frames.last_mut() {
+            outer.height = outer.height.max(frame.height);
+        }
+    }
+
+    fn put(&mut self, one: Macro) {
+        if let Some(outer) = self.frames.last_mut() {
+            outer.height = outer.height.max(one.height);
+        }
+        self.pieces.push(Piece::Macro(Box::new(one)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pieces, told shortly: plain text as it is, a macro as `name(arg|arg)`, a block as `name(arg)[block]`.
+    fn told(text: &str, pieces: &[Piece]) -> String {
+        let one = |piece: &Piece| match piece {
+            Piece::Text(range) | Piece::Comma(range) => text.get(range.clone()).unwrap().to_owned(),
+            Piece::Macro(one) => {
+                let args: Vec<String> = one.args().iter().map(|arg| told(text, arg)).collect();
+                let block = one.block.as_ref().map(|block| format!("[{}]", told(text, &block.pieces)));
+                format!("{}({}){}", one.head.name, args.join("|"), block.unwrap_or_default())
+            }
+        };
+        pieces.iter().map(one).collect()
+    }
+
+    fn check(text: &str, expected: &str) {
+        let read = read(text, &|head, args| args < 2 && !head.is_closing);
+        assert_eq!(told(text, &read.pieces), expected, "{text}");
+    }
+
+    /// `domain.md` 6.4: what is no macro is plain text, and what stands in it is still read.
+    #[test]
+    fn macros_and_plain_text() {
+        check("a {{user}} b", "a user() b");
+        check("{{{user}}}", "{user()}");
+        check("{{{user}}", "{user()");
+        check("{{ }} }} {{用户}} {{__x}}", "{{ }} }} {{用户}} {{__x}}");
+        check("\\{{user}} \\{\\{x\\}\\}", "\\{{user}} \\{\\{x\\}\\}");
+        check("{{a::{{b}}::c}}", "a(b()|c)");
+        check("{{a {{b}}", "{{a b()");
+        check("{{a::x{{b::y}}", "{{a::xb(y)");
+        check("{{a b::c}} {{a:b:c}}", "a(b::c) a(b:c)");
+        check("<USER> <b> <Bot>", "user() <b> char()");
+    }
+
+    #[test]
+    fn blocks_belong_to_the_nearest_opening() {
+        check("{{a}}x{{/a}}", "a()[x]");
+        check("{{a}}1{{a}}2{{/a}}3{{/a}}", "a()[1a()[2]3]");
+        check("{{a}}1{{b}}2{{/a}}{{/b}}", "a()[1b()2]b()");
+        check("{{a::1::2}}x{{/a}}", "a(1|2)xa()");
+        check("{{x::{{a}}1{{/a}}}}", "x(a()[1])");
+        check("{{a}}{{x::{{/a}}}}", "a()x(a())");
+    }
+
+    #[test]
+    fn depth_has_an_end() {
+        let deep = |n: usize| format!("{}x{}", "{{a::".repeat(n), "}}".repeat(n));
+        let all = |_: &Head, _: usize| true;
+        let height = |read: &Read| read.pieces.iter().map(Piece::height).max();
+        let just = read(&deep(MAX_NESTING), &all);
+        assert!(!just.too_deep && height(&just) == Some(MAX_NESTING));
+        let more = read(&deep(100_000), &all);
+        assert!(more.too_deep && height(&more) == Some(MAX_NESTING));
+        let blocks = format!("{}x{}", "{{a}}".repeat(50_000), "{{/a}}".repeat(50_000));
+        let more = read(&blocks, &all);
+        assert!(more.too_deep && height(&more) == Some(MAX_NESTING));
+    }
+}

@@ -1,0 +1,93 @@
+//! Who plays: names, and the texts of cards.
+
+use super::super::{Facts, Macros};
+use super::Row;
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::plain(&["user"], |m, _| Some(m.facts.user.clone())),
+    Row::plain(&["char"], |m, _| Some(m.facts.character.clone())),
+    Row::plain(&["group", "charIfNotGroup"], |m, _| Some(everybody(m))),
+    Row::plain(&["groupNotMuted"], |m, _| Some(speaking(m, ""))),
+    Row::plain(&["notChar"], |m, _| {
+        let facts = m.facts;
+        Some(if facts.group.is_empty() { facts.user.clone() } else { speaking(m, &facts.character) })
+    }),
+    Row::plain(&["persona"], |m, _| of_card(m, "persona", |facts| &facts.persona)),
+    Row::plain(&["description", "charDescription"], |m, _| of_card(m, "description", |facts| &facts.card.description)),
+    Row::plain(&["personality", "charPersonality"], |m, _| of_card(m, "personality", |facts| &facts.card.personality)),
+    Row::plain(&["scenario", "charScenario"], |m, _| of_card(m, "scenario", |facts| &facts.card.scenario)),
+    Row::plain(&["mesExamplesRaw"], |m, _| of_card(m, "mesExamples", |facts| &facts.card.examples)),
+    Row::plain(&["mesExamples"], |m, _| {
+        of_card(m, "mesExamples", |facts| &facts.card.examples).map(|text| blocks(&text))
+    }),
+    Row::plain(&["charPrompt"], |m, _| of_card(m, "charPrompt", |facts| &facts.card.system)),
+    Row::plain(&["charInstruction", "charJailbreak"], |m, _| {
+        of_card(m, "charInstruction", |facts| &facts.card.post_history)
+    }),
+    Row::plain(&["charDepthPrompt"], |m, _| of_card(m, "charDepthPrompt", |facts| &facts.card.depth_prompt)),
+    Row::plain(&["charCreatorNotes", "creatorNotes"], |m, _| {
+        of_card(m, "charCreatorNotes", |facts| &facts.card.creator_notes)
+    }),
+    Row::plain(&["charVersion", "version", "char_version"], |m, _| Some(m.facts.card.version.clone())),
+    Row {
+        whole: &[0],
+        ..Row::with(&["charFirstMessage", "greeting"], (0, 1), |m, call| {
+            let at = if call.args.is_empty() { 0 } else { call.arg(0).parse().unwrap_or(usize::MAX) };
+            let text = m.facts.card.greetings.get(at).map_or("", String::as_str);
+            filled(m, "greeting", text)
+        })
+    },
+];
+
+/// All characters.
+fn everybody(m: &Macros<'_>) -> String {
+    let facts = m.facts;
+    if facts.group.is_empty() { facts.character.clone() } else { facts.group.join(", ") }
+}
+
+/// Those who are not silent, but for one.
+fn speaking(m: &Macros<'_>, but: &str) -> String {
+    let facts = m.facts;
+    if facts.group.is_empty() {
+        return facts.character.clone();
+    }
+    let speaks = |name: &&String| !facts.muted.contains(name) && name.as_str() != but;
+    facts.group.iter().filter(speaks).map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// A text of a card, filled in.
+fn of_card(m: &mut Macros<'_>, name: &'static str, text: fn(&Facts) -> &String) -> Option<String> {
+    let text = text(m.facts);
+    filled(m, name, text)
+}
+
+/// A text of a card by its name. What a text says of itself stays as it is: there would be no end to it.
+pub fn filled(m: &mut Macros<'_>, name: &'static str, text: &str) -> Option<String> {
+    /// Texts of one card in each other.
+    const DEEPEST: usize = 4;
+    if m.inside.contains(&name) || m.inside.len() >= DEEPEST {
+        return None;
+    }
+    m.inside.push(name);
+    m.work += text.len();
+    let original = m.original.take();
+    let filled = m.expand(text);
+    m.original = original;
+    m.inside.pop();
+    Some(filled)
+}
+
+/// Example turns in their blocks, each with its mark in front.
+fn blocks(text: &str) -> String {
+    const MARK: &str = "<START>";
+    let lower = text.to_ascii_lowercase();
+    let mark = MARK.to_ascii_lowercase();
+    let starts: Vec<usize> = lower.match_indices(&mark).map(|(at, _)| at).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let block = |(start, end): (&usize, usize)| {
+        let told = text.get(start + MARK.len()..end).unwrap_or_default();
+        format!("{MARK}\n{}\n", told.trim())
+    };
+    starts.iter().zip(ends).map(block).collect()
+}

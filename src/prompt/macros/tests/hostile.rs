@@ -1,0 +1,161 @@
+//! Texts of strangers: nothing panics, nothing is without an end, and what is left out is said.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::super::{CardTexts, Facts, MAX_MACROS, MAX_VALUE, MAX_WORK, Macros, Noted};
+use super::facts;
+
+fn fill(facts: &Facts, local: Map<String, Value>, text: &str) -> (String, Noted) {
+    let mut draw = || 0.25;
+    let mut macros = Macros::new(facts, local, Map::new(), &mut draw);
+    let filled = macros.fill(text);
+    assert!(macros.local.map().values().all(|value| value.as_str().is_none_or(|text| text.len() <= MAX_VALUE)));
+    (filled, macros.noted)
+}
+
+/// Security 2.7: braces in braces, tens of thousands deep, in arguments and in blocks; those inside are filled in.
+#[test]
+fn braces_without_end() {
+    for (open, close) in [("{{a::", "}}"), ("{{if::1::", "}}"), ("{{if 1}}", "{{/if}}"), ("{{", "}}"), ("{{a ", "")] {
+        let text = format!("{}{{{{user}}}}{}", open.repeat(40_000), close.repeat(40_000));
+        let (filled, _) = fill(&facts(), Map::new(), &text);
+        assert!(filled.contains("Ann"), "{open}");
+    }
+    let strays = format!("{}{}", "{{trim}}".repeat(50_000), "{{/if}}".repeat(50_000));
+    assert_eq!(fill(&facts(), Map::new(), &strays).0.len(), "{{/if}}".len() * 50_000);
+}
+
+/// Security 2.7: a text that tells itself, and texts that tell each other twice over.
+#[test]
+fn texts_that_grow() {
+    let twice = "{{description}}{{description}}{{personality}}{{personality}}";
+    let card = CardTexts {
+        description: format!("{}{}", "x".repeat(10_000), "{{personality}}".repeat(1_000)),
+        personality: format!("{}{}", "{{scenario}}".repeat(1_000), "{{description}}"),
+        scenario: "{{scenario}}{{personality}}".repeat(1_000),
+        ..CardTexts::default()
+    };
+    let (filled, noted) = fill(&Facts { card, ..facts() }, Map::new(), twice);
+    assert!(filled.len() < 4 * MAX_WORK, "{}", filled.len());
+    assert!(!noted.problems.is_empty());
+    let doubling = "{{setvar::x::{{getvar::x}}{{getvar::x}}}}".repeat(60);
+    let (_, noted) = fill(&facts(), json!({"x": "xx"}).as_object().unwrap().clone(), &doubling);
+    assert!(!noted.problems.is_empty());
+    let told = "{{getvar::x}}".repeat(1_000);
+    let (filled, noted) = fill(&facts(), json!({"x": "x".repeat(1 << 20)}).as_object().unwrap().clone(), &told);
+    assert!(filled.len() < 2 * MAX_WORK && noted.problems.len() == 1);
+    let lists = "{{addvar::list::x}}".repeat(MAX_MACROS);
+    let (_, noted) = fill(&facts(), json!({"list": "[]"}).as_object().unwrap().clone(), &lists);
+    assert_eq!(noted.problems.len(), 1);
+}
+
+/// Security 2.7: huge numbers, NUL, U+0001, and what JSON makes of them.
+#[test]
+fn odd_values() {
+    for text in [
+        "{{newline::99999999999999999999}}",
+        "{{space::2000000}}",
+        "{{roll::999999999d999999999}}",
+        "{{roll::1d99999999999999999999}}",
+        "{{setvarkey::x::99999999999::1}}{{getvarkey::x::-1}}",
+        "{{addvar::hp::1e999}}{{addvar::hp::-1e999}}{{.hp--}}{{.hp += 0x}}",
+        "{{timeDiff::999999-12-31::-999999-01-01}}{{timeDiff::0000-00-00::9999-99-99}}",
+        "{{datetimeformat::\u{0}\u{1}[}}{{time::UTC+99999999999}}{{time::UTC-2147483648}}",
+        "{{setvar::\u{0}::\u{1}}}{{getvar::\u{0}}}{{reverse::\u{0}🏴‍☠️}}",
+        "{{getvar::}}{{setvar::::}}{{random::}}{{pick::}}{{.a = }}{{if::::}}",
+        "{{getvar::....}}{{setvar::a.b::1}}{{deletevar::.}}{{getvar::hp.0.0}}",
+    ] {
+        let (filled, _) = fill(&facts(), json!({"hp": 12, "deep": {"a": [1]}}).as_object().unwrap().clone(), text);
+        assert!(filled.len() <= 10_000 + text.len(), "{text}");
+    }
+    let late = Facts { time: super::super::Moment { ms: i64::MAX, ..Default::default() }, ..facts() };
+    assert_eq!(fill(&late, Map::new(), "[{{time}}{{date}}]").0, "[]");
+}
+
+/// Pieces of which hostile texts are made.
+fn piece() -> impl Strategy<Value = String> {
+    let words = [
+        "{{",
+        "}}",
+        "{",
+        "}",
+        "\\{",
+        "\\",
+        "::",
+        ":",
+        " ",
+        "\n",
+        "/",
+        "#",
+        "!",
+        "?",
+        ".",
+        "$",
+        "//",
+        "if",
+        "else",
+        "user",
+        "setvar",
+        "getvar",
+        "addvar",
+        "setvarkey",
+        "list",
+        "hp",
+        "=",
+        "+=",
+        "??",
+        "++",
+        "trim",
+        "random",
+        "pick",
+        "roll",
+        "2d6",
+        "reverse",
+        "description",
+        "datetimeformat",
+        "LLLL[",
+        "timeDiff",
+        "2025-01-01",
+        "灯",
+        "\u{0}",
+        "\u{1}",
+        "<USER>",
+        "{{if .hp}}",
+        "{{/if}}",
+        "{{else}}",
+        "{{setvar::x}}",
+        "{{/setvar}}",
+        "{{.hp",
+        "1e999",
+        "-1",
+    ];
+    prop_oneof![4 => proptest::sample::select(words.to_vec()).prop_map(str::to_owned), 1 => ".{0,4}"]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any text comes back, and the same again for the same draws.
+    #[test]
+    fn any_text_comes_back(pieces in proptest::collection::vec(piece(), 0..40)) {
+        let text = pieces.concat();
+        let local = json!({"hp": 12, "list": "[1]", "x": {"y": [1]}});
+        let once = fill(&facts(), local.as_object().unwrap().clone(), &text);
+        prop_assert_eq!(once, fill(&facts(), local.as_object().unwrap().clone(), &text));
+    }
+
+    /// A text without braces is unchanged.
+    #[test]
+    fn plain_text_is_unchanged(text in "[^{}<]*") {
+        prop_assert_eq!(fill(&facts(), Map::new(), &text).0, text);
+    }
+
+    /// Dates in any pattern come back, whenever it is.
+    #[test]
+    fn any_pattern_comes_back(pattern in "[a-zA-Z\\[\\]\\\\ :]{0,40}", ms in any::<i64>()) {
+        let at = Facts { time: super::super::Moment { ms, ..Default::default() }, ..facts() };
+        let (filled, _) = fill(&at, Map::new(), &format!("{{{{datetimeformat::{pattern}}}}}"));
+        prop_assert!(filled.len() < 4_000);
+    }
+}

@@ -1,0 +1,294 @@
+//! Variables: those of the session (*local*) and those of all of them (*global*). Each is a flat map of JSON values; a value
+//! that is a text may hold JSON itself, as SillyTavern keeps lists and maps, and is then changed inside that text.
+//!
+//! A name that is none of the map's own but is written as a path (`combat.hp`) is looked for inside: so a card can read the
+//! world of a plugin. Whoever made the map decides what becomes of what was written ([`Variables::changed`]).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::number;
+
+/// A value may not be longer: one that doubles itself at each look would fill the memory.
+pub const MAX_VALUE: usize = 1 << 20;
+/// A list is not filled up with more empty places than that, where something is put far behind its end.
+pub const MAX_LIST: usize = 10_000;
+
+/// The variables of one kind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Variables {
+    map: Map<String, Value>,
+    changed: BTreeSet<String>,
+    /// Whether something was not written, because it was too large or there is no place for it.
+    pub refused: bool,
+    /// How many bytes were read again to look into values: whoever fills a text keeps an eye on it.
+    pub work: usize,
+}
+
+impl Variables {
+    /// Variables with these values.
+    pub fn new(map: Map<String, Value>) -> Self {
+        Self { map, ..Self::default() }
+    }
+
+    /// All of them.
+    pub const fn map(&self) -> &Map<String, Value> {
+        &self.map
+    }
+
+    /// The names that were written or taken away, the first part of a path for it.
+    pub const fn changed(&self) -> &BTreeSet<String> {
+        &self.changed
+    }
+
+    /// A value: the one of that name, or the one at that path.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        if let Some(value) = self.map.get(name) {
+            return Some(value);
+        }
+        let mut keys = name.split(['.', '/']);
+        let first = self.map.get(keys.next()?)?;
+        keys.try_fold(first, |inside, key| match inside {
+            Value::Object(map) => map.get(key),
+            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+            _ => None,
+        })
+    }
+
+    /// A value as a text; empty where there is none.
+    pub fn text(&self, name: &str) -> String {
+        self.value(name).map(text).unwrap_or_default()
+    }
+
+    /// Whether there is one of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// Puts a value. Behind a path it is put where it is, if the way there exists.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let size = if let Value::String(text) = &value { text.len() } else { 0 };
+        if size > MAX_VALUE || name.len() > MAX_VALUE {
+            self.refused = true;
+            return;
+        }
+        let Some(place) = self.place(name) else {
+            self.changed.insert(name.to_owned());
+            self.map.insert(name.to_owned(), value);
+            return;
+        };
+        *place = value;
+        self.mark(name);
+    }
+
+    /// Takes a variable away.
+    pub fn remove(&mut self, name: &str) {
+        if self.map.shift_remove(name).is_some() {
+            self.changed.insert(name.to_owned());
+            return;
+        }
+        let Some((above, key)) = name.rsplit_once(['.', '/']) else { return };
+        if let Some(Value::Object(map)) = self.place(above)
+            && map.shift_remove(key).is_some()
+        {
+            self.mark(name);
+        }
+    }
+
+    fn mark(&mut self, name: &str) {
+        let first = if self.map.contains_key(name) { name } else { name.split(['.', '/']).next().unwrap_or(name) };
+        self.changed.insert(first.to_owned());
+    }
+
+    /// Where the value of a name is, or of a path that leads into what is there.
+    fn place(&mut self, name: &str) -> Option<&mut Value> {
+        if self.map.contains_key(name) {
+            return self.map.get_mut(name);
+        }
+        let keys: Vec<&str> = name.split(['.', '/']).collect();
+        let (first, rest) = keys.split_first().filter(|(_, rest)| !rest.is_empty())?;
+        let mut place = self.map.get_mut(*first)?;
+        for key in rest {
+            place = match place {
+                Value::Object(map) => map.get_mut(*key)?,
+                Value::Array(list) => list.get_mut(key.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        Some(place)
+    }
+
+    /// Adds: to a list at its end, to a number as a number, to anything else as text.
+    pub fn add(&mut self, name: &str, more: Value) {
+        if let Some(Value::Array(list)) = self.place(name) {
+            list.push(more);
+            return self.mark(name);
+        }
+        if let Some(Value::Array(mut list)) = self.told(name) {
+            list.push(more);
+            return self.set(name, Value::String(Value::Array(list).to_string()));
+        }
+        let now = self.text(name);
+        let more = match more {
+            Value::String(more) => more,
+            other => other.to_string(),
+        };
+        let sum = match (number::read(&now), number::read(&more)) {
+            (Some(now), Some(more)) => number::value(now + more),
+            (Some(0.0), _) => Value::String(more),
+            _ => Value::String(now + &more),
+        };
+        self.set(name, sum);
+    }
+
+    /// What a variable's text says as JSON.
+    fn told(&mut self, name: &str) -> Option<Value> {
+        let Some(Value::String(text)) = self.value(name) else { return None };
+        let (length, told) = (text.len(), serde_json::from_str(text).ok());
+        self.work += length;
+        told
+    }
+
+    /// Takes a number off, which is adding less than nothing; what is no number takes nothing.
+    pub fn subtract(&mut self, name: &str, less: &str) {
+        if let Some(less) = number::read(less) {
+            self.add(name, number::value(-less));
+        }
+    }
+
+    /// What stands under a key of a map, or at a place of a list; empty where there is nothing. A text without keys is all
+    /// that it holds.
+    pub fn inside(&mut self, name: &str, key: &str) -> String {
+        match (self.told(name), self.value(name)) {
+            (Some(told), _) => at_key(&told, key).map(text).unwrap_or_default(),
+            (None, Some(Value::String(_))) => self.text(name),
+            (None, value) => value.and_then(|value| at_key(value, key)).map(text).unwrap_or_default(),
+        }
+    }
+
+    /// Puts a text under a key of a map, or at a place of a list; where there is neither, a list is made for a number and a
+    /// map for anything else. A value that is neither stays as it is.
+    pub fn set_inside(&mut self, name: &str, key: &str, value: &str) {
+        let value = Value::String(value.to_owned());
+        if let Some(place @ (Value::Array(_) | Value::Object(_))) = self.place(name) {
+            match put(place, key, value) {
+                true => self.mark(name),
+                false => self.refused = true,
+            }
+            return;
+        }
+        let fresh = if number::read(key).is_some() { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
+        let told = if self.has(name) { self.told(name) } else { Some(Value::Null) };
+        let Some(mut told) = told.map(|told| if told.is_null() { fresh } else { told }) else { return };
+        match put(&mut told, key, value) {
+            true => self.set(name, Value::String(told.to_string())),
+            false => self.refused = true,
+        }
+    }
+}
+
+fn at_key<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(map) => map.get(key),
+        Value::Array(list) => list.get(place_in_list(key)?),
+        _ => None,
+    }
+}
+
+/// Puts a value under a key; false where that is not possible.
+fn put(inside: &mut Value, key: &str, value: Value) -> bool {
+    match inside {
+        Value::Object(map) => _ = map.insert(key.to_owned(), value),
+        Value::Array(list) => {
+            let Some(at) = place_in_list(key).filter(|at| *at < list.len().max(MAX_LIST)) else { return false };
+            while list.len() <= at {
+                list.push(Value::Null);
+            }
+            if let Some(place) = list.get_mut(at) {
+                *place = value;
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn place_in_list(key: &str) -> Option<usize> {
+    let number = number::read(key)?;
+    number::write(number).parse().ok()
+}
+
+/// A value as a text. A text that is a number is written as that number, as SillyTavern does: `007` is 7. One with more digits
+/// than a number keeps stays as it is.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.trim().is_empty() => text.clone(),
+        Value::String(text) => {
+            let number = number::read(text).filter(|number| number.abs() <= number::EXACT);
+            number.map_or_else(|| text.clone(), number::write)
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn variables(map: Value) -> Variables {
+        Variables::new(map.as_object().unwrap().clone())
+    }
+
+    /// Formats 1: values with index and key; lists and maps as values or inside texts, each kept in its form.
+    #[test]
+    fn lists_and_maps_keep_their_form() {
+        let mut own = variables(json!({"t": "[1]", "l": [1], "m": {"a": 1}}));
+        own.add("t", json!("x"));
+        own.add("l", json!("x"));
+        own.set_inside("m", "b", "2");
+        own.set_inside("l", "3", "y");
+        assert_eq!(
+            Value::Object(own.map().clone()),
+            json!({"t": "[1,\"x\"]", "l": [1, "x", null, "y"], "m": {"a": 1, "b": "2"}})
+        );
+        assert_eq!(
+            (own.inside("l", "0"), own.inside("m", "b"), own.inside("m", "c")),
+            ("1".into(), "2".into(), "".into())
+        );
+    }
+
+    /// `domain.md` 6.4: what a plugin keeps deeper in the world can be named too.
+    #[test]
+    fn a_path_leads_inside() {
+        let mut own = variables(json!({"combat": {"hp": 20, "foes": [{"hp": 3}]}, "a.b": 1}));
+        assert_eq!(
+            (own.text("combat.hp"), own.text("combat/foes/0/hp"), own.text("a.b")),
+            ("20".into(), "3".into(), "1".into())
+        );
+        own.add("combat.hp", json!(5));
+        own.set("combat.gone.x", json!(1));
+        own.remove("combat.foes");
+        assert_eq!(Value::Object(own.map().clone()), json!({"combat": {"hp": 25}, "a.b": 1, "combat.gone.x": 1}));
+        assert_eq!([text(&json!("007")), text(&json!("12345678901234567890"))], ["7", "12345678901234567890"]);
+        assert_eq!(own.changed().iter().map(String::as_str).collect::<Vec<_>>(), ["combat", "combat.gone.x"]);
+    }
+
+    /// Bad input: nothing grows without an end.
+    #[test]
+    fn what_is_too_large_is_not_written() {
+        let mut own = variables(json!({"x": "a"}));
+        for _ in 0..40 {
+            let twice = own.text("x").repeat(2);
+            own.set("x", Value::String(twice));
+        }
+        assert!(own.refused && own.text("x").len() <= MAX_VALUE);
+        own.refused = false;
+        own.set_inside("far", "999999999", "x");
+        own.set_inside("far", "1e300", "x");
+        own.set_inside("far", "-1", "x");
+        assert!(own.refused && !own.has("far"));
+    }
+}

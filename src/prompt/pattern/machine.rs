@@ -1,0 +1,356 @@
+//! Runs a program over a text, and counts what it does.
+//!
+//! It tries one way after the other, as JavaScript's rules say, and keeps what it may have to go back to in a list of its
+//! own: no text and no pattern makes it go down the stack of calls. Each step is paid for, so that it ends.
+
+use super::program::{Program, Step};
+use super::set::{lower, upper};
+use super::syntax::Modes;
+use super::{RanAway, Steps};
+
+/// A place that is not known.
+pub(super) const NOWHERE: usize = usize::MAX;
+
+/// What to go back to.
+#[derive(Debug, Clone, Copy)]
+enum Frame {
+    /// Another way.
+    Way { step: usize, at: usize },
+    /// A place that was noted before.
+    Slot { slot: usize, was: usize },
+    /// A repetition as it was before.
+    Loop { reg: usize, was: Round },
+    /// A run that may give characters back, down to `least`.
+    Less { step: usize, at: usize, least: usize, back: bool },
+    /// A run that may take more.
+    More { step: usize, set: usize, at: usize, left: Option<u32>, back: bool },
+    /// Where a look began.
+    Look { exit: usize, at: usize, negated: bool },
+}
+
+/// How far a repetition is: how often it came, and where the last time began.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    count: u32,
+    began: usize,
+}
+
+/// Where to go on.
+enum Next {
+    Step(usize),
+    Fail,
+    Found,
+}
+
+/// A machine over one text.
+pub(super) struct Machine<'a> {
+    program: &'a Program,
+    modes: Modes,
+    units: &'a [u16],
+    at: usize,
+    pub(super) slots: Vec<usize>,
+    rounds: Vec<Round>,
+    frames: Vec<Frame>,
+}
+
+impl<'a> Machine<'a> {
+    pub fn new(program: &'a Program, modes: Modes, units: &'a [u16]) -> Self {
+        let rounds = vec![Round { count: 0, began: NOWHERE }; program.loops];
+        Self { program, modes, units, at: 0, slots: vec![NOWHERE; program.slots], rounds, frames: Vec::new() }
+    }
+
+    /// Whether a match begins at `start`; where it and its groups are is then in `slots`.
+    pub fn begins_at(&mut self, start: usize, steps: &mut Steps) -> Result<bool, RanAway> {
+        self.slots.fill(NOWHERE);
+        self.frames.clear();
+        self.at = start;
+        let mut pc = 0;
+        loop {
+            steps.pay(1)?;
+            let next = match self.program.steps.get(pc) {
+                Some(step) => self.step(pc, step, steps)?,
+                None => Next::Fail,
+            };
+            pc = match next {
+                Next::Step(pc) => pc,
+                Next::Found => break,
+                Next::Fail => match self.go_back(steps)? {
+                    Some(pc) => pc,
+                    None => return Ok(false),
+                },
+            };
+        }
+        for (slot, place) in self.slots.iter_mut().zip([start, self.at]) {
+            *slot = place;
+        }
+        Ok(true)
+    }
+
+    fn step(&mut self, pc: usize, step: &Step, steps: &mut Steps) -> Result<Next, RanAway> {
+        let on = |is: bool| if is { Next::Step(pc + 1) } else { Next::Fail };
+        Ok(match step {
+            Step::Set { set, back } => match self.taken(*set, self.at, *back) {
+                Some(at) => {
+                    self.at = at;
+                    Next::Step(pc + 1)
+                }
+                None => Next::Fail,
+            },
+            Step::Run { set, min, max, greedy, back } => on(self.run(pc, *set, (*min, *max), *greedy, *back, steps)?),
+            Step::Jump(to) => Next::Step(*to),
+            Step::Split { other } => {
+                self.frames.push(Frame::Way { step: *other, at: self.at });
+                Next::Step(pc + 1)
+            }
+            Step::Save(slot) => {
+                self.note(*slot, self.at);
+                Next::Step(pc + 1)
+            }
+            Step::LoopStart { reg } => {
+                self.count(*reg, Round { count: 0, began: NOWHERE });
+                Next::Step(pc + 1)
+            }
+            Step::LoopTest { reg, min, max, greedy, exit } => self.again(pc, *reg, (*min, *max), *greedy, *exit),
+            Step::LoopEnter { reg, groups } => {
+                let (from, to) = *groups;
+                steps.pay(to - from)?;
+                (2 * from..2 * to).for_each(|slot| self.note(slot, NOWHERE));
+                let count = self.round(*reg).count.saturating_add(1);
+                self.count(*reg, Round { count, began: self.at });
+                Next::Step(pc + 1)
+            }
+            Step::LoopEnd { reg, min, test } => {
+                let round = self.round(*reg);
+                // Whoever has come often enough may not come again for nothing.
+                if round.count > *min && round.began == self.at { Next::Fail } else { Next::Step(*test) }
+            }
+            Step::Start { by_line } => on(self.is_start(*by_line)),
+            Step::End { by_line } => on(self.is_end(*by_line)),
+            Step::Edge { negated, folded } => on(self.is_edge(*folded) != *negated),
+            Step::Back { groups, any_case, back } => on(self.repeats(groups, *any_case, *back, steps)?),
+            Step::Look { negated, exit } => {
+                self.frames.push(Frame::Look { exit: *exit, at: self.at, negated: *negated });
+                Next::Step(pc + 1)
+            }
+            Step::Seen { negated } => self.seen(*negated, steps)?,
+            Step::Done => Next::Found,
+        })
+    }
+
+    /// Undoes what was done since the last choice, and takes the other way there; `None` = there is none left.
+    fn go_back(&mut self, steps: &mut Steps) -> Result<Option<usize>, RanAway> {
+        while let Some(frame) = self.frames.pop() {
+            steps.pay(1)?;
+            match frame {
+                Frame::Way { step, at } => {
+                    self.at = at;
+                    return Ok(Some(step));
+                }
+                Frame::Slot { slot, was } => self.set_slot(slot, was),
+                Frame::Loop { reg, was } => self.set_round(reg, was),
+                Frame::Less { step, at, least, back } => {
+                    // A run towards the beginning gives back towards the end.
+                    let Some((_, at)) = self.read(at, !back) else { continue };
+                    if at != least {
+                        self.frames.push(Frame::Less { step, at, least, back });
+                    }
+                    self.at = at;
+                    return Ok(Some(step));
+                }
+                Frame::More { step, set, at, left, back } => {
+                    let Some(at) = self.taken(set, at, back) else { continue };
+                    let left = left.map(|left| left.saturating_sub(1));
+                    if left != Some(0) {
+                        self.frames.push(Frame::More { step, set, at, left, back });
+                    }
+                    self.at = at;
+                    return Ok(Some(step));
+                }
+                Frame::Look { exit, at, negated: true } => {
+                    self.at = at;
+                    return Ok(Some(exit));
+                }
+                Frame::Look { .. } => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The character at a place and the place behind it, or before it.
+    fn read(&self, at: usize, back: bool) -> Option<(u32, usize)> {
+        let unit = |at: usize| self.units.get(at).copied().map(u32::from);
+        let is_pair = |high: u32, low: u32| (0xD800..0xDC00).contains(&high) && (0xDC00..0xE000).contains(&low);
+        let joined = |high: u32, low: u32| 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+        if back {
+            let last = unit(at.checked_sub(1)?)?;
+            match at.checked_sub(2).and_then(unit).filter(|high| self.modes.is_unicode && is_pair(*high, last)) {
+                Some(high) => Some((joined(high, last), at - 2)),
+                None => Some((last, at - 1)),
+            }
+        } else {
+            let first = unit(at)?;
+            match unit(at + 1).filter(|low| self.modes.is_unicode && is_pair(first, *low)) {
+                Some(low) => Some((joined(first, low), at + 2)),
+                None => Some((first, at + 1)),
+            }
+        }
+    }
+
+    /// The place behind a character of the set.
+    fn taken(&self, set: usize, at: usize, back: bool) -> Option<usize> {
+        let (c, next) = self.read(at, back)?;
+        self.program.sets.get(set).filter(|set| set.has(c)).map(|_| next)
+    }
+
+    fn run(
+        &mut self,
+        pc: usize,
+        set: usize,
+        (min, max): (u32, Option<u32>),
+        greedy: bool,
+        back: bool,
+        steps: &mut Steps,
+    ) -> Result<bool, RanAway> {
+        let (mut at, mut count) = (self.at, 0);
+        let mut least = self.at;
+        let most = if greedy { max } else { Some(min) };
+        while most.is_none_or(|most| count < most) {
+            let Some(next) = self.taken(set, at, back) else { break };
+            steps.pay(1)?;
+            at = next;
+            count += 1;
+            if count == min {
+                least = at;
+            }
+        }
+        if count < min {
+            return Ok(false);
+        }
+        let left = max.map(|max| max.saturating_sub(count));
+        if greedy && at != least {
+            self.frames.push(Frame::Less { step: pc + 1, at, least, back });
+        } else if !greedy && left != Some(0) {
+            self.frames.push(Frame::More { step: pc + 1, set, at, left, back });
+        }
+        self.at = at;
+        Ok(true)
+    }
+
+    fn again(&mut self, pc: usize, reg: usize, (min, max): (u32, Option<u32>), greedy: bool, exit: usize) -> Next {
+        let count = self.round(reg).count;
+        if count < min {
+            return Next::Step(pc + 1);
+        }
+        if max.is_some_and(|max| count >= max) {
+            return Next::Step(exit);
+        }
+        let (way, other) = if greedy { (pc + 1, exit) } else { (exit, pc + 1) };
+        self.frames.push(Frame::Way { step: other, at: self.at });
+        Next::Step(way)
+    }
+
+    /// What was looked for is there: the ways inside the look are given up, what groups remember is kept.
+    fn seen(&mut self, negated: bool, steps: &mut Steps) -> Result<Next, RanAway> {
+        let began = self.frames.iter().rposition(|frame| matches!(frame, Frame::Look { .. })).unwrap_or(0);
+        let inside = self.frames.split_off(began);
+        steps.pay(inside.len())?;
+        let Some(Frame::Look { exit, at, .. }) = inside.first().copied() else { return Ok(Next::Fail) };
+        if !negated {
+            self.at = at;
+            self.frames
+                .extend(inside.into_iter().filter(|frame| matches!(frame, Frame::Slot { .. } | Frame::Loop { .. })));
+            return Ok(Next::Step(exit));
+        }
+        for frame in inside.into_iter().rev() {
+            match frame {
+                Frame::Slot { slot, was } => self.set_slot(slot, was),
+                Frame::Loop { reg, was } => self.set_round(reg, was),
+                _ => {}
+            }
+        }
+        Ok(Next::Fail)
+    }
+
+    fn repeats(&mut self, groups: &[usize], any_case: bool, back: bool, steps: &mut Steps) -> Result<bool, RanAway> {
+        let span = groups.iter().find_map(|group| self.group(*group));
+        let Some((start, end)) = span else { return Ok(true) };
+        let length = end.saturating_sub(start);
+        steps.pay(length)?;
+        let from = if back { self.at.checked_sub(length) } else { Some(self.at) };
+        let Some(from) = from else { return Ok(false) };
+        let (wanted, there) = (self.units.get(start..end), self.units.get(from..from + length));
+        let (Some(wanted), Some(there)) = (wanted, there) else { return Ok(false) };
+        let form = if self.modes.is_unicode { lower } else { upper };
+        let same =
+            |(one, other): (&u16, &u16)| one == other || any_case && form(u32::from(*one)) == form(u32::from(*other));
+        if !wanted.iter().zip(there).all(same) {
+            return Ok(false);
+        }
+        self.at = if back { from } else { from + length };
+        Ok(true)
+    }
+
+    /// Where a group is, if it took part.
+    pub(super) fn group(&self, group: usize) -> Option<(usize, usize)> {
+        let place = |slot: usize| self.slots.get(slot).copied().filter(|place| *place != NOWHERE);
+        Some((place(group.checked_mul(2)?)?, place(group.checked_mul(2)? + 1)?))
+    }
+
+    fn unit_before(&self) -> Option<u32> {
+        self.units.get(self.at.checked_sub(1)?).copied().map(u32::from)
+    }
+
+    fn unit_here(&self) -> Option<u32> {
+        self.units.get(self.at).copied().map(u32::from)
+    }
+
+    fn is_start(&self, by_line: bool) -> bool {
+        self.unit_before().is_none_or(|c| by_line && is_line_end(c))
+    }
+
+    fn is_end(&self, by_line: bool) -> bool {
+        self.unit_here().is_none_or(|c| by_line && is_line_end(c))
+    }
+
+    fn is_edge(&self, folded: bool) -> bool {
+        let in_word = |c: Option<u32>| {
+            c.and_then(char::from_u32)
+                .is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || folded && matches!(c, 'ſ' | '\u{212A}'))
+        };
+        in_word(self.unit_before()) != in_word(self.unit_here())
+    }
+
+    fn note(&mut self, slot: usize, place: usize) {
+        let was = self.slots.get(slot).copied().unwrap_or(NOWHERE);
+        if was != place {
+            self.frames.push(Frame::Slot { slot, was });
+            self.set_slot(slot, place);
+        }
+    }
+
+    fn set_slot(&mut self, slot: usize, place: usize) {
+        if let Some(known) = self.slots.get_mut(slot) {
+            *known = place;
+        }
+    }
+
+    fn round(&self, reg: usize) -> Round {
+        self.rounds.get(reg).copied().unwrap_or(Round { count: 0, began: NOWHERE })
+    }
+
+    fn count(&mut self, reg: usize, round: Round) {
+        let was = self.round(reg);
+        self.frames.push(Frame::Loop { reg, was });
+        self.set_round(reg, round);
+    }
+
+    fn set_round(&mut self, reg: usize, round: Round) {
+        if let Some(known) = self.rounds.get_mut(reg) {
+            *known = round;
+        }
+    }
+}
+
+fn is_line_end(c: u32) -> bool {
+    matches!(c, 0x0A | 0x0D | 0x2028 | 0x2029)
+}

@@ -1,0 +1,130 @@
+//! What a script looks for, as a pattern.
+
+use crate::prompt::pattern::{Invalid, Pattern};
+
+use super::Filler;
+use super::read::{FindMacros, Script};
+
+/// Flags that are taken for flags. The engine that the scripts were written for knows not all of them.
+const FLAGS: &str = "gmixXsuUAJ";
+
+/// What a script looks for, with its macros filled in.
+pub(super) fn text(script: &Script, filler: &mut dyn Filler) -> String {
+    match script.macros {
+        FindMacros::Plain => script.find.clone(),
+        FindMacros::Raw => filler.fill(&script.find, None),
+        FindMacros::Escaped => filled_and_escaped(&script.find, filler),
+    }
+}
+
+/// Reads what a script looks for.
+///
+/// Only the first line that has something in it counts. Between slashes it has flags, the letters behind the last slash;
+/// with letters that are no flags, or one twice, all of it is the pattern.
+pub(super) fn pattern(find: &str) -> Result<Pattern, Invalid> {
+    let is_end = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
+    let line = find.split(is_end).find(|line| !line.is_empty()).unwrap_or_default();
+    // At least one character stands between the slashes.
+    let slashed = line.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).filter(|(body, _)| !body.is_empty());
+    let Some((body, behind)) = slashed else { return Pattern::new(line, "") };
+    let letters = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
+    let flags = behind.get(..letters).unwrap_or_default();
+    let is_flag =
+        |(at, c): (usize, char)| FLAGS.contains(c) && !flags.get(..at).is_some_and(|before| before.contains(c));
+    if flags.char_indices().all(is_flag) { Pattern::new(body, flags) } else { Pattern::new(find, "") }
+}
+
+/// Macros filled in one by one; what each says is escaped. One that stays as it is stays so.
+fn filled_and_escaped(find: &str, filler: &mut dyn Filler) -> String {
+    let mut out = String::with_capacity(find.len());
+    let mut rest = find;
+    while let Some(start) = rest.find("{{") {
+        let (before, at) = rest.split_at(start);
+        out.push_str(before);
+        let length = macro_length(at);
+        let Some((one, behind)) = length.and_then(|length| at.split_at_checked(length)) else {
+            rest = at;
+            break;
+        };
+        let filled = filler.fill(one, None);
+        if filled == one {
+            out.push_str(one);
+        } else {
+            filled.chars().for_each(|c| escape(c, &mut out));
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The length of the macro that begins here, up to the end of the braces that belong to it.
+fn macro_length(at: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut bytes = at.bytes().enumerate().peekable();
+    while let Some((i, byte)) = bytes.next() {
+        let is_pair = bytes.peek().is_some_and(|(_, next)| *next == byte);
+        match byte {
+            b'{' if is_pair => depth += 1,
+            b'}' if is_pair => depth = depth.saturating_sub(1),
+            _ => continue,
+        }
+        bytes.next();
+        if depth == 0 {
+            return Some(i + 2);
+        }
+    }
+    None
+}
+
+/// A character that stands for itself in a pattern.
+fn escape(c: char, out: &mut String) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{B}' => out.push_str("\\v"),
+        '\u{C}' => out.push_str("\\f"),
+        '\0' => out.push_str("\\0"),
+        '.' | '^' | '$' | '*' | '+' | '?' | '{' | '}' | '[' | ']' | '\\' | '/' | '|' | '(' | ')' => {
+            out.push('\\');
+            out.push(c);
+        }
+        _ => out.push(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Formats 2e.5: what is between slashes, what are flags, and what is neither.
+    #[test]
+    fn what_is_a_pattern_with_flags() {
+        let finds = |find: &str, text: &str| pattern(find).map(|pattern| pattern.is_match(text).unwrap());
+        for (find, text, expected) in [
+            ("/LAMP/i", "lamp", true),
+            ("LAMP", "lamp", false),
+            ("/a/b/i", "A/B", true),
+            ("/", "a/b", true),
+            ("//", "a//b", true),
+            ("///", "/", true),
+            ("/lamp", "a/lamp", true),
+            ("a/g", "a/g", true),
+            ("/a/y", "a", false),
+            ("/a/y", "/a/y", true),
+            ("/a/gg", "/a/gg", true),
+            ("/a/ i", "A", false),
+            ("/a/i2", "A", true),
+            ("one\ntwo", "one", true),
+            ("/one\ntwo/i", "ONE", false),
+            ("/one\ntwo/i", "/one", true),
+            ("\n\nlamp", "lamp", true),
+        ] {
+            assert_eq!(finds(find, text), Ok(expected), "{find:?} on {text:?}");
+        }
+        for find in ["/lamp/x", "/a/U", "/(/g", "("] {
+            assert!(finds(find, "lamp").is_err(), "{find}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A script as its file writes it. The file stays as it is and goes out again; here only what has to be known is taken out,
+//! as loosely as JavaScript would.
+
+use serde_json::{Map, Value};
+
+/// What a script says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Script {
+    /// Its name; empty where it has none.
+    pub name: String,
+    /// What it looks for.
+    pub find: String,
+    /// What is put there instead.
+    pub replace: String,
+    /// What is taken out of inserted groups.
+    pub trim: Vec<String>,
+    /// The kinds of text that it is for; `None` = it does not say.
+    pub placements: Option<Vec<i64>>,
+    /// It is switched off.
+    pub is_disabled: bool,
+    /// Only what is shown.
+    pub for_display: bool,
+    /// Only what is sent.
+    pub for_prompt: bool,
+    /// Also when a text is edited.
+    pub on_edit: bool,
+    /// Macros in what it looks for.
+    pub macros: FindMacros,
+    /// The newest message that it is for, in messages from the end.
+    pub min_depth: Option<f64>,
+    /// The oldest message that it is for.
+    pub max_depth: Option<f64>,
+}
+
+/// What happens to macros in what a script looks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FindMacros {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// They are filled in, and what they say is part of the pattern.
+    Raw,
+    /// They are filled in, and what they say stands for itself.
+    Escaped,
+}
+
+impl Script {
+    /// Reads a script; `None` where it is no object.
+    pub fn read(value: &Value) -> Option<Self> {
+        let map = value.as_object()?;
+        let text = |key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is = |key: &str| map.get(key).is_some_and(is_true);
+        let list = |key: &str| map.get(key).and_then(Value::as_array);
+        let trim = list("trimStrings").into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Some(Self {
+            name: text("scriptName"),
+            find: text("findRegex"),
+            replace: text("replaceString"),
+            trim: trim.collect(),
+            placements: list("placement").map(|list| list.iter().filter_map(Value::as_i64).collect()),
+            is_disabled: is("disabled"),
+            for_display: is("markdownOnly"),
+            for_prompt: is("promptOnly"),
+            on_edit: is("runOnEdit"),
+            macros: find_macros(map),
+            min_depth: depth(map, "minDepth").filter(|depth| *depth >= -1.0),
+            max_depth: depth(map, "maxDepth").filter(|depth| *depth >= 0.0),
+        })
+    }
+
+    /// Whether the depth of a message is within its bounds; a text without a depth always is.
+    pub fn reaches(&self, depth: Option<i64>) -> bool {
+        // Beyond a million all messages are as old as one another.
+        let depth = depth.map(|depth| f64::from(i32::try_from(depth.clamp(-1, 1_000_000)).unwrap_or(i32::MAX)));
+        depth.is_none_or(|depth| {
+            self.min_depth.is_none_or(|min| depth >= min) && self.max_depth.is_none_or(|max| depth <= max)
+        })
+    }
+}
+
+/// What JavaScript takes for true.
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(is) => *is,
+        Value::Number(number) => number.as_f64().is_some_and(|number| number != 0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+fn find_macros(map: &Map<String, Value>) -> FindMacros {
+    match map.get("substituteRegex").and_then(number) {
+        Some(1.0) => FindMacros::Raw,
+        Some(2.0) => FindMacros::Escaped,
+        _ => FindMacros::Plain,
+    }
+}
+
+fn depth(map: &Map<String, Value>, key: &str) -> Option<f64> {
+    map.get(key).and_then(number)
+}
+
+/// A number, also one in quotes.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(is) => Some(f64::from(u8::from(*is))),
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+    .filter(|number: &f64| !number.is_nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_files_leave_out_or_misspell() {
+        let bare = Script::read(&json!({"findRegex": "a"})).unwrap();
+        assert_eq!((bare.placements, bare.macros, bare.min_depth), (None, FindMacros::Plain, None));
+        assert!(Script::read(&json!("a")).is_none());
+        for (value, expected) in [
+            (json!(1), FindMacros::Raw),
+            (json!(true), FindMacros::Raw),
+            (json!(2), FindMacros::Escaped),
+            (json!("2"), FindMacros::Escaped),
+            (json!(7), FindMacros::Plain),
+            (json!(null), FindMacros::Plain),
+            (json!({}), FindMacros::Plain),
+        ] {
+            assert_eq!(Script::read(&json!({"substituteRegex": value})).unwrap().macros, expected, "{value}");
+        }
+    }
+
+    /// `minDepth` below -1 and `maxDepth` below 0 bound nothing; neither does what is no number.
+    #[test]
+    fn bounds_of_depth() {
+        let reaches = |min: Value, max: Value, depth| {
+            Script::read(&json!({"minDepth": min, "maxDepth": max})).unwrap().reaches(depth)
+        };
+        assert!(reaches(json!(-2), json!(-1), Some(-1)) && reaches(json!("x"), json!(null), Some(0)));
+        assert!(!reaches(json!(0), json!(null), Some(-1)) && reaches(json!(-1), json!(null), Some(-1)));
+        assert!(!reaches(json!(null), json!(0), Some(1)) && reaches(json!(null), json!(0), Some(-1)));
+        assert!(reaches(json!(5), json!(2), None) && !reaches(json!(5), json!(2), Some(3)));
+        assert!(!reaches(json!(1e300), json!(null), Some(i64::MAX)) && reaches(json!("1"), json!("2"), Some(2)));
+    }
+}

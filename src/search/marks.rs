@@ -1,0 +1,68 @@
+//! Which terms of a text are among what was looked for: what the index matched, told term by term.
+
+use std::collections::HashMap;
+
+use super::query::{How, Words};
+use super::{english, near};
+
+/// What was looked for, each different term once.
+pub(super) struct Wants<'a> {
+    /// Terms as they stand, with their numbers.
+    exact: HashMap<&'a str, usize>,
+    /// Terms that may look otherwise.
+    loose: Vec<(usize, Loose<'a>)>,
+    /// Each of what was looked for: numbers of terms with their offsets from the first.
+    pub patterns: Vec<Vec<(usize, usize)>>,
+}
+
+enum Loose<'a> {
+    Begun(&'a str),
+    Near(&'a str, u8),
+    Form(&'a str),
+}
+
+impl<'a> Wants<'a> {
+    /// What a search looks for in texts.
+    pub fn new(looked_for: &[&'a Words]) -> Self {
+        let mut wants = Self { exact: HashMap::new(), loose: Vec::new(), patterns: Vec::new() };
+        let mut next = 0;
+        for words in looked_for {
+            let mut pattern = Vec::new();
+            for (at, (offset, term)) in words.terms.iter().enumerate() {
+                let is_last = at + 1 == words.terms.len();
+                let loose = match &words.how {
+                    How::Begun if is_last => Some(Loose::Begun(term)),
+                    How::Near(slips) => Some(Loose::Near(term, *slips)),
+                    How::Forms(stem) => Some(Loose::Form(stem)),
+                    How::Exact | How::Begun => None,
+                };
+                let number = match loose {
+                    Some(loose) => {
+                        wants.loose.push((next, loose));
+                        next
+                    }
+                    None => *wants.exact.entry(term).or_insert(next),
+                };
+                next += usize::from(number == next);
+                pattern.push((*offset, number));
+            }
+            wants.patterns.push(pattern);
+        }
+        wants
+    }
+
+    /// The numbers of what a term of a text is.
+    pub fn of(&self, term: &str) -> Vec<usize> {
+        let exact = self.exact.get(term).copied();
+        let is = |loose: &Loose<'_>| match loose {
+            Loose::Begun(beginning) => term.starts_with(beginning),
+            Loose::Near(word, slips) => near::is_near(word, term, *slips),
+            // No ending changes how a word begins, and most words begin otherwise.
+            Loose::Form(wanted) => {
+                term.as_bytes().first() == wanted.as_bytes().first() && english::stem(term).as_deref() == Some(*wanted)
+            }
+        };
+        let loose = self.loose.iter().filter(|(_, loose)| is(loose)).map(|(number, _)| *number);
+        exact.into_iter().chain(loose).collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! What may stand behind the colon of a field.
+
+use uuid::Uuid;
+
+use super::error::{Note, QueryError};
+use super::scan::Value;
+use super::time::{self, Today};
+use super::{Expr, Spot, What, Words};
+use crate::search::analyse;
+use crate::tree::Role;
+
+/// So many stories or characters may be meant by one name.
+const NAMED_MAX: usize = 1_000;
+
+/// Where in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On the line that leads to HEAD.
+    Trunk,
+    /// Anywhere else in the tree.
+    OffTrunk,
+    /// In what was pruned.
+    Stash,
+}
+
+/// A field of this program; every other name is a value of the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Role,
+    Name,
+    Session,
+    Character,
+    Label,
+    In,
+    Before,
+    After,
+    On,
+}
+
+/// Stories or characters by their words; which these are is found out before the search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::search) struct Named {
+    /// As it was written.
+    text: String,
+    is_session: bool,
+    /// Whose these are.
+    pub ids: Vec<Uuid>,
+}
+
+impl Field {
+    /// The field of a word, folded.
+    pub fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "role" => Self::Role,
+            "name" => Self::Name,
+            "session" | "story" => Self::Session,
+            "character" => Self::Character,
+            "label" => Self::Label,
+            "in" | "where" => Self::In,
+            "before" => Self::Before,
+            "after" => Self::After,
+            "on" | "time" => Self::On,
+            _ => return None,
+        })
+    }
+
+    /// The condition that a value makes of it, which stands at `at`; `None` if the value says nothing.
+    pub fn read(self, value: &Value<'_>, at: usize, today: Today) -> Result<Option<Expr>, QueryError> {
+        if value.text.trim().is_empty() {
+            return Ok(None);
+        }
+        let text = value.text;
+        let what = match self {
+            Self::Name => return Ok(value.words().map(What::Name).map(Expr::Is)),
+            Self::Role => What::Role(role(text).ok_or_else(|| unknown_role(value))?),
+            Self::Session | Self::Character => What::of(Named::new(text, self == Self::Session)),
+            Self::Label => return Ok(Some(Expr::Ask(at, Spot::Label(text.to_owned())))),
+            Self::In => {
+                let place = place(text);
+                let place = place.ok_or_else(|| QueryError::UnknownPlace { at: value.at, place: text.to_owned() })?;
+                return Ok(Some(Expr::Ask(at, Spot::In(place))));
+            }
+            Self::Before | Self::After | Self::On => {
+                let span = match self {
+                    Self::Before => time::before(text, today),
+                    Self::After => time::after(text, today),
+                    _ => time::within(text, today),
+                };
+                What::Time(span.ok_or_else(|| QueryError::NoTime { at: value.at, time: text.to_owned() })?)
+            }
+        };
+        Ok(Some(Expr::Is(what)))
+    }
+}
+
+impl What {
+    fn of(named: Named) -> Self {
+        if named.is_session { Self::Session(named) } else { Self::Character(named) }
+    }
+}
+
+impl Named {
+    fn new(text: &str, is_session: bool) -> Self {
+        Self { text: text.to_owned(), is_session, ids: Uuid::try_parse(text).into_iter().collect() }
+    }
+
+    /// Takes those whose name has the words; a note where there are none.
+    pub(super) fn settle(&mut self, all: &[(Uuid, &str)]) -> Option<Note> {
+        if Uuid::try_parse(&self.text).is_ok() {
+            return None;
+        }
+        let meant = all.iter().filter(|(_, name)| analyse::holds(name, &self.text)).map(|(id, _)| *id);
+        self.ids = meant.take(NAMED_MAX).collect();
+        let text = || self.text.clone();
+        let note = || if self.is_session { Note::NoSession(text()) } else { Note::NoCharacter(text()) };
+        self.ids.is_empty().then(note)
+    }
+}
+
+fn role(text: &str) -> Option<Role> {
+    Role::from_word(&text.to_lowercase())
+}
+
+fn unknown_role(value: &Value<'_>) -> QueryError {
+    QueryError::UnknownRole { at: value.at, role: value.text.to_owned() }
+}
+
+fn place(text: &str) -> Option<Place> {
+    match text.to_lowercase().as_str() {
+        "trunk" => Some(Place::Trunk),
+        "off-trunk" | "other" => Some(Place::OffTrunk),
+        "stash" => Some(Place::Stash),
+        _ => None,
+    }
+}
+
+/// The words of a field's value, as a plain text has them.
+impl Value<'_> {
+    /// What is looked for; `None` if there is nothing in it.
+    pub fn words(&self) -> Option<Words> {
+        Words::typed(self.text, self.is_quoted, self.is_begun, self.is_cut)
+    }
+}

@@ -1,0 +1,230 @@
+//! What a person typed into the search box, as an expression: words, `"phrases"`, `begin*`, `slip~`, `-not`, `AND`, `OR`,
+//! brackets, fields (`role:user`, `session:"The Tower"`, `after:2026-11-01`), and values of the world (`hp:<20`).
+//!
+//! Boxes search while one types, so nothing that a person writes as plain text is an error: a quotation mark or a bracket that
+//! is not closed yet reaches to the end, an operator with nothing beside it says nothing (or is a word, where there is nothing
+//! else), and of a text that is too long the beginning is looked for, with a note. Errors are left for fields that nobody knows
+//! and values that do not fit; each has its place.
+//!
+//! - `scan`: the text as parts and operators, with their places
+//! - `grammar`: parts to an expression: brackets before `-`, before "and", before `OR`
+//! - `field`, `world`, `time`: what may stand behind a colon
+//! - `error`: refusals and notes
+//!
+//! To add a field: a word in `field.rs`, a variant of [`What`], its arm in `compile.rs`.
+
+mod error;
+mod field;
+mod grammar;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod time;
+mod world;
+
+use uuid::Uuid;
+
+use super::analyse;
+use crate::ids::{CharacterId, SessionId};
+use crate::tree::Role;
+
+pub use error::{Note, QueryError};
+pub(super) use field::Named;
+pub use field::Place;
+pub(super) use time::Span;
+pub use time::Today;
+pub(super) use world::{Condition, Wanted};
+
+/// A parsed search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    pub(super) expr: Expr,
+    /// What only the tree knows; all of it must hold.
+    asks: Vec<Ask>,
+    notes: Vec<Note>,
+}
+
+/// What is asked of a hit that only the tree knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// Whether it must not be so.
+    pub unwanted: bool,
+    /// What.
+    pub what: Spot,
+}
+
+/// A place in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spot {
+    /// On the line to HEAD, elsewhere in the tree, or in the stash.
+    In(Place),
+    /// On the line to the message of this name.
+    Label(String),
+}
+
+/// An expression; nowhere deeper than `grammar` lets it be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Expr {
+    Everything,
+    Nothing,
+    All(Vec<Expr>),
+    Any(Vec<Expr>),
+    Not(Box<Expr>),
+    Is(What),
+    /// Only while it is parsed: see [`Query::asks`]. With its place.
+    Ask(usize, Spot),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// In the text.
+    Text(Words),
+    /// In the speaker's name.
+    Name(Words),
+    Role(Role),
+    Session(Named),
+    Character(Named),
+    Time(Span),
+    World(Condition),
+}
+
+/// What is looked for in a text: terms with their offsets from the first; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Words {
+    pub terms: Vec<(usize, String)>,
+    pub how: How,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum How {
+    /// As they stand.
+    Exact,
+    /// One English word, in any of its forms.
+    Forms(String),
+    /// The last term is only begun.
+    Begun,
+    /// One word, with at most so many slips of the finger.
+    Near(u8),
+}
+
+impl Query {
+    /// Everything: what is found is narrowed by something else than words.
+    pub fn everything() -> Self {
+        Self { expr: Expr::Everything, asks: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Reads what a person typed; dates are those of `today`'s place.
+    ///
+    /// # Errors
+    /// Nothing was typed or only what must not be, or a field is not one or has a value that is none; the error says why and where.
+    pub fn parse(text: &str, today: Today) -> Result<Self, QueryError> {
+        grammar::parse(text, today)
+    }
+
+    /// What only the tree knows: whoever searches looks at each hit.
+    pub fn asks(&self) -> &[Ask] {
+        &self.asks
+    }
+
+    /// What is worth saying about the search though it is one.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Whether it names stories, so that [`Query::name_sessions`] is wanted.
+    pub fn names_sessions(&self) -> bool {
+        self.whats().iter().any(|what| matches!(what, What::Session(_)))
+    }
+
+    /// Whether it names characters, so that [`Query::name_characters`] is wanted.
+    pub fn names_characters(&self) -> bool {
+        self.whats().iter().any(|what| matches!(what, What::Character(_)))
+    }
+
+    /// Says which stories there are: those count whose title has the words. Without a call nothing is found in any story.
+    pub fn name_sessions(&mut self, all: &[(SessionId, &str)]) {
+        let all: Vec<(Uuid, &str)> = all.iter().map(|(id, title)| (id.uuid(), *title)).collect();
+        self.settle_names(&all, |what| if let What::Session(named) = what { Some(named) } else { None });
+    }
+
+    /// Says which characters there are, likewise by name.
+    pub fn name_characters(&mut self, all: &[(CharacterId, &str)]) {
+        let all: Vec<(Uuid, &str)> = all.iter().map(|(id, name)| (id.uuid(), *name)).collect();
+        self.settle_names(&all, |what| if let What::Character(named) = what { Some(named) } else { None });
+    }
+
+    fn settle_names(&mut self, all: &[(Uuid, &str)], pick: fn(&mut What) -> Option<&mut Named>) {
+        let mut notes = Vec::new();
+        self.expr.change(&mut |what| {
+            if let Some(named) = pick(what) {
+                notes.extend(named.settle(all));
+            }
+        });
+        self.notes.extend(notes);
+    }
+
+    /// Every single condition, in order.
+    pub(super) fn whats(&self) -> Vec<&What> {
+        let mut all = Vec::new();
+        self.expr.each(false, &mut |what, _| all.push(what));
+        all
+    }
+
+    /// The words that hits have in their texts.
+    pub(super) fn marks(&self) -> Vec<&Words> {
+        let mut marks = Vec::new();
+        self.expr.each(false, &mut |what, unwanted| match what {
+            What::Text(words) if !unwanted => marks.push(words),
+            _ => {}
+        });
+        marks
+    }
+
+    /// Decides what the names before colons are: values of the world that `is_known`, or plain text.
+    ///
+    /// # Errors
+    /// One is neither.
+    pub(super) fn settle_values(&mut self, mut is_known: impl FnMut(&str) -> bool) -> Result<(), QueryError> {
+        let mut refused = None;
+        self.expr.change(&mut |what| {
+            let What::World(condition) = what else { return };
+            if refused.is_some() || is_known(&condition.key) {
+                return;
+            }
+            match condition.otherwise.take() {
+                Some(words) => *what = What::Text(words),
+                None => refused = Some(condition.unknown()),
+            }
+        });
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+impl Expr {
+    /// Every condition, with whether it must not hold.
+    fn each<'a>(&'a self, unwanted: bool, see: &mut dyn FnMut(&'a What, bool)) {
+        match self {
+            Self::Is(what) => see(what, unwanted),
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.each(unwanted, see)),
+            Self::Not(inner) => inner.each(!unwanted, see),
+            Self::Everything | Self::Nothing | Self::Ask(..) => {}
+        }
+    }
+
+    fn change(&mut self, turn: &mut dyn FnMut(&mut What)) {
+        match self {
+            Self::Is(what) => turn(what),
+            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.change(turn)),
+            Self::Not(inner) => inner.change(turn),
+            Self::Everything | Self::Nothing | Self::Ask(..) => {}
+        }
+    }
+}
+
+impl Words {
+    /// As it stands; `None` if there is nothing in it to look for.
+    pub(super) fn exact(text: &str) -> Option<Self> {
+        let terms = analyse::phrase(text);
+        (!terms.is_empty()).then_some(Self { terms, how: How::Exact })
+    }
+}

@@ -1,0 +1,103 @@
+//! Conditions on values of the world: `hp:<20`, `hp:5..10`, `place:tower`, `alive:true`, `torch:*`.
+
+use super::Words;
+use super::error::QueryError;
+use super::scan::Value;
+use crate::search::{analyse, decimal, values};
+
+/// A condition on one value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::search) struct Condition {
+    /// The name of the value, folded.
+    pub key: String,
+    /// What it must be.
+    pub wanted: Wanted,
+    /// What the whole is if no value has that name; `None` if it is a mistake then.
+    pub otherwise: Option<Words>,
+    at: usize,
+    field: String,
+    is_compared: bool,
+}
+
+/// What a value must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::search) enum Wanted {
+    /// There, whatever it is.
+    Any,
+    /// A number between two, as codes, with whether each is itself in it.
+    Between(Option<(String, bool)>, Option<(String, bool)>),
+    /// This number, this flag, or a text with these words (or all of it, if it stood in quotation marks).
+    Like(String, Whole),
+    /// There, and not that.
+    Unlike(String, Whole),
+    /// A text with a word that begins so.
+    Begun(String),
+}
+
+/// Whether a text must be the whole of what is asked for.
+pub(in crate::search) type Whole = bool;
+
+impl Condition {
+    /// Reads what stands behind the colon.
+    pub(in crate::search::query) fn read(
+        field: &str,
+        at: usize,
+        value: &Value<'_>,
+        otherwise: Option<Words>,
+    ) -> Result<Self, QueryError> {
+        let wanted = wanted(field, value)?;
+        let is_compared = matches!(wanted, Wanted::Between(..) | Wanted::Unlike(..));
+        Ok(Self { key: values::fold(field), wanted, otherwise, at, field: field.to_owned(), is_compared })
+    }
+
+    /// That no value has its name.
+    pub(in crate::search::query) fn unknown(&self) -> QueryError {
+        let (at, field) = (self.at, self.field.clone());
+        if self.is_compared { QueryError::UnknownValue { at, field } } else { QueryError::UnknownField { at, field } }
+    }
+}
+
+fn wanted(field: &str, value: &Value<'_>) -> Result<Wanted, QueryError> {
+    if value.is_quoted {
+        return Ok(Wanted::Like(value.text.trim().to_owned(), true));
+    }
+    let text = &plain(value.text.trim());
+    let number = |text: &str| {
+        let number = || QueryError::NoNumber { at: value.at, field: field.to_owned(), number: text.to_owned() };
+        decimal::code(text).ok_or_else(number)
+    };
+    for (sign, is_more, is_in) in [("<=", false, true), (">=", true, true), ("<", false, false), (">", true, false)] {
+        if let Some(rest) = text.strip_prefix(sign) {
+            let bound = Some((number(rest)?, is_in));
+            return Ok(if is_more { Wanted::Between(bound, None) } else { Wanted::Between(None, bound) });
+        }
+    }
+    if let Some(rest) = text.strip_prefix("!=") {
+        return Ok(Wanted::Unlike(rest.to_owned(), false));
+    }
+    if let Some((from, until)) = text.split_once("..") {
+        let end = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(|code| Some((code, true))) };
+        return Ok(Wanted::Between(end(from)?, end(until)?));
+    }
+    let text = text.strip_prefix('=').unwrap_or(text);
+    let begun = text.strip_suffix('*').map(analyse::phrase);
+    Ok(match (text, begun.as_deref()) {
+        ("*" | "", _) => Wanted::Any,
+        (_, Some([(_, word)])) => Wanted::Begun(word.clone()),
+        _ => Wanted::Like(text.to_owned(), false),
+    })
+}
+
+/// Signs as they are meant, whatever the keyboard writes.
+fn plain(text: &str) -> String {
+    text.replace('≤', "<=").replace('≥', ">=").replace('≠', "!=").chars().map(analyse::narrow).collect()
+}
+
+/// Whether a value is written as only conditions are: `<20`, `!=5`, `5..10`.
+pub(super) fn is_compared(text: &str) -> bool {
+    let text = &plain(text);
+    let ends = text.split_once("..").map(|(from, until)| [from, until]);
+    let is_end = |end: &str| end.is_empty() || decimal::code(end).is_some();
+    let is_range = text.as_str() != ".." && ends.is_some_and(|ends| ends.into_iter().all(is_end));
+    text.starts_with(['<', '>', '=']) || text.starts_with("!=") || is_range
+}

@@ -1,0 +1,205 @@
+//! Random searches over random texts, beside a small matcher of its own that reads no index.
+
+use super::*;
+
+/// Words with their ground forms; Chinese ones have none.
+const WORDS: [(&str, &str); 14] = [
+    ("lantern", "lantern"),
+    ("lanterns", "lantern"),
+    ("lamp", "lamp"),
+    ("lamps", "lamp"),
+    ("runs", "run"),
+    ("running", "run"),
+    ("fog", "fog"),
+    ("frog", "frog"),
+    ("fgo", "fgo"),
+    ("red", "red"),
+    ("灯", ""),
+    ("灯塔", ""),
+    ("守灯人", ""),
+    ("塔", ""),
+];
+
+/// A search, as it is meant.
+#[derive(Debug, Clone)]
+enum Asked {
+    Word(usize),
+    Phrase(Vec<usize>, bool),
+    Begun(String),
+    Near(usize),
+    Role(Role),
+    /// Less, equal or more.
+    Hp(std::cmp::Ordering, i64),
+    Not(Box<Asked>),
+    All(Vec<Asked>),
+    Any(Vec<Asked>),
+}
+
+#[derive(Debug, Clone)]
+struct Text {
+    words: Vec<usize>,
+    role: Role,
+    hp: Option<i64>,
+}
+
+fn word(n: usize) -> &'static str {
+    WORDS[n].0
+}
+
+/// A word between spaces, or a Chinese character, with whether it touches the one before.
+fn units(words: &[usize]) -> Vec<(String, bool)> {
+    let of = |n: &usize| match word(*n).is_ascii() {
+        true => vec![(word(*n).to_owned(), false)],
+        false => word(*n).chars().enumerate().map(|(at, c)| (c.to_string(), at > 0)).collect(),
+    };
+    words.iter().flat_map(of).collect()
+}
+
+/// Whether `wanted` stands somewhere in `text`, the last of it perhaps only begun.
+fn stands(text: &[(String, bool)], wanted: &[(String, bool)], is_begun: bool) -> bool {
+    text.windows(wanted.len()).any(|window| {
+        window.iter().zip(wanted).enumerate().all(|(at, (here, there))| {
+            let may_go_on = is_begun && at + 1 == wanted.len();
+            let is_word = if may_go_on { here.0.starts_with(&there.0) } else { here.0 == there.0 };
+            is_word && (here.1 || !there.1)
+        })
+    })
+}
+
+fn is_near(a: &[u8], b: &[u8], slips: u8) -> bool {
+    let same = match (a, b) {
+        ([], []) => true,
+        ([x, rest @ ..], [y, other @ ..]) if x == y => is_near(rest, other, slips),
+        _ => false,
+    };
+    let cut = |text: &'_ [u8]| -> Vec<u8> { text.get(1..).unwrap_or_default().to_vec() };
+    same || slips > 0
+        && ((!a.is_empty() && is_near(&cut(a), b, slips - 1))
+            || (!b.is_empty() && is_near(a, &cut(b), slips - 1))
+            || (!a.is_empty() && !b.is_empty() && is_near(&cut(a), &cut(b), slips - 1))
+            || (a.len() > 1 && b.len() > 1 && a[0] == b[1] && a[1] == b[0] && is_near(&a[2..], &b[2..], slips - 1)))
+}
+
+impl Asked {
+    fn holds(&self, text: &Text) -> bool {
+        let units = || units(&text.words);
+        match self {
+            Self::Word(n) if word(*n).is_ascii() => text.words.iter().any(|here| WORDS[*here].1 == WORDS[*n].1),
+            Self::Word(n) => stands(&units(), &self::units(&[*n]), false),
+            Self::Phrase(words, is_begun) => stands(&units(), &self::units(words), *is_begun),
+            Self::Begun(beginning) => text.words.iter().any(|here| word(*here).starts_with(beginning)),
+            Self::Near(n) => {
+                let slips = if word(*n).len() < 6 { 1 } else { 2 };
+                let near = |here: &usize| is_near(word(*here).as_bytes(), word(*n).as_bytes(), slips);
+                text.words.iter().filter(|here| word(**here).is_ascii()).any(near)
+            }
+            Self::Role(role) => text.role == *role,
+            Self::Hp(order, than) => text.hp.is_some_and(|hp| hp.cmp(than) == *order),
+            Self::Not(inner) => !inner.holds(text),
+            Self::All(parts) => parts.iter().all(|part| part.holds(text)),
+            Self::Any(parts) => parts.iter().any(|part| part.holds(text)),
+        }
+    }
+
+    /// As a person types it.
+    fn typed(&self) -> String {
+        let list = |parts: &[Self], between: &str| {
+            let parts: Vec<String> = parts.iter().map(Self::typed).collect();
+            format!("({})", parts.join(between))
+        };
+        match self {
+            Self::Word(n) => word(*n).to_owned(),
+            Self::Phrase(words, is_begun) => {
+                let words: Vec<&str> = words.iter().map(|n| word(*n)).collect();
+                format!("\"{}\"{}", words.join(" "), if *is_begun { "*" } else { "" })
+            }
+            Self::Begun(beginning) => format!("{beginning}*"),
+            Self::Near(n) => format!("{}~", word(*n)),
+            Self::Role(role) => format!("role:{}", role.word()),
+            Self::Hp(order, than) => {
+                let sign = ["<", "", ">"][usize::try_from(*order as i8 + 1).unwrap()];
+                format!("hp:{sign}{than}")
+            }
+            Self::Not(inner) if matches!(**inner, Self::Not(_)) => format!("NOT ({})", inner.typed()),
+            Self::Not(inner) => format!("-{}", inner.typed()),
+            Self::All(parts) => list(parts, if parts.len() % 2 == 0 { " " } else { " AND " }),
+            Self::Any(parts) => list(parts, " OR "),
+        }
+    }
+}
+
+fn texts() -> impl Strategy<Value = Vec<Text>> {
+    let role = prop::sample::select(vec![Role::User, Role::Assistant]);
+    let text = (prop::collection::vec(0..WORDS.len(), 1..6), role, prop::option::of(-3_i64..3));
+    prop::collection::vec(text.prop_map(|(words, role, hp)| Text { words, role, hp }), 1..12)
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    use std::cmp::Ordering;
+    let ascii = WORDS.iter().filter(|(word, _)| word.is_ascii()).count();
+    let begun = (0..ascii, 2_usize..5).prop_map(|(n, length)| word(n).chars().take(length).collect());
+    // The last word of a phrase may be begun where it is one of letters, and there is another before it.
+    let phrase = (prop::collection::vec(0..WORDS.len(), 1..4), any::<bool>()).prop_map(move |(words, is_begun)| {
+        let may = words.last().is_some_and(|last| *last < ascii);
+        Asked::Phrase(words, is_begun && may)
+    });
+    let order = prop::sample::select(vec![Ordering::Less, Ordering::Equal, Ordering::Greater]);
+    let leaf = prop_oneof![
+        4 => (0..WORDS.len()).prop_map(Asked::Word),
+        2 => phrase,
+        1 => begun.prop_map(Asked::Begun),
+        1 => (0..ascii).prop_map(Asked::Near),
+        1 => prop::sample::select(vec![Role::User, Role::Assistant]).prop_map(Asked::Role),
+        1 => (order, -3_i64..3).prop_map(|(order, than)| Asked::Hp(order, than)),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let some = prop::collection::vec(inner.clone(), 1..4);
+        prop_oneof![
+            inner.prop_map(|inner| Asked::Not(Box::new(inner))),
+            some.clone().prop_map(Asked::All),
+            some.prop_map(Asked::Any),
+        ]
+    })
+}
+
+fn index_of(texts: &[Text]) -> Scratch {
+    let index = scratch(patient());
+    let documents: Vec<Document> = (1..)
+        .zip(texts)
+        .map(|(n, text)| {
+            let words: Vec<&str> = text.words.iter().map(|n| word(*n)).collect();
+            let hp = text.hp.map(|hp| Fact { keys: vec!["hp".into()], value: Plain::Number(hp.to_string()) });
+            Document { role: text.role, facts: hp.into_iter().collect(), ..document(n, &words.join(" ")) }
+        })
+        .collect();
+    put(&index, &documents);
+    index
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// What is found is what is meant: no text more, none less, and what is marked lies in the text.
+    #[test]
+    fn a_search_finds_what_it_means(texts in texts(), all in prop::collection::vec(asked(), 1..12)) {
+        let index = index_of(&texts);
+        for asked in all {
+            // Only what must not be is no search: the star is everything else.
+            let typed = format!("* {}", asked.typed());
+            let mut query = parse(&typed);
+            prop_assert!(query.notes().is_empty(), "{}", typed);
+            index.settle(user(1), &mut query).unwrap().ok();
+            let request = Request::new(user(1), query);
+            let mut got = nodes(&index, &request);
+            got.sort_unstable();
+            let meant: Vec<u128> = (1..).zip(&texts).filter(|(_, text)| asked.holds(text)).map(|(n, _)| n).collect();
+            prop_assert_eq!(got, meant, "{}", typed);
+            let found = index.find(&request);
+            for hit in found.page(0, 3).unwrap().hits {
+                let snippet = found.snippet(&hit);
+                let length = snippet.text.encode_utf16().count();
+                prop_assert!(snippet.marks.iter().all(|(start, end)| start < end && *end <= length));
+            }
+        }
+    }
+}

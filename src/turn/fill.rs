@@ -1,0 +1,214 @@
+//! What macros know at a scene, and what becomes of what they wrote (`docs/domain.md` 6.4).
+//!
+//! Everything comes from the scene, so that a preview and the send after it are filled alike: the time is that of the message
+//! that is answered, chance is seeded by the session, that message and the number of the reply, and variables are a copy of
+//! the world there. What is written goes with the copy, but for values that the session's schemas declare.
+
+use serde_json::{Map, Value};
+
+use crate::clock::{SplitMix64, Time};
+use crate::prompt::macros::{Facts, Macros, Moment, Said, Sizes, Variables};
+use crate::prompt::refill::{Difference, Names};
+use crate::prompt::{Block, Cast, Line, Slot};
+use crate::store::Placed;
+use crate::tree::{Node, Role};
+use crate::world::{self, Change, Operation, Rules, World, diff};
+
+use super::hooks::SERVER;
+use super::scene::Scene;
+use super::trace;
+
+/// Why operations of macros are there.
+const WHY: &str = "a macro in the prompt";
+
+/// What a prompt is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Purpose {
+    /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
+    pub word: &'static str,
+    /// The number of the reply among those to the same message, from 0: each has its own chance.
+    pub number: usize,
+}
+
+impl Purpose {
+    /// What is asked for with `last` behind everything else, where there are so many replies already.
+    pub fn of(last: Option<&Block>, number: usize) -> Self {
+        let word = match last.map(|block| block.slot) {
+            Some(Slot::Continued) => "continue",
+            Some(Slot::Instruction) => "impersonate",
+            _ if number > 0 => "swipe",
+            _ => "normal",
+        };
+        Self { word, number }
+    }
+}
+
+/// What macros know at a scene.
+pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: Purpose) -> Facts {
+    let at = &scene.at.node;
+    Facts {
+        said: said(scene),
+        time: Moment { ms: at.created.0, ..Moment::default() },
+        sizes,
+        model: model.to_owned(),
+        summary: scene.world.summary.clone(),
+        purpose: purpose.word.to_owned(),
+        seed: scene.session().seed,
+        ..scene.cast.facts()
+    }
+}
+
+/// What was said last on this path.
+fn said(scene: &Scene) -> Said {
+    let sent = || scene.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_sent());
+    let text = |found: Option<&Node>| found.map(|node| node.content.clone()).unwrap_or_default();
+    let is = |role: Role| move |node: &&Node| node.role == role;
+    Said {
+        last: text(sent().next()),
+        last_user: text(sent().find(is(Role::User))),
+        last_character: text(sent().find(is(Role::Assistant))),
+        // The root is no message.
+        last_id: sent().next().and_then(|node| u64::try_from(node.depth).ok()?.checked_sub(1)),
+        user_spoke: sent().skip(1).find(is(Role::User)).map(|node| node.created.0),
+        ..Said::default()
+    }
+}
+
+/// Chance at a scene, for one reply there.
+pub fn chance(scene: &Scene, purpose: Purpose) -> impl FnMut() -> f64 + use<> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&scene.session().seed.to_le_bytes());
+    hasher.update(&scene.at.node.turn.to_le_bytes());
+    hasher.update(&purpose.number.to_le_bytes());
+    hasher.update(scene.said.0.as_bytes());
+    let seed = hasher.finalize().as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    draws(seed)
+}
+
+/// Numbers from 0 up to but not including 1.
+fn draws(seed: u64) -> impl FnMut() -> f64 + use<> {
+    let mut random = SplitMix64::new(seed);
+    move || f64::from(u32::try_from(random.next_u64() >> 32).unwrap_or(0)) / 4_294_967_296.0
+}
+
+/// A greeting, filled in for good.
+pub fn greeting(cast: &Cast, text: &str, seed: u64, now: Time) -> String {
+    let facts =
+        Facts { time: Moment { ms: now.0, ..Moment::default() }, seed, purpose: "normal".into(), ..cast.facts() };
+    Macros::new(&facts, Map::new(), Map::new(), &mut draws(seed)).fill(text)
+}
+
+/// Lines of the history as a model is sent them: each filled once, the newest first.
+pub struct Lines<'m, 'a> {
+    macros: &'m mut Macros<'a>,
+    names: Names,
+    hide_tags: &'m [String],
+    /// The newest, which somebody had to measure before the others were read.
+    ready: Option<(i64, Line)>,
+    differences: Vec<(i64, Difference)>,
+}
+
+impl<'m, 'a> Lines<'m, 'a> {
+    /// Lines filled with these macros.
+    pub fn new(macros: &'m mut Macros<'a>, cast: &Cast, hide_tags: &'m [String]) -> Self {
+        Self { macros, names: cast.names(), hide_tags, ready: None, differences: Vec::new() }
+    }
+
+    /// Fills a line that is read again.
+    pub fn look(&mut self, placed: &Placed) -> Line {
+        let line = self.read(placed);
+        self.ready = Some((placed.n, line.clone()));
+        line
+    }
+
+    /// The line of a node.
+    pub fn read(&mut self, placed: &Placed) -> Line {
+        if let Some((_, line)) = self.ready.take_if(|(n, _)| *n == placed.n) {
+            return line;
+        }
+        let line = trace::line(&placed.node, self.hide_tags);
+        if !line.text.contains(['{', '}', '<']) {
+            return line;
+        }
+        let text = self.macros.fill(&line.text);
+        let difference = Difference::between(&self.names.fill(&line.text), &text);
+        self.differences.extend(difference.map(|difference| (placed.n, difference)));
+        Line { text, ..line }
+    }
+
+    /// Where the lines of these rows have more than names filled in.
+    pub fn differences(self, rows: &[i64]) -> Vec<(usize, Difference)> {
+        let place = |n: i64| rows.iter().position(|row| *row == n);
+        self.differences.into_iter().filter_map(|(n, difference)| Some((place(n)?, difference))).collect()
+    }
+}
+
+/// What was written into variables that the schemas declare, as operations.
+pub fn operations(world: &World, rules: &Rules, local: &Variables) -> Vec<Operation> {
+    let only = |vars: &Map<String, Value>| {
+        let own = local.changed().iter().filter_map(|name| Some((name.clone(), vars.get(name)?.clone())));
+        World { vars: own.collect(), ..World::default() }
+    };
+    let changes = diff(&only(&world.vars), &only(local.map())).into_iter();
+    let declared = changes.filter_map(|change| {
+        let (root, schema) = rules.governing(&change.path)?;
+        let node = schema.at(change.path.below(root)?)?;
+        let change_there = match change.after {
+            Some(value) if takes_text(node) => Change::Set(value),
+            Some(value) => Change::Set(untold(value)),
+            None => Change::Remove,
+        };
+        Some(Operation::new(change.path, change_there, WHY, SERVER))
+    });
+    declared.collect()
+}
+
+/// Whether a text may stand there.
+fn takes_text(node: &world::Node) -> bool {
+    node.kinds().is_empty() || node.kinds().iter().any(|kind| kind.word() == "string")
+}
+
+/// Macros write texts. Where none may stand, a text that is a number, a truth, a list or a map is one.
+fn untold(value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    serde_json::from_str(text.trim()).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Pointer, Schema};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn rules() -> Rules {
+        let schema = json!({"type": "object", "properties": {
+            "hp": {"type": "integer"}, "name": {"type": "string"}, "bag": {"type": "object", "additionalProperties": {"type": "integer"}}}});
+        Rules::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
+    }
+
+    /// `domain.md` 6.4: only what a schema declares becomes an operation, as the schema wants it.
+    #[test]
+    fn declared_names_become_operations() {
+        let vars = json!({"combat": {"hp": 20, "name": "7", "bag": {}, "loose": 1}, "mood": "grey"});
+        let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
+        let facts = Facts::default();
+        let mut draw = || 0.0;
+        let mut macros = Macros::new(&facts, world.vars.clone(), Map::new(), &mut draw);
+        macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
+        macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
+        let told: Vec<Value> = operations(&world, &rules(), &macros.local).iter().map(Operation::to_json).collect();
+        let set =
+            |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
+        assert_eq!(
+            told,
+            [set("/combat/hp", json!(15)), set("/combat/name", json!("8")), set("/combat/bag/rope", json!(2))]
+        );
+    }
+
+    #[test]
+    fn chance_is_between_zero_and_one() {
+        let mut draw = draws(7);
+        assert!((0..1_000).map(|_| draw()).all(|one| (0.0..1.0).contains(&one)));
+    }
+}

@@ -1,0 +1,94 @@
+//! A prompt that nobody sends (`docs/domain.md` 6.6): made like any other, from the same snapshot, with nothing written. What
+//! a plugin's `on_input` would do to the message is not done: it may have effects.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::clock::Time;
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::store::{Held, Placed, Reader};
+use crate::tree::edit::{self, Refusal};
+use crate::tree::{Kind, Role, Status};
+
+use super::ask;
+use super::cast::{self, Voice};
+use super::fill::Purpose;
+use super::scene::{self, Look, Scene};
+use super::trace::{Made, Rebuilt};
+use super::{Generate, Parts, Preview, TurnError, draft, runner, start};
+
+/// The prompt that a send would make.
+pub async fn preview(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    session: SessionId,
+    asked: Preview,
+) -> Result<Rebuilt, TurnError> {
+    let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let held = held.ok_or(Refusal::NotFound("the session"))?;
+    let generate = Generate { n: 1, model: asked.model, params: asked.params, character: None };
+    let choice = draft::writer(parts, &held.session, &generate)?;
+    let bounds = runner::bounds(parts, &choice, &start::params(&held.session, &generate));
+    let look = Look::at(parts, caller, session, asked.parent);
+    let now = parts.clock.now();
+    let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);
+    parts
+        .store
+        .read(move |reader| {
+            let mut scene = scene::read(reader, &look)?;
+            edit::may_be_parent(&scene.at.node)?;
+            let number = match content {
+                Some(content) => {
+                    say(reader, &mut scene, id, content, now)?;
+                    0
+                }
+                None => waiting(reader, &scene.held, &scene.at)?,
+            };
+            let made = ask::prompt(reader, &mut scene, bounds, Purpose::of(None, number), None)?;
+            shown(reader, &scene.held, made)
+        })
+        .await
+}
+
+/// How many replies a message has that waits for another.
+fn waiting(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<usize, TurnError> {
+    if at.node.role == Role::Assistant || at.node.kind == Kind::Root {
+        let message = "the last word is a reply's: say what would be written below it".to_owned();
+        return Err(TurnError::Invalid { field: "content", message });
+    }
+    let replies = reader.children(held, at.node.id)?;
+    Ok(replies.iter().filter(|reply| reply.node.role == Role::Assistant && reply.node.kind != Kind::Change).count())
+}
+
+/// Goes on to a message that is not written, as if it were.
+fn say(reader: &mut Reader<'_>, scene: &mut Scene, id: NodeId, content: String, now: Time) -> Result<(), TurnError> {
+    let persona = scene.session().persona.as_ref().map(|persona| persona.id);
+    let voice = Voice { persona, name: None };
+    scene.cast = cast::read(reader, &scene.held.session, None, &voice)?;
+    let mut node = scene.at.node.clone();
+    node.parent = Some(node.id);
+    (node.id, node.role, node.kind, node.status) = (id, Role::User, Kind::Message, Status::Complete);
+    (node.persona, node.character, node.name) = (persona, None, Some(scene.cast.user.clone()));
+    (node.content, node.is_enabled, node.created) = (content, true, now);
+    node.depth += 1;
+    node.turn += 1;
+    scene.said = (Arc::from(node.content.as_str()), Role::User.word());
+    // No row is 0: nobody finds it in the store.
+    scene.at = Placed { node, n: 0 };
+    scene.page.nodes.push(scene.at.clone());
+    Ok(())
+}
+
+fn shown(reader: &mut Reader<'_>, held: &Held, made: Made) -> Result<Rebuilt, TurnError> {
+    let rows: Vec<i64> = made.history.iter().copied().filter(|n| *n != 0).collect();
+    let history = reader.placed(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
+    let too_large = made.too_large;
+    let mut rebuilt = Rebuilt::of(made, history);
+    if let Some(too_large) = too_large {
+        let fault = runner::does_not_fit(too_large);
+        let error = json!({"code": fault.code, "message": fault.message, "hint": fault.hint});
+        rebuilt.head.insert("error".into(), error);
+    }
+    Ok(rebuilt)
+}

@@ -1,0 +1,124 @@
+//! Books and stories of strangers: a scan ends, says what it gave up, and never panics.
+
+use clotho::prompt::lore::{Bound, Scope, Settings, Timers, scan};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::{House, active, book, said, scanned};
+
+/// Bad input: a pattern that runs away counts as not found, and that is said.
+#[test]
+fn lore_a_pattern_that_runs_away_is_given_up() {
+    let book = book(&[json!({"key": ["/^(a+)+\\1$/s"]}), json!({"key": ["lantern"]})]);
+    let text = format!("{}! lantern", "a".repeat(20_000));
+    let outcome = scanned(&book, &[&text], &mut House::default());
+    assert_eq!(active(&outcome), ["1"]);
+    let many: Vec<Value> = (0..2_000).map(|n| json!({"key": [format!("/(?:a|a?)+{n}\\b/")]})).collect();
+    let outcome = scanned(&super::book(&many), &[&text], &mut House::default());
+    assert!(!outcome.notes.is_empty(), "nothing was given up");
+}
+
+/// Bad input: a key of a megabyte, messages that are longer, thousands of keys that begin alike.
+#[test]
+fn lore_large_keys_and_texts() {
+    let large = "a".repeat(1 << 20);
+    let mut entries = vec![json!({"key": [large.clone()]}), json!({"key": [format!("{large}b")]})];
+    entries.extend(
+        (1..400).map(|n| json!({"key": ["a".repeat(n)], "matchWholeWords": false, "caseSensitive": n % 2 == 0})),
+    );
+    let book = book(&entries);
+    let outcome = scanned(&book, &[&format!("{large} and more"), &large.repeat(3)], &mut House::default());
+    assert!(active(&outcome).contains(&"0") && !active(&outcome).contains(&"1"));
+    assert!(outcome.notes.iter().any(|note| note.contains("too long")), "{:?}", outcome.notes);
+}
+
+/// Bad input: entries that call each other up, in circles and in a chain without end.
+#[test]
+fn lore_entries_that_call_each_other_up() {
+    let circle = book(&[json!({"key": ["one"], "content": "two"}), json!({"key": ["two"], "content": "one"})]);
+    assert_eq!(active(&scanned(&circle, &["one"], &mut House::default())), ["0", "1"]);
+    let chain: Vec<Value> = (0..5_000)
+        .map(|n| json!({"key": [format!("k{n}k")], "content": format!("k{}k", n + 1), "ignoreBudget": true}))
+        .collect();
+    let outcome = scanned(&book(&chain), &["k0k"], &mut House::default());
+    assert_eq!(outcome.active.len(), outcome.passes);
+    assert!(outcome.notes.iter().any(|note| note.contains("without end")), "{:?}", outcome.notes);
+}
+
+/// Bad input: 100 000 entries of one group; the ones beyond are not read, and that is said.
+#[test]
+fn lore_a_hundred_thousand_entries() {
+    let entries: Map<String, Value> = (0..100_001)
+        .map(|n| (n.to_string(), json!({"uid": n, "key": ["lantern"], "content": "x", "group": "g", "position": 0})))
+        .collect();
+    let book = clotho::prompt::lore::Book::read("b", "b", json!({"entries": entries}).as_object().unwrap());
+    let outcome = scanned(&book, &["a lantern"], &mut House::default());
+    assert_eq!(outcome.active.len(), 1);
+    assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
+}
+
+/// Any JSON at all as an entry.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        Just(json!(1e308)),
+        "[a-c/@{}\\\\\u{1}\n ]{0,6}".prop_map(Value::from),
+    ];
+    prop_oneof![leaf.clone(), proptest::collection::vec(leaf, 0..3).prop_map(Value::from)]
+}
+
+proptest! {
+    /// Bad input: whatever an entry says and whatever is said, a scan ends, and its times go on from there.
+    #[test]
+    fn lore_any_book_is_scanned(
+        entries in proptest::collection::vec(
+            proptest::collection::vec(anything(), FIELDS.len()), 0..6,
+        ),
+        texts in proptest::collection::vec("[a-c/ \u{1}\n]{0,12}", 0..4),
+        depth in -2_i64..2_000, min_activations in 0_usize..4, draw in 0.0_f64..1.0,
+    ) {
+        let entries: Vec<Value> = entries
+            .into_iter()
+            .map(|values| Value::Object(FIELDS.iter().map(|name| (*name).to_owned()).zip(values).collect()))
+            .collect();
+        let book = book(&entries);
+        let bound = [Bound { scope: Scope::Global, book: &book }, Bound { scope: Scope::Persona, book: &book }];
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let settings = Settings { depth, min_activations, ..Settings::default() };
+        let mut house = House { draw, ..House::default() };
+        let mut timers = Timers::default();
+        for count in 1..4 {
+            let scanned = clotho::prompt::lore::Scanned { count, ..said(&texts) };
+            let outcome = scan(&bound, &settings, &scanned, &timers, &mut house);
+            prop_assert_eq!(outcome.active.len() + outcome.stopped.len() + outcome.silent, entries.len());
+            timers = outcome.timers;
+        }
+    }
+}
+
+const FIELDS: [&str; 22] = [
+    "key",
+    "keysecondary",
+    "content",
+    "constant",
+    "selective",
+    "selectiveLogic",
+    "order",
+    "position",
+    "depth",
+    "role",
+    "probability",
+    "useProbability",
+    "group",
+    "groupOverride",
+    "groupWeight",
+    "scanDepth",
+    "sticky",
+    "cooldown",
+    "delay",
+    "delayUntilRecursion",
+    "when",
+    "preventRecursion",
+];

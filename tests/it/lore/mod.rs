@@ -1,0 +1,71 @@
+//! Lorebooks: recorded scans, what is on purpose otherwise, and what strangers may send.
+
+mod golden;
+mod hostile;
+mod rules;
+
+use clotho::prompt::lore::{Around, Book, Bound, Outcome, Said, Scanned, Scope, Settings, Timers, scan};
+use serde_json::{Value, json};
+
+/// A plain house: one name to fill in, four letters a token, the same draw again and again.
+struct House {
+    world: Value,
+    draw: f64,
+}
+
+impl Default for House {
+    fn default() -> Self {
+        Self { world: json!({}), draw: 0.5 }
+    }
+}
+
+impl Around for House {
+    fn fill(&mut self, text: &str) -> String {
+        text.replace("{{user}}", "Ann")
+    }
+
+    fn script(&mut self, text: String, _: Option<i64>) -> String {
+        text
+    }
+
+    fn variable(&mut self, path: &[String]) -> Option<Value> {
+        self.world.pointer(&format!("/{}", path.join("/"))).cloned()
+    }
+
+    fn tokens(&mut self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+
+    fn draw(&mut self) -> f64 {
+        self.draw
+    }
+}
+
+/// A book of these entries; each has an order that keeps them in their order.
+fn book(entries: &[Value]) -> Book {
+    let numbered = entries.iter().enumerate().map(|(uid, entry)| {
+        let mut own = json!({
+            "uid": uid, "content": format!("text {uid}"), "order": entries.len() - uid, "position": 0, "selective": true,
+        });
+        own.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
+        (uid.to_string(), own)
+    });
+    let entries: serde_json::Map<String, Value> = numbered.collect();
+    Book::read("b", "Book", json!({"entries": entries}).as_object().unwrap())
+}
+
+/// What is said, the newest first.
+fn said(texts: &[&str]) -> Scanned {
+    let messages = texts.iter().map(|text| Said { name: "Ann".into(), text: (*text).to_owned() }).collect();
+    Scanned { messages, count: texts.len() as u64, trigger: "normal".into(), prompt: 4_000, ..Scanned::default() }
+}
+
+fn scanned(book: &Book, texts: &[&str], house: &mut House) -> Outcome {
+    let bound = [Bound { scope: Scope::Global, book }];
+    scan(&bound, &Settings::default(), &said(texts), &Timers::default(), house)
+}
+
+/// The numbers of the active entries.
+fn active(outcome: &Outcome) -> Vec<&str> {
+    outcome.active.iter().map(|fired| fired.verdict.uid.as_str()).collect()
+}

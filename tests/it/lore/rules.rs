@@ -1,0 +1,149 @@
+//! What was decided on purpose, and what SillyTavern does not have.
+
+use clotho::prompt::lore::{Bound, Scope, Settings, Timers, scan};
+use serde_json::{Value, json};
+
+use super::{House, active, book, said, scanned};
+
+fn whys(book: &clotho::prompt::lore::Book, texts: &[&str], house: &mut House) -> Value {
+    let outcome = scanned(book, texts, house);
+    let told = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
+    let told = told.map(|verdict| (verdict.uid.clone(), serde_json::to_value(&verdict.why).unwrap()));
+    Value::Object(told.collect())
+}
+
+/// `domain.md` 7.1: an entry may ask for the state of the world.
+#[test]
+fn lore_conditions_on_variables() {
+    let book = book(&[
+        json!({"key": ["lantern"], "when": "affinity >= 20"}),
+        json!({"key": ["lantern"], "when": "affinity < 20"}),
+        json!({"constant": true, "when": "combat.hp < 5 or place == \"quay\""}),
+        json!({"constant": true, "when": "affinity >="}),
+    ]);
+    let mut house = House { world: json!({"affinity": 25, "place": "quay"}), ..House::default() };
+    assert_eq!(active(&scanned(&book, &["The lantern."], &mut house)), ["0", "2"]);
+    house.world = json!({"affinity": 3});
+    assert_eq!(active(&scanned(&book, &["The lantern."], &mut house)), ["1"]);
+    let told = whys(&book, &["The lantern."], &mut house);
+    assert_eq!(told["0"], json!({"why": "condition"}));
+    assert_eq!(told["3"]["why"], "unreadable");
+}
+
+/// `domain.md` 7.3: each entry that had anything to do with the story says why it is active, or why not.
+#[test]
+fn lore_reasons_are_told() {
+    let book = book(&[
+        json!({"constant": true}),
+        json!({"key": ["/lan\\w+/"], "content": "@@x\ntext"}),
+        json!({"content": "@@activate\ntext"}),
+        json!({"key": ["lantern"], "content": "@@dont_activate\ntext"}),
+        json!({"key": ["lantern"], "disable": true}),
+        json!({"key": ["lantern"], "triggers": ["swipe"]}),
+        json!({"key": ["lantern"], "characterFilter": {"isExclude": false, "names": ["x"], "tags": []}}),
+        json!({"key": ["lantern"], "delay": 9}),
+        json!({"key": ["lantern"], "delayUntilRecursion": 1, "excludeRecursion": true}),
+        json!({"key": ["lantern"], "keysecondary": ["ship"]}),
+        json!({"key": ["lantern"], "group": "g", "groupOverride": true}),
+        json!({"key": ["lantern"], "group": "g"}),
+        json!({"key": ["lantern"], "useProbability": true, "probability": 10}),
+        json!({"key": ["ship"]}),
+        json!({"key": ["lantern"], "content": "x".repeat(9_000)}),
+    ]);
+    let told = whys(&book, &["The lantern."], &mut House::default());
+    let words: Vec<(&str, &str)> = (0..15)
+        .filter_map(|uid| told.get(uid.to_string()).map(|why| (uid, why)))
+        .map(|(uid, why)| (["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"][uid], why))
+        .map(|(uid, why)| (uid, why["why"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        words,
+        [
+            ("0", "constant"),
+            ("1", "key"),
+            ("2", "forced"),
+            ("3", "suppressed"),
+            ("5", "trigger"),
+            ("6", "character"),
+            ("7", "delay"),
+            ("8", "recursion"),
+            ("9", "secondary"),
+            ("10", "key"),
+            ("11", "group"),
+            ("12", "probability"),
+            ("14", "budget"),
+        ]
+    );
+    assert_eq!(told["1"]["key"], "/lan\\w+/");
+    assert_eq!(told["11"]["lost"], "priority");
+    assert_eq!(scanned(&book, &["The lantern."], &mut House::default()).silent, 2, "one is off, one is not spoken of");
+}
+
+/// An accident that is not followed: an entry in no group is not taken out because another one lost twice.
+#[test]
+fn lore_an_entry_that_loses_twice_takes_no_other_along() {
+    let book = book(&[
+        json!({"key": ["lantern"], "group": "x, y"}),
+        json!({"key": ["lantern"], "group": "x", "groupOverride": true}),
+        json!({"key": ["lantern"], "group": "y", "groupOverride": true}),
+        json!({"key": ["lantern"]}),
+    ]);
+    let bound = [Bound { scope: Scope::Global, book: &book }];
+    let of = |removes_twice: bool| {
+        let settings = Settings { removes_twice, recursive: false, ..Settings::default() };
+        let outcome = scan(&bound, &settings, &said(&["lantern"]), &Timers::default(), &mut House::default());
+        active(&outcome).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(of(false), ["1", "2", "3"]);
+    assert_eq!(of(true), ["1", "2"], "as in SillyTavern");
+}
+
+/// Accidents that are followed: a key of blanks is in any text, also in none; text that was left out for want of room is
+/// looked at; a level of recursion opens only after something else called; an entry at no depth stands at none.
+#[test]
+fn lore_accidents_that_books_rely_on() {
+    let house = &mut House::default();
+    let blank = book(&[json!({"key": ["  "], "scanDepth": 0}), json!({"key": [""]})]);
+    assert_eq!(active(&scanned(&blank, &["x"], house)), ["0"]);
+    let left_out = book(&[
+        json!({"key": ["lantern"], "content": format!("{} gate", "x".repeat(9_000))}),
+        json!({"key": ["gate"], "ignoreBudget": true}),
+        json!({"key": ["nobody"], "delayUntilRecursion": 1}),
+        json!({"key": ["nobody"], "delayUntilRecursion": 2}),
+    ]);
+    assert_eq!(active(&scanned(&left_out, &["lantern"], house)), ["1"]);
+    let level = book(&[json!({"key": ["lantern"], "delayUntilRecursion": 1})]);
+    assert_eq!(active(&scanned(&level, &["lantern"], house)), Vec::<&str>::new());
+    let nowhere = book(&[json!({"constant": true, "position": 4, "depth": null, "role": null})]);
+    let printed = scanned(&nowhere, &["x"], house).printed;
+    assert_eq!(json!(printed.at_depth), json!([{"depth": null, "role": 0, "entries": ["text 0"]}]));
+}
+
+/// Capitals, whole words and scripts without blanks, where one look at a text finds the keys and where each is looked for by
+/// itself, say the same.
+#[test]
+fn lore_keys_are_found_the_same_way_however_they_are_looked_for() {
+    let long = "a key that is much longer than what the automaton knows of it";
+    for (key, text, whole, sensitive, expected) in [
+        ("Lamp", "the LAMP.", true, false, true),
+        ("Lamp", "the LAMP.", true, true, false),
+        ("lamp", "a lamppost", true, false, false),
+        ("lamp", "a lamppost, a lamp", true, false, true),
+        ("lamp", "a lamppost", false, false, true),
+        ("lamp post", "lamp posts", true, false, true),
+        ("灯塔", "我看见灯塔在", true, false, true),
+        ("ΟΔΟΣ", "η οδος εδώ", true, false, true),
+        ("İ", "x i\u{307} y", true, false, true),
+        ("K", "\u{212a}elvin", true, false, false),
+        ("K", "5 \u{212a}", true, false, true),
+        (long, "A KEY THAT IS MUCH LONGER THAN WHAT THE AUTOMATON KNOWS OF IT!", true, false, true),
+        (long, "a key that is much longer than what the automaton knows of", true, false, false),
+        ("{{user}}'s", "ann's", true, false, true),
+        ("a\u{1}b", "a\u{1}b", true, false, true),
+        ("\u{0}", "x\u{0}y", false, false, true),
+    ] {
+        let entry = json!({"key": [key], "matchWholeWords": whole, "caseSensitive": sensitive});
+        let found = !scanned(&book(&[entry]), &["", text], &mut House::default()).active.is_empty();
+        assert_eq!(found, expected, "{key} in {text}");
+    }
+}

@@ -1,0 +1,62 @@
+// The page against the real server: the language of searches, what is said about a search that is none, and what comes first.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { test, until } from "./support/browser.mjs";
+import { chat, check, clotho, composer, grown, open } from "./support/stage.mjs";
+
+const indexed = (word, count) =>
+  until(async () => (await clotho.api("GET", `/api/search?q=${word}`)).items.length === count, `the index has ${word}`);
+
+/** The search of a page, and the texts that it found. */
+async function searching(path, options = {}) {
+  const { page, close } = await open(path, options);
+  await composer(page).waitFor();
+  await page.keyboard.press("Control+k");
+  const box = page.getByRole("combobox", { name: "Search all stories" });
+  const shown = () => page.getByRole("option").locator(":scope > span").allInnerTexts();
+  const finds = (expected) => until(async () => JSON.stringify(await shown()) === JSON.stringify(expected), `it finds ${expected}`);
+  return { page, close, box, finds };
+}
+
+describe("the language of searches", () => {
+  test("S4-28 domain 8: words are joined, begun and slipped; what is meant is marked, what is none says where", async () => {
+    const { path, ids } = await grown("Ochre lanterns.");
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "Ochre masts." });
+    await indexed("ochre", 2);
+    const { page, close, box, finds } = await searching(path, { expected: /Failed to load resource/ });
+    await box.fill("ochre lantern");
+    await finds(["Ochre lanterns."]);
+    assert.deepEqual(await page.getByRole("option").locator("mark").allInnerTexts(), ["Ochre", "lanterns"]);
+    await box.fill("och* -lanterns");
+    await finds(["Ochre masts."]);
+    await box.fill("ochre (lantren~ OR nothing)");
+    await finds(["Ochre lanterns."]);
+    await box.fill('"');
+    await page.getByText("Write a word to look for, too").waitFor();
+    await box.fill("ochre role:king");
+    await page.getByText('There is no role "king"').waitFor();
+    assert.deepEqual(await page.locator(".asked mark").allInnerTexts(), ["king"]);
+    assert.equal(await page.locator(".asked").innerText(), "ochre role:king");
+    await check(page, "a search that is none");
+    await close();
+  });
+
+  test("S4-28: chips narrow it to who speaks and to the last days, and the order is chosen", async () => {
+    const { path, ids } = await grown("Umber masts.");
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "Umber umber umber." });
+    await indexed("umber", 2);
+    const { page, close, box, finds } = await searching(path);
+    await box.fill("umber");
+    await finds(["Umber umber umber.", "Umber masts."]);
+    await page.getByRole("button", { name: "Oldest first" }).click();
+    await finds(["Umber masts.", "Umber umber umber."]);
+    await page.getByRole("button", { name: "Since yesterday" }).click();
+    await finds(["Umber masts.", "Umber umber umber."]);
+    await page.getByRole("button", { name: "They said" }).click();
+    await finds(["Umber masts."]);
+    await page.getByRole("button", { name: "You wrote" }).click();
+    await finds(["Umber umber umber."]);
+    await check(page, "a search with chips");
+    await close();
+  });
+});
