@@ -199,6 +199,33 @@ describe("years of another program", () => {
     await close();
   });
 
+  test("S4-53: in Chinese a report names, counts and gives reasons as the English one does", async () => {
+    const server = await house();
+    const of = (kind, name, code, message, more = {}) => ({ kind, name, file: null, id: null, fate: "kept", findings: [{ fate: "kept", code, line: null, count: 1, message, ...more }] });
+    const items = [
+      of("preset", "Calm", "edited_here", "it has changed there, but so has the preset here, which stays as it is"),
+      of("session", "Night", "bad_line", "expected a comma", { line: 7 }),
+      of("session", "Dawn", "messages", "12 messages; with all alternatives 3 are new"),
+      of("character", "Ivo", "lorebook_missing", "the lorebook \"Coast\" that belongs to it is not there"),
+      of("session", "Two", "joined", "2 files are one story", { count: 2, names: ["a.jsonl", "b.jsonl"] }),
+    ];
+    const totals = { characters: 0, personas: 0, sessions: 3, messages: 12, chats: 3, unchanged: 0, skipped: 0 };
+    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    await page.route("**/api/jobs/*", (route) => route.fulfill({ json: { id: "x", state: "done", done: 2, total: 2, result: { sessionId: null, report: { totals, report: { items } } }, error: null } }));
+    await page.goto(server.base);
+    await chooses(page, "读入其他程序的聊天与压缩包", { name: "all.jsonl", mimeType: "application/octet-stream", buffer: Buffer.from(lines(header(), greeting)) });
+    await page.getByRole("dialog").getByRole("button", { name: "读进来" }).click();
+    const report = page.getByRole("dialog", { name: "带来了什么" });
+    const said = (name) => report.getByRole("region", { name, exact: true }).getByRole("listitem").innerText();
+    await report.getByRole("region", { name: "Calm" }).waitFor();
+    assert.match(await said("Calm"), /你也改过.* · It has changed there, but so has the preset here/);
+    assert.match(await said("Night"), /第 7 行.* · Expected a comma/);
+    assert.match(await said("Dawn"), /12 messages; with all alternatives 3 are new/);
+    assert.match(await said("Ivo"), /不在 · The lorebook "Coast"/);
+    assert.match(await said("Two"), /2 个文件是同一个故事 \(a\.jsonl.*b\.jsonl\)$/);
+    await close();
+  });
+
   test("thousands of findings are drawn piece by piece, on a phone and in Chinese too", async () => {
     const server = await house();
     const items = Array.from({ length: 5_000 }, (_, n) => ({ kind: "session", name: `Chat ${n}`, file: `chats/Ivo/Chat ${n}.jsonl`, id: null, fate: "works", findings: [{ fate: "skipped", code: "bad_line", line: n + 2, count: 1, message: "not JSON" }] }));

@@ -33,6 +33,27 @@ async function atShelf(options) {
 }
 
 describe("presets", () => {
+  for (const [where, options] of Object.entries({ "a window": {}, "a phone": { viewport: { width: 390, height: 780 } } })) {
+    test(`S4-61: in ${where}, what is said in a long list is in sight wherever the list stands, and covers nothing of it`, async () => {
+      for (let n = 0; n < 15; n += 1) await keep("sysprompt", `Long ${where} ${n}`, {});
+      const { page, close } = await atShelf(options);
+      await row(page, `Long ${where} 0`).getByRole("button", { name: "Delete" }).click();
+      const back = shelf(page).getByRole("button", { name: "Bring it back" });
+      await back.waitFor();
+      const sheet = shelf(page).locator(".sheet");
+      for (const top of [0, 300, 1e6]) {
+        await sheet.evaluate((box, top) => (box.scrollTop = top), top);
+        const [button, list] = [await back.boundingBox(), await sheet.boundingBox()];
+        assert.ok(list && button && button.y >= list.y + list.height && button.y + button.height <= (page.viewportSize()?.height ?? 0), `${top}: ${JSON.stringify([button, list])}`);
+      }
+      assert.ok(await sheet.evaluate((box) => box.scrollHeight > 2 * box.clientHeight), "the list is a long one");
+      await check(page, "a notice in a long list");
+      await back.click();
+      await row(page, `Long ${where} 0`).waitFor();
+      await close();
+    });
+  }
+
   test("S4-61: are listed by their kind, found, looked into, named, taken along, thrown away and brought back", async () => {
     const prompts = [{ identifier: "main", name: "Main prompt", content: "Write as {{char}}.\nNever as {{user}}." }, { identifier: "nsfw", name: "Aside", content: "" }];
     await keep("openai", "Calm sea", { temperature: 0.5, prompts, prompt_order: [], odd: null });

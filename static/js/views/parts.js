@@ -141,14 +141,14 @@ export function Modal({ title, class: look = "", keeps = false, children }) {
   return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside} onKeyDown=${keys}>
     <div class="sheet"><header><h2>${title}</h2>
       <button type="button" class="round" aria-label=${t("close")} onClick=${leave}>${icon("close")}</button></header>
-      ${asking.value && h(Sure, { text: t("typed.text"), yes: t("typed.drop"), no: t("typed.keep"), act: close, keep: stay })}${h(Notices, { inDialog: true })}${children}</div></dialog>`;
+      ${asking.value && h(Sure, { text: t("typed.text"), yes: t("typed.drop"), no: t("typed.keep"), act: close, keep: stay })}${children}</div>${h(Notices, { inDialog: true })}</dialog>`;
 }
 
 // What the page has to say
 
 /**
- * Errors stand in a row of their own, above the page or in the dialog they are about, where they cover nothing. What only
- * passes stands over the header.
+ * Errors stand in a row of their own, above the page or below what scrolls of the dialog they are about, where they cover
+ * nothing and are in sight. What only passes stands over the header.
  * @param {{inDialog: boolean}} props
  */
 export function Notices({ inDialog }) {

@@ -4,7 +4,7 @@ import { h, html, useMemo, useRef, useSignal } from "../../vendor/preact.js";
 import { bringAfterLook } from "../actions/foreign.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
-import { FATES, folded, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
+import { FATES, besides, folded, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
 import { addEnglish, locale, t, wordFor } from "../lib/i18n.js";
 import { number } from "../lib/measure.js";
 import words from "../lib/strings/en-cards.js";
@@ -119,12 +119,14 @@ const totalsOf = ({ totals, report }, isDry) => {
 /** What the page says of so many. @param {string} code @param {number} n */
 const ofMany = (code, n) => wordFor(`finding.${code}`, { n, count: number(n) });
 
-/** The server's own sentence, which says more of one thing, for who reads its language; what only the page knows has none. @param {Finding} finding */
-function wordsOf({ code, count, line, message, names = [] }) {
+/** The server's own sentence, which says more of one thing, for who reads its language; for others behind the page's words, where these leave something out. @param {Finding} finding */
+function wordsOf(finding) {
+  const { code, count, line, message, names = [] } = finding;
   const own = locale.value === "en" && message !== code ? "" : ofMany(code, count);
   const at = line ? `${t("report.line", { line })} ` : "";
   const named = own && names.length > 0 ? ` (${names.join(t("totals.and"))})` : "";
-  return `${at}${own || sentence(message)}${named}`;
+  const more = own && besides(finding);
+  return `${at}${own || sentence(message)}${named}${more ? ` · ${sentence(more)}` : ""}`;
 }
 
 /** The same of what stands in several lines. @param {Folded} finding */

@@ -67,7 +67,7 @@ export default {
   "finding.personas": "The personas cannot be read.",
   "finding.preset": "It is kept whole, and does nothing yet.",
   "finding.secret": "There is something in it that you should keep to yourself: do not give it away.",
-  "finding.left_aside": "One file stays where it is: no story needs it.|{count} files stay where they are: no story needs them.",
+  "finding.left_aside": "One file stays where it is.|{count} files stay where they are.",
   "finding.halves": "In one place half of a character was missing, and a mark stands there.|In {count} places half of a character was missing, and marks stand there.",
   "finding.bad_session": "A story cannot be taken in, and was left out.|{count} stories cannot be taken in, and were left out.",
   "finding.session_here": "The story is here already, and stays as it is.|{count} stories are here already, and stay as they are.",
