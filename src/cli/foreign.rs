@@ -1,11 +1,14 @@
 //! `clotho import` of what other programs keep: a whole folder or archive of one, or single files, whatever they are.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use jiff::tz::TimeZone;
 
 use crate::app;
 use crate::archive::Limits;
@@ -14,7 +17,7 @@ use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
 use crate::transfer::sillytavern::{self, Arrived, Given, Wish, zone_ahead};
-use crate::transfer::{ImportError, Progress, discard, foreign};
+use crate::transfer::{ImportError, MEND_LIST, Progress, discard, foreign};
 
 use super::work::{alone, bar};
 use super::{Outcome, write};
@@ -45,8 +48,8 @@ pub struct How {
     #[arg(long)]
     pub dry_run: bool,
     /// How far ahead of UTC the clock was that wrote old dates without a time zone, in hours: 1, -5 or 5.5.
-    #[arg(long, value_name = "HOURS", default_value = "0", allow_hyphen_values = true)]
-    utc_offset: f64,
+    #[arg(long, value_name = "HOURS", default_value = "0", allow_hyphen_values = true, value_parser = zone)]
+    utc_offset: TimeZone,
     /// The report as JSON.
     #[arg(long)]
     json: bool,
@@ -58,7 +61,8 @@ pub fn import(path: &Path, how: &How, config: &Config) -> Outcome {
 }
 
 fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
-    let zone = zone_ahead(how.utc_offset).context("--utc-offset: a number of hours between -25 and 25 is expected")?;
+    can_be_opened(path).with_context(|| format!("{} did not come in at all", path.display()))?;
+    let zone = how.utc_offset.clone();
     let clock = SystemClock;
     let ids = Ids::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -92,8 +96,27 @@ fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+fn zone(hours: &str) -> Result<TimeZone, &'static str> {
+    let zone = hours.parse().ok().and_then(zone_ahead);
+    zone.ok_or("a number of hours between -25 and 25 is expected")
+}
+
+/// Whether there is something: to try again with nothing helps nobody.
+fn can_be_opened(path: &Path) -> io::Result<()> {
+    let kind = fs::metadata(path)?;
+    if kind.is_dir() {
+        fs::read_dir(path)?;
+    } else if kind.is_file() {
+        File::open(path)?;
+    }
+    Ok(())
+}
+
 /// Why something did not come in, and whether to try again helps.
 fn broken_off(path: &Path, error: ImportError) -> anyhow::Error {
+    if matches!(error, ImportError::BadList(_)) {
+        return anyhow::anyhow!("{error}; {MEND_LIST}").context(format!("nothing of {} came in", path.display()));
+    }
     let goes_on = matches!(error, ImportError::Store(_) | ImportError::Read(_) | ImportError::Stopped);
     let said = if goes_on { "as a whole; the same command goes on from there" } else { "at all" };
     anyhow::Error::new(error).context(format!("{} did not come in {said}", path.display()))

@@ -1,7 +1,7 @@
 //! Where files come from: a folder on the disk, or an archive that is read where it lies. Nothing is unpacked and nothing is
 //! written, so no name in an archive leads anywhere; links are named and not followed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -21,6 +21,8 @@ pub const MOST_ENTRIES: usize = 200_000;
 const MOST_PACKED: u64 = 200_000;
 /// So deep do folders lie in folders at most.
 pub const DEEPEST: usize = 8;
+/// So deep below what is named does the data of a person lie at most.
+const DEEPEST_HOME: usize = 6;
 /// Text packs to a twentieth, the same state over and over to a hundredth; what is packed tighter is a trap.
 const TIGHTEST: u64 = 300;
 /// How far from the end of an archive its list may be named: a comment of the longest kind.
@@ -56,6 +58,13 @@ pub struct Found {
     pub name: String,
     /// What it is.
     pub kind: Kind,
+}
+
+impl Found {
+    /// Its name without what it lies in.
+    fn own(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
 }
 
 /// What something is.
@@ -259,26 +268,54 @@ impl House {
         matches!(self, Self::Archive(packed) if packed.all.contains_key(name))
     }
 
-    /// Where the data of a person lies: at the top, or further down (`data/default-user`).
+    /// Where the data of a person lies: at the top, or further down (`data/default-user`). Where a folder has one named `data`
+    /// in which there is some, the rest of it is the program; and below such data there is no more.
     pub fn homes(&self) -> io::Result<Vec<String>> {
-        match self {
-            Self::Folder(path) => homes(path),
-            Self::Archive(Packed { all, .. }) => {
-                let home = |name: &String| {
-                    if leads_out(name) {
-                        return None;
-                    }
-                    let parts: Vec<&str> = name.split('/').collect();
-                    let at = parts.iter().position(|part| matches!(*part, "characters" | "chats"))?;
-                    // The chats of a card lie in a folder of their own.
-                    let inside = if parts.get(at) == Some(&"chats") { 2 } else { 1 };
-                    (at < 5 && at + inside < parts.len())
-                        .then(|| parts.iter().take(at).copied().collect::<Vec<_>>().join("/"))
-                };
-                let homes: BTreeSet<String> = all.keys().filter_map(home).collect();
-                Ok(if homes.contains("") { vec![String::new()] } else { homes.into_iter().collect() })
+        let (mut homes, mut next, mut seen) = (Vec::new(), vec![(String::new(), 0, self.list("")?.0)], 0);
+        while let Some((folder, depth, found)) = next.pop() {
+            if self.is_home(&found) {
+                homes.push(folder);
+                continue;
+            }
+            let folders = found.into_iter().filter(|found| matches!(found.kind, Kind::Folder) && depth < DEEPEST_HOME);
+            let mut inside = Vec::new();
+            for Found { name, .. } in folders.filter(|found| !is_of_programs(found.own())) {
+                seen += 1;
+                if seen > MOST_ENTRIES {
+                    break;
+                }
+                let found = self.list(&name).map(|(found, _)| found).unwrap_or_default();
+                inside.push((name, depth + 1, found));
+            }
+            let data = inside.iter().position(|(name, _, found)| is_data(name) && self.has_home(found));
+            match data {
+                Some(data) => next.push(inside.swap_remove(data)),
+                None => next.extend(inside),
             }
         }
+        homes.sort();
+        Ok(homes)
+    }
+
+    /// Whether what lies in a folder makes it that of a person. The chats of a card lie in a folder of their own.
+    fn is_home(&self, found: &[Found]) -> bool {
+        let has_folder = |name: &str| {
+            let inside = self.list(name).map(|(found, _)| found).unwrap_or_default();
+            inside.iter().any(|found| matches!(found.kind, Kind::Folder))
+        };
+        found.iter().any(|found| match (found.own(), &found.kind) {
+            ("characters", Kind::Folder) => true,
+            ("chats", Kind::Folder) => has_folder(&found.name),
+            // A link is named later.
+            ("characters" | "chats", Kind::Unread(_)) => true,
+            _ => false,
+        })
+    }
+
+    fn has_home(&self, found: &[Found]) -> bool {
+        let folders = found.iter().filter(|found| matches!(found.kind, Kind::Folder));
+        self.is_home(found)
+            || folders.into_iter().any(|found| self.list(&found.name).is_ok_and(|(found, _)| self.is_home(&found)))
     }
 
     /// What of an archive is not read, wherever it says that it lies.
@@ -406,26 +443,14 @@ fn announced(mut file: Part) -> io::Result<(u64, u64)> {
     Ok((most, promised.filter(|count| *count < u64::from(u16::MAX)).unwrap_or(0)))
 }
 
-fn homes(path: &Path) -> io::Result<Vec<String>> {
-    let has_folder = |path: &Path| {
-        let entries = fs::read_dir(path).into_iter().flatten().take(MOST_ENTRIES).flatten();
-        entries.filter_map(|entry| entry.file_type().ok()).any(|kind| kind.is_dir())
-    };
-    // The chats of a card lie in a folder of their own.
-    let is_home = |path: &Path| path.join("characters").is_dir() || has_folder(&path.join("chats"));
-    if is_home(path) {
-        return Ok(vec![String::new()]);
-    }
-    let top = if path.join("data").is_dir() { "data/" } else { "" };
-    let mut homes = Vec::new();
-    for entry in fs::read_dir(path.join(top))?.take(MOST_ENTRIES) {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() && is_home(&entry.path()) {
-            homes.push(format!("{top}{}", entry.file_name().to_string_lossy()));
-        }
-    }
-    homes.sort();
-    Ok(homes)
+/// Whether a folder is the one in which the program keeps what people have.
+fn is_data(name: &str) -> bool {
+    name.rsplit('/').next() == Some("data")
+}
+
+/// Whether a folder is one of parts of programs, or a hidden one.
+fn is_of_programs(own: &str) -> bool {
+    own == "node_modules" || own.starts_with('.')
 }
 
 /// A folder that is not there is empty.

@@ -46,6 +46,9 @@ pub enum ImportError {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Read(String),
+    /// The list of what went out (`clotho.json`) cannot be read, and without it stories that begin alike would become one.
+    #[error("clotho.json, which says which chats are one story, cannot be read: {0}")]
+    BadList(String),
     /// The program ends.
     #[error("the server stopped before the file was in")]
     Stopped,
@@ -53,6 +56,9 @@ pub enum ImportError {
     #[error("it was cancelled")]
     Cancelled,
 }
+
+/// What helps where the list of what went out cannot be read.
+pub const MEND_LIST: &str = "mend it, or take it out of the folder to have the chats taken as plain files";
 
 impl From<WriteError> for ImportError {
     fn from(error: WriteError) -> Self {

@@ -38,7 +38,7 @@ pub use cards::{Arriving, NotKept, arriving, lorebook_of, sheet};
 pub use check::{Beside, Checked, check};
 pub use desk::{Desk, Errand, FileKind, Foreign};
 pub use export::export;
-pub use import::{Arrival, ImportError, Progress, discard, import};
+pub use import::{Arrival, ImportError, MEND_LIST, Progress, discard, import};
 pub use jobs::{Brought, Busy, Job, Jobs, State};
 pub use out::{Form, Gone, LineWish, Shelf, export_all, export_line};
 pub use personas::arriving_personas;

@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ids::{Id, JobRef, SessionRef};
 use crate::http::error::{ApiError, Code, ErrorFields};
 use crate::transfer::sillytavern::zone_ahead;
-use crate::transfer::{self, Brought, Foreign, ImportError, State};
+use crate::transfer::{self, Brought, Foreign, ImportError, MEND_LIST, State};
 
 /// Long work has begun.
 #[derive(Debug, Serialize, ToSchema)]
@@ -112,6 +112,7 @@ impl From<ImportError> for ApiError {
             ImportError::Refused(refusal) => refusal.into(),
             ImportError::Store(error) => error.into(),
             ImportError::Unknown(_) => Self::invalid("file", error.to_string()),
+            ImportError::BadList(_) => Self::invalid("file", error.to_string()).hint(MEND_LIST),
             ImportError::Read(cause) => Self::internal(cause),
             ImportError::Cancelled => Self::new(Code::Conflict, error.to_string()).hint("send the file again to go on"),
             ImportError::Stopped => {

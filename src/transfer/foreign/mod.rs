@@ -20,7 +20,7 @@ use crate::store::Store;
 
 use super::Item;
 use super::house::{DEEPEST, Found, House, Kind, Place};
-use super::import::{ImportError, Progress};
+use super::import::{ImportError, MEND_LIST, Progress};
 use super::sillytavern::root::{Folder, Root, unread};
 use super::sillytavern::{Arrived, Given, Wish, Work, unreadable};
 use sort::Sort;
@@ -235,6 +235,10 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         match seen {
             Err(ImportError::Unknown(why)) => {
                 self.report(leave(&place.name, &why));
+                Ok(None)
+            }
+            Err(error @ ImportError::BadList(_)) => {
+                self.report(leave(&place.name, &format!("{error}; {MEND_LIST}")));
                 Ok(None)
             }
             seen => seen,

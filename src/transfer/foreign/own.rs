@@ -40,7 +40,12 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         };
         let (owner, id) = (self.wish.owner, session.id);
         let read = move |reader: &mut Reader<'_>| Ok::<_, ImportError>(became(reader, owner, id)?);
-        match self.store.read(read).await? {
+        let seen = self.look.source(&known_by(id)).map(|_| (id, Whereabouts::Here));
+        let found = match seen {
+            Some(seen) => seen,
+            None => self.store.read(read).await?,
+        };
+        match found {
             (is, Whereabouts::Here) => {
                 self.arrived.totals.unchanged += 1;
                 let words = "it is here already and stays as it is; by itself the file becomes a copy beside it";
@@ -63,7 +68,9 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         let (owner, limits) = (self.wish.owner, self.wish.limits);
         let (is, nodes) = if self.wish.is_dry {
             let mut lines = Lines::begin(place.open()?, limits)?;
-            (session.id, check(&mut lines, || self.go_on())?.counts.nodes)
+            let nodes = check(&mut lines, || self.go_on())?.counts.nodes;
+            self.look.keep(Source::new(known_by(session.id), session.id.as_bytes()));
+            (session.id, nodes)
         } else {
             let arrival = Arrival { owner, job: None };
             let (told, way) = (&mut self.told, &self.way);

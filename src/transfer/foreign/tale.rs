@@ -98,6 +98,8 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         let key = key(&tale, &spots);
         let mut hasher = blake3::Hasher::new();
         let hash = hasher.update(hash.as_bytes()).update(&within.to_le_bytes()).finalize();
+        // One that was stopped on its way in has no hash.
+        let mut is_begun = true;
         let session = match self.sown(&key).await? {
             Sown::Here(_, Some(known)) if known == hash.as_bytes() => {
                 self.arrived.totals.unchanged += 1;
@@ -111,7 +113,10 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
                 self.report(item);
                 return Ok(());
             }
-            Sown::Here(session, _) => Some(session),
+            Sown::Here(session, known) => {
+                is_begun = known.is_none();
+                Some(session)
+            }
             Sown::New => None,
         };
         let mut bed = self.bed_of(&tale, session, (&title, &key, place)).await?;
@@ -125,16 +130,21 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         source.hash = Some(hash.as_bytes().to_vec());
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
-        self.finished(&bed, newest, source).await?;
         let come = self.arrived.totals.messages - before;
         item.findings.push(Finding::new(Fate::Works, "messages", format!("{size}; {come} are new")));
         item.findings.extend(told(tale, hidden, bed.left));
+        self.finished(bed, newest, source, come > 0 || is_begun).await?;
         self.report(item);
         Ok(())
     }
 
     /// What a story has become already.
     async fn sown(&self, key: &str) -> Result<Sown, ImportError> {
+        if let Some(seen) = self.look.source(key)
+            && let Some(session) = self.look.became(seen, None)
+        {
+            return Ok(Sown::Here(session, seen.hash.clone()));
+        }
         let (owner, key) = (self.wish.owner, key.to_owned());
         self.store
             .read(move |reader| {
@@ -162,6 +172,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             root: NodeId::new(self.ids.next(self.wish.at)),
             persona: None,
             known: HashSet::new(),
+            fresh: HashSet::new(),
             has_worlds: false,
             is_new: session.is_none(),
             piece: Vec::new(),
@@ -206,8 +217,8 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             return Ok(*id);
         }
         // Whose card is here plays, whichever program it came from.
-        if let Some(held) = self.known::<CharacterId>(format!("characters/{name}")).await?.held {
-            return Ok(held.id);
+        if let Some(id) = self.known::<CharacterId>(format!("characters/{name}")).await?.here() {
+            return Ok(id);
         }
         let message = format!("stands for whoever answers in chats of {}, and has no card", tale.program.name());
         let mut card = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
@@ -291,13 +302,21 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         Ok(nodes)
     }
 
-    /// All of a story is in: HEAD goes where it was left, and the story is known.
-    async fn finished(&mut self, bed: &Bed, newest: Option<i64>, source: Source) -> Result<(), ImportError> {
+    /// All of a story is in: HEAD goes where it was left if something came, and the story is known.
+    async fn finished(
+        &mut self,
+        bed: Bed,
+        newest: Option<i64>,
+        source: Source,
+        has_come: bool,
+    ) -> Result<(), ImportError> {
         if self.wish.is_dry {
+            self.look.keep(source);
+            self.look.stands(bed);
             return Ok(());
         }
         let played = newest.map(Time).filter(|time| bed.is_new && time.has_date());
-        let ends = Ends { head: source.node, played, labels: Vec::new() };
+        let ends = Ends { head: source.node.filter(|_| has_come), played, labels: Vec::new() };
         let (owner, actor, session) = (self.wish.owner, self.actor(), bed.session);
         let write = move |tx: &mut Tx<'_>| {
             tx.end_growth(&actor, session, &ends)?;

@@ -206,7 +206,7 @@ impl<W: Write + Seek> House<'_, W> {
 
     /// Presets go back as they came: the groups for those who write them, and what stood in the settings.
     fn presets(&mut self) -> Result<Groups, ExportError> {
-        let (mut groups, mut names, mut known) = (Groups::new(), Names::default(), HashSet::new());
+        let (mut groups, mut names, mut known) = (Groups::new(), HashMap::<&str, Names>::new(), HashSet::new());
         self.every(
             |reader, owner, skip, most| reader.presets(owner, None, skip, most),
             |house, head| {
@@ -224,7 +224,7 @@ impl<W: Write + Seek> House<'_, W> {
                     house.list.note("variables/global", preset_mark(&body), head.id);
                     house.settings.variables(body);
                 } else if let Some((folder, _)) = FOLDERS.iter().find(|(_, kind)| *kind == head.kind) {
-                    let name = if names.take(&format!("{folder}/{name}")) { name } else { names.unique(&name) };
+                    let name = names.entry(folder).or_default().unique(&name);
                     house.put(&format!("{folder}/{name}.json"), Value::from(body.clone()).to_string().as_bytes())?;
                     house.list.note(&format!("{}/{name}", head.kind), preset_mark(&body), head.id);
                 }

@@ -35,6 +35,8 @@ pub struct Bed {
     pub persona: Option<PersonaRef>,
     /// The nodes that are there, or on their way.
     pub known: HashSet<NodeId>,
+    /// Those of them that the file brought which is read.
+    pub fresh: HashSet<NodeId>,
     /// Whether worlds have to be followed.
     pub has_worlds: bool,
     pub is_new: bool,
@@ -61,10 +63,26 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let same: Vec<(String, String, blake3::Hash)> =
             files.iter().map(|file| (file_key(folder, file), file.place.stem().to_owned(), file.hash)).collect();
         let is_loose = folder.key == LOOSE;
+        let seen: HashMap<String, (Option<SessionId>, Source)> = names
+            .iter()
+            .filter_map(|(name, is_file, first)| {
+                let source = self.look.source(name)?;
+                Some((name.clone(), (self.look.became(source, first.filter(|_| *is_file)), source.clone())))
+            })
+            .chain(same.iter().filter_map(|(key, stem, hash)| {
+                let source = self.look.same_chat(is_loose, stem, hash)?;
+                Some((format!("={key}"), (self.look.became(source, None), source.clone())))
+            }))
+            .collect();
         self.store
             .read(move |reader| {
                 let (mut sources, mut session, mut in_trash) = (HashMap::new(), None, None);
                 for (name, is_file, first) in names {
+                    if let Some((id, source)) = seen.get(&name) {
+                        session = session.or(*id);
+                        sources.extend(id.map(|_| (name, source.clone())));
+                        continue;
+                    }
                     let Some(source) = reader.source(owner, &name)? else { continue };
                     let Some(id) = SessionId::from_slice(&source.became) else { continue };
                     match reader.whereabouts(owner, id)? {
@@ -88,6 +106,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 }
                 let is_new = session.is_none() && in_trash.is_none();
                 for (key, stem, hash) in same.into_iter().filter(|_| is_new) {
+                    if let Some((Some(id), source)) = seen.get(&format!("={key}")) {
+                        session = session.or(Some(*id));
+                        sources.insert(key, source.clone());
+                        continue;
+                    }
                     if let Some((id, source)) = same_chat(reader, owner, (is_loose, &stem, &hash))? {
                         session = session.or(Some(id));
                         sources.insert(key, source);
@@ -104,7 +127,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
 
     /// Files that came in under other names are known by these, too.
     pub async fn also_known(
-        &self,
+        &mut self,
         folder: &Folder,
         files: &[&Scanned],
         sources: &HashMap<String, Source>,
@@ -116,12 +139,11 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             let mut own = source.clone();
             own.name = key;
             let became = own.became.clone();
-            self.put(own, move |tx, owner| {
-                let story =
-                    story.clone().map(|name| Source { name, became: became.clone(), ..Source::new("", &[0; 16]) });
-                story.iter().try_for_each(|source| tx.put_source(owner, source))
-            })
-            .await?;
+            let story = story.map(|name| Source { name, became, ..Source::new("", &[0; 16]) });
+            if self.wish.is_dry {
+                story.clone().into_iter().for_each(|story| self.look.keep(story));
+            }
+            self.put(own, move |tx, owner| story.iter().try_for_each(|source| tx.put_source(owner, source))).await?;
         }
         Ok(())
     }
@@ -141,6 +163,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             root: NodeId::new(self.ids.next(self.wish.at)),
             persona: None,
             known: HashSet::new(),
+            fresh: HashSet::new(),
             has_worlds: files.iter().any(|file| file.has_state || file.header.variables().is_some()),
             is_new: session.is_none(),
             piece: Vec::new(),
@@ -159,6 +182,10 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// Learns what is there of a session.
     pub(in crate::transfer) async fn enter(&self, bed: &mut Bed) -> Result<(), ImportError> {
         let (owner, id) = (self.wish.owner, bed.session);
+        if let Some((root, known)) = self.look.session(id) {
+            (bed.root, bed.known) = (*root, known.clone());
+            return Ok(());
+        }
         let (root, persona, known) = self
             .store
             .read(move |reader| {
@@ -262,7 +289,7 @@ pub fn story_key(folder: &Folder, file: &Scanned) -> Option<String> {
 }
 
 /// By what chats are known again that came by themselves.
-const LOOSE: &str = "chats";
+pub const LOOSE: &str = "chats";
 
 /// A chat that came in before with the same bytes and name: by itself, where it comes in a folder now, or the other way round.
 fn same_chat(

@@ -245,10 +245,10 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         why: Finding,
     ) -> Result<CharacterId, ImportError> {
         let known = self.known::<CharacterId>(known_by).await?;
-        let id = known.id_or(|| CharacterId::new(self.ids.next(self.wish.at)));
-        if known.is_here() {
+        if let Some(id) = known.here() {
             return Ok(id);
         }
+        let id = CharacterId::new(self.ids.next(self.wish.at));
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
         self.report(Item::new("character", name, id).with(vec![why]));
         self.arrived.totals.characters += 1;
@@ -259,7 +259,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         Ok(id)
     }
 
-    async fn keep_character(&self, arriving: Arriving, is_new: bool, source: Source) -> Result<(), ImportError> {
+    async fn keep_character(&mut self, arriving: Arriving, is_new: bool, source: Source) -> Result<(), ImportError> {
         self.put(
             source,
             move |tx: &mut Tx<'_>, owner| {

@@ -53,6 +53,8 @@ pub struct Known<Id> {
     source: Option<Source>,
     /// What it has become.
     pub held: Option<Card<Id>>,
+    /// What it would be by now, where a look has seen it.
+    seen: Option<Id>,
 }
 
 /// What is to be done with a thing.
@@ -69,12 +71,12 @@ pub enum Verdict {
 impl<Id: Thing> Known<Id> {
     /// Its id here, or a new one.
     pub fn id_or(&self, new: impl FnOnce() -> Id) -> Id {
-        self.held.as_ref().map_or_else(new, |held| held.id)
+        self.here().unwrap_or_else(new)
     }
 
-    /// Whether it is known, and here.
-    pub const fn is_here(&self) -> bool {
-        self.source.is_some() && self.held.is_some()
+    /// Its id, where it is known and here.
+    pub fn here(&self) -> Option<Id> {
+        self.held.as_ref().map(|held| held.id).or(self.seen)
     }
 
     /// By what it is known from now on.
@@ -89,6 +91,7 @@ impl<Id: Thing> Known<Id> {
         let Some(source) = &self.source else { return (Verdict::Comes, None) };
         let is_same = source.hash.as_deref() == Some(hash.as_bytes());
         match &self.held {
+            _ if self.seen.is_some() => (if is_same { Verdict::Stays } else { Verdict::Comes }, None),
             Some(_) if is_same => (Verdict::Stays, None),
             None if is_same => {
                 let message = "you have deleted it here: it is not brought back";
@@ -107,6 +110,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
     /// What is known of the thing of a name.
     pub async fn known<Id: Thing>(&self, name: String) -> Result<Known<Id>, ImportError> {
         let (owner, wanted) = (self.wish.owner, name.clone());
+        let seen = self.look.source(&name).cloned();
         let read = move |reader: &mut Reader<'_>| {
             let source = reader.source(owner, &wanted)?;
             let id = source.as_ref().and_then(|source| Id::from_slice(&source.became));
@@ -114,7 +118,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             Ok::<_, ImportError>((source, held))
         };
         let (source, held) = self.store.read(read).await?;
-        Ok(Known { name, source, held })
+        let became = seen.as_ref().and_then(|seen| Id::from_slice(&seen.became));
+        Ok(Known { name, source: seen.or(source), held, seen: became })
     }
 
     /// What is to be done with a thing. Of one that stays out the report says why.

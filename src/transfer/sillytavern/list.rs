@@ -6,7 +6,6 @@
 //! it says of a session is taken as far as a session can have it.
 
 use std::collections::HashMap;
-use std::io;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -84,19 +83,28 @@ impl List {
     /// The list of a folder. One that is not there says nothing.
     ///
     /// # Errors
-    /// It cannot be read, or is no JSON.
-    pub fn of(root: &Root) -> io::Result<Self> {
+    /// It cannot be read as a whole. What it would have kept apart must not come in without it: stories that begin alike would
+    /// be one for good.
+    pub fn of(root: &Root) -> Result<Self, ImportError> {
         let Some(place) = &root.list else { return Ok(Self::default()) };
-        let value: Value = serde_json::from_slice(&place.read()?)?;
-        let all = |key: &str| value.get(key).and_then(Value::as_object).into_iter().flatten();
+        let bad = |why: String| ImportError::BadList(why);
+        let bytes =
+            place.as_ref().map_err(|why| bad((*why).to_owned()))?.read().map_err(|error| bad(error.to_string()))?;
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
+        Self::read(&value).ok_or_else(|| bad("it is no list of what went out".to_owned()))
+    }
+
+    /// What a list says; nothing where a part of it is none.
+    fn read(value: &Value) -> Option<Self> {
+        let all = |key: &str| value.get(key).and_then(Value::as_object);
         let file = |(name, file): (&String, &Value)| {
             let text = |key: &str| file.get(key).and_then(Value::as_str);
             Some((name.clone(), (text("hash")?.to_owned(), text("is")?.parse().ok()?)))
         };
         let story = |(id, told): (&String, &Value)| Some((id.parse().ok()?, Story::of(told)));
-        Ok(Self {
-            files: all("files").filter_map(file).collect(),
-            stories: all("sessions").filter_map(story).collect(),
+        Some(Self {
+            files: all("files")?.into_iter().map(file).collect::<Option<_>>()?,
+            stories: all("sessions")?.into_iter().map(story).collect::<Option<_>>()?,
         })
     }
 

@@ -1,7 +1,8 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
 //! Everything is read twice and in place, one line at a time. `root.rs` finds what there is in a folder or an archive; `settings.rs` reads the settings, `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and
-//! `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here. `scan.rs`
+//! `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here, and
+//! `look.rs` what comes twice where nothing is written. `scan.rs`
 //! is the first reading of a chat, which only finds out which files are one story (`interop/grove.rs`); `bed.rs` finds or begins
 //! its session, `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a message and `worlds.rs` its operations
 //! on the world.
@@ -18,6 +19,7 @@ pub(super) mod bed;
 pub(super) mod cast;
 pub(super) mod known;
 mod list;
+mod look;
 mod lore;
 mod personas;
 mod plant;
@@ -52,6 +54,7 @@ use super::import::{ImportError, Progress};
 use super::report::Report;
 use cast::Cast;
 use list::List;
+use look::Look;
 use lore::Shelved;
 use root::{Folder, Root};
 use scan::Scanned;
@@ -178,13 +181,15 @@ pub(super) struct Work<'a, F> {
     books: HashMap<String, Shelved>,
     /// Who answers in stories of other programs, by what they are known by.
     pub(super) voices: HashMap<String, CharacterId>,
+    /// What a look has seen.
+    pub(super) look: Look,
     pub(super) told: F,
 }
 
 impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
     pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, told: F) -> Self {
-        let (arrived, way, inside, settings, list, namesakes, books, voices) = Default::default();
-        Self { store, ids, wish, arrived, way, inside, settings, list, namesakes, books, voices, told }
+        let (arrived, way, inside, settings, list, namesakes, books, voices, look) = Default::default();
+        Self { store, ids, wish, arrived, way, inside, settings, list, namesakes, books, voices, look, told }
     }
 
     /// Takes in what there is of SillyTavern.
@@ -192,11 +197,7 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
         // Each chat is read twice.
         self.way.expects(root.chat_bytes().saturating_mul(2));
         (self.settings, self.list, self.books, self.namesakes) = Default::default();
-        match List::of(root) {
-            Ok(list) => self.list = list,
-            // Without it what went out from here is not known again, so whoever reads the report has to hear of it.
-            Err(error) => self.report(unreadable(root::LIST, &error)),
-        }
+        self.list = List::of(root)?;
         for left in &root.left_out {
             self.report(left.clone());
         }
@@ -249,12 +250,13 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
 
     /// Keeps a thing, and by what it is known again.
     pub(super) async fn put(
-        &self,
+        &mut self,
         source: Source,
         keep: impl Fn(&mut Tx<'_>, UserId) -> Result<(), WriteError> + Send + 'static,
     ) -> Result<(), ImportError> {
         let owner = self.wish.owner;
         if self.wish.is_dry {
+            self.look.keep(source);
             return Ok(());
         }
         let write = move |tx: &mut Tx<'_>| {

@@ -32,6 +32,8 @@ use super::{Work, unreadable, worlds};
 /// Where a file ends.
 struct End {
     node: NodeId,
+    /// Whether it was not there before.
+    is_new: bool,
     /// The hash of what was read.
     hash: blake3::Hash,
     come: u64,
@@ -119,14 +121,24 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let whole: Vec<(&Scanned, &End)> =
             files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
         let is_as_it_went = files.iter().all(|file| self.list.has(&file_key(folder, file), &file.hash));
-        let wanted = match story.filter(|_| is_as_it_went) {
+        // A story that was stopped on its way in, with nothing said yet of where it ends, is a new one.
+        let is_begun = |file: &&Scanned| sources.get(&file_key(folder, file)).is_some_and(|known| known.node.is_none());
+        let is_new = bed.is_new || files.iter().any(is_begun);
+        let mut wanted = match story.filter(|_| is_as_it_went) {
             Some(story) => as_it_stood(folder, &whole, &story, &sources),
             None => {
                 let of_card = || folder.cards.first().and_then(|card| cast.characters.get(card)?.open_chat.as_deref());
-                as_played(folder, &whole, &sources, folder.open.as_deref().or_else(of_card))
+                as_played(folder, &whole, &sources, (folder.open.as_deref().or_else(of_card), is_new))
             }
         };
-        self.finish(folder, &whole, &bed, wanted).await
+        if !is_new && whole.iter().all(|(_, end)| end.come == 0 && !end.is_new) {
+            wanted.head = None;
+        }
+        self.finish(folder, &whole, &bed, wanted).await?;
+        if self.wish.is_dry {
+            self.look.stands(bed);
+        }
+        Ok(())
     }
 
     /// What another house says of the story of some files.
@@ -162,6 +174,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let world = Some(World::default());
         let mut here = Here { node: bed.root, address: Address::ROOT, world, date, variables: None };
         let before = (self.arrived.totals.messages, bed.left);
+        bed.fresh.clear();
         let (mut messages, mut places) = (0, HashMap::from([(0, bed.root)]));
         while let Some((number, line)) = lines.next_line()? {
             let Ok(line) = line else { continue };
@@ -178,7 +191,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         self.flush(bed).await?;
         let hash = lines.into_input().into_inner().hash();
         let (come, left) = (self.arrived.totals.messages - before.0, bed.left - before.1);
-        Ok(End { node, hash, come, left, messages, places })
+        Ok(End { node, is_new: bed.fresh.contains(&node), hash, come, left, messages, places })
     }
 
     /// Writes one message, and goes there.
@@ -211,6 +224,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             if !bed.known.insert(soil.id(address)) {
                 continue;
             }
+            bed.fresh.insert(soil.id(address));
             let delta = match bed.has_worlds {
                 true => {
                     let mut world = self.world(bed, here).await?;
@@ -287,6 +301,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let address = here.address.below(false, "variables", &Value::Object(variables.clone()).to_string(), 0);
         let id = NodeId::new(super::sprout::id(bed.session, &address));
         if bed.known.insert(id) {
+            bed.fresh.insert(id);
             let mut draft = Draft::new(id, Role::System, Kind::Change, 0, here.date);
             (draft.author, draft.delta) = (Some(self.wish.owner), delta);
             bed.piece.push(Seedling { parent: here.node, draft, is_enabled: true, is_chosen: false });
@@ -335,6 +350,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             self.tell(file, end, bed, joined);
         }
         if self.wish.is_dry {
+            rows.into_iter().for_each(|row| self.look.keep(row));
             return Ok(());
         }
         let (owner, actor, session) = (self.wish.owner, self.actor(), bed.session);
@@ -403,14 +419,16 @@ fn as_it_stood(folder: &Folder, whole: &[(&Scanned, &End)], story: &Story, sourc
 }
 
 /// How a story stands that was played elsewhere: at the chat that was open last, else the one that was played last; each of
-/// its files gives its name to its end.
+/// its files gives its name to its end. In a story that was here the end of an old file is nowhere to go.
 fn as_played(
     folder: &Folder,
     whole: &[(&Scanned, &End)],
     sources: &HashMap<String, Source>,
-    open: Option<&str>,
+    (open, is_new): (Option<&str>, bool),
 ) -> Ends {
-    let head = whole.iter().max_by_key(|(file, _)| (Some(file.place.stem()) == open, file.newest));
+    let is_open = |file: &Scanned| Some(file.place.stem()) == open;
+    let ends = whole.iter().filter(|(file, end)| is_new || end.is_new || is_open(file));
+    let head = ends.max_by_key(|(file, _)| (is_open(file), file.newest));
     let bookmarks: HashSet<&str> = whole.iter().flat_map(|(file, _)| &file.bookmarks).map(String::as_str).collect();
     let label = |(file, end): &(&Scanned, &End)| {
         let before = sources.get(&file_key(folder, file)).and_then(|source| source.node);

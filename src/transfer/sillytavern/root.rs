@@ -61,8 +61,8 @@ pub struct Root {
     pub others: Vec<Found>,
     /// The settings, which name personas and tags.
     pub settings: Option<Place>,
-    /// What went out from here or from another house.
-    pub list: Option<Place>,
+    /// What went out from here or from another house, or why that is not read.
+    pub list: Option<Result<Place, &'static str>>,
     /// What is not even looked at, and why.
     pub left_out: Vec<Item>,
     /// Where the data lies below what was named.
@@ -134,6 +134,11 @@ impl Root {
         }
         root.beside(house);
         root.top(house);
+        // What an archive has and cannot give is listed nowhere else.
+        let list = [root.home.as_str(), LIST].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        if let Some((_, why)) = house.unread().find(|(name, _)| *name == list) {
+            root.list = Some(Err(why));
+        }
         Ok(root)
     }
 
@@ -192,7 +197,8 @@ impl Root {
             match kind {
                 Kind::Unread(why) if is_settings => self.leave_out(&name, "unread", why),
                 Kind::File(place) if is_settings && self.settings.is_none() => self.settings = Some(place),
-                Kind::File(place) if own == LIST => self.list = Some(place),
+                Kind::File(place) if own == LIST => self.list = Some(Ok(place)),
+                Kind::Unread(why) if own == LIST => self.list = Some(Err(why)),
                 _ if is_read(own) => {}
                 kind => match meaning(own) {
                     Some(meaning) => self.aside.push(aside(own, count(house, &name, &kind), meaning)),
@@ -202,20 +208,26 @@ impl Root {
         }
     }
 
-    /// What lies beside the folder of data: where that is one of several, it is looked at as anything else is; where it lies
-    /// deeper, inside the program that it is of, it is only counted.
+    /// What lies beside the folder of data, and beside what that lies in, is looked at as anything else is; but where the folder
+    /// lies inside the program that it is of, that is only counted.
     fn beside(&mut self, house: &House) {
-        let Some(top) = self.home.split('/').next().filter(|top| !top.is_empty()).map(str::to_owned) else { return };
-        let found = house.list("").map(|(found, _)| found).unwrap_or_default();
-        let others = found.into_iter().filter(|found| found.name != top);
-        if self.home == top {
-            self.others.extend(others);
-            return;
+        let home = self.home.clone();
+        let parts: Vec<&str> = home.split('/').filter(|part| !part.is_empty()).collect();
+        let program = parts.iter().position(|part| *part == "data");
+        let (mut above, mut count_of_program) = (String::new(), 0);
+        for (depth, part) in parts.iter().enumerate() {
+            let found = house.list(&above).map(|(found, _)| found).unwrap_or_default();
+            above = if above.is_empty() { (*part).to_owned() } else { format!("{above}/{part}") };
+            let others = found.into_iter().filter(|found| found.name != above);
+            if program.is_some_and(|program| depth >= program) {
+                count_of_program += others.map(|Found { name, kind }| count(house, &name, &kind)).sum::<usize>();
+            } else {
+                self.others.extend(others);
+            }
         }
-        let count = others.map(|Found { name, kind }| count(house, &name, &kind)).sum();
-        if count > 0 {
-            let meaning = format!("they lie outside of {}, which alone is read", self.home);
-            self.aside.push(aside(&top, count, &meaning));
+        if count_of_program > 0 {
+            let meaning = format!("they lie outside of {home}, which alone is read");
+            self.aside.push(aside(parts.first().copied().unwrap_or_default(), count_of_program, &meaning));
         }
     }
 

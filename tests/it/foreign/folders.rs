@@ -1,6 +1,8 @@
 //! What lies in a folder or in an archive is taken as it is by itself: sessions of ours, archives, the data of SillyTavern, and
 //! all of it at once.
 
+use clotho::transfer::sillytavern::Wish;
+
 use super::*;
 use crate::sillytavern::command::clotho;
 use crate::sillytavern::hostile::packed;
@@ -117,6 +119,77 @@ fn files_beside_a_house_come_in() {
     folder.file("chats/conversations.json", &asked_twice().to_string());
     taken(&store, folder.path());
     assert_eq!(only(&store).session.title, "The lamp");
+}
+
+/// S4-53: the data of SillyTavern is found however deep it lies, within bounds, in a folder as in an archive of it: backups stay
+/// where they are, and what lies beside it comes in.
+#[test]
+fn a_house_is_found_deep_in_a_folder() {
+    let night = lines(&[greeting(), said("Hm.", 1)]);
+    let card = r#"{"spec": "chara_card_v2", "data": {"name": "Ivo"}}"#;
+    let told_of = |home: &str, beside: &str| {
+        let files = [
+            (format!("{home}/characters/Ivo.json"), card.to_owned()),
+            (format!("{home}/chats/Ivo/Night.jsonl"), night.clone()),
+            (format!("{home}/backups/chat_ivo_1.jsonl"), lines(&[greeting(), said("Old.", 1)])),
+            (beside.to_owned(), asked_twice().to_string()),
+        ];
+        let (folder, packed_in) = (DataRoot::bare(), DataRoot::bare());
+        files.iter().for_each(|(name, text)| _ = folder.file(name, text));
+        let entries: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let archive = packed_in.bytes("all.zip", &packed(&entries));
+        let told = [folder.path(), &archive].map(|path| {
+            let store = TestStore::new();
+            let arrived = taken(&store, path);
+            (titles(&store), arrived.totals)
+        });
+        assert_eq!(told[0], told[1], "{home}");
+        told[0].0.clone()
+    };
+    for home in ["x/out", "x/y/default-user", "1/2/3/4/5/6"] {
+        assert_eq!(told_of(home, "x/mine.json"), ["Night", "The lamp"], "{home}");
+    }
+    // Inside the program there is nothing else to be had.
+    assert_eq!(told_of("ST/data/me", "ST/public/chats/a/mine.json"), ["Night"]);
+    // Deeper than anybody has it each file is what it is by itself.
+    assert!(told_of("1/2/3/4/5/6/7", "mine.json").contains(&"chat_ivo_1".to_owned()));
+}
+
+/// S4-53: a look counts what lies there twice once, as the run that writes does: files by themselves, in archives, and grown ones.
+#[test]
+fn a_look_knows_what_it_has_seen() {
+    let (files, folder) = (two_sessions().1, DataRoot::bare());
+    let (story, night) = (asked_twice().to_string(), [greeting(), said("Hm.", 1)]);
+    let grown = [greeting(), said("Hm.", 1), said("And on.", 2)];
+    let card = r#"{"spec": "chara_card_v2", "data": {"name": "Ivo", "first_mes": "Oh."}}"#;
+    let book = r#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#;
+    for place in ["a", "b"] {
+        folder.file(&format!("{place}/conversations.json"), &story);
+        folder.file(&format!("{place}/Night.jsonl"), &lines(&night));
+        folder.file(&format!("{place}/Ivo.json"), card);
+        folder.file(&format!("{place}/Lamps.json"), book);
+        folder.bytes(&format!("{place}/one.clotho"), &files[0]);
+        let house = [("chats/Ivo/Night.jsonl", lines(&night)), ("chats/Ivo/Day.jsonl", lines(&grown))];
+        let house: Vec<(&str, &[u8])> = house.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+        folder.bytes(&format!("{place}/st.zip"), &packed(&house));
+    }
+    let mut older = asked_twice();
+    older["mapping"].as_object_mut().unwrap().shift_remove("thanks");
+    folder.file("c/conversations.json", &older.to_string());
+    folder.file("c/Night.jsonl", &lines(&grown));
+    let store = TestStore::new();
+    let looked = |store: &TestStore| {
+        let wish = Wish { is_dry: true, ..wish(store) };
+        let given = Given::Path(folder.path().to_owned());
+        store.block_on(import(store.store(), &store.ids, given, wish, |_| true)).unwrap()
+    };
+    let dry = looked(&store);
+    assert_eq!(sessions(&store).len(), 0, "nothing is written");
+    let real = taken(&store, folder.path());
+    assert_eq!(dry.totals, real.totals, "{}\n{}", dry.report, real.report);
+    assert_eq!(real.totals.sessions, u64::try_from(sessions(&store).len()).unwrap());
+    let (dry, real) = (looked(&store).totals, taken(&store, folder.path()).totals);
+    assert_eq!((dry.sessions, dry.messages, dry), (0, 0, real));
 }
 
 /// S4-53: personas and a lorebook inside a picture are taken in a folder as they are by themselves.

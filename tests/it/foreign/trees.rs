@@ -67,6 +67,20 @@ fn the_same_conversation_adds_nothing_and_a_grown_one_grows() {
     store.is_well();
 }
 
+/// S4-53: an older state of a conversation brings nothing, and HEAD stays where the newer one left it.
+#[test]
+fn an_older_conversation_moves_nothing() {
+    let store = TestStore::new();
+    let mut story = asked_twice();
+    taken_json(&store, &json!([story]));
+    let head = only(&store).session.head;
+    story["current_node"] = json!("one");
+    story["mapping"].as_object_mut().unwrap().shift_remove("thanks");
+    let again = taken_json(&store, &json!([story]));
+    assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);
+    assert_eq!(only(&store).session.head, head);
+}
+
 /// What a model thought is its reasoning; what tools said is switched off; pictures leave a note.
 #[test]
 fn what_chatgpt_keeps_beside_the_talk_is_kept() {

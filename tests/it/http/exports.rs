@@ -162,3 +162,22 @@ async fn sent_to(app: &TestServer, archive: &[u8]) -> Value {
     assert_eq!(job["state"], "done", "{job}");
     job["result"]["report"]["totals"].clone()
 }
+
+/// S4-61: what has the same name is told apart in its folder, also in the letters that a system may not tell apart.
+#[tokio::test]
+async fn presets_of_one_name_go_out_beside_each_other() {
+    let app = TestServer::start().await;
+    for (kind, name) in [("openai", "Nice"), ("openai", "nice"), ("openai", "Nice"), ("instruct", "Nice")] {
+        app.post("/api/presets", &json!({"kind": kind, "name": name, "body": {"temperature": 1}})).await;
+    }
+    let packed = app.ask("GET", "/api/export?format=sillytavern").send().await;
+    assert_eq!(packed.status, 200, "{}", packed.text());
+    let archive = zip::ZipArchive::new(std::io::Cursor::new(packed.body.clone())).unwrap();
+    let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
+    for name in ["OpenAI Settings/Nice.json", "OpenAI Settings/nice 2.json", "OpenAI Settings/Nice 3.json"] {
+        assert!(names.iter().any(|there| there == name), "{name} of {names:?}");
+    }
+    assert!(names.iter().any(|there| there == "instruct/Nice.json"), "{names:?}");
+    let here = sent_to(&app, &packed.body).await;
+    assert_eq!(here["presets"], 0, "{here}");
+}

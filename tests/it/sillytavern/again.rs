@@ -53,6 +53,31 @@ fn a_grown_chat_adds_what_is_new() {
     store.is_well();
 }
 
+/// S4-53: an older state of what is here brings nothing new, and HEAD stays, also where nobody has done anything here yet; what
+/// an older one has and the newer has not comes in without moving HEAD to where the older one ends.
+#[test]
+fn an_old_backup_moves_nothing() {
+    let (store, root, old) = (TestStore::new(), DataRoot::new(), DataRoot::new());
+    let mut rows = story();
+    for place in [&root, &old] {
+        place.card("Ivo");
+    }
+    old.chat("Ivo", "a", &rows);
+    rows.extend([reply("And then?", 4), said("Then nothing.", 5)]);
+    root.chat("Ivo", "a", &rows);
+    taken(&store, root.path());
+    let head = only(&store).session.head;
+    let arrived = taken(&store, old.path());
+    assert_eq!((arrived.totals.messages, arrived.totals.sessions), (0, 0), "{}", arrived.report);
+    assert_eq!(only(&store).session.head, head);
+    let mut swiped = story();
+    swiped[3] = swipes(&["x", "y", "z"], 1, 2);
+    old.chat("Ivo", "a", &swiped);
+    assert_eq!(taken(&store, old.path()).totals.messages, 1);
+    assert_eq!(only(&store).session.head, head);
+    store.is_well();
+}
+
 /// S4-53: a story that was stopped on its way in stands as far as it is there, and the same call brings the rest.
 #[test]
 fn half_a_story_stands_where_it_got_to() {

@@ -48,6 +48,13 @@ fn a_folder_comes_in_by_hand() {
     assert!(code == Some(1) && said.contains("there are: You"), "{said}");
     let (code, _, said) = clotho(&data, &["import", "sillytavern", home.path().to_str().unwrap()]);
     assert!(code == Some(1) && said.contains("no folder characters or chats"), "{said}");
+    let (code, _, said) = clotho(&data, &["import", "sillytavern", "/nonexistent"]);
+    assert!(code == Some(1) && said.contains("/nonexistent did not come in at all"), "{said}");
+    assert!(!said.contains("goes on from there"), "{said}");
+    for offset in ["99", "-40", "NaN", "east"] {
+        let (code, _, said) = clotho(&data, &["import", "sillytavern", path, "--utc-offset", offset]);
+        assert!(code == Some(2) && said.contains("between -25 and 25"), "{said}");
+    }
     assert_eq!(clotho(&data, &["import"]).0, Some(2));
     let running = TestStore::new();
     let (code, _, said) = clotho(&running.settings.data_dir, &["import", "sillytavern", path]);

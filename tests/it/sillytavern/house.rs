@@ -150,16 +150,55 @@ fn what_settings_say_of_cards_goes_along() {
     assert_eq!((again.characters, again.lorebooks, again.presets), (0, 0, 0));
 }
 
-/// S4-53: a list of what went out that cannot be read is named: without it nothing of the folder is known again.
+/// S4-53: where the list of what went out cannot be read nothing comes in: without it stories that begin alike would be one, for
+/// good. In an archive among others it is only that one that stays out.
 #[test]
 fn a_list_that_is_none_is_named() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
-    root.file("clotho.json", "{");
-    let arrived = taken(&store, root.path());
-    let told = arrived.report.to_string();
-    assert!(arrived.totals.sessions == 1 && told.contains("clotho.json") && told.contains("cannot be read"), "{told}");
+    let held = |store: &TestStore| {
+        let owner = store.owner;
+        sessions(store).len() + store.read(move |reader| reader.characters(owner, 0, 10)).len()
+    };
+    for list in ["{", "[]", "{\"files\": {}}", r#"{"files": {"chats/Ivo/mine.jsonl": {"hash": 1}}, "sessions": {}}"#] {
+        root.file("clotho.json", list);
+        let refused = taken_until(&store, root.path(), |_| true).unwrap_err();
+        assert!(matches!(&refused, ImportError::BadList(_)), "{list}: {refused}");
+        assert!(refused.to_string().contains("clotho.json"), "{refused}");
+        let by_door = clotho::transfer::foreign::import(
+            store.store(),
+            &store.ids,
+            Given::Path(root.path().to_owned()),
+            wish(&store),
+            |_| true,
+        );
+        assert!(matches!(store.block_on(by_door), Err(ImportError::BadList(_))), "{list}");
+        assert_eq!(held(&store), 0, "{list}");
+    }
+    let (data, path) = (root.path().join("data"), root.path().to_str().unwrap());
+    for command in [&["import", path][..], &["import", "sillytavern", path], &["import", path, "--dry-run"]] {
+        let (code, _, said) = super::command::clotho(&data, command);
+        assert!(
+            code == Some(1) && said.contains("clotho.json") && said.contains("take it out of the folder"),
+            "{said}"
+        );
+        assert!(!said.contains("goes on from there"), "{said}");
+    }
+
+    let folder = DataRoot::bare();
+    let chat = fs::read(root.path().join("chats/Ivo/mine.jsonl")).unwrap();
+    let packed = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/mine.jsonl", &chat)]);
+    folder.bytes("out.zip", &packed);
+    folder.file("Night.jsonl", &crate::support::data_root::lines(&[greeting(), said("Hm.", 1)]));
+    let given = Given::Path(folder.path().to_owned());
+    let by_door = clotho::transfer::foreign::import(store.store(), &store.ids, given, wish(&store), |_| true);
+    let told = store.block_on(by_door).unwrap().report.to_string();
+    assert!(told.contains("out.zip") && told.contains("take it out of the folder"), "{told}");
+    assert_eq!(only(&store).session.title, "Night");
+
+    fs::remove_file(root.path().join("clotho.json")).unwrap();
+    assert_eq!(taken(&store, root.path()).totals.sessions, 1);
 }
 
 /// In a group each goes on speaking for himself.

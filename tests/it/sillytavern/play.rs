@@ -98,6 +98,14 @@ async fn an_archive_is_sent() {
     let none = sent(&app, "", b"hello").await;
     assert_eq!((&none["state"], &none["error"]["code"]), (&json!("failed"), &json!("invalid")), "{none}");
     assert!(none["error"]["message"].as_str().unwrap().contains("no archive"), "{none}");
+    let bad_list = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/Other.jsonl", chat.as_bytes())]);
+    let refused = sent(&app, "", &bad_list).await;
+    assert_eq!((&refused["state"], &refused["error"]["code"]), (&json!("failed"), &json!("invalid")), "{refused}");
+    let hint = refused["error"]["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("mend it") && refused["error"]["message"].as_str().unwrap().contains("clotho.json"),
+        "{hint}"
+    );
     app.ask("POST", "/api/import").bytes(b"{}", "text/plain").send().await.refused("unsupported_media");
     app.ask("POST", "/api/import?nome=x").bytes(b"x", "application/zip").send().await.refused("invalid");
     let app = app.restart().await;
