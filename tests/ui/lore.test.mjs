@@ -87,6 +87,27 @@ describe("saving as lore", () => {
     assert.equal(entries.length, 3);
     await close();
   });
+
+  test("S4-61: what was written outlasts a reload, until it is saved or left", async () => {
+    const { ids, page, close } = await openGrown();
+    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    const dialog = keepLore(page);
+    const text = dialog.getByRole("textbox", { name: "Text" });
+    await text.fill("North lies the ice.");
+    await dialog.getByRole("textbox", { name: "Another key" }).fill("ice");
+    await dialog.getByRole("textbox", { name: "Another key" }).press("Enter");
+    await page.reload();
+    await messageOf(page, ids[0]).waitFor();
+    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await text.waitFor();
+    assert.equal(await text.inputValue(), "North lies the ice.");
+    await dialog.getByRole("button", { name: "Leave out the key “ice”" }).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await text.waitFor();
+    assert.equal(await text.inputValue(), "You: To the north.");
+    await close();
+  });
 });
 
 describe("lorebooks", () => {

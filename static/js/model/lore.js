@@ -33,6 +33,22 @@ export function draftOf(id, uid) {
 /** @param {Id} id @param {string | null} uid @param {Begun | null} begun null forgets it */
 export const keepDraft = (id, uid, begun) => remember(keyOf(id, uid), begun && JSON.stringify(begun), WHERE);
 
+/** What is kept of a passage as lore while it is being written: it belongs to the passage, as no entry is there yet. @typedef {{mine: Omit<Words, "disable">, where: string, book: string}} Keeping */
+
+const keeping = (/** @type {unknown} */ passage) => `keepLore.${JSON.stringify(passage)}`;
+
+/** @param {unknown} passage @returns {Keeping | null} */
+export function keepingOf(passage) {
+  try {
+    return JSON.parse(recall(keeping(passage), WHERE) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** @param {unknown} passage @param {Keeping | null} begun null forgets it */
+export const putKeeping = (passage, begun) => remember(keeping(passage), begun && JSON.stringify(begun), WHERE);
+
 /** The entries of a book that were begun and not saved; null is a new one. @param {Id} id @returns {(string | null)[]} */
 export const begunIn = (id) => keysOf(keyOf(id, ""), WHERE).map((key) => key.slice(keyOf(id, "").length) || null);
 
