@@ -137,11 +137,14 @@ describe("whole stories as files", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     const card = (name) => ({ name: `${name}.json`, buffer: Buffer.from(JSON.stringify({ name, description: "A gull.", first_mes: "Kree." })) });
     await giveFiles(page, page.getByRole("button", { name: "Bring in a character card" }), [card("Kree"), card("Kraa")]);
-    await dialog.getByText("Kraa.json").waitFor();
+    const known = page.getByRole("dialog", { name: "Bring in what another program keeps" });
+    await known.getByText("Kraa.json").waitFor();
     assert.deepEqual(sent, [], "nothing is sent before it is answered");
-    await dialog.getByRole("button", { name: "Bring it in" }).click();
+    assert.equal(await known.getByRole("button", { name: "Only look first" }).count(), 1, "cards can be looked at");
+    await known.getByRole("button", { name: "Bring it in" }).click();
     const named = async () => (await clotho.api("GET", "/api/characters?limit=500")).items.filter(({ name }) => /^Kr(ee|aa)$/.test(name)).length;
     await until(async () => (await named()) === 2, "both cards are there");
+    await page.getByRole("dialog", { name: "What came along" }).getByRole("button", { name: "Close" }).click();
     await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
     await dialog.getByRole("button", { name: "Bring it in" }).click();
     await page.locator(".session").filter({ hasText: "Flood" }).nth(1).waitFor();
