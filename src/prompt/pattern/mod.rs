@@ -1,9 +1,9 @@
 //! Regular expressions as the files of SillyTavern write them: JavaScript's syntax and meaning, between slashes with flags.
 //!
 //! JavaScript first, and bounded always. No engine at hand is both: those that know its syntax have no limit, those that
-//! have one know another syntax. So patterns are read here ([`syntax`], [`escape`], [`set`]), written as a program
-//! ([`program`]) and run over UTF-16 units as JavaScript does ([`machine`]), each step paid for out of [`Steps`]. Where a
-//! pattern is plain enough for an engine whose time is linear, that one is asked before much is spent ([`linear`]).
+//! have one know another syntax. So patterns are read here (`syntax`, `escape`, `set`), written as a program
+//! (`program`) and run over UTF-16 units as JavaScript does (`machine`), each step paid for out of [`Steps`]. Where a
+//! pattern is plain enough for an engine whose time is linear, that one is asked before much is spent (`linear`).
 //!
 //! What is no pattern at all is decided by who asks: a key of lore is then a plain word, a script is skipped. [`split`] gives
 //! the pieces.

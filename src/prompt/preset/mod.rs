@@ -2,8 +2,8 @@
 //! people bring along and write for one another. Pure: who plays, what was said and what lore fired are handed in.
 //!
 //! - [`Preset::read`] reads one; the file itself stays as it came, so that what is unknown goes out again.
-//! - [`assemble()`] makes the messages of one request: [`order`](order) chooses and fills the parts, [`inject`](inject) puts
-//!   texts into the chat, [`examples`](examples) frames example turns, [`names`](names) says who speaks, [`fit`](fit) keeps to
+//! - [`assemble()`] makes the messages of one request: `order` chooses and fills the parts, `inject` puts
+//!   texts into the chat, `examples` frames example turns, `names` says who speaks, `fit` keeps to
 //!   the budget.
 //!
 //! To add a marker (a part whose text comes from somewhere else): a row in `read::KNOWN`, its text in `order.rs`. To add a
