@@ -5,6 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, PresetId, SessionId, UserId};
+use crate::tree::AllowedScripts;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +74,9 @@ pub struct SessionLine {
     /// The preset of its prompts, which does not come along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<PresetId>,
+    /// Which regex scripts of others change what is sent.
+    #[serde(default)]
+    pub scripts: AllowedScripts,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its dice.

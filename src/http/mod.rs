@@ -145,6 +145,7 @@ fn stories() -> Vec<Entry> {
         route(GET, "/api/sessions/{sid}", User, "One session", sessions::read),
         route(PATCH, "/api/sessions/{sid}", User, "Changes settings of a session", sessions::change),
         route(DELETE, "/api/sessions/{sid}", User, "Moves a session to the trash", sessions::delete).answers(&[204]),
+        route(GET, "/api/sessions/{sid}/scripts", User, "The regex scripts of a session", sessions::scripts),
         route(PUT, "/api/sessions/{sid}/plugins", User, "Sets the plugins of a session", sessions::set_plugins),
     ]
 }

@@ -4,7 +4,7 @@
 //! `chat/` reads chats, one message a line; `grove.rs` says which of many files are one story, and where a message stands in
 //! it. `text.rs` makes text of bytes, `finding.rs` says of each thing in a file whether it works here, `png.rs` knows the chunks of
 //! a picture and `picture.rs` what a picture is. `card/` reads and writes cards of characters,
-//! `book/` lorebooks, `persona.rs` personas, `preset.rs` presets, `tale/` stories of programs whose chats are trees or plain lists;
+//! `book/` lorebooks, `persona.rs` personas, `preset.rs` presets, `scripts.rs` what becomes of regex scripts, `tale/` stories of programs whose chats are trees or plain lists;
 //! `kind.rs` says what a file is that nobody has named.
 //!
 //! To add a format: a folder or file with its name, whose reader takes bytes (or a `BufRead`, where a file may be large) and
@@ -21,6 +21,7 @@ pub mod persona;
 pub mod picture;
 pub mod png;
 pub mod preset;
+pub mod scripts;
 pub mod tale;
 pub mod text;
 

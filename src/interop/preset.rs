@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::finding::many;
-use super::{Fate, Finding, text};
+use super::{Fate, Finding, scripts, text};
 
 /// Keys by which a kind is known, those first whose files also have keys of others.
 const MARKS: [(&str, &[&str]); 10] = [
@@ -28,7 +27,7 @@ const TEMPLATES: [(&str, &[&str]); 2] =
 const SMALL: usize = 6;
 
 /// What a preset of each kind does not do here.
-const MEANINGS: [(&str, &str); 13] = [
+const MEANINGS: [(&str, &str); 12] = [
     ("openai", "prompt blocks and samplers: a story makes its prompts by them once you choose this preset for it"),
     ("textgen", "samplers: no model is asked with them yet"),
     ("kobold", "samplers: no model is asked with them yet"),
@@ -37,10 +36,9 @@ const MEANINGS: [(&str, &str); 13] = [
     ("context", "a template for models that go on with plain text, which are not asked yet"),
     ("sysprompt", "a system prompt: it is not sent yet"),
     ("reasoning", "says how thoughts are marked in a text, where a model does not tell them apart: not read yet"),
-    ("regex", "a regular expression: no text is changed by it yet"),
+    ("regex", "a regular expression for what is shown only: texts are shown as written"),
     ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
     ("theme", "looks of another page"),
-    ("variables", "variables that held for all chats: nothing here reads them yet"),
     ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
 ];
 
@@ -103,17 +101,24 @@ pub fn own_name(body: &Map<String, Value>) -> Option<&str> {
     text("scriptName").or_else(|| text("name"))
 }
 
-/// What a preset says that does nothing here.
+/// What becomes of a preset, and of what it says.
 pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<Finding> {
-    let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
-    let mut findings = vec![Finding::new(Fate::Kept, "preset", meaning)];
-    let scripts =
-        body.get("extensions").and_then(|extensions| extensions.get("regex_scripts")).and_then(Value::as_array);
-    let n = scripts.map_or(0, Vec::len);
-    if n > 0 {
-        let words = many(n, "regex script", "regex scripts") + ": no text is changed by them yet";
-        findings.push(Finding::new(Fate::Kept, "regex_scripts", words).of(n));
-    }
+    let mut findings = vec![match kind {
+        "regex" if !scripts::is_for_display(body) => Finding::new(
+            Fate::Works,
+            "own_script",
+            "a regular expression: it changes what models are sent in every story",
+        ),
+        "variables" => {
+            Finding::new(Fate::Works, "own_variables", "variables of all chats: macros read them in every story")
+        }
+        _ => {
+            let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
+            Finding::new(Fate::Kept, "preset", meaning)
+        }
+    }];
+    let extensions = body.get("extensions");
+    findings.extend(scripts::found(extensions.and_then(|extensions| extensions.get("regex_scripts"))));
     let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
     if !secrets.is_empty() {

@@ -29,6 +29,8 @@ pub mod status;
 pub mod tags;
 mod weave;
 
+use serde_json::Value;
+
 use crate::tree::Role;
 
 pub use blueprint::{MAIN, blueprint};
@@ -167,6 +169,8 @@ pub struct Cast {
     pub creator_notes: String,
     /// The version of the card.
     pub version: String,
+    /// The regex scripts that the card brings along.
+    pub scripts: Vec<Value>,
 }
 
 impl Cast {

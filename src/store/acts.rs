@@ -161,6 +161,7 @@ impl Tx<'_> {
             node_count: 0,
             leaf_count: 0,
             preset: session.preset.map(|id| id.to_string()),
+            scripts: serde_json::json!(session.scripts).to_string(),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;

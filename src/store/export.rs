@@ -190,6 +190,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             model: session.model.clone(),
             params: raw(Value::Object(session.params.clone()).to_string())?,
             preset: session.preset,
+            scripts: session.scripts,
             plugins: raw(plugins_to_text(&session.plugins))?,
             seed: session.seed,
             created: session.created.0,

@@ -119,6 +119,7 @@ impl Tx<'_> {
             node_count: 0,
             leaf_count: 0,
             preset: line.preset.map(|id| id.to_string()),
+            scripts: serde_json::json!(line.scripts).to_string(),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         Ok(Incoming { n })

@@ -276,7 +276,7 @@ mod tests {
     use crate::clock::Time;
     use crate::store::conn::Key;
     use crate::store::held::Counts;
-    use crate::tree::Session;
+    use crate::tree::{AllowedScripts, Session};
     use serde_json::{Map, json};
     use uuid::Uuid;
 
@@ -301,6 +301,7 @@ mod tests {
             model: None,
             params: Map::new(),
             preset: None,
+            scripts: AllowedScripts::default(),
             plugins: Vec::new(),
             seed: 7,
             edits: 0,

@@ -96,7 +96,7 @@ pub use keep::{checkup, copies, figures};
 pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, Lorebook, PersonaCard, User};
-pub use presets::{Preset, PresetHead};
+pub use presets::{Bodies, Preset, PresetHead};
 pub use read::Reader;
 pub use remains::Remains;
 pub use replies::{Ending, Orphan};

@@ -1,6 +1,7 @@
 //! Presets: what other programs keep for their prompts, each as JSON of its own kind. They are kept whole and listed by their
 //! kinds without their bodies.
 
+use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
 use serde_json::{Map, Value};
 
@@ -33,6 +34,18 @@ pub struct PresetHead {
     /// When it last changed.
     pub updated: Time,
 }
+
+/// The bodies of all presets of a kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bodies {
+    /// The bodies, the oldest first.
+    pub all: Vec<Value>,
+    /// Whether there are more than are read at once.
+    pub is_cut: bool,
+}
+
+/// So many bytes of presets of one kind are read at once, and one more.
+const MOST_BYTES: usize = 4 << 20;
 
 /// The columns of a list.
 type Columns = (i64, Vec<u8>, String, String, Option<String>, i64, i64);
@@ -79,6 +92,31 @@ impl Reader<'_> {
             Ok(PresetHead { id, kind, name, file, created: Time(created), updated: Time(updated) })
         };
         rows.into_iter().map(head).collect()
+    }
+
+    /// What all presets of a kind say of the caller's, oldest first, up to some megabytes.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn preset_bodies(&mut self, caller: UserId, kind: &str) -> Result<Bodies, StoreError> {
+        let own = presets::table
+            .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(presets::kind.eq(kind))
+            .filter(presets::trashed.is_null())
+            .order(presets::n)
+            .select((presets::n, presets::body));
+        let (mut bodies, mut bytes) = (Bodies::default(), 0_usize);
+        for row in own.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
+            let (n, body) = row?;
+            if bytes > MOST_BYTES {
+                bodies.is_cut = true;
+                break;
+            }
+            bytes = bytes.saturating_add(body.len());
+            bodies.all.push(serde_json::from_str(&body).map_err(|_| damaged("body", n))?);
+        }
+        Ok(bodies)
     }
 
     /// One of the caller's presets.

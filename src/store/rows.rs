@@ -216,6 +216,7 @@ pub struct SessionRow {
     pub node_count: i64,
     pub leaf_count: i64,
     pub preset: Option<String>,
+    pub scripts: String,
 }
 
 impl SessionRow {
@@ -237,6 +238,7 @@ impl SessionRow {
             model: self.model,
             params: object(&self.params).ok_or_else(bad("params"))?,
             preset: optional(self.preset.as_deref(), |id| id.parse().ok()).ok_or_else(bad("preset"))?,
+            scripts: serde_json::from_str(&self.scripts).map_err(|_| bad("scripts")())?,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,

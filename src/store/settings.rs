@@ -1,17 +1,18 @@
 //! The settings of a session by their names, as the log tells of them and as they travel.
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use crate::ids::PresetId;
 use crate::tree::bounds;
 use crate::tree::edit::Refusal;
-use crate::tree::{PersonaRef, Session};
+use crate::tree::{AllowedScripts, PersonaRef, Session};
 
 use super::acts::may_be_kept;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
 
 /// What goes along with a session wherever it goes.
-const TRAVELLING: [&str; 5] = ["title", "mode", "model", "params", "plugins"];
+const TRAVELLING: [&str; 6] = ["title", "mode", "model", "params", "plugins", "scripts"];
 
 /// The settings that go along with a session.
 pub fn settings_of(session: &Session) -> Map<String, Value> {
@@ -26,6 +27,7 @@ pub fn take_settings(session: &mut Session, settings: &Map<String, Value>) {
             ("mode", Value::String(mode)) => session.mode.clone_from(mode),
             ("model", model) => session.model = model.as_str().map(str::to_owned),
             ("params", Value::Object(params)) => session.params.clone_from(params),
+            ("scripts", scripts) => session.scripts = AllowedScripts::deserialize(scripts).unwrap_or_default(),
             ("plugins", plugins) => session.plugins = plugins_from_text(&plugins.to_string()).unwrap_or_default(),
             _ => {}
         }
@@ -41,6 +43,7 @@ pub fn setting(session: &Session, name: &str) -> Value {
         "model" => session.model.clone().into(),
         "params" => session.params.clone().into(),
         "plugins" => json(plugins_to_text(&session.plugins)),
+        "scripts" => json!(session.scripts),
         "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
@@ -60,6 +63,7 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
         "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
         "params" => ("params", to.is_object(), "an object"),
         "plugins" => ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants}"),
+        "scripts" => ("scripts", AllowedScripts::deserialize(to).is_ok(), "{card, preset}, each true or false"),
         "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset), "an id or null"),
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         other => {

@@ -39,6 +39,7 @@ diesel::table! {
         root_n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, mode -> Text, model -> Nullable<Text>,
         params -> Text, plugins -> Text, seed -> BigInt, edits -> BigInt, created -> BigInt, updated -> BigInt,
         trashed -> Nullable<BigInt>, node_count -> BigInt, leaf_count -> BigInt, preset -> Nullable<Text>,
+        scripts -> Text,
     }
 }
 diesel::table! {

@@ -6,7 +6,7 @@ use crate::clock::{Ids, Time};
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::store::{Draft, Source, Store, take_settings};
 use crate::tree::edit::Refusal;
-use crate::tree::{CardRef, Kind, PersonaRef, Role, Session};
+use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, Role, Session};
 
 use super::import::ImportError;
 
@@ -74,6 +74,7 @@ impl Beginning {
             model: None,
             params: Map::new(),
             preset: None,
+            scripts: AllowedScripts::default(),
             plugins: Vec::new(),
             seed: ids.seed(),
             edits: 0,

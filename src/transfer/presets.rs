@@ -50,7 +50,7 @@ pub fn arriving_presets(
         fits(&card)?;
         let id = PresetId::new(ids.next(now));
         let mut item = Item::new(if kind == "regex" { "regex" } else { "preset" }, called, id).with(findings);
-        item.fate = Fate::Kept;
+        item.fate = item.findings.first().map_or(Fate::Kept, |finding| finding.fate);
         item.file = name.map(str::to_owned);
         report.items.push(item);
         presets.push(Preset { id, card, created: now, updated: now });

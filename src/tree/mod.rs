@@ -33,4 +33,4 @@ pub mod session;
 pub use arrange::{Piece, TreeEdit};
 pub use delta::{Delta, Note, Trouble};
 pub use node::{Effects, Kind, Node, Role, Siblings, Status};
-pub use session::{CardRef, PersonaRef, PluginSetting, Session};
+pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};

@@ -1,5 +1,6 @@
 //! A session: one story. Plain data.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
@@ -34,6 +35,8 @@ pub struct Session {
     pub params: Map<String, Value>,
     /// The preset by which its prompts are made, as it is then; `None`, or one that is gone = as the server makes them.
     pub preset: Option<PresetId>,
+    /// Which regex scripts of others change what is sent.
+    pub scripts: AllowedScripts,
     /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
     /// The seed of all its dice.
@@ -44,6 +47,23 @@ pub struct Session {
     pub created: Time,
     /// When it last changed.
     pub updated: Time,
+}
+
+/// Which regex scripts of others change what is sent; one's own always do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AllowedScripts {
+    /// Those of the character that speaks.
+    pub card: bool,
+    /// Those of the preset.
+    pub preset: bool,
+}
+
+impl Default for AllowedScripts {
+    /// They change texts, in bounded time, and nothing else: whoever plays with a card has let its texts into the prompt.
+    fn default() -> Self {
+        Self { card: true, preset: true }
+    }
 }
 
 /// A character as it was when the session began: editing the card later never changes the session (`domain.md` 2.17).

@@ -29,7 +29,8 @@ pub fn prompt(
     let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };
     let facts = fill::facts(scene, sizes, &bounds.model, purpose);
     let mut draw = fill::chance(scene, purpose);
-    let mut macros = Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draw);
+    let globals = fill::globals(reader, scene.session().owner)?;
+    let mut macros = Macros::new(&facts, scene.world.vars.clone(), globals, &mut draw);
     if let Some(preset) = ordered::chosen(reader, scene)? {
         let mut made = ordered::prompt(reader, scene, bounds, last, preset, &mut macros)?;
         made.filled.operations = fill::operations(&scene.world, &scene.rules.rules, &macros.local);

@@ -10,7 +10,7 @@ use crate::plugin::{Hook, NodeFacts, Seeds};
 use crate::prompt::Cast;
 use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
 use crate::tree::edit::Refusal;
-use crate::tree::{CardRef, Kind, PersonaRef, PluginSetting, Role, Session};
+use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, Role, Session};
 
 use super::hooks::{Proposal, Stage};
 use super::{NewSession, Parts, PluginChoice, TurnError, cast, fill, force};
@@ -22,7 +22,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
         return Err(TurnError::Invalid { field: "mode", message });
     }
-    let (characters, persona) = cards(parts, caller, &new).await?;
+    let Cards { characters, persona, globals } = cards(parts, caller, &new).await?;
     let first = characters.first().ok_or_else(|| TurnError::Invalid {
         field: "characterIds",
         message: "a session needs at least one character".into(),
@@ -52,6 +52,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         model,
         params: new.params.clone(),
         preset: None,
+        scripts: AllowedScripts::default(),
         plugins,
         seed: parts.ids.seed(),
         edits: 0,
@@ -59,15 +60,19 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         updated: now,
     };
     let root = root(parts, &session, &cast, now).await;
-    let greetings = greetings(parts, &characters, own, now);
+    let greetings = greetings(parts, &characters, own, &globals, now);
     write(parts, session, characters, persona, root, greetings, now).await
 }
 
-async fn cards(
-    parts: &Arc<Parts>,
-    caller: UserId,
-    new: &NewSession,
-) -> Result<(Vec<CharacterCard>, Option<PersonaCard>), TurnError> {
+/// What a session begins with.
+struct Cards {
+    characters: Vec<CharacterCard>,
+    persona: Option<PersonaCard>,
+    /// The caller's variables of all sessions.
+    globals: Map<String, Value>,
+}
+
+async fn cards(parts: &Arc<Parts>, caller: UserId, new: &NewSession) -> Result<Cards, TurnError> {
     let (ids, persona) = (new.character_ids.clone(), new.persona_id);
     parts
         .store
@@ -80,7 +85,7 @@ async fn cards(
                 Some(id) => Some(reader.persona(caller, id)?.ok_or(Refusal::NotFound("the persona"))?),
                 None => None,
             };
-            Ok((characters, persona))
+            Ok(Cards { characters, persona, globals: fill::globals(reader, caller)? })
         })
         .await
 }
@@ -189,7 +194,13 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> 
 
 /// The greetings of all characters: the first messages, then the alternate ones, macros filled in. A greeting is a fact: what
 /// its macros drew is drawn once, and what they would write into variables goes with the filling.
-fn greetings(parts: &Parts, characters: &[CharacterCard], persona: &Map<String, Value>, now: Time) -> Vec<Draft> {
+fn greetings(
+    parts: &Parts,
+    characters: &[CharacterCard],
+    persona: &Map<String, Value>,
+    globals: &Map<String, Value>,
+    now: Time,
+) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for character in characters {
         let cast = cast::cast(&character.card, persona);
@@ -198,7 +209,7 @@ fn greetings(parts: &Parts, characters: &[CharacterCard], persona: &Map<String, 
             let mut draft = Draft::new(id, Role::Assistant, Kind::Greeting, parts.ids.seed(), now);
             draft.character = Some(character.id);
             draft.name = Some(cast.character.clone());
-            draft.content = fill::greeting(&cast, text, draft.dice_seed, now);
+            draft.content = fill::greeting(&cast, text, globals, draft.dice_seed, now);
             drafts.push(draft);
         }
     }

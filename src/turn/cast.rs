@@ -72,6 +72,7 @@ pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> Cas
         depth_prompt: kept(character, "/extensions/depth_prompt/prompt"),
         creator_notes: text(character, "creatorNotes"),
         version: kept(character, "/character_version"),
+        scripts: scripts(character),
     }
 }
 
@@ -86,6 +87,12 @@ pub fn greetings(card: &Map<String, Value>) -> Vec<String> {
 fn kept(card: &Map<String, Value>, path: &str) -> String {
     let text = card.get("metadata").and_then(|metadata| metadata.pointer(path)?.as_str());
     text.unwrap_or_default().to_owned()
+}
+
+/// The regex scripts that another program's card brought along.
+fn scripts(card: &Map<String, Value>) -> Vec<Value> {
+    let list = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/regex_scripts")?.as_array());
+    list.cloned().unwrap_or_default()
 }
 
 /// A card's bytes as an object; what is no object is an empty one.

@@ -7,10 +7,11 @@
 use serde_json::{Map, Value};
 
 use crate::clock::{SplitMix64, Time};
+use crate::ids::UserId;
 use crate::prompt::macros::{Facts, Macros, Moment, Said, Sizes, Variables};
 use crate::prompt::refill::{Difference, Names};
 use crate::prompt::{Block, Cast, Line, Slot};
-use crate::store::Placed;
+use crate::store::{Placed, Reader, StoreError};
 use crate::tree::{Node, Role};
 use crate::world::{self, Change, Operation, Rules, World, diff};
 
@@ -18,6 +19,8 @@ use super::hooks::SERVER;
 use super::scene::Scene;
 use super::trace;
 
+/// The kind of the presets that are variables of all sessions.
+const VARIABLES: &str = "variables";
 /// Why operations of macros are there.
 const WHY: &str = "a macro in the prompt";
 
@@ -47,7 +50,7 @@ impl Purpose {
 pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: Purpose) -> Facts {
     let at = &scene.at.node;
     Facts {
-        said: said(scene),
+        said: Said { version: version(purpose), ..said(scene) },
         time: Moment { ms: at.created.0, ..Moment::default() },
         sizes,
         model: model.to_owned(),
@@ -56,6 +59,21 @@ pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: Purpose) -> Fact
         seed: scene.session().seed,
         ..scene.cast.facts()
     }
+}
+
+/// Which reply to the same message is written, from 1, and how many there are before it; none for the first.
+fn version(purpose: Purpose) -> Option<(u64, u64)> {
+    let before = u64::try_from(purpose.number).ok().filter(|before| *before > 0)?;
+    Some((before + 1, before))
+}
+
+/// The variables of all sessions, as their owner keeps them. What macros write into them goes with the prompt.
+///
+/// # Errors
+/// The database fails.
+pub fn globals(reader: &mut Reader<'_>, owner: UserId) -> Result<Map<String, Value>, StoreError> {
+    let kept = reader.preset_bodies(owner, VARIABLES)?.all.into_iter();
+    Ok(kept.filter_map(|body| if let Value::Object(body) = body { Some(body) } else { None }).flatten().collect())
 }
 
 /// What was said last on this path.
@@ -92,10 +110,10 @@ fn draws(seed: u64) -> impl FnMut() -> f64 + use<> {
 }
 
 /// A greeting, filled in for good.
-pub fn greeting(cast: &Cast, text: &str, seed: u64, now: Time) -> String {
+pub fn greeting(cast: &Cast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
     let facts =
         Facts { time: Moment { ms: now.0, ..Moment::default() }, seed, purpose: "normal".into(), ..cast.facts() };
-    Macros::new(&facts, Map::new(), Map::new(), &mut draws(seed)).fill(text)
+    Macros::new(&facts, Map::new(), globals.clone(), &mut draws(seed)).fill(text)
 }
 
 /// Lines of the history as a model is sent them: each filled once, the newest first.

@@ -5,7 +5,7 @@
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `room.rs` says what both keep to.
+//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `scripted.rs` has scripts change texts, `room.rs` says what both keep to.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
 //!   answers.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
@@ -39,6 +39,7 @@ mod requests;
 mod room;
 mod runner;
 mod scene;
+mod scripted;
 mod start;
 mod strikes;
 mod trace;
@@ -69,6 +70,7 @@ pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use ordered::readable as preset;
 pub use providers::Cost;
 pub use scene::{Offered, QuickReply, Tip};
+pub use scripted::{Known as KnownScript, known as scripts};
 pub use trace::{Rebuilt, read_trace};
 
 /// Why a turn did not begin. Nothing was written, unless it says so.

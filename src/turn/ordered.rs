@@ -12,6 +12,7 @@ use crate::tree::Role;
 
 use super::room::{Bounds, PAGE, began};
 use super::scene::Scene;
+use super::scripted::Scripted;
 use super::trace::{self, Made, Order};
 
 /// The kind of the presets that make prompts.
@@ -52,14 +53,15 @@ pub(super) fn prompt(
         // Model servers refuse a request without a user's text, or take a reply at its end for one to go on from.
         preset.settings.send_if_empty.clone_from(&bounds.filler);
     }
-    let newest_first = newest(reader, scene, &bounds, context)?;
+    let mut scripted = Scripted::read(reader, scene, &preset, macros)?;
+    let Newest { kept: newest_first, said: mut history } = newest(reader, scene, &bounds, context, &mut scripted)?;
+    history.reverse();
     let cut = Cut::Steps(began(reader, &newest_first)?.map(|began| newest_first.len() - 1 - began));
     let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().rev().unzip();
-    let mut history: Vec<Said> = lines.iter().map(|line| said(line, &scene.cast)).collect();
     let kind = match last {
         Some(Block { slot: Slot::Continued, text, .. }) => {
             let name = scene.cast.character.clone();
-            history.push(Said { role: Role::Assistant, name, is_other: false, text });
+            history.push(scripted.continued(Said { role: Role::Assistant, name, is_other: false, text }));
             Kind::Continue
         }
         Some(_) => Kind::Impersonate,
@@ -67,11 +69,12 @@ pub(super) fn prompt(
     };
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let given = Given { kind, world: &status, cut, room: (context, reply), history: &history, ..given(&scene.cast) };
-    let mut words = Texts(macros);
+    let scripts = scripted.told();
+    let mut words = Texts(scripted.macros);
     let Bounds { hide_tags, context: told, .. } = bounds;
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
-        Err(too_large) => return Ok(Made { too_large: Some(too_large), ..Made::default() }),
+        Err(too_large) => return Ok(Made { scripts, too_large: Some(too_large), ..Made::default() }),
     };
     let first = lines.len().saturating_sub(assembled.kept);
     let went = lines.get(first..).unwrap_or_default();
@@ -95,6 +98,7 @@ pub(super) fn prompt(
         context: told,
         hide_tags,
         samplers: preset.samplers,
+        scripts,
         ..Made::default()
     })
 }
@@ -119,25 +123,38 @@ fn room(preset: &Preset, bounds: &Bounds) -> (usize, usize) {
     (context, reply.min(context / 2))
 }
 
-/// The newest messages, the newest first, until there are more than fit.
+/// Messages, the newest first.
+#[derive(Default)]
+struct Newest {
+    /// As they are kept.
+    kept: Vec<(Placed, Line)>,
+    /// As scripts have them.
+    said: Vec<Said>,
+}
+
+/// The newest messages, until there are more than fit.
 fn newest(
     reader: &mut Reader<'_>,
     scene: &mut Scene,
     bounds: &Bounds,
     context: usize,
-) -> Result<Vec<(Placed, Line)>, StoreError> {
-    let mut newest_first: Vec<(Placed, Line)> = Vec::new();
+    scripted: &mut Scripted<'_, '_>,
+) -> Result<Newest, StoreError> {
+    let mut newest = Newest::default();
     let mut tokens = 0_usize;
     let mut page = std::mem::take(&mut scene.page);
     loop {
         let before = page.next;
         for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_sent()) {
             let line = trace::line(&placed.node, &bounds.hide_tags);
-            tokens = tokens.saturating_add(prompt::tokens(&line.text));
-            newest_first.push((placed, line));
+            let said = said(&line, &scene.cast);
+            let said = scripted.said(reader, &scene.held, &placed.node, said, newest.said.len())?;
+            tokens = tokens.saturating_add(prompt::tokens(&said.text));
+            newest.said.push(said);
+            newest.kept.push((placed, line));
         }
         if before.is_none() || tokens > context {
-            return Ok(newest_first);
+            return Ok(newest);
         }
         page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
     }

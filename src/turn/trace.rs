@@ -86,6 +86,8 @@ pub struct Made {
     pub hide_tags: Vec<String>,
     /// What macros did.
     pub filled: Filled,
+    /// What regex scripts did: `{name, scope, changed, why?, message?}`.
+    pub scripts: Vec<Value>,
     /// The blocks that may not be left out do not fit: nothing can be sent.
     pub too_large: Option<TooLarge>,
 }
@@ -153,6 +155,9 @@ impl Made {
         });
         let blocks = blocks.chain(self.order.iter().flat_map(|order| &order.pieces).map(told));
         let mut head = serde_json::Map::new();
+        if !self.scripts.is_empty() {
+            head.insert("scripts".into(), self.scripts.clone().into());
+        }
         if self.too_large.is_none() {
             let cut = self.cut.map(|through| json!({"why": LeftOut::Budget.word(), "through": through.to_string()}));
             head.insert("hash".into(), digest(&self.messages).into());

@@ -134,7 +134,7 @@ describe("presets", () => {
     await other.page.getByText("Trim has come in.").waitFor();
     await other.page.locator(".notice").getByRole("button", { name: "What came along" }).click();
     const report = other.page.getByRole("dialog", { name: "What came along" });
-    await report.getByText("no text is changed by it yet").waitFor();
+    await report.getByText("it changes what models are sent in every story").waitFor();
     await report.getByRole("button", { name: "Open “Trim”" }).click();
     await row(other.page, "Trim").getByText("findRegex").waitFor();
     assert.ok(await row(other.page, "Trim").getByRole("button", { name: "Look inside" }).evaluate((button) => button === document.activeElement));
@@ -162,6 +162,50 @@ describe("presets", () => {
     await mine.getByRole("button", { name: "No longer use in this story" }).click();
     await mine.getByRole("button", { name: "Use in this story", exact: true }).waitFor();
     assert.equal((await session(path)).presetId, null);
+    await close();
+  });
+
+  test("S4-52: regex scripts of one's own are written here, those of others are shown in a story and switched off there", async () => {
+    const regex_scripts = [{ scriptName: "Quiet", findRegex: "/harbour/g", replaceString: "pier", placement: [1] }];
+    const character = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello.", metadata: { extensions: { regex_scripts } } });
+    const preset = await keep("openai", "Plain order", { prompts: [], prompt_order: [] });
+    const path = await newStory({ characterIds: [character.id] });
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: preset.id });
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Presets");
+    await shelf(page).getByRole("button", { name: "New script" }).click();
+    await shelf(page).getByRole("textbox", { name: "Name" }).fill("No ships");
+    await shelf(page).getByRole("textbox", { name: "What it looks for" }).fill("/ships?/g");
+    await shelf(page).getByRole("textbox", { name: "What stands there instead" }).fill("boats");
+    await shelf(page).getByRole("checkbox", { name: "Replies" }).uncheck();
+    await shelf(page).getByRole("button", { name: "Save" }).click();
+    await row(page, "No ships").waitFor();
+    const [kept] = await named("No ships");
+    assert.deepEqual([kept.kind, kept.body.findRegex, kept.body.placement, kept.body.promptOnly], ["regex", "/ships?/g", [1], true]);
+
+    const others = shelf(page).getByRole("group", { name: "Regex scripts of others in this story" });
+    await others.getByText("What they do").click();
+    await others.getByText("/harbour/g").waitFor();
+    await check(page, "the scripts of a story");
+    await page.keyboard.press("Escape");
+    const send = async (text) => {
+      model.say(["Yes."]);
+      await say(page, text);
+      await replyIsThere(page);
+      return JSON.stringify(model.requests.at(-1).messages);
+    };
+    assert.match(await send("Ships in the harbour?"), /Ships in the pier\?/);
+    assert.match(await send("A ship in the harbour?"), /A boats in the pier\?/);
+
+    await chooseFromPage(page, "Presets");
+    await others.getByRole("checkbox", { name: "1 script of the character" }).click();
+    await until(async () => (await session(path)).regexScripts.card === false, "the story knows");
+    await row(page, "No ships").getByRole("button", { name: "Edit" }).click();
+    await row(page, "No ships").getByRole("textbox", { name: "What stands there instead" }).fill("rafts");
+    await row(page, "No ships").getByRole("button", { name: "Save" }).click();
+    await until(async () => (await named("No ships"))[0].body.replaceString === "rafts", "the script is another");
+    await page.keyboard.press("Escape");
+    assert.match(await send("More ships in the harbour?"), /More rafts in the harbour\?/);
     await close();
   });
 

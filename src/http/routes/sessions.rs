@@ -12,7 +12,9 @@ use crate::http::error::ApiError;
 use crate::http::query::{Pid, Query, Rid, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
-use crate::http::wire::sessions::{NewSession, PluginSetting, PluginsSet, Session, SessionChange, Spent, plugins};
+use crate::http::wire::sessions::{
+    NewSession, PluginSetting, PluginsSet, ScriptOfSession, ScriptsOfSession, Session, SessionChange, Spent, plugins,
+};
 use crate::http::wire::words::Mode;
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::{PersonaId, PresetId};
@@ -114,13 +116,14 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
 
 /// The settings by their names in the log.
 fn settings(change: SessionChange) -> Vec<(String, Value)> {
-    let SessionChange { title, mode, model, params, preset_id, persona_id: _ } = change;
+    let SessionChange { title, mode, model, params, preset_id, regex_scripts, persona_id: _ } = change;
     let named = [
         ("title", title.map(Value::from)),
         ("mode", mode.map(Mode::word).map(Value::from)),
         ("model", model.map(Value::from)),
         ("params", params.map(Value::from)),
         ("preset", preset_id.map(|id| id.map(|id| id.0.to_string())).map(Value::from)),
+        ("scripts", regex_scripts.map(|allowed| json!(allowed))),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -175,6 +178,20 @@ async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> 
             Ok(Session { context_node_id: Some(Id(context)), ..Session::short(&held, turns) })
         })
         .await
+}
+
+/// The regex scripts that have a part in a session.
+///
+/// # Errors
+/// The session is not there.
+pub async fn scripts(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsOfSession> {
+    let read = move |reader: &mut Reader<'_>| {
+        let session = held(reader, caller, sid)?.session;
+        let known = turn::scripts(reader, &session)?;
+        let items = known.into_iter().map(|known| ScriptOfSession::new(known, session.scripts)).collect();
+        Ok::<_, ApiError>(ScriptsOfSession { items })
+    };
+    Reply::ok(&app.store.read(read).await?)
 }
 
 /// What the replies of a session took.

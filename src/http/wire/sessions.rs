@@ -8,10 +8,15 @@ use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, PresetRef, SessionRef, U
 use super::words::Mode;
 use super::{given, some_objects};
 use crate::http::error::ApiError;
+use crate::prompt::scripts::Scope;
 use crate::store::{self, Held};
 use crate::tree;
+use crate::tree::AllowedScripts;
 use crate::tree::bounds::{self, MOST_CHARACTERS};
-use crate::turn::PluginChoice;
+use crate::turn::{KnownScript, PluginChoice};
+
+/// So many letters of a script are told.
+const LONGEST_TOLD: usize = 2_000;
 
 /// One story.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,6 +50,8 @@ pub struct Session {
     pub params: Map<String, Value>,
     /// The preset by which its prompts are made; null, or one that is gone = as the server makes them.
     pub preset_id: Option<PresetRef>,
+    /// Which regex scripts of others change what is sent.
+    pub regex_scripts: RegexScripts,
     /// Its plugins.
     pub plugins: Vec<PluginSetting>,
     /// How much there is.
@@ -56,6 +63,68 @@ pub struct Session {
     pub created_at: String,
     /// When it last changed.
     pub updated_at: String,
+}
+
+/// Which regex scripts of others change what is sent in a session; one's own always do.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RegexScripts {
+    /// Those of the character that speaks.
+    pub card: bool,
+    /// Those of the preset.
+    pub preset: bool,
+}
+
+/// The regex scripts that have a part in a session, or would have if they were allowed, in the order in which they run.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ScriptsOfSession {
+    /// The scripts, a thousand at most.
+    pub items: Vec<ScriptOfSession>,
+}
+
+/// A regex script that has a part in a session.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScriptOfSession {
+    /// Where it comes from: `global` (the caller's own), `preset` or `card`.
+    #[schema(value_type = String)]
+    pub scope: &'static str,
+    /// The name of the preset or character that it came with; empty for the caller's own.
+    pub whose: String,
+    /// Its name.
+    pub name: String,
+    /// What it looks for; up to 2,000 letters.
+    pub find: String,
+    /// What it puts there instead; up to 2,000 letters.
+    pub replace: String,
+    /// Whether it is switched on.
+    pub is_on: bool,
+    /// Whether the session allows it.
+    pub is_allowed: bool,
+    /// Whether it changes what is sent; false = only what is shown, which nothing here does.
+    pub is_for_prompts: bool,
+}
+
+impl ScriptOfSession {
+    /// A script in a session that allows those of others as said.
+    pub fn new(known: KnownScript, allowed: AllowedScripts) -> Self {
+        let KnownScript { scope, whose, script } = known;
+        let cut = |text: String| text.chars().take(LONGEST_TOLD).collect();
+        Self {
+            scope: scope.word(),
+            whose,
+            name: cut(script.name),
+            find: cut(script.find),
+            replace: cut(script.replace),
+            is_on: !script.is_disabled,
+            is_allowed: match scope {
+                Scope::Global => true,
+                Scope::Preset => allowed.preset,
+                Scope::Card => allowed.card,
+            },
+            is_for_prompts: script.for_prompt || !script.for_display,
+        }
+    }
 }
 
 /// How much there is in a session.
@@ -137,6 +206,8 @@ pub struct SessionChange {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     pub preset_id: Option<Option<PresetRef>>,
+    /// Which regex scripts of others change what is sent from now on.
+    pub regex_scripts: Option<RegexScripts>,
 }
 
 /// The plugins of a session were set.
@@ -205,6 +276,7 @@ impl Session {
             model: session.model.clone(),
             params: session.params.clone(),
             preset_id: session.preset.map(Id),
+            regex_scripts: RegexScripts { card: session.scripts.card, preset: session.scripts.preset },
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts,
             preview: None,

@@ -82,7 +82,8 @@ pub struct Said {
     pub last_id: Option<u64>,
     /// The number of the oldest message that went into the last prompt.
     pub first_included: Option<u64>,
-    /// Which version of the newest message it is, from 1, and how many there are.
+    /// Which version of the newest message it is, from 1, and how many there are; of a reply that is being written, how many
+    /// there are before it.
     pub version: Option<(u64, u64)>,
     /// When the user wrote last before the newest message, in milliseconds since 1970.
     pub user_spoke: Option<i64>,

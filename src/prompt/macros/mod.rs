@@ -65,6 +65,8 @@ pub struct Macros<'a> {
     pub noted: Noted,
     /// What `{{original}}` stands for: the first takes it, later ones are empty.
     original: Option<String>,
+    /// Who speaks in the text that is filled, where that is not the character.
+    speaker: Option<String>,
     /// The texts of the card that are being filled: one inside itself stays as text.
     inside: Vec<&'static str>,
     macros: usize,
@@ -86,6 +88,7 @@ impl<'a> Macros<'a> {
             global: Variables::new(global),
             noted: Noted::default(),
             original: None,
+            speaker: None,
             inside: Vec::new(),
             macros: 0,
             work: 0,
@@ -103,6 +106,14 @@ impl<'a> Macros<'a> {
         self.original = Some(original.to_owned());
         let filled = self.fill(text);
         self.original = None;
+        filled
+    }
+
+    /// As [`Self::fill`], for a text in which somebody else than the character speaks: `{{char}}` is that one.
+    pub fn fill_as(&mut self, text: &str, speaker: Option<&str>) -> String {
+        self.speaker = speaker.map(str::to_owned);
+        let filled = self.fill(text);
+        self.speaker = None;
         filled
     }
 

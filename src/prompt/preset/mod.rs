@@ -145,6 +145,8 @@ pub struct Preset {
     /// What it says to the model server, under the names that OpenAI-compatible servers know; how long a reply may be is not
     /// among it.
     pub samplers: Map<String, Value>,
+    /// The regex scripts that it brings along.
+    pub scripts: Vec<Value>,
 }
 
 /// A text with a place of its own: a persona, a note, a card's depth prompt.

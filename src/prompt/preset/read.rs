@@ -68,7 +68,8 @@ impl Default for Preset {
     /// What is sent where nobody chose a preset.
     fn default() -> Self {
         let order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
-        let mut preset = Self { settings: Settings::default(), parts: Vec::new(), order, samplers: Map::new() };
+        let mut preset =
+            Self { settings: Settings::default(), parts: Vec::new(), order, samplers: Map::new(), scripts: Vec::new() };
         preset.add_known();
         preset
     }
@@ -88,7 +89,9 @@ impl Preset {
         if prompts.len() > MOST_PARTS {
             return Err(Unreadable::TooMany(prompts.len()));
         }
-        let mut preset = Self { settings: settings(map), samplers: samplers(map), ..Self::default() };
+        let scripts = map.get("extensions").and_then(|extensions| extensions.get("regex_scripts")?.as_array());
+        let scripts = scripts.cloned().unwrap_or_default();
+        let mut preset = Self { settings: settings(map), samplers: samplers(map), scripts, ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
         if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
             preset.order = order;

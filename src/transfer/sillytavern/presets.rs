@@ -127,7 +127,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let source = known.source(id.as_bytes(), Some(hash), &card);
         self.arrived.totals.presets += 1;
         let mut item = Item::new(word, name, id).from_file(file).with(findings);
-        item.fate = Fate::Kept;
+        item.fate = item.findings.first().map_or(Fate::Kept, |finding| finding.fate);
         self.report(item);
         let preset = Preset { id, card, created: at, updated: at };
         self.put(

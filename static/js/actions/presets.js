@@ -37,6 +37,19 @@ export async function usePreset(presetId) {
   if (changed && story.session.peek()?.id === changed.id) story.putSession({ presetId });
 }
 
+/** The regex scripts that have a part in a story. @param {Id} sid */
+export const readScripts = (sid) => attempt(() => api.scriptsOf(sid));
+
+/** Whose regex scripts change what is sent in the open story from now on. @param {{card: boolean, preset: boolean}} regexScripts */
+export async function allowScripts(regexScripts) {
+  const open = story.session.peek();
+  const changed = open && (await attempt(() => api.allowScripts(open.id, regexScripts)));
+  if (changed && story.session.peek()?.id === changed.id) story.putSession({ regexScripts });
+}
+
+/** Keeps a regex script of one's own. @param {Id | null} id null: a new one @param {string} name @param {Record<string, unknown>} body */
+export const keepScript = (id, name, body) => attempt(async () => (await api.keepScript(id, name, body), true));
+
 /** @param {Id} id */
 export const takePreset = (id) => download(api.presetFile(id));
 

@@ -96,6 +96,8 @@ export interface Session {
   personaId?: Id | null;
   /** By which its prompts are made. */
   presetId?: Id | null;
+  /** Whose regex scripts change what is sent. */
+  regexScripts?: { card: boolean; preset: boolean };
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
@@ -163,6 +165,20 @@ export interface Preset {
   name: string;
   file: string | null;
   updatedAt: string;
+}
+
+/** A regex script that has a part in a story. */
+export interface StoryScript {
+  scope: "global" | "preset" | "card";
+  /** The name of the preset or character that it came with. */
+  whose: string;
+  name: string;
+  find: string;
+  replace: string;
+  isOn: boolean;
+  isAllowed: boolean;
+  /** Not only for what is shown. */
+  isForPrompts: boolean;
 }
 
 export interface WholePreset extends Preset {
@@ -404,6 +420,16 @@ export interface Block {
   why?: string;
 }
 
+/** What a regex script did to a prompt. */
+export interface ScriptRun {
+  name?: string;
+  scope: "global" | "preset" | "card";
+  /** So many texts. */
+  changed: number;
+  why?: string;
+  message?: string;
+}
+
 export interface Trace {
   blueprint?: Block[];
   messages?: { role: string; name?: string; content: string }[];
@@ -411,6 +437,8 @@ export interface Trace {
   model?: string | null;
   rules?: RuleRun[];
   historyCut?: { why: string; through: Id } | null;
+  /** Regex scripts that changed something or were left out. */
+  scripts?: ScriptRun[];
   /** The name of the settings under which the model was asked. */
   alias?: string;
   /** Models that could not answer before it. */

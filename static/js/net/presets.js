@@ -21,6 +21,15 @@ export const rename = (id, name) => call("PATCH", at(id), { name });
 /** By which preset the prompts of a story are made from now on; null: as the server makes them. @param {Wire.Id} sid @param {Wire.Id | null} presetId @returns {Promise<Wire.Session>} */
 export const useIn = (sid, presetId) => call("PATCH", `/api/sessions/${sid}`, { presetId });
 
+/** The regex scripts that have a part in a story. @param {Wire.Id} sid @returns {Promise<Wire.StoryScript[]>} */
+export const scriptsOf = async (sid) => items(await call("GET", `/api/sessions/${sid}/scripts`));
+
+/** @param {Wire.Id} sid @param {{card: boolean, preset: boolean}} regexScripts @returns {Promise<Wire.Session>} */
+export const allowScripts = (sid, regexScripts) => call("PATCH", `/api/sessions/${sid}`, { regexScripts });
+
+/** @param {Wire.Id | null} id null: a new one @param {string} name @param {Record<string, unknown>} body @returns {Promise<Wire.Preset>} */
+export const keepScript = (id, name, body) => (id ? call("PATCH", at(id), { name, body }) : call("POST", "/api/presets", { kind: "regex", name, body }));
+
 /** @param {Wire.Id} id */
 export const remove = (id) => call("DELETE", at(id));
 

@@ -10,6 +10,7 @@ import { session } from "../model/story.js";
 import { Parts } from "./json.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { DropPlace, NameForm } from "./shelf.js";
+import { ScriptForm, StoryScripts } from "./scripts.js";
 import { takeFocus } from "./sure.js";
 
 /** @import { Id, Preset, WholePreset } from "../lib/wire.d.ts" */
@@ -50,6 +51,12 @@ export function Presets({ presetId }) {
     if (kind) void bring([file], kind);
   };
   const choose = useRef(chooser((files) => bring(files, undefined), { accept: ".json" })).current;
+  const isWriting = useSignal(false);
+  const written = async (/** @type {boolean} */ isSaved) => {
+    if (isSaved) await read();
+    isWriting.value = false;
+    first.current?.focus();
+  };
   const first = useRef(/** @type {HTMLElement | null} */ (null));
   const drop = async (/** @type {Preset} */ preset) => {
     // What was pressed goes with its row.
@@ -57,7 +64,8 @@ export function Presets({ presetId }) {
   };
   const list = all.value;
   return h(Modal, { title: t("command.presets"), class: "wide lore presets", keeps: true }, h(DropPlace, { text: "preset.drop", bring: (files) => bring(files, undefined) }, html`<p class="aside">${t("preset.text")}</p>
-    <div class="actions start"><button type="button" ref=${first} onClick=${choose}>${icon("upload")}<span>${t("preset.bring")}</span></button></div>
+    <div class="actions start"><button type="button" ref=${first} onClick=${choose}>${icon("upload")}<span>${t("preset.bring")}</span></button><button type="button" aria-expanded=${isWriting.value} onClick=${() => (isWriting.value = !isWriting.peek())}>${icon("edit")}<span>${t("script.new")}</span></button></div>
+    ${isWriting.value && h(ScriptForm, { id: null, done: written })}${h(StoryScripts, {})}
     ${coming.value > 0 && html`<p class="aside" role="status">${t("preset.coming")}</p>`}
     ${unsure.value.map((file) => h(Unsure, { key: file, file, answer: (kind) => answered(file, kind) }))}
     ${isUnread.value && h(Blank, { symbol: "warning", title: t("preset.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
@@ -111,6 +119,10 @@ function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, read, drop
     naming.value = false;
     rename.current?.focus();
   };
+  const written = async (/** @type {boolean} */ isSaved) => {
+    if (isSaved) await read();
+    done();
+  };
   const save = async (/** @type {string} */ next) => {
     if (next !== name && !(await renamePreset(id, next))) return;
     await read();
@@ -118,14 +130,15 @@ function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, read, drop
   };
   // Only these make prompts.
   const mayServe = kind === "openai" && session.value !== null;
+  const isScript = kind === "regex";
   const serves = session.value?.presetId === id;
   return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}${serves && html` <span class="chip on">${t("preset.used")}</span>`}</h4>
     <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
     <div class="actions">${mayServe && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}<button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
-      <button type="button" ref=${rename} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("edit")}<span>${t("preset.rename")}</span></button>
+      <button type="button" ref=${rename} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("edit")}<span>${t(isScript ? "script.edit" : "preset.rename")}</span></button>
       <button type="button" onClick=${() => takePreset(id)}>${icon("download")}<span>${t("preset.take")}</span></button>
       <button type="button" onClick=${drop}>${icon("trash")}<span>${t("preset.delete")}</span></button></div>
-    ${naming.value && h(NameForm, { name, save, done })}${looking.value && h(Contents, { id, close: () => (looking.value = false) })}</article></li>`;
+    ${naming.value && (isScript ? h(ScriptForm, { id, done: written }) : h(NameForm, { name, save, done }))}${looking.value && h(Contents, { id, close: () => (looking.value = false) })}</article></li>`;
 }
 
 /** All that one says. @param {{id: Id, close: () => void}} props */

@@ -12,7 +12,7 @@ import { RollChip, differenceOf, isByHand, toneOf } from "./changes.js";
 import { Modal, ProblemLine, Waiting } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
 
-/** @import { Block, ChatNode, Delta, Id, Operation, RuleRun, Trace } from "../lib/wire.d.ts" */
+/** @import { Block, ChatNode, Delta, Id, Operation, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
 
 /** @param {{nid: Id}} props */
 export function Why({ nid }) {
@@ -90,7 +90,7 @@ const Operations = ({ operations }) =>
 
 /** @param {{trace: Trace}} props */
 function Prompt({ trace }) {
-  const { blueprint = [], messages = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, cost, saved } = trace;
+  const { blueprint = [], messages = [], scripts = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, cost, saved } = trace;
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
     [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${sentence(one.message)}`).join(" ")],
@@ -104,9 +104,16 @@ function Prompt({ trace }) {
   ].filter(([, value]) => value);
   return html`${facts.length > 0 && html`<section><h3>${t("why.call")}</h3><dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`}
     ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
+    ${scripts.length > 0 && html`<section><h3>${t("why.scripts")}</h3><ul>${scripts.map((one, i) => h(ScriptLine, { key: i, one }))}</ul></section>`}
     ${messages.length > 0 && html`<details><summary>${t("why.messages", { n: messages.length })}</summary>${messages.map(
       (m, i) => html`<div key=${i} class="sent"><b>${m.role}${m.name ? ` · ${m.name}` : ""}</b><pre tabindex="0">${m.content}</pre></div>`,
     )}</details>`}`;
+}
+
+/** What a regex script did, or why it did not. @param {{one: ScriptRun}} props */
+function ScriptLine({ one: { name, scope, changed, why, message } }) {
+  const reason = why && (wordFor(`why.script.${why}`) || sentence(message ?? why));
+  return html`<li>${name ? html`<b>${name}</b> ` : ""}<small>${wordFor(`why.scope.${scope}`) || scope}</small> ${changed > 0 && t("why.changed", { n: changed })}${reason && html` <span class="aside bad">${reason}</span>`}</li>`;
 }
 
 /** @param {{block: Block}} props */

@@ -132,7 +132,7 @@ fn sillytavern_settings_of_cards_come_along() {
     assert_eq!((&kept["extraBooks"][1], &kept["note"]["prompt"]), (&json!("Nowhere"), &json!("Keep it dark.")));
     assert!(!una.contains_key("extraLorebookIds") && una["metadata"].get("sillytavern").is_none(), "{una:?}");
     let told = ["extra_lorebook", "lorebook_missing", "extra_lorebook", "character_note"];
-    assert_eq!((codes(&arrived, "Ivo"), codes(&arrived, "Global variables")), (told.to_vec(), vec!["preset"]));
+    assert_eq!((codes(&arrived, "Ivo"), codes(&arrived, "Global variables")), (told.to_vec(), vec!["own_variables"]));
     let owner = store.owner;
     let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
     let (kind, id) = (heads[0].kind.clone(), heads[0].id);

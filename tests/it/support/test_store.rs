@@ -13,7 +13,7 @@ use clotho::store::{
     StoreError, Tx, User, WriteError, Written,
 };
 use clotho::tree::edit::Asked;
-use clotho::tree::{Delta, Kind, Role, Session, Status, TreeEdit};
+use clotho::tree::{AllowedScripts, Delta, Kind, Role, Session, Status, TreeEdit};
 use clotho::world::{Change, Operation, Pointer, World};
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
@@ -214,6 +214,7 @@ impl TestStore {
             model: None,
             params: Map::new(),
             preset: None,
+            scripts: AllowedScripts::default(),
             plugins: Vec::new(),
             seed: self.ids.seed(),
             edits: 0,

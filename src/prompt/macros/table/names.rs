@@ -6,7 +6,7 @@ use super::Row;
 /// The rows.
 pub const ROWS: &[Row] = &[
     Row::plain(&["user"], |m, _| Some(m.facts.user.clone())),
-    Row::plain(&["char"], |m, _| Some(m.facts.character.clone())),
+    Row::plain(&["char"], |m, _| Some(m.speaker.as_ref().unwrap_or(&m.facts.character).clone())),
     Row::plain(&["group", "charIfNotGroup"], |m, _| Some(everybody(m))),
     Row::plain(&["groupNotMuted"], |m, _| Some(speaking(m, ""))),
     Row::plain(&["notChar"], |m, _| {

@@ -2,7 +2,10 @@
 
 /** @type {Record<keyof typeof import("./en-findings.js").default, string>} */
 export default {
-  "finding.regex_scripts": "{count} 个正则脚本：暂时不会改动任何文字",
+  "finding.regex_scripts": "{count} 个用于发给模型的正则脚本：可以在故事里关掉",
+  "finding.regex_display": "{count} 个只用于显示的正则脚本：文字照原样显示",
+  "finding.own_script": "在每个故事里改变发给模型的文字",
+  "finding.own_variables": "在每个故事里供宏读取",
   "finding.scripts": "{count} 个 JavaScript 脚本：这里的角色卡不运行代码，插件可以做到同样的事",
   "finding.scripts_jquery": "其中 {count} 个脚本调用 jQuery：它们要改的网页不在这里",
   "finding.scripts_load": "其中 {count} 个脚本从别处加载代码：什么都不会加载",

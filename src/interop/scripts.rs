@@ -1,0 +1,45 @@
+//! Regex scripts that come in: what they do here. They change what models are sent; what is shown stays as it is written.
+
+use serde_json::{Map, Value};
+
+use super::finding::{Fate, Finding, many};
+
+/// Whether a script is for what is shown, and for nothing else.
+pub fn is_for_display(script: &Map<String, Value>) -> bool {
+    let is = |key: &str| script.get(key).and_then(Value::as_bool).unwrap_or_default();
+    is("markdownOnly") && !is("promptOnly")
+}
+
+/// What is told of the scripts of a card or preset.
+pub fn found(list: Option<&Value>) -> Vec<Finding> {
+    let all = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let shown = all.iter().filter(|script| script.as_object().is_some_and(is_for_display)).count();
+    let sent = all.len() - shown;
+    let mut found = Vec::new();
+    if sent > 0 {
+        let words =
+            many(sent, "regex script", "regex scripts") + " for what models are sent: a story can switch them off";
+        found.push(Finding::new(Fate::Works, "regex_scripts", words).of(sent));
+    }
+    if shown > 0 {
+        let words =
+            many(shown, "regex script", "regex scripts") + " for what is shown only: texts are shown as written";
+        found.push(Finding::new(Fate::Kept, "regex_display", words).of(shown));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_sent_and_what_is_shown() {
+        let told = |list: Value| found(Some(&list)).iter().map(|one| (one.fate, one.count)).collect::<Vec<_>>();
+        let list = json!([{}, {"markdownOnly": true}, {"markdownOnly": true, "promptOnly": true}, 1]);
+        assert_eq!(told(list), [(Fate::Works, 3), (Fate::Kept, 1)]);
+        assert_eq!(told(json!([])), []);
+        assert_eq!(found(None), []);
+    }
+}

@@ -1,0 +1,90 @@
+// Regex scripts: those that others brought into the open story, with their switches, and the form of one's own.
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { allowScripts, keepScript, readPreset, readScripts } from "../actions/presets.js";
+import { t } from "../lib/i18n.js";
+import { session } from "../model/story.js";
+import { Waiting } from "./parts.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { Id, StoryScript, WholePreset } from "../lib/wire.d.ts" */
+
+/** Whose scripts can be switched off. @type {["card" | "preset", Key][]} */
+const SCOPES = [
+  ["preset", "script.ofPreset"],
+  ["card", "script.ofCard"],
+];
+
+/** The kinds of text by their numbers in a script. @type {[number, Key][]} */
+const PLACES = [
+  [1, "script.user"],
+  [2, "script.reply"],
+  [5, "script.lore"],
+];
+
+/** The scripts of others in the open story. Nothing where there are none. */
+export function StoryScripts() {
+  const open = session.value;
+  const all = useSignal(/** @type {StoryScript[]} */ ([]));
+  useEffect(() => {
+    if (open) void readScripts(open.id).then((found) => (all.value = found ?? []));
+  }, [open?.id, open?.presetId]);
+  const others = all.value.filter(({ scope }) => scope !== "global");
+  if (!open || others.length === 0) return null;
+  const allowed = open.regexScripts ?? { card: true, preset: true };
+  const turn = (/** @type {"card" | "preset"} */ scope) => (/** @type {Event} */ event) => {
+    const box = /** @type {HTMLInputElement} */ (event.target);
+    // What is drawn says what holds, not what was pressed.
+    const wanted = box.checked;
+    box.checked = allowed[scope];
+    void allowScripts({ ...allowed, [scope]: wanted });
+  };
+  return html`<fieldset class="story-scripts"><legend>${t("script.ofStory")}</legend><p class="aside">${t("script.ofStoryText")}</p>
+    ${SCOPES.map(([scope, label]) => {
+      const some = others.filter((one) => one.scope === scope);
+      const whose = [...new Set(some.map((one) => one.whose))].filter(Boolean).join(", ");
+      return some.length > 0 && html`<label key=${scope} class="check"><input type="checkbox" checked=${allowed[scope]} onChange=${turn(scope)} /><span>${t(label, { n: some.length })}<small>${whose}</small></span></label>`;
+    })}
+    <details><summary>${t("script.look")}</summary><ul>${others.map((one, i) => h(Shown, { key: i, one }))}</ul></details></fieldset>`;
+}
+
+/** @param {{one: StoryScript}} props */
+function Shown({ one: { name, find, replace, isOn, isForPrompts } }) {
+  return html`<li><b>${name || t("script.nameless")}</b>${!isOn && html` <span class="chip">${t("script.off")}</span>`}${!isForPrompts && html` <span class="chip">${t("script.displayOnly")}</span>`}
+    <p><code>${find}</code> → ${replace ? html`<code>${replace}</code>` : t("script.nothing")}</p></li>`;
+}
+
+/** @param {{id: Id | null, done: (isSaved: boolean) => void}} props without an id a new one */
+export function ScriptForm({ id, done }) {
+  const whole = useSignal(/** @type {Pick<WholePreset, "name" | "body"> | null} */ (id ? null : { name: "", body: {} }));
+  const busy = useRef(false);
+  useEffect(() => {
+    if (id) void readPreset(id).then((found) => (found ? (whole.value = found) : done(false)));
+  }, []);
+  if (!whole.value) return h(Waiting, { rows: 3 });
+  const { name, body } = whole.value;
+  const text = (/** @type {string} */ key) => (typeof body[key] === "string" ? body[key] : "");
+  const places = Array.isArray(body["placement"]) ? body["placement"] : [1, 2];
+  const save = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
+    const typed = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    const said = (/** @type {string} */ key) => String(typed.get(key) ?? "");
+    const shown = PLACES.filter(([place]) => typed.has(`place-${place}`)).map(([place]) => place);
+    const hidden = places.filter((place) => !PLACES.some(([known]) => known === place));
+    const next = { scriptName: said("name").trim(), findRegex: said("find"), replaceString: said("replace"), placement: [...shown, ...hidden], disabled: !typed.has("on") };
+    const isSaved = await keepScript(id, next.scriptName, { ...(id ? body : BEGINNING), ...next });
+    busy.current = false;
+    if (isSaved) done(true);
+  };
+  return html`<form onSubmit=${save}><label>${t("lore.fieldName")}<input name="name" required maxlength="200" ref=${takeFocus} defaultValue=${name} /></label>
+    <label>${t("script.find")}<textarea name="find" required rows="2" spellcheck="false" defaultValue=${text("findRegex")}></textarea><small>${t("script.findHint")}</small></label>
+    <label>${t("script.replace")}<textarea name="replace" rows="2" spellcheck="false" defaultValue=${text("replaceString")}></textarea><small>${t("script.replaceHint")}</small></label>
+    <fieldset><legend>${t("script.places")}</legend>${PLACES.map(([place, label]) => html`<label key=${place} class="check"><input type="checkbox" name=${`place-${place}`} defaultChecked=${places.includes(place)} /><span>${t(label)}</span></label>`)}</fieldset>
+    <label class="check"><input type="checkbox" name="on" defaultChecked=${!body["disabled"]} /><span>${t("script.on")}</span></label>
+    <div class="actions"><button type="button" onClick=${() => done(false)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
+}
+
+/** What a new one says that the form does not ask for: it changes what is sent, and only that. */
+const BEGINNING = { trimStrings: [], promptOnly: true, markdownOnly: false, runOnEdit: true, substituteRegex: 0, minDepth: null, maxDepth: null };
