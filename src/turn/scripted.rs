@@ -1,6 +1,6 @@
-//! What regex scripts make of the texts of a prompt (`docs/prompts.md`): the user's own, those of the preset and those of the
-//! character's card, as far as the session allows them. What a script does says [`crate::prompt::scripts`]; here is which there are
-//! at a scene, and what each text is to them. No node changes.
+//! What regex scripts make of the texts of a prompt (`docs/prompts.md`): the user's own, those of the preset and those of
+//! the character's card, as far as the session allows them. What a script does says [`crate::prompt::scripts`]; here is
+//! which there are at a scene, and what each text is to them. No node changes.
 
 use serde_json::{Map, Value, json};
 
@@ -155,8 +155,9 @@ fn told(note: &Note) -> Value {
     told
 }
 
-/// How a message came to be as it is kept. Here texts stay as they were said, so that what another program does once when they
-/// come is still to be done; but one that has come from there has that behind it, and a later version of such a one was edited.
+/// How a message came to be as it is kept. Here texts stay as they were said, so that what another program does once when
+/// they come is still to be done; but one that has come from there has that behind it, and a later version of such a one
+/// was edited.
 fn came(reader: &mut Reader<'_>, held: &Held, node: &Node) -> Result<Came, StoreError> {
     if node.kind == Kind::Summary || is_foreign(node) {
         return Ok(Came::Done);

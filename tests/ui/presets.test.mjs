@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, check, chooseFromPage, clotho, giveFiles, model, newStory, open, own, replyIsThere, say, session } from "./support/stage.mjs";
+import { REFUSED, browser, check, chooseFromPage, clotho, giveFiles, last, model, newStory, open, own, replyIsThere, say, session, use } from "./support/stage.mjs";
 import { startClotho } from "./support/server.mjs";
 
 /** The presets of this name, with all that they say. @returns {Promise<any[]>} */
@@ -196,6 +196,12 @@ describe("presets", () => {
     };
     assert.match(await send("Ships in the harbour?"), /Ships in the pier\?/);
     assert.match(await send("A ship in the harbour?"), /A boats in the pier\?/);
+    await use(last(page), "Why?");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.getByText("No ships your own changed one text").waitFor();
+    await why.getByText("Quiet of the character changed 2 texts").waitFor();
+    await check(page, "why, with scripts");
+    await page.keyboard.press("Escape");
 
     await chooseFromPage(page, "Presets");
     await others.getByRole("checkbox", { name: "1 script of the character" }).click();

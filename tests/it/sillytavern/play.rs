@@ -10,6 +10,63 @@ use crate::support::data_root::{DataRoot, greeting, header, lines, said, swipes,
 use crate::support::mock_model::Reply;
 use crate::support::server::TestServer;
 
+/// A server in which the data of a folder has come in.
+async fn with(root: &DataRoot) -> TestServer {
+    let app = TestServer::with(TestApp::with()).await;
+    let inside = app.inside().shared();
+    let wish = Wish {
+        owner: inside.owner,
+        at: inside.clock.now(),
+        zone: TimeZone::UTC,
+        is_dry: false,
+        limits: Limits::of(64 << 20),
+    };
+    import(&inside.store, &inside.ids, Given::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
+    app
+}
+
+/// The session of this title.
+async fn story(app: TestServer, title: &str) -> Play {
+    let list = app.get("/api/sessions").await;
+    let session = list["items"].as_array().unwrap().iter().find(|one| one["title"] == title).unwrap().clone();
+    Play { app, sid: session["id"].as_str().unwrap().to_owned() }
+}
+
+/// S4-61: regular expressions and variables of all chats are at work when they have come in; what those did there to a message
+/// when it came is not done again.
+#[tokio::test]
+async fn imported_scripts_and_variables_are_at_work() {
+    let root = DataRoot::new();
+    root.card("Ivo");
+    let script = |find: &str, replace: &str, key: &str| json!({"scriptName": find, "findRegex": find, "replaceString": replace, "placement": [1], key: true});
+    let scripts =
+        [script("/lamp/g", "LAMP", "x"), script("/oil/g", "OIL", "promptOnly"), script("/door/g", "DOOR", "runOnEdit")];
+    let all = json!({"regex": scripts, "variables": {"global": {"gold": "7"}}});
+    root.file("settings.json", &json!({"extension_settings": all}).to_string());
+    root.chat("Ivo", "Night", &[header(json!({})), greeting(), said("lamp, oil, door", 1), swipes(&["Yes."], 0, 2)]);
+    let play = story(with(&root).await, "Night").await;
+    let preset = json!({"kind": "openai", "name": "Own", "body": {"prompts": [], "names_behavior": -1}});
+    let preset = play.app.post("/api/presets", &preset).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
+    let texts = || {
+        let request = play.app.mock().requests().pop().unwrap();
+        let users = request["messages"].as_array().unwrap().iter().filter(|one| one["role"] == "user");
+        users.map(|one| one["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    play.say("lamp, oil, door, {{$gold}}").await;
+    assert_eq!(texts(), ["lamp, OIL, door", "LAMP, OIL, DOOR, 7"]);
+    let shown = play.get("projection").await;
+    let imported = shown["items"][1]["id"].as_str().unwrap().to_owned();
+    let edited = play.post(&format!("node/{imported}/edit"), json!({"content": "A lamp, oil, door"})).await;
+    play.done(edited["generations"][0]["id"].as_str().unwrap()).await;
+    assert_eq!(texts(), ["A lamp, OIL, DOOR"]);
+    let own = play.say("lamp").await;
+    let edited = play.post(&format!("node/{}/edit", own.user), json!({"content": "A lamp, oil, door"})).await;
+    play.done(edited["generations"][0]["id"].as_str().unwrap()).await;
+    assert_eq!(texts().last().unwrap(), "A LAMP, OIL, DOOR");
+}
+
 /// S4-53, S1-01: an imported story opens, is played on, one of its replies is written anew, and its world goes back.
 #[tokio::test]
 async fn an_imported_story_is_played_on() {
@@ -23,20 +80,7 @@ async fn an_imported_story_is_played_on() {
         with_state(swipes(&["It is dark.", "It burns."], 1, 2), &[oil(9), oil(8)]),
     ];
     root.chat("Ivo", "Night", &rows);
-    let app = TestServer::with(TestApp::with()).await;
-    let inside = app.inside().shared();
-    let wish = Wish {
-        owner: inside.owner,
-        at: inside.clock.now(),
-        zone: TimeZone::UTC,
-        is_dry: false,
-        limits: Limits::of(64 << 20),
-    };
-    import(&inside.store, &inside.ids, Given::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
-    drop(inside);
-    let list = app.get("/api/sessions").await;
-    let session = list["items"].as_array().unwrap().iter().find(|one| one["title"] == "Night").unwrap().clone();
-    let play = Play { app, sid: session["id"].as_str().unwrap().to_owned() };
+    let play = story(with(&root).await, "Night").await;
     let shown = play.get("projection").await;
     let texts: Vec<&str> =
         shown["items"].as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap()).collect();
