@@ -107,6 +107,7 @@ fn books() -> Vec<Entry> {
         route(POST, "/api/lorebooks", User, "Keeps a new lorebook", lorebooks::create).answers(&[201]),
         route(POST, "/api/lorebooks/import", User, "Keeps a lorebook of another program", lorebooks::import)
             .answers(&[201]),
+        route(POST, "/api/lorebooks/test", User, "Which entries would fire, and why", lorebooks::test),
         route(GET, "/api/lorebooks/{lid}", User, "One lorebook with its entries", lorebooks::read),
         route(PATCH, "/api/lorebooks/{lid}", User, "Changes fields of a lorebook", lorebooks::change),
         route(DELETE, "/api/lorebooks/{lid}", User, "Moves a lorebook to the trash", lorebooks::delete).answers(&[204]),
@@ -122,6 +123,8 @@ fn books() -> Vec<Entry> {
             lorebooks::drop_entry,
         )
         .answers(&[204]),
+        route(GET, "/api/lorebooks/{lid}/holds", User, "For what a lorebook holds", lorebooks::holds),
+        route(PUT, "/api/lorebooks/{lid}/holds", User, "Says for what a lorebook holds", lorebooks::set_holds),
         route(GET, "/api/lorebooks/{lid}/export", User, "A lorebook as other programs read it", lorebooks::export),
     ]
 }

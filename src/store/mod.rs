@@ -16,6 +16,7 @@
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
 //!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
 //!   what hangs below a node.
+//!   `holds.rs` says for what lorebooks hold.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
@@ -40,6 +41,7 @@ mod export;
 mod files;
 mod grow;
 mod held;
+mod holds;
 mod import;
 mod jobs;
 mod journal;
@@ -89,6 +91,7 @@ pub use export::{ExportError, Snapshot};
 pub use files::CardFile;
 pub use grow::{Ends, Grown, Seedling};
 pub use held::{Counts, Held, Placed};
+pub use holds::{Held as HeldBook, Holds, HoldsFor};
 pub use import::Incoming;
 pub use jobs::KeptJob;
 pub use keep::{Discarded, Swept, TRASH_KEPT_MS, Trashed};

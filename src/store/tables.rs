@@ -28,6 +28,9 @@ diesel::table! {
     }
 }
 diesel::table! {
+    holds (n) { n -> BigInt, lorebook_n -> BigInt, scope -> Text, target -> Binary, }
+}
+diesel::table! {
     presets (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, kind -> Text, name -> Text, file -> Nullable<Text>, body -> Text,
         created -> BigInt, updated -> BigInt, trashed -> Nullable<BigInt>,
@@ -114,6 +117,6 @@ diesel::table! {
     }
 }
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, blobs, card_files, characters, deltas, edits, fragments, jobs, keyframes, labels, lorebooks, nodes,
+    answers, blobs, card_files, characters, deltas, edits, fragments, holds, jobs, keyframes, labels, lorebooks, nodes,
     operations, personas, presets, segments, sessions, sources, texts, traces, users,
 );

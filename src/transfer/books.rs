@@ -31,24 +31,6 @@ pub enum BookNotKept {
     Unfit(#[from] Unfit),
 }
 
-/// Below this name stands in the extensions of a book what only this program says.
-const OWN: &str = "clotho";
-/// That a book held for all chats.
-const FOR_ALL: &str = "isForAll";
-
-/// Says of a book that it held for all chats where it comes from.
-pub fn hold_for_all(book: &mut Map<String, Value>) {
-    let extensions = book.entry("extensions").or_insert_with(|| Map::new().into());
-    let own = extensions.as_object_mut().map(|extensions| extensions.entry(OWN).or_insert_with(|| Map::new().into()));
-    own.and_then(Value::as_object_mut).map(|own| own.insert(FOR_ALL.to_owned(), true.into()));
-}
-
-/// Whether a book held for all chats.
-pub fn is_for_all(book: &Map<String, Value>) -> bool {
-    let own = book.get("extensions").and_then(|extensions| extensions.get(OWN)?.get(FOR_ALL));
-    own == Some(&true.into())
-}
-
 /// Reads a lorebook of another program. One without a name is called like its file.
 ///
 /// # Errors
@@ -85,8 +67,8 @@ pub fn new_book(mut book: Map<String, Value>, called: &str, ids: &Ids, now: Time
     fits(&book)?;
     let id = LorebookId::new(ids.next(now));
     let n = book::entries(&book).len();
-    let words = many(n, "entry", "entries") + ": none is activated yet";
-    let findings = if n == 0 { Vec::new() } else { vec![Finding::new(Fate::Kept, "lore", words).of(n)] };
+    let words = many(n, "entry", "entries");
+    let findings = if n == 0 { Vec::new() } else { vec![Finding::new(Fate::Works, "lore", words).of(n)] };
     let item = Item::new("lorebook", called, id).with(findings);
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))
 }

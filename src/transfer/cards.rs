@@ -8,16 +8,13 @@ use crate::ids::{CharacterId, LorebookId, UserId};
 use crate::interop::card::{self, CardError, Sheet};
 use crate::interop::{Fate, Finding, book, picture};
 use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
+use crate::tree::book::{EXTRA as EXTRA_LOREBOOKS, OWN as LOREBOOK};
 use crate::tree::card::{Unfit, fits, trim};
 
 use super::books::{new_book, no_entries};
 use super::pictures::{picture_address, pictures};
 use super::report::Item;
 
-/// The field of a character that names its lorebook.
-const LOREBOOK: &str = "lorebookId";
-/// The field of a character that names further ones.
-const EXTRA_LOREBOOKS: &str = "extraLorebookIds";
 /// What cards say beyond their fields; also the name of the file that has it where it is too large.
 const EXTENSIONS: &str = "extensions";
 /// Below this name a card says what it suggests for its sessions.

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::card::Unfit;
+use crate::ids::LorebookId;
 use crate::world::number::same;
 
 /// The most bytes of a whole book.
@@ -40,6 +41,28 @@ pub fn fits(book: &Map<String, Value>) -> Result<(), Unfit> {
     let bytes = serde_json::to_vec(book).map_or(usize::MAX, |bytes| bytes.len());
     let message = format!("a whole lorebook has at most {LARGEST} bytes");
     if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
+}
+
+/// The field of a character's card that names its lorebook.
+pub const OWN: &str = "lorebookId";
+/// The field that names further ones.
+pub const EXTRA: &str = "extraLorebookIds";
+
+/// The lorebooks that a character's card names, its own first.
+pub fn of_card(card: &Map<String, Value>) -> Vec<LorebookId> {
+    let extra = card.get(EXTRA).and_then(Value::as_array).into_iter().flatten();
+    card.get(OWN).into_iter().chain(extra).filter_map(|id| id.as_str()?.parse().ok()).collect()
+}
+
+/// Lets a card name a lorebook no more.
+pub fn leave(card: &mut Map<String, Value>, book: LorebookId) {
+    let is_it = |id: &Value| id.as_str().and_then(|id| id.parse().ok()) == Some(book);
+    if card.get(OWN).is_some_and(is_it) {
+        card.shift_remove(OWN);
+    }
+    if let Some(extra) = card.get_mut(EXTRA).and_then(Value::as_array_mut) {
+        extra.retain(|id| !is_it(id));
+    }
 }
 
 /// The fields of an entry that say something else than somebody saw there. A field that is missing and one that is null

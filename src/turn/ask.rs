@@ -32,8 +32,8 @@ pub fn prompt(
     let globals = fill::globals(reader, scene.session().owner)?;
     let mut macros = Macros::new(&facts, scene.world.vars.clone(), globals, &mut draw);
     if let Some(preset) = ordered::chosen(reader, scene)? {
-        let mut made = ordered::prompt(reader, scene, bounds, last, preset, &mut macros)?;
-        made.filled.operations = fill::operations(&scene.world, &scene.rules.rules, &macros.local);
+        let mut made = ordered::prompt(reader, scene, bounds, last, preset, purpose, &mut macros)?;
+        made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
         made.filled.noted = macros.noted;
         return Ok(made);
     }

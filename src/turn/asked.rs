@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ids::{CharacterId, NodeId, PersonaId};
+use crate::ids::{CharacterId, LorebookId, NodeId, PersonaId, SessionId};
 use crate::store::Seen;
 use crate::tree::Role;
 
@@ -168,6 +168,19 @@ pub struct Summarise {
     pub model: Option<String>,
     /// Parameters over the session's.
     pub params: Map<String, Value>,
+}
+
+/// Lore to try.
+#[derive(Debug, Clone, Default)]
+pub struct LoreTest {
+    /// The session in which it is tried; `None` = a text by itself.
+    pub session: Option<SessionId>,
+    /// The message after which a reply would come; `None` = HEAD.
+    pub node: Option<NodeId>,
+    /// What is said, by itself or next in the session.
+    pub text: Option<String>,
+    /// Lorebooks beside those that hold in the session.
+    pub books: Vec<LorebookId>,
 }
 
 /// Other replies, as asked for.

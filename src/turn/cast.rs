@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::ids::{CharacterId, PersonaId};
 use crate::prompt::Cast;
 use crate::store::{Reader, StoreError};
-use crate::tree::Session;
+use crate::tree::{CardRef, Session};
 
 /// The name of a user without a persona.
 const NOBODY: &str = "You";
@@ -29,13 +29,17 @@ pub fn read(
     speaker: Option<CharacterId>,
     voice: &Voice,
 ) -> Result<Cast, StoreError> {
-    let wanted = session.cards.iter().find(|card| Some(card.id) == speaker).or(session.cards.first());
-    let character = match wanted {
+    let character = match self::speaker(session, speaker) {
         Some(card) => object(&reader.blob(&card.hash)?),
         None => Map::new(),
     };
     let persona = persona(reader, session, voice)?;
     Ok(cast(&character, &persona))
+}
+
+/// Who answers: the character that is asked for, else the first.
+pub fn speaker(session: &Session, wanted: Option<CharacterId>) -> Option<&CardRef> {
+    session.cards.iter().find(|card| Some(card.id) == wanted).or(session.cards.first())
 }
 
 /// The session keeps its own persona's version; any other is taken as it is now.

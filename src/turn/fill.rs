@@ -94,11 +94,17 @@ fn said(scene: &Scene) -> Said {
 
 /// Chance at a scene, for one reply there.
 pub fn chance(scene: &Scene, purpose: Purpose) -> impl FnMut() -> f64 + use<> {
+    chance_for(scene, purpose, "")
+}
+
+/// The same for somebody who draws by himself: what he draws moves nobody else's dice.
+pub fn chance_for(scene: &Scene, purpose: Purpose, who: &str) -> impl FnMut() -> f64 + use<> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&scene.session().seed.to_le_bytes());
     hasher.update(&scene.at.node.turn.to_le_bytes());
     hasher.update(&purpose.number.to_le_bytes());
     hasher.update(scene.said.0.as_bytes());
+    hasher.update(who.as_bytes());
     let seed = hasher.finalize().as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     draws(seed)
 }

@@ -4,8 +4,10 @@
 //!   that goes away changes nothing.
 //! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
-//!   what becomes no node; `preview.rs` shows a prompt that nobody sends. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `scripted.rs` has scripts change texts, `room.rs` says what both keep to.
+//!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
+//!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
+//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `lore.rs` asks the lorebooks (`shelf.rs` keeps
+//!   those that were read), `scripted.rs` has scripts change texts, `room.rs` says what both keep to.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
 //!   answers.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
@@ -30,6 +32,7 @@ mod force;
 mod hooks;
 mod input;
 mod keeper;
+mod lore;
 pub mod machine;
 mod models;
 mod ordered;
@@ -40,9 +43,11 @@ mod room;
 mod runner;
 mod scene;
 mod scripted;
+mod shelf;
 mod start;
 mod strikes;
 mod trace;
+mod tried;
 mod voices;
 
 use std::future::Future;
@@ -62,8 +67,8 @@ use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
 pub use asked::{
-    Edit, Generate, GoOn, Impersonate, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll, Started,
-    Summarise,
+    Edit, Generate, GoOn, Impersonate, LoreTest, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll,
+    Started, Summarise,
 };
 pub use keeper::Rhythm;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
@@ -72,6 +77,7 @@ pub use providers::Cost;
 pub use scene::{Offered, QuickReply, Tip};
 pub use scripted::{Known as KnownScript, known as scripts};
 pub use trace::{Rebuilt, read_trace};
+pub use tried::LoreTested;
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -131,6 +137,8 @@ pub(crate) struct Parts {
     pub catalogue: Arc<Catalogue>,
     pub models: Arc<Models>,
     pub hooks: hooks::Hooks,
+    /// Lorebooks that were read already.
+    pub shelf: Arc<shelf::Shelf>,
     /// How often what runs is kept.
     pub rhythm: Rhythm,
     /// What running replies were asked with.
@@ -190,6 +198,7 @@ impl Turns {
             live: needs.live,
             catalogue: needs.catalogue,
             models: needs.models,
+            shelf: Arc::default(),
             rhythm: needs.rhythm,
             requests: requests::Requests::default(),
             clock: needs.clock,
@@ -300,6 +309,14 @@ impl Turns {
     /// The node is not there or cannot be answered, no model can be asked, or the database fails.
     pub async fn preview(&self, caller: UserId, session: SessionId, asked: Preview) -> Result<Rebuilt, TurnError> {
         preview::preview(&self.parts, caller, session, asked).await
+    }
+
+    /// Which entries of lorebooks would fire, and why. Nothing is written.
+    ///
+    /// # Errors
+    /// Something that is named is not there, or the database fails.
+    pub async fn test_lore(&self, caller: UserId, asked: LoreTest) -> Result<LoreTested, TurnError> {
+        tried::test(&self.parts, caller, asked).await
     }
 
     /// Begins to draft a summary of a run of messages, in the same way.

@@ -10,13 +10,18 @@ use crate::prompt::{self, Block, Cast, Line, Sent, Slot};
 use crate::store::{self, Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
+use super::fill::Purpose;
+use super::lore::{Heard, Lorebooks};
 use super::room::{Bounds, PAGE, began};
 use super::scene::Scene;
 use super::scripted::Scripted;
-use super::trace::{self, Made, Order};
+use super::trace::{self, Filled, Made, Order};
 
 /// The kind of the presets that make prompts.
 const KIND: &str = "openai";
+
+/// Where an author's note stands that does not say: so many messages from the end.
+const NOTE_DEPTH: usize = 4;
 
 /// A preset that makes prompts; `None` for one of another kind.
 pub fn readable(kept: &store::Preset) -> Option<Result<Preset, Unreadable>> {
@@ -46,6 +51,7 @@ pub(super) fn prompt(
     bounds: Bounds,
     last: Option<Block>,
     mut preset: Preset,
+    purpose: Purpose,
     macros: &mut Macros<'_>,
 ) -> Result<Made, StoreError> {
     let (context, reply) = room(&preset, &bounds);
@@ -53,8 +59,10 @@ pub(super) fn prompt(
         // Model servers refuse a request without a user's text, or take a reply at its end for one to go on from.
         preset.settings.send_if_empty.clone_from(&bounds.filler);
     }
+    let books = Lorebooks::at(reader, scene, &bounds.shelf)?;
     let mut scripted = Scripted::read(reader, scene, &preset, macros)?;
-    let Newest { kept: newest_first, said: mut history } = newest(reader, scene, &bounds, context, &mut scripted)?;
+    let least = (context, books.looks_back());
+    let Newest { kept: newest_first, said: mut history } = newest(reader, scene, &bounds, least, &mut scripted)?;
     history.reverse();
     let cut = Cut::Steps(began(reader, &newest_first)?.map(|began| newest_first.len() - 1 - began));
     let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().rev().unzip();
@@ -67,14 +75,20 @@ pub(super) fn prompt(
         Some(_) => Kind::Impersonate,
         None => Kind::Normal,
     };
+    let heard = Heard { said: &history, prompt: context.saturating_sub(reply), purpose };
+    let called = books.call(reader, scene, &heard, &mut scripted)?;
+    scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let given = Given { kind, world: &status, cut, room: (context, reply), history: &history, ..given(&scene.cast) };
+    let given = Given { note: given.note.clone().or_else(|| note_of(&called.lore)), lore: &called.lore, ..given };
     let scripts = scripted.told();
     let mut words = Texts(scripted.macros);
-    let Bounds { hide_tags, context: told, .. } = bounds;
+    let Bounds { hide_tags, context: asked, .. } = bounds;
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
-        Err(too_large) => return Ok(Made { scripts, too_large: Some(too_large), ..Made::default() }),
+        Err(too_large) => {
+            return Ok(Made { scripts, lore: called.told, too_large: Some(too_large), ..Made::default() });
+        }
     };
     let first = lines.len().saturating_sub(assembled.kept);
     let went = lines.get(first..).unwrap_or_default();
@@ -95,12 +109,31 @@ pub(super) fn prompt(
         cut,
         reply,
         // What a server is told does not change with the preset: one that loads a model for it would load it anew.
-        context: told,
+        context: asked,
         hide_tags,
         samplers: preset.samplers,
         scripts,
+        lore: called.told,
+        filled: Filled { operations: called.operations, ..Filled::default() },
         ..Made::default()
     })
+}
+
+/// What was said before a position, oldest first, as far as lore looks; and the tokens that a prompt there may take.
+///
+/// # Errors
+/// The database fails.
+pub(super) fn said_before(
+    reader: &mut Reader<'_>,
+    scene: &mut Scene,
+    bounds: &Bounds,
+    least: usize,
+    scripted: &mut Scripted<'_, '_>,
+) -> Result<(usize, Vec<Said>), StoreError> {
+    let room = chosen(reader, scene)?.map(|preset| room(&preset, bounds));
+    let prompt = room.map_or(bounds.budget, |(context, reply)| context.saturating_sub(reply));
+    let Newest { said, .. } = newest(reader, scene, bounds, (0, least), scripted)?;
+    Ok((prompt, said.into_iter().rev().collect()))
 }
 
 /// How many of the first messages are expected to begin the next prompt too: up to the first part that stands between lines of
@@ -132,12 +165,12 @@ struct Newest {
     said: Vec<Said>,
 }
 
-/// The newest messages, until there are more than fit.
+/// The newest messages, until there are more than fit, and as many as lore looks at.
 fn newest(
     reader: &mut Reader<'_>,
     scene: &mut Scene,
     bounds: &Bounds,
-    context: usize,
+    (context, least): (usize, usize),
     scripted: &mut Scripted<'_, '_>,
 ) -> Result<Newest, StoreError> {
     let mut newest = Newest::default();
@@ -153,11 +186,17 @@ fn newest(
             newest.said.push(said);
             newest.kept.push((placed, line));
         }
-        if before.is_none() || tokens > context {
+        if before.is_none() || (tokens > context && newest.kept.len() >= least) {
             return Ok(newest);
         }
         page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
     }
+}
+
+/// Lore that stands in the author's note stands where a note would be, if there is none.
+fn note_of(lore: &Lore) -> Option<Text> {
+    let has_any = !lore.note_top.is_empty() || !lore.note_bottom.is_empty();
+    has_any.then(|| Text { text: String::new(), place: Place::Depth(NOTE_DEPTH), role: Role::System })
 }
 
 fn said(line: &Line, cast: &Cast) -> Said {

@@ -62,7 +62,13 @@ fn waiting(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<usize, T
 }
 
 /// Goes on to a message that is not written, as if it were.
-fn say(reader: &mut Reader<'_>, scene: &mut Scene, id: NodeId, content: String, now: Time) -> Result<(), TurnError> {
+pub fn say(
+    reader: &mut Reader<'_>,
+    scene: &mut Scene,
+    id: NodeId,
+    content: String,
+    now: Time,
+) -> Result<(), TurnError> {
     let persona = scene.session().persona.as_ref().map(|persona| persona.id);
     let voice = Voice { persona, name: None };
     scene.cast = cast::read(reader, &scene.held.session, None, &voice)?;

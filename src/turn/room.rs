@@ -1,11 +1,15 @@
 //! What a prompt has to keep to: the room that the model has for it, and where the last one began.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::prompt::Line;
 use crate::provider::Endpoint;
 use crate::store::{Placed, Reader, StoreError};
 use crate::tree::Role;
+
+use super::shelf::Shelf;
 
 /// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
 /// costs no more.
@@ -30,6 +34,8 @@ pub struct Bounds {
     pub model: String,
     /// Whether the request itself says how long a reply may be.
     pub is_reply_said: bool,
+    /// Lorebooks that were read already.
+    pub shelf: Arc<Shelf>,
 }
 
 /// What model servers call the most tokens of a reply.

@@ -217,6 +217,7 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
         hide_tags: generation.hide_tags.clone(),
         filler: generation.filler.clone(),
         is_reply_said: room::says_reply(params, endpoint),
+        shelf: Arc::clone(&parts.shelf),
         model: choice.first.model.clone(),
     }
 }

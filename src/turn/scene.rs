@@ -33,6 +33,8 @@ pub struct Scene {
     pub cast: Cast,
     /// Whose voice the user's is.
     pub voice: Voice,
+    /// Who answers, of those that play.
+    pub speaker: Option<CharacterId>,
     /// The newest messages up to it; none where nobody looks at them.
     pub page: Page,
     /// What scripts may know of them, oldest first.
@@ -129,7 +131,8 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
     let voice = look.voice.clone().unwrap_or_else(|| newest_voice(sent()));
     let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
     let recent = sent().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
-    Ok(Scene { held, at, world, said, rules, cast, voice, page, recent, bridged: 0 })
+    let speaker = cast::speaker(&held.session, look.speaker).map(|card| card.id);
+    Ok(Scene { held, at, world, said, rules, cast, voice, speaker, page, recent, bridged: 0 })
 }
 
 /// Whether anybody looks at what was said before. A reply does, which has no voice of its own; for a message that is about to

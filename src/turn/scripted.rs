@@ -51,6 +51,11 @@ impl<'m, 'a> Scripted<'m, 'a> {
         Ok(Self { scripts, is_cut: own.is_cut, macros })
     }
 
+    /// No scripts at all, where there is no story.
+    pub fn none(macros: &'m mut Macros<'a>) -> Self {
+        Self { scripts: Scripts::default(), is_cut: false, macros }
+    }
+
     /// A message of the history as it is sent; `depth` messages that are sent stand behind it.
     ///
     /// # Errors
@@ -76,7 +81,6 @@ impl<'m, 'a> Scripted<'m, 'a> {
     }
 
     /// What an entry of a lorebook says, macros filled in; only what stands in the history has a depth.
-    #[allow(dead_code, reason = "lore is on its way into prompts")]
     pub fn lore(&mut self, text: String, depth: Option<i64>) -> String {
         let place = Place { placement: placement::LORE, depth, speaker: None };
         self.scripts.sent(&text, Came::Done, place, &mut *self.macros).unwrap_or(text)

@@ -88,6 +88,8 @@ pub struct Made {
     pub filled: Filled,
     /// What regex scripts did: `{name, scope, changed, why?, message?}`.
     pub scripts: Vec<Value>,
+    /// What lorebooks called up, and what was stopped; nothing where none holds.
+    pub lore: Option<Value>,
     /// The blocks that may not be left out do not fit: nothing can be sent.
     pub too_large: Option<TooLarge>,
 }
@@ -101,7 +103,7 @@ pub struct Filled {
     pub differences: Vec<(usize, Difference)>,
     /// What is to be told.
     pub noted: Noted,
-    /// What they wrote that the schemas declare.
+    /// What they wrote that the schemas declare, and what lore leaves in the world.
     pub operations: Vec<Operation>,
 }
 
@@ -167,6 +169,7 @@ impl Made {
             head.insert("macros".into(), self.filled.to_json());
             head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), json!({"named": order.is_named}))));
         }
+        head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));
         Trace { head, blocks: blocks.collect(), history: self.history.clone() }
     }
 }

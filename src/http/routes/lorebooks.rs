@@ -1,4 +1,4 @@
-//! Lorebooks: kept, changed, brought in and taken along. No prompt reads them yet.
+//! Lorebooks: kept, changed, bound to what they hold for, tried, brought in and taken along.
 
 use actix_web::web;
 use bytes::Bytes;
@@ -15,8 +15,8 @@ use crate::http::error::ApiError;
 use crate::http::form::Form;
 use crate::http::query::{EntryUid, Lid, Query};
 use crate::http::wire::lorebooks::{
-    BookExportQuery, BookFormat, EntryChange, EntryFields, EntryGone, ImportedLorebook, LoreEntry, Lorebook,
-    LorebookFields,
+    BookExportQuery, BookFormat, EntryChange, EntryFields, EntryGone, ImportedLorebook, LoreEntry, LoreTestOf,
+    LoreTested, Lorebook, LorebookFields, LorebookHolds,
 };
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::LorebookId;
@@ -208,6 +208,38 @@ pub async fn delete(app: Program, caller: Caller, id: Lid) -> Answer<Nothing> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_lorebook(caller.0, id.0, now)).await?;
     Ok(Reply::done())
+}
+
+/// For what one holds.
+///
+/// # Errors
+/// It is not there.
+pub async fn holds(app: Program, caller: Caller, id: Lid) -> Answer<LorebookHolds> {
+    Reply::ok(&held(&app, caller, id).await?)
+}
+
+async fn held(app: &Program, caller: Caller, id: Lid) -> Result<LorebookHolds, ApiError> {
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.holds(caller.0, id.0)?)).await?;
+    found.map(LorebookHolds::from).ok_or_else(|| ApiError::not_found(Lid::WHAT))
+}
+
+/// Says for what one holds, and for nothing else.
+///
+/// # Errors
+/// It is not there, or something that it is to hold for is not.
+pub async fn set_holds(app: Program, caller: Caller, id: Lid, body: Body<LorebookHolds>) -> Answer<LorebookHolds> {
+    let (holds, now) = (body.0.read()?, app.clock.now());
+    app.store.write(move |tx| tx.set_holds(caller.0, id.0, &holds, now)).await?;
+    Reply::ok(&held(&app, caller, id).await?)
+}
+
+/// Which entries would fire, and why the others would not. Nothing is written.
+///
+/// # Errors
+/// Something that is named is not there, or there is nothing to look at.
+pub async fn test(app: Program, caller: Caller, body: Body<LoreTestOf>) -> Answer<LoreTested> {
+    let asked = body.0.read(app.config.limits.message_bytes)?;
+    Reply::ok(&LoreTested::from(app.turns.test_lore(caller.0, asked).await?))
 }
 
 /// Keeps a lorebook of another program.

@@ -44,7 +44,7 @@ pub struct Character {
     pub avatar: Option<String>,
     /// The lorebook that belongs to it.
     pub lorebook_id: Option<String>,
-    /// Lorebooks that belong to it as well, where it came with some; no prompt reads them yet.
+    /// Lorebooks that belong to it as well, where it came with some.
     pub extra_lorebook_ids: Vec<String>,
     /// Everything else that its card says.
     #[schema(value_type = Object)]

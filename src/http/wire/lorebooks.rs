@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{Id, LorebookRef};
+use super::ids::{CharacterRef, Id, LorebookRef, NodeRef, PersonaRef, SessionRef, refs};
 use super::report::Report;
 use crate::http::error::{ApiError, Code};
 use crate::interop::book;
 use crate::store;
 use crate::tree::book::{differing, fits};
+use crate::turn;
 
 /// A lorebook.
 #[derive(Debug, Serialize, ToSchema)]
@@ -137,6 +138,141 @@ pub enum BookFormat {
     World,
     /// As it stands in a card.
     Card,
+}
+
+/// For what a lorebook holds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LorebookHolds {
+    /// It holds in every session.
+    pub everything: bool,
+    /// It holds in these sessions.
+    pub session_ids: Vec<SessionRef>,
+    /// It holds where one of these personas is played.
+    pub persona_ids: Vec<PersonaRef>,
+    /// It holds for replies of these characters. Those whose cards name it are among them, and lose it when they are left out.
+    pub character_ids: Vec<CharacterRef>,
+}
+
+/// So many things of a kind are named at once.
+const MOST_NAMED: usize = 1_000;
+
+impl LorebookHolds {
+    /// What the store keeps.
+    ///
+    /// # Errors
+    /// A list is too long.
+    pub fn read(self) -> Result<store::Holds, ApiError> {
+        for (field, length) in [
+            ("sessionIds", self.session_ids.len()),
+            ("personaIds", self.persona_ids.len()),
+            ("characterIds", self.character_ids.len()),
+        ] {
+            few(field, length)?;
+        }
+        Ok(store::Holds {
+            everything: self.everything,
+            sessions: self.session_ids.into_iter().map(|id| id.0).collect(),
+            personas: self.persona_ids.into_iter().map(|id| id.0).collect(),
+            characters: self.character_ids.into_iter().map(|id| id.0).collect(),
+        })
+    }
+}
+
+fn few(field: &str, length: usize) -> Result<(), ApiError> {
+    if length > MOST_NAMED {
+        return Err(ApiError::invalid(field, format!("at most {MOST_NAMED} are named at once")));
+    }
+    Ok(())
+}
+
+impl From<store::Holds> for LorebookHolds {
+    fn from(holds: store::Holds) -> Self {
+        Self {
+            everything: holds.everything,
+            session_ids: refs(&holds.sessions),
+            persona_ids: refs(&holds.personas),
+            character_ids: refs(&holds.characters),
+        }
+    }
+}
+
+/// What is tried: a place in a session, or a text by itself.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schema(as = LoreTest)]
+pub struct LoreTestOf {
+    /// The session in which it is tried, with what was said there and the lorebooks that hold there.
+    pub session_id: Option<SessionRef>,
+    /// The message after which a reply would come; HEAD if it is left out.
+    pub node_id: Option<NodeRef>,
+    /// What is said: by itself, or next in the session.
+    pub text: Option<String>,
+    /// Lorebooks that are looked through, beside those that hold in the session.
+    pub lorebook_ids: Vec<LorebookRef>,
+}
+
+impl LoreTestOf {
+    /// What is tried.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn read(self, limit: usize) -> Result<turn::LoreTest, ApiError> {
+        few("lorebookIds", self.lorebook_ids.len())?;
+        if self.text.as_ref().is_some_and(|text| text.len() > limit) {
+            let message = format!("a text has at most {limit} bytes");
+            return Err(ApiError::new(Code::TooLarge, message).detail("field", "text").detail("limit", limit));
+        }
+        if self.session_id.is_none() && self.text.is_none() {
+            return Err(ApiError::invalid("text", "a text is needed where no session is named")
+                .hint("send text with lorebookIds, or sessionId"));
+        }
+        if self.session_id.is_none() && self.node_id.is_some() {
+            return Err(ApiError::invalid("nodeId", "a message is named together with its session"));
+        }
+        Ok(turn::LoreTest {
+            session: self.session_id.map(|id| id.0),
+            node: self.node_id.map(|id| id.0),
+            text: self.text,
+            books: self.lorebook_ids.into_iter().map(|id| id.0).collect(),
+        })
+    }
+}
+
+/// What would fire, and why the rest would not.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoreTested {
+    /// The books that were looked through: `{id, name, scope}`.
+    #[schema(value_type = Vec<Object>)]
+    pub books: Vec<Value>,
+    /// The entries that fire, in their order: `{book, uid, title, why, key?, tokens, text}`.
+    #[schema(value_type = Vec<Object>)]
+    pub fired: Vec<Value>,
+    /// Those for which something spoke and that do not fire: `{book, uid, title, why}` and what belongs to the reason.
+    #[schema(value_type = Vec<Object>)]
+    pub stopped: Vec<Value>,
+    /// The others: nothing spoke for them, or they are switched off. The first of them.
+    #[schema(value_type = Vec<Object>)]
+    pub silent: Vec<Value>,
+    /// How many those are in all.
+    pub silent_count: usize,
+    /// Tokens that lore may take.
+    pub budget: usize,
+    /// Whether there was more than that.
+    pub overflowed: bool,
+    /// How often the books were looked through.
+    pub passes: usize,
+    /// What was given up or could not be read.
+    pub notes: Vec<String>,
+}
+
+impl From<turn::LoreTested> for LoreTested {
+    fn from(tested: turn::LoreTested) -> Self {
+        let turn::LoreTested { books, fired, stopped, silent, silent_count, budget, overflowed, passes, notes } =
+            tested;
+        Self { books, fired, stopped, silent, silent_count, budget, overflowed, passes, notes }
+    }
 }
 
 impl Lorebook {

@@ -73,6 +73,11 @@ impl Book {
         usize::try_from(delays).unwrap_or(usize::MAX).max(deepest)
     }
 
+    /// Whether anything of it goes by how many messages there are in the whole story.
+    pub fn counts_messages(&self) -> bool {
+        !self.timed.is_empty() || self.entries.iter().any(|entry| entry.delay > 0)
+    }
+
     /// A rough count of the bytes that it takes in memory.
     pub fn bytes(&self) -> usize {
         let keys = |entry: &Entry| {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::keys::Key;
 use super::value::{choice, count, number, text, texts, truth, whole};
 use super::when::Condition;
+use super::why::{Verdict, Why};
 
 /// No count of messages, depth or level is larger.
 const MOST: u32 = 1_000_000;
@@ -142,6 +143,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// What there is to tell of it where nothing spoke for it.
+    pub fn unspoken(&self, book: &str) -> Verdict {
+        let why = if self.disabled { Why::Disabled } else { Why::NoKey };
+        Verdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
+    }
+
     /// Reads an entry; what it leaves out or says in a way nobody understands is as if nothing were said.
     pub fn read(uid: String, entry: &Map<String, Value>) -> Self {
         let get = |key: &str| entry.get(key);

@@ -24,6 +24,8 @@ mod span;
 mod table;
 mod variables;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 pub use facts::{CardTexts, Facts, Moment, Said, Sizes};
@@ -63,6 +65,8 @@ pub struct Macros<'a> {
     pub global: Variables,
     /// What is to be told.
     pub noted: Noted,
+    /// Texts of lore by the name of their outlet; `None` = not known yet.
+    pub outlets: Option<BTreeMap<String, String>>,
     /// What `{{original}}` stands for: the first takes it, later ones are empty.
     original: Option<String>,
     /// Who speaks in the text that is filled, where that is not the character.
@@ -87,6 +91,7 @@ impl<'a> Macros<'a> {
             local: Variables::new(local),
             global: Variables::new(global),
             noted: Noted::default(),
+            outlets: facts.outlets.clone(),
             original: None,
             speaker: None,
             inside: Vec::new(),

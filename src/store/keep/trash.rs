@@ -18,6 +18,7 @@ use crate::store::destroy;
 use crate::store::error::{StoreError, WriteError};
 use crate::store::files;
 use crate::store::held::Held;
+use crate::store::holds;
 use crate::store::read::Reader;
 use crate::store::remains;
 use crate::store::tables::{
@@ -227,13 +228,18 @@ impl Tx<'_> {
                 }
                 (Discarded::Character, n) => tx.set_one(|conn| {
                     let gone = diesel::delete(characters::table.find(n)).execute(conn)?;
+                    holds::forget_of_gone(conn)?;
                     files::forget_of_gone(conn).map(|_| gone)
                 }),
                 (Discarded::Persona, n) => tx.set_one(|conn| {
                     let gone = diesel::delete(personas::table.find(n)).execute(conn)?;
+                    holds::forget_of_gone(conn)?;
                     files::forget_of_gone(conn).map(|_| gone)
                 }),
-                (Discarded::Lorebook, n) => tx.set_one(|conn| diesel::delete(lorebooks::table.find(n)).execute(conn)),
+                (Discarded::Lorebook, n) => tx.set_one(|conn| {
+                    holds::forget_of_books(conn, &[n])?;
+                    diesel::delete(lorebooks::table.find(n)).execute(conn)
+                }),
                 (Discarded::Preset, n) => tx.set_one(|conn| diesel::delete(presets::table.find(n)).execute(conn)),
             }
         })
@@ -250,8 +256,12 @@ impl Tx<'_> {
             let given_up = diesel::update(old).set(sessions::trashed.eq(Some(out))).execute(conn)?;
             let people = diesel::delete(characters::table.filter(characters::trashed.lt(before))).execute(conn)?;
             let personas = diesel::delete(personas::table.filter(personas::trashed.lt(before))).execute(conn)?;
+            let books = lorebooks::table.filter(lorebooks::trashed.lt(before)).select(lorebooks::n);
+            let books: Vec<i64> = books.load(conn)?;
+            holds::forget_of_books(conn, &books)?;
             let books = diesel::delete(lorebooks::table.filter(lorebooks::trashed.lt(before))).execute(conn)?;
             let presets = diesel::delete(presets::table.filter(presets::trashed.lt(before))).execute(conn)?;
+            holds::forget_of_gone(conn)?;
             files::forget_of_gone(conn)?;
             let all = given_up + people + personas + books + presets;
             if all > 0 {
@@ -337,7 +347,9 @@ impl Tx<'_> {
             let own: Option<Vec<u8>> =
                 sessions::table.find(session_n).select(sessions::id).get_result(conn).optional()?;
             diesel::delete(sources::table.filter(sources::became.eq(own.unwrap_or_default()))).execute(conn)?;
-            Ok(diesel::delete(sessions::table.find(session_n)).execute(conn)?)
+            let gone = diesel::delete(sessions::table.find(session_n)).execute(conn)?;
+            holds::forget_of_gone(conn)?;
+            Ok(gone)
         })
     }
 }

@@ -9,9 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
 use crate::interop::{Fate, Finding, card, picture};
-use crate::store::{CardFile, ExportError, PersonaCard, Reader, Snapshot, StoreError};
+use crate::store::{CardFile, ExportError, HoldsFor, PersonaCard, Reader, Snapshot, StoreError};
 
-use super::super::books::is_for_all;
 use super::super::cards::{lorebook_of, sheet};
 use super::super::personas::persona_mark;
 use super::super::report::{Item, Report};
@@ -157,6 +156,7 @@ impl<W: Write + Seek> House<'_, W> {
 
     fn lorebooks(&mut self, cards: &Cards) -> Result<(), ExportError> {
         let mut names = Names::default();
+        let for_all = self.reader.holding(self.owner, HoldsFor::Everything)?;
         self.every(
             |reader, owner, skip, most| reader.lorebooks(owner, skip, most),
             |house, book| {
@@ -169,7 +169,7 @@ impl<W: Write + Seek> House<'_, W> {
                 let path = format!("worlds/{name}.json");
                 let hash = house.put(&path, json!(book.card).to_string().as_bytes())?;
                 house.list.note(&format!("worlds/{name}"), hash, book.id);
-                if is_for_all(&book.card) {
+                if for_all.iter().any(|held| held.id == book.id) {
                     house.settings.for_all(&name);
                 }
                 house.gone.lorebooks += 1;

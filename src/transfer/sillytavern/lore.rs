@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use crate::ids::LorebookId;
 use crate::interop::book;
 use crate::interop::{Fate, Finding};
+use crate::store::HoldsFor;
 
 use super::super::Item;
-use super::super::books::{arriving_book, hold_for_all};
+use super::super::books::arriving_book;
 use super::super::house::Place;
 use super::super::import::ImportError;
 use super::known::Verdict;
@@ -82,31 +83,34 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             book.created = held.created;
         }
         item.id = Some(id.to_string());
-        if self.settings.is_for_all(place.stem()) {
-            hold_for_all(&mut book.card);
-            let words = "it held for all chats; here no prompt reads lorebooks yet";
-            item.findings.push(Finding::new(Fate::Kept, "lore_for_all", words));
+        let is_for_all = self.settings.is_for_all(place.stem());
+        if is_for_all {
+            let words = "it held for all chats, and holds for everything here";
+            item.findings.push(Finding::new(Fate::Works, "lore_for_all", words));
         }
         let source = known.source(id.as_bytes(), Some(hash), &book.card);
         self.arrived.totals.lorebooks += 1;
         self.report(item);
-        self.put(
-            source,
-            move |tx, owner| {
-                if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }
-            },
-        )
+        self.put(source, move |tx, owner| {
+            if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }?;
+            if is_for_all { tx.hold(owner, id, HoldsFor::Everything) } else { Ok(()) }
+        })
         .await?;
         Ok(Some(id))
     }
 
-    /// What is to say of a book that belongs to somebody who cannot have one here yet.
-    pub fn lore_of(&self, whose: &str, name: &str) -> String {
+    /// A book that belongs to somebody, and what is to say of that.
+    pub fn lore_of(&self, whose: &str, name: &str) -> (Option<LorebookId>, Fate, String) {
         match self.books.get(name) {
-            Some(_) => format!(
-                "the lorebook \"{name}\" that belongs to {whose} is among your lorebooks; no prompt reads it yet"
-            ),
-            None => format!("the lorebook \"{name}\" that belongs to {whose} is not there; its name is kept"),
+            Some(book) => {
+                let words =
+                    format!("the lorebook \"{name}\" that belongs to {whose} is among your lorebooks and holds for it");
+                (Some(book.id), Fate::Works, words)
+            }
+            None => {
+                let words = format!("the lorebook \"{name}\" that belongs to {whose} is not there; its name is kept");
+                (None, Fate::Kept, words)
+            }
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::ids::PersonaId;
+use crate::ids::{LorebookId, PersonaId};
 use crate::interop::persona::{self, PersonaError, Read};
 use crate::interop::{Fate, Finding};
+use crate::store::{HoldsFor, Tx};
 
 use super::super::Item;
 use super::super::house::{Place, stem};
@@ -98,7 +99,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             Verdict::Stays => return Ok(Some(id)),
             Verdict::Gone => return Ok(None),
         }
-        self.name_book(&mut read);
+        let book = self.name_book(&mut read);
         let mut arriving = match new_persona(read, picture, id, at) {
             Ok(arriving) => arriving,
             Err(item) => {
@@ -114,17 +115,21 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let source = known.source(id.as_bytes(), Some(hash), &persona.card);
         self.arrived.totals.personas += 1;
         self.report(item.clone().from_file(from));
-        self.put(source, move |tx, owner| arriving.keep(tx, owner, is_new)).await?;
+        let keep = move |tx: &mut Tx<'_>, owner| {
+            arriving.keep(tx, owner, is_new)?;
+            book.map_or(Ok(()), |book| tx.hold(owner, book, HoldsFor::Persona(id)))
+        };
+        self.put(source, keep).await?;
         Ok(Some(id))
     }
 
-    /// Says which of the books that came in belongs to a persona.
-    fn name_book(&self, read: &mut Read) {
+    /// Which of the books that came in belongs to a persona; the persona says so.
+    fn name_book(&self, read: &mut Read) -> Option<LorebookId> {
         let card = serde_json::Value::from(read.card.clone());
         let name = card.pointer("/metadata/sillytavern/about/lorebook").and_then(|name| name.as_str());
-        let about = read.findings.iter_mut().find(|finding| finding.code == "persona_lorebook");
-        if let (Some(name), Some(about)) = (name, about) {
-            about.message = self.lore_of("it", name);
-        }
+        let about = read.findings.iter_mut().find(|finding| finding.code == "persona_lorebook")?;
+        let (book, fate, words) = self.lore_of("it", name?);
+        (about.fate, about.message) = (fate, words);
+        book
     }
 }

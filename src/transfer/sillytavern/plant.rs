@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
-use crate::ids::{NodeId, SessionId};
+use crate::ids::{LorebookId, NodeId, SessionId};
 use crate::interop::chat::{self, Line, Lines, Row};
 use crate::interop::grove::Address;
 use crate::interop::{Fate, Finding};
 use crate::oplog::Mark;
-use crate::store::{Actor, Draft, Ends, Seedling, Source};
+use crate::store::{Actor, Draft, Ends, HoldsFor, Seedling, Source};
 use crate::tree::arrange::LONGEST_NAME;
 use crate::tree::edit::Refusal;
 use crate::tree::{Kind, Role};
@@ -354,9 +354,12 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             return Ok(());
         }
         let (owner, actor, session) = (self.wish.owner, self.actor(), bed.session);
+        let named = whole.iter().filter_map(|(file, _)| file.header.text("world_info"));
+        let books: Vec<LorebookId> = named.filter_map(|name| self.lore_of("", name).0).collect();
         self.store
             .write(move |tx| {
                 tx.end_growth(&actor, session, &wanted)?;
+                books.iter().try_for_each(|book| tx.hold(owner, *book, HoldsFor::Session(session)))?;
                 rows.iter().try_for_each(|row| tx.put_source(owner, row))
             })
             .await?;
@@ -380,7 +383,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         }
         item.findings.extend(file.kept());
         if let Some(book) = file.header.text("world_info") {
-            item.findings.push(Finding::new(Fate::Kept, "chat_lorebook", self.lore_of("the chat", book)));
+            let (_, fate, words) = self.lore_of("the chat", book);
+            item.findings.push(Finding::new(fate, "chat_lorebook", words));
         }
         if end.hash != file.hash {
             let message = "it changed while it was read: import it again to have all of it";

@@ -4,15 +4,16 @@ import { t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import { putBooks } from "../model/lore.js";
 import { openDialog, tell } from "../model/page.js";
-import { ApiError } from "../net/api.js";
+import { ApiError, characters, session, sessions } from "../net/api.js";
 import { sendBook } from "../net/cards.js";
 import * as api from "../net/lore.js";
+import { personas } from "../net/personas.js";
 import { tellOf } from "./cards.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { restore } from "./library.js";
 
-/** @import { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts" */
+/** @import { Id, LoreEntry, Lorebook, LorebookHolds } from "../lib/wire.d.ts" */
 /** @import { Words } from "../model/lore.js" */
 /** @typedef {Omit<Partial<LoreEntry>, "uid">} NewEntry */
 
@@ -80,6 +81,25 @@ export async function bringBooks(files) {
     tellOf({ ...came, id: null });
   }
 }
+
+// For what they hold
+
+/** @param {Id} id */
+export const readHolds = (id) => attempt(() => api.holds(id));
+
+/** @param {Id} id @param {LorebookHolds} holds */
+export const setHolds = (id, holds) => attempt(() => api.setHolds(id, holds));
+
+/** What a book may hold for, by the field that names it. @typedef {Record<"sessionIds" | "personaIds" | "characterIds", {id: Id, name: string}[]>} Holders */
+
+/** The newest stories, all personas and characters, and the older stories for which the book holds. @param {LorebookHolds | null} holds @returns {Promise<Holders | undefined>} */
+export const readHolders = (holds) =>
+  attempt(async () => {
+    const [newest, people, cards] = await Promise.all([sessions(), personas(), characters()]);
+    const known = new Set(newest.items.map(({ id }) => id));
+    const older = await Promise.all((holds?.sessionIds ?? []).filter((id) => !known.has(id)).map((id) => session(id)));
+    return { sessionIds: [...older, ...newest.items].map(({ id, title }) => ({ id, name: title })), personaIds: people, characterIds: cards };
+  });
 
 // Entries
 

@@ -158,6 +158,35 @@ export interface Lorebook {
   updatedAt: string;
 }
 
+/** For what a lorebook holds. */
+export interface LorebookHolds {
+  everything: boolean;
+  sessionIds: Id[];
+  personaIds: Id[];
+  characterIds: Id[];
+}
+
+/** What lorebooks called up for a reply, and what was stopped. */
+export interface LoreTold {
+  books: { id: Id; name: string; scope: string }[];
+  fired: LoreVerdict[];
+  stopped: LoreVerdict[];
+  silent: number;
+  overflowed: boolean;
+  notes: string[];
+}
+
+/** What became of an entry, and why. */
+export interface LoreVerdict {
+  book: Id;
+  uid: string;
+  title: string;
+  why: string;
+  key?: string;
+  tokens?: number;
+  problem?: string;
+}
+
 /** What another program keeps for its prompts; all that it says is asked for apart. */
 export interface Preset {
   id: Id;
@@ -439,6 +468,8 @@ export interface Trace {
   historyCut?: { why: string; through: Id } | null;
   /** Regex scripts that changed something or were left out. */
   scripts?: ScriptRun[];
+  /** Missing where no lorebook holds. */
+  lore?: LoreTold;
   /** The name of the settings under which the model was asked. */
   alias?: string;
   /** Models that could not answer before it. */

@@ -24,6 +24,12 @@ export const create = (book, key) => call("POST", "/api/lorebooks", book, { key 
 /** @param {Wire.Id} id @param {string} name @returns {Promise<Wire.Lorebook>} */
 export const rename = (id, name) => call("PATCH", at(id), { name });
 
+/** @param {Wire.Id} id @returns {Promise<Wire.LorebookHolds>} */
+export const holds = (id) => call("GET", `${at(id)}/holds`);
+
+/** @param {Wire.Id} id @param {Wire.LorebookHolds} holds @returns {Promise<Wire.LorebookHolds>} */
+export const setHolds = (id, holds) => call("PUT", `${at(id)}/holds`, holds);
+
 /** @param {Wire.Id} id */
 export const remove = (id) => call("DELETE", at(id));
 

@@ -7,6 +7,7 @@ import { whenLookedAt } from "../lib/looked.js";
 import { plain } from "../lib/text.js";
 import { begunIn, draftOf, keepDraft } from "../model/lore.js";
 import { titleOf } from "./entry.js";
+import { HoldsFor } from "./holds.js";
 import { EntryForm } from "./lore-entry.js";
 import { Blank, Waiting, icon } from "./parts.js";
 import { takeFocus } from "./sure.js";
@@ -87,6 +88,7 @@ export function Book({ id, opened, back }) {
   };
   return html`<div class="stash"><div class="actions start"><button type="button" ref=${last.value === null ? takeFocus : null} onClick=${back}>${icon("back")}<span>${t("lore.back")}</span></button>
       <button type="button" ref=${first} onClick=${() => (editing.value = NEW)}>${icon("plus")}<span>${t("lore.add")}</span></button></div>
+    ${h(HoldsFor, { id })}
     ${h(Unsaved, { id, goOn: (uid) => (editing.value = uid ?? NEW) })}
     ${entries.value.length > 0 && html`<div class="search-field">${icon("search")}<input type="search" aria-label=${t("lore.search")} placeholder=${t("lore.search")} value=${query.value} onInput=${seek} /></div>`}
     <p class="aside" role="status">${reading.value === "on" ? t("loading") : query.value.trim() ? t("lore.found", { n: found.length, all: entries.value.length }) : t("lore.entries", { n: entries.value.length })}</p>

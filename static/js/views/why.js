@@ -12,7 +12,7 @@ import { RollChip, differenceOf, isByHand, toneOf } from "./changes.js";
 import { Modal, ProblemLine, Waiting } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
 
-/** @import { Block, ChatNode, Delta, Id, Operation, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
+/** @import { Block, ChatNode, Delta, Id, LoreTold, LoreVerdict, Operation, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
 
 /** @param {{nid: Id}} props */
 export function Why({ nid }) {
@@ -33,6 +33,7 @@ function Contents({ nid, trace, delta, others: [asked = null, ...after], hands }
     ${asked && !isNothing(asked) && html`<section><h3>${t("why.asked")}</h3>${h(Changes, { delta: asked })}${h(Rules, { rules: asked.rules ?? [] })}</section>`}
     ${hands.map((id, i) => after[i] && html`<section key=${id}><h3>${handTitle(nodeOf(id), after[i])}</h3>${h(Changes, { delta: after[i] })}</section>`)}
     ${h(Origin, { node })}
+    ${trace.lore && h(Lore, { lore: trace.lore })}
     ${h(Prompt, { trace })}`;
 }
 
@@ -59,7 +60,9 @@ const isNothing = ({ operations = [], rolls = [], problems = [], rules = [] }) =
 /** What a delta came to, by which operations, and what went wrong. @param {{delta: Delta}} props */
 function Changes({ delta }) {
   const rows = [...changesOf([delta]).values()];
-  const { operations = [], rolls = [], problems = [] } = delta;
+  const { rolls = [], problems = [] } = delta;
+  // What lore leaves in the world is told where lore is told of.
+  const operations = (delta.operations ?? []).filter((one) => one.in !== "lore");
   return html`${rows.length + operations.length + rolls.length === 0 && html`<p class="aside">${t("why.noChanges")}</p>`}
     ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span title=${row.path}>${placeName(row.path)}</span><b>${differenceOf(row)}</b>
       <small>${brief(row.before)} → ${brief(row.after)}</small></li>`)}</ul>`}
@@ -87,6 +90,17 @@ const Operations = ({ operations }) =>
   html`<table><thead><tr><th>${t("why.operation")}</th><th>${t("why.value")}</th><th>${t("why.reason")}</th><th>${t("why.by")}</th></tr></thead><tbody>${operations.map(
     (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code></td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by}</td></tr>`,
   )}</tbody></table>`;
+
+/** Which entries of lorebooks were called up, which were stopped, and why. @param {{lore: LoreTold}} props */
+function Lore({ lore: { books, fired, stopped, silent, overflowed, notes } }) {
+  const bookOf = (/** @type {LoreVerdict} */ { book }) => books.find(({ id }) => id === book)?.name ?? "";
+  const reasonOf = (/** @type {LoreVerdict} */ { why, key, problem }) => [wordFor(`why.lore.${why}`) || why, key, problem].filter(Boolean).join(": ");
+  const row = (/** @type {LoreVerdict} */ one, /** @type {boolean} */ isIn) =>
+    html`<li key=${`${one.book}.${one.uid}`} class=${isIn ? "" : "dropped"}><b>${one.title || t("lore.nameless", { uid: one.uid })}</b> <small>${[bookOf(one), one.tokens === undefined ? "" : t("why.tokens", { n: one.tokens })].filter(Boolean).join(" · ")}</small> <small>${reasonOf(one)}</small></li>`;
+  return html`<section><h3>${t("why.lore")}</h3>${fired.length === 0 && html`<p class="aside">${t("why.noLore")}</p>`}
+    ${fired.length + stopped.length > 0 && html`<ol class="blocks">${fired.map((one) => row(one, true))}${stopped.map((one) => row(one, false))}</ol>`}
+    ${silent > 0 && html`<p class="aside">${t("why.loreSilent", { n: silent })}</p>`}${overflowed && html`<p class="aside">${t("why.loreFull")}</p>`}${notes.map((note) => html`<p key=${note} class="aside bad">${sentence(note)}</p>`)}</section>`;
+}
 
 /** @param {{trace: Trace}} props */
 function Prompt({ trace }) {

@@ -30,6 +30,7 @@ mod fuzz;
 mod gate;
 mod heads;
 mod hosts;
+mod lore;
 mod lorebooks;
 mod macros;
 mod models;

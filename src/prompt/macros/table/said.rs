@@ -34,7 +34,7 @@ pub const ROWS: &[Row] = &[
     Row::plain(&["isMobile"], |_, _| Some("false".to_owned())),
     Row::with(&["hasExtension"], (1, 1), |_, _| Some("false".to_owned())),
     Row::with(&["outlet"], (1, 1), |m, call| {
-        let outlets = m.facts.outlets.as_ref()?;
+        let outlets = m.outlets.as_ref()?;
         Some(outlets.get(call.arg(0)).cloned().unwrap_or_default())
     }),
     Row::plain(&["original"], |m, _| m.original.as_mut().map(std::mem::take)),

@@ -1,0 +1,366 @@
+//! Lore at a scene: which lorebooks hold there, what they call up in what was said, and where it goes (`docs/lore.md`).
+//!
+//! Books come from the store by what they hold for, read once and then from the shelf; [`crate::prompt::lore`] says what fires.
+//! What was in mind and which times run becomes a part of the world, by operations of the reply: so both go back with the
+//! branch, a preview changes nothing, and a reply that fails leaves no trace of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::ids::{LorebookId, UserId};
+use crate::prompt::lore::{
+    Around, Book, Bound, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, scan,
+};
+use crate::prompt::{self, Cast, preset};
+use crate::store::{HeldBook, HoldsFor, Reader, Show, StoreError};
+use crate::tree::{Role, book};
+use crate::world::{Change, Operation, Pointer, Section};
+
+use super::cast;
+use super::fill::{self, Purpose};
+use super::hooks::SERVER;
+use super::scene::Scene;
+use super::scripted::Scripted;
+use super::shelf::Shelf;
+
+/// Messages beyond this are never looked at.
+const MOST_MESSAGES: usize = 1_000;
+/// So many entries are said to be in mind, and to have been stopped.
+const MOST_TOLD: usize = 200;
+/// Of a title so many letters are told.
+const LONGEST_TITLE: usize = 200;
+/// The depth of what does not say one.
+const DEPTH: i64 = 4;
+/// Why operations of lore are there.
+const WHY: &str = "lore";
+/// The folder by which a character's file is known that came from elsewhere.
+const FILES: &str = "characters/";
+
+/// The lorebooks that hold somewhere.
+#[derive(Debug, Default)]
+pub struct Lorebooks {
+    books: Vec<(Scope, Arc<Book>)>,
+    who: Who,
+    settings: Settings,
+}
+
+/// What is looked at beside the books.
+#[derive(Debug)]
+pub struct Heard<'h> {
+    /// What was said, oldest first.
+    pub said: &'h [preset::Said],
+    /// Tokens that the whole prompt may take.
+    pub prompt: usize,
+    /// What the prompt is made for.
+    pub purpose: Purpose,
+}
+
+/// What lore does to a prompt and to the world.
+#[derive(Debug, Clone, Default)]
+pub struct Called {
+    /// Where its texts go.
+    pub lore: preset::Lore,
+    /// The texts that macros ask for.
+    pub outlets: BTreeMap<String, String>,
+    /// What is in mind from now on, and which times run.
+    pub operations: Vec<Operation>,
+    /// What fired and what was stopped, for the trace; nothing where no book holds.
+    pub told: Option<Value>,
+}
+
+impl Lorebooks {
+    /// Those that hold at a scene.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn at(reader: &mut Reader<'_>, scene: &Scene, shelf: &Shelf) -> Result<Self, StoreError> {
+        let session = scene.session();
+        let card = card(reader, scene)?;
+        let mut held: Vec<(Scope, HeldBook)> = Vec::new();
+        for id in book::of_card(&card) {
+            held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (Scope::Character, book)));
+        }
+        let persona = scene.voice.persona.or(session.persona.as_ref().map(|persona| persona.id));
+        for (scope, what) in [
+            (Scope::Character, scene.speaker.map(HoldsFor::Character)),
+            (Scope::Global, Some(HoldsFor::Everything)),
+            (Scope::Chat, Some(HoldsFor::Session(session.id))),
+            (Scope::Persona, persona.map(HoldsFor::Persona)),
+        ] {
+            let Some(what) = what else { continue };
+            held.extend(reader.holding(session.owner, what)?.into_iter().map(|book| (scope, book)));
+        }
+        let mut own = Self::default();
+        own.take(reader, session.owner, shelf, held)?;
+        if !own.books.is_empty() {
+            own.who = who(reader, scene, &card)?;
+        }
+        Ok(own)
+    }
+
+    /// Takes further books.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        owner: UserId,
+        shelf: &Shelf,
+        held: impl IntoIterator<Item = (Scope, HeldBook)>,
+    ) -> Result<(), StoreError> {
+        for (scope, held) in held {
+            let book = match shelf.take(held.id, held.updated) {
+                Some(book) => Some(book),
+                None => read(reader, owner, held.id)?.inspect(|book| shelf.put(held.id, held.updated, book)),
+            };
+            self.books.extend(book.map(|book| (scope, book)));
+        }
+        Ok(())
+    }
+
+    /// The books, each with what it is bound to.
+    pub fn books(&self) -> impl Iterator<Item = (Scope, &Book)> {
+        self.books.iter().map(|(scope, book)| (*scope, book.as_ref()))
+    }
+
+    /// What they are called: `{id, name, scope}`.
+    pub fn named(&self) -> Vec<Value> {
+        let named = self.books().map(|(scope, book)| json!({"id": book.id, "name": book.name, "scope": scope.word()}));
+        named.collect()
+    }
+
+    /// How many messages they want to look at.
+    pub fn looks_back(&self) -> usize {
+        let own = usize::try_from(self.settings.depth).unwrap_or(0);
+        let deepest = self.books().map(|(_, book)| book.looks_back()).max();
+        deepest.map_or(0, |deepest| deepest.max(own).min(MOST_MESSAGES))
+    }
+
+    /// What they call up at a scene.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn call(
+        &self,
+        reader: &mut Reader<'_>,
+        scene: &Scene,
+        heard: &Heard<'_>,
+        scripted: &mut Scripted<'_, '_>,
+    ) -> Result<Called, StoreError> {
+        if self.books.is_empty() && scene.world.lore.is_empty() {
+            return Ok(Called::default());
+        }
+        let outcome = self.outcome(reader, scene, heard, scripted)?;
+        let outlets = outcome.printed.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
+        Ok(Called {
+            outlets: outlets.collect(),
+            operations: operations(&scene.world.lore, &outcome),
+            told: (!self.books.is_empty()).then(|| self.told(&outcome)),
+            lore: placed(outcome.printed),
+        })
+    }
+
+    /// What fires at a scene, and why.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn outcome(
+        &self,
+        reader: &mut Reader<'_>,
+        scene: &Scene,
+        heard: &Heard<'_>,
+        scripted: &mut Scripted<'_, '_>,
+    ) -> Result<Outcome, StoreError> {
+        let timers = scene.world.lore.get("timers").cloned().and_then(|timers| serde_json::from_value(timers).ok());
+        let timers: Timers = timers.unwrap_or_default();
+        let counts = timers != Timers::default() || self.books().any(|(_, book)| book.counts_messages());
+        let newest_first = heard.said.iter().rev().take(MOST_MESSAGES);
+        let scanned = Scanned {
+            messages: newest_first.map(|said| Said { name: said.name.clone(), text: said.text.clone() }).collect(),
+            count: if counts { count(reader, scene, heard)? } else { 0 },
+            card: cards(&scene.cast),
+            trigger: heard.purpose.word.to_owned(),
+            who: self.who.clone(),
+            prompt: heard.prompt,
+            ..Scanned::default()
+        };
+        let mut draw = fill::chance_for(scene, heard.purpose, WHY);
+        Ok(self.scan(&scanned, &timers, scripted, &mut draw))
+    }
+
+    /// Looks through the books.
+    pub fn scan(
+        &self,
+        scanned: &Scanned,
+        timers: &Timers,
+        scripted: &mut Scripted<'_, '_>,
+        draw: &mut dyn FnMut() -> f64,
+    ) -> Outcome {
+        let bound: Vec<Bound<'_>> = self.books().map(|(scope, book)| Bound { scope, book }).collect();
+        scan(&bound, &self.settings, scanned, timers, &mut Asked { scripted, draw })
+    }
+
+    /// What a trace keeps of it.
+    fn told(&self, outcome: &Outcome) -> Value {
+        let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| {
+            let mut told = verdict(&fired.verdict);
+            if let Some(map) = told.as_object_mut() {
+                map.insert("tokens".to_owned(), tokens(&fired.text).into());
+            }
+            told
+        });
+        json!({
+            "books": self.named(),
+            "fired": fired.collect::<Vec<_>>(),
+            "firedInAll": outcome.active.len(),
+            "stopped": outcome.stopped.iter().take(MOST_TOLD).map(verdict).collect::<Vec<_>>(),
+            "stoppedInAll": outcome.stopped.len(),
+            "silent": outcome.silent,
+            "budget": outcome.budget,
+            "overflowed": outcome.overflowed,
+            "passes": outcome.passes,
+            "notes": outcome.notes,
+        })
+    }
+}
+
+fn read(reader: &mut Reader<'_>, owner: UserId, id: LorebookId) -> Result<Option<Arc<Book>>, StoreError> {
+    let book = reader.lorebook(owner, id)?;
+    Ok(book.map(|book| {
+        let name = book.card.get("name").and_then(Value::as_str).unwrap_or_default();
+        Arc::new(Book::read(id.to_string(), name, &book.card))
+    }))
+}
+
+/// The card of who answers as it is now, for it says which books belong to it; of one that is gone the version that the session
+/// keeps.
+fn card(reader: &mut Reader<'_>, scene: &Scene) -> Result<Map<String, Value>, StoreError> {
+    let session = scene.session();
+    let Some(own) = cast::speaker(session, scene.speaker) else { return Ok(Map::new()) };
+    match reader.character(session.owner, own.id)? {
+        Some(character) => Ok(character.card),
+        None => Ok(cast::object(&reader.blob(&own.hash)?)),
+    }
+}
+
+/// Who answers, as entries that are for some only name it: by the file that it came in, else by its name; and its tags.
+fn who(reader: &mut Reader<'_>, scene: &Scene, card: &Map<String, Value>) -> Result<Who, StoreError> {
+    let sources = match scene.speaker {
+        Some(id) => reader.sources_of(scene.session().owner, id.as_bytes())?,
+        None => Vec::new(),
+    };
+    let file = sources.iter().find_map(|source| source.name.strip_prefix(FILES));
+    let file = file.unwrap_or(&scene.cast.character).to_owned();
+    let tags = card.get("tags").and_then(Value::as_array).into_iter().flatten();
+    Ok(Who { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
+}
+
+/// How many messages there are to be seen in the whole story.
+fn count(reader: &mut Reader<'_>, scene: &Scene, heard: &Heard<'_>) -> Result<u64, StoreError> {
+    // A message that a preview pretends to be written stands in no row.
+    let (at, unwritten) = match scene.at.n {
+        0 => (scene.at.node.parent.map(|parent| reader.node(&scene.held, parent)).transpose()?.flatten(), 1),
+        _ => (Some(scene.at.clone()), 0),
+    };
+    let written = at.map(|at| reader.line(&at, Show::Enabled)).transpose()?.map_or(0, |line| line.len());
+    let continued = usize::from(heard.purpose.word == "continue");
+    Ok(u64::try_from(written + unwritten + continued).unwrap_or(u64::MAX))
+}
+
+/// The texts of the cards that an entry may look at, in the order of [`crate::prompt::lore::CARD_TEXTS`], with names filled in.
+fn cards(cast: &Cast) -> [String; 6] {
+    let names = cast.names();
+    [&cast.persona, &cast.description, &cast.personality, &cast.depth_prompt, &cast.scenario, &cast.creator_notes]
+        .map(|text| names.fill(text))
+}
+
+/// What activation asks of the rest of a prompt.
+struct Asked<'s, 'm, 'a, 'd> {
+    scripted: &'s mut Scripted<'m, 'a>,
+    draw: &'d mut dyn FnMut() -> f64,
+}
+
+impl Around for Asked<'_, '_, '_, '_> {
+    fn fill(&mut self, text: &str) -> String {
+        self.scripted.macros.fill(text)
+    }
+
+    fn script(&mut self, text: String, depth: Option<i64>) -> String {
+        self.scripted.lore(text, depth)
+    }
+
+    fn variable(&mut self, path: &[String]) -> Option<Value> {
+        let (first, rest) = path.split_first()?;
+        let first = self.scripted.macros.local.map().get(first)?;
+        let value = rest.iter().try_fold(first, |inside, key| match inside {
+            Value::Object(map) => map.get(key),
+            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+            _ => None,
+        });
+        value.cloned()
+    }
+
+    fn tokens(&mut self, text: &str) -> usize {
+        tokens(text)
+    }
+
+    fn draw(&mut self) -> f64 {
+        (self.draw)()
+    }
+}
+
+fn tokens(text: &str) -> usize {
+    if text.is_empty() { 0 } else { prompt::tokens(text) }
+}
+
+/// Where the texts go, as a preset takes them.
+fn placed(printed: Printed) -> preset::Lore {
+    let role = |role: u8| match role {
+        1 => Role::User,
+        2 => Role::Assistant,
+        _ => Role::System,
+    };
+    let (before, after): (Vec<_>, Vec<_>) = printed.examples.into_iter().partition(|(is_before, _)| *is_before);
+    let texts = |examples: Vec<(bool, String)>| examples.into_iter().map(|(_, text)| text).collect();
+    let in_chat = printed.at_depth.into_iter().map(|group| {
+        let depth = usize::try_from(group.depth.unwrap_or(DEPTH)).unwrap_or(0);
+        (depth, role(group.role), group.entries.join("\n"))
+    });
+    preset::Lore {
+        before: printed.before,
+        after: printed.after,
+        note_top: printed.note_top,
+        note_bottom: printed.note_bottom,
+        examples_before: texts(before),
+        examples_after: texts(after),
+        in_chat: in_chat.collect(),
+    }
+}
+
+/// What somebody is told of one entry.
+pub fn verdict(verdict: &Verdict) -> Value {
+    let title = verdict.title.chars().take(LONGEST_TITLE).collect();
+    serde_json::to_value(Verdict { title, ..verdict.clone() }).unwrap_or_default()
+}
+
+/// What is in mind from now on, and which times run, where that is not so already.
+fn operations(now: &Map<String, Value>, outcome: &Outcome) -> Vec<Operation> {
+    let active = outcome.active.iter().take(MOST_TOLD).map(|fired| verdict(&fired.verdict)).collect::<Vec<_>>();
+    let timers = serde_json::to_value(&outcome.timers).unwrap_or_default();
+    let none = |key: &str| match key {
+        "active" => json!([]),
+        _ => serde_json::to_value(Timers::default()).unwrap_or_default(),
+    };
+    let set = |(key, value): (&str, Value)| {
+        let before = now.get(key).cloned().unwrap_or_else(|| none(key));
+        let change = Change::Set(value.clone());
+        (before != value).then(|| Operation {
+            section: Section::Lore,
+            ..Operation::new(Pointer::from_keys([key]), change, WHY, SERVER)
+        })
+    };
+    [("active", Value::from(active)), ("timers", timers)].into_iter().filter_map(set).collect()
+}

@@ -1,0 +1,164 @@
+//! Lore that somebody tries: which entries would fire in a session, or in a text by itself, and why the others would not.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::ids::{LorebookId, NodeId, UserId};
+use crate::prompt;
+use crate::prompt::lore::{Outcome, Said, Scanned, Scope, Timers};
+use crate::prompt::macros::{Facts, Macros, Sizes};
+use crate::store::Reader;
+use crate::tree::Session;
+use crate::tree::edit::{self, Refusal};
+
+use super::asked::LoreTest;
+use super::fill::{self, Purpose};
+use super::lore::{Heard, Lorebooks, verdict};
+use super::room::Bounds;
+use super::scene::{self, Look};
+use super::scripted::Scripted;
+use super::{Generate, Parts, TurnError, draft, ordered, preview, runner, start};
+
+/// Of each list so many entries are told.
+const MOST_TOLD: usize = 1_000;
+
+/// What would fire, and why the rest would not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LoreTested {
+    /// The books: `{id, name, scope}`.
+    pub books: Vec<Value>,
+    /// The entries that fire, in their order: what they are, why, `tokens` and `text`.
+    pub fired: Vec<Value>,
+    /// Those that something spoke for and that do not.
+    pub stopped: Vec<Value>,
+    /// The first of the others.
+    pub silent: Vec<Value>,
+    /// How many those are in all.
+    pub silent_count: usize,
+    /// Tokens that lore may take.
+    pub budget: usize,
+    /// Whether there was more than that.
+    pub overflowed: bool,
+    /// How often the books were looked through.
+    pub passes: usize,
+    /// What was given up or could not be read.
+    pub notes: Vec<String>,
+}
+
+/// Tries lore.
+pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result<LoreTested, TurnError> {
+    let now = parts.clock.now();
+    let new = NodeId::new(parts.ids.next(now));
+    let inside = Arc::clone(parts);
+    parts
+        .store
+        .read(move |reader| {
+            let Some(session) = asked.session else { return by_itself(&inside, reader, caller, &asked) };
+            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+            let bounds = bounds(&inside, &held.session)?;
+            let look = Look::at(&inside, caller, session, asked.node.unwrap_or(held.session.head));
+            let mut scene = scene::read_in(reader, held, &look)?;
+            if let Some(text) = asked.text {
+                edit::may_be_parent(&scene.at.node)?;
+                preview::say(reader, &mut scene, new, text, now)?;
+            }
+            let mut books = Lorebooks::at(reader, &scene, &bounds.shelf)?;
+            take(reader, &mut books, &inside, caller, &asked.books)?;
+            let purpose = Purpose::of(None, 0);
+            let sizes = Sizes { context: bounds.context, reply: bounds.reply };
+            let facts = fill::facts(&scene, sizes, &bounds.model, purpose);
+            let mut draw = fill::chance(&scene, purpose);
+            let mut macros = Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draw);
+            let preset = ordered::chosen(reader, &scene)?.unwrap_or_default();
+            let mut scripted = Scripted::read(reader, &scene, &preset, &mut macros)?;
+            let least = books.looks_back();
+            let (prompt, said) = ordered::said_before(reader, &mut scene, &bounds, least, &mut scripted)?;
+            let heard = Heard { said: &said, prompt, purpose };
+            let outcome = books.outcome(reader, &scene, &heard, &mut scripted)?;
+            Ok(told(&books, outcome))
+        })
+        .await
+}
+
+fn bounds(parts: &Parts, session: &Session) -> Result<Bounds, TurnError> {
+    let generate = Generate { n: 1, model: None, params: Map::new(), character: None };
+    let choice = draft::writer(parts, session, &generate)?;
+    Ok(runner::bounds(parts, &choice, &start::params(session, &generate)))
+}
+
+/// A text that nobody said anywhere: no story, no world, no times.
+fn by_itself(
+    parts: &Parts,
+    reader: &mut Reader<'_>,
+    caller: UserId,
+    asked: &LoreTest,
+) -> Result<LoreTested, TurnError> {
+    let mut books = Lorebooks::default();
+    take(reader, &mut books, parts, caller, &asked.books)?;
+    let facts = Facts::default();
+    let (mut draw, mut luck) = (|| 0.0, || 0.0);
+    let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
+    let generation = &parts.config.generation;
+    let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
+    let scanned = Scanned {
+        messages: vec![Said { name: String::new(), text: asked.text.clone().unwrap_or_default() }],
+        count: 1,
+        trigger: Purpose::of(None, 0).word.to_owned(),
+        prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
+        ..Scanned::default()
+    };
+    let outcome = books.scan(&scanned, &Timers::default(), &mut Scripted::none(&mut macros), &mut luck);
+    Ok(told(&books, outcome))
+}
+
+/// The books that are named; each has to be the caller's.
+fn take(
+    reader: &mut Reader<'_>,
+    books: &mut Lorebooks,
+    parts: &Parts,
+    caller: UserId,
+    named: &[LorebookId],
+) -> Result<(), TurnError> {
+    for id in named {
+        let held = reader.lorebook_version(caller, *id)?.ok_or(Refusal::NotFound("the lorebook"))?;
+        books.take(reader, caller, &parts.shelf, [(Scope::Global, held)])?;
+    }
+    Ok(())
+}
+
+fn told(books: &Lorebooks, outcome: Outcome) -> LoreTested {
+    let verdicts = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
+    let spoken: HashSet<(&str, &str)> = verdicts.map(|verdict| (verdict.book.as_str(), verdict.uid.as_str())).collect();
+    let mut known: Vec<&str> = Vec::new();
+    let mut silent = Vec::new();
+    for (_, book) in books.books() {
+        if known.contains(&book.id.as_str()) {
+            continue;
+        }
+        known.push(&book.id);
+        let others = book.entries.iter().filter(|entry| !spoken.contains(&(book.id.as_str(), entry.uid.as_str())));
+        let left = MOST_TOLD.saturating_sub(silent.len());
+        silent.extend(others.take(left).map(|entry| entry.unspoken(&book.id)));
+    }
+    let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| {
+        let mut told = verdict(&fired.verdict);
+        if let Some(map) = told.as_object_mut() {
+            let count = if fired.text.is_empty() { 0 } else { prompt::tokens(&fired.text) };
+            map.extend([("tokens".to_owned(), count.into()), ("text".to_owned(), fired.text.as_str().into())]);
+        }
+        told
+    });
+    LoreTested {
+        books: books.named(),
+        fired: fired.collect(),
+        stopped: outcome.stopped.iter().take(MOST_TOLD).map(verdict).collect(),
+        silent: silent.iter().map(verdict).collect(),
+        silent_count: outcome.silent,
+        budget: outcome.budget,
+        overflowed: outcome.overflowed,
+        passes: outcome.passes,
+        notes: outcome.notes,
+    }
+}
