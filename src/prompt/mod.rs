@@ -1,22 +1,19 @@
 //! What the model is sent: a blueprint of typed blocks and the history, woven into messages within a budget. Pure; the turn
 //! reads everything first and hands it in.
 //!
-//! - [`blueprint()`] makes the blocks from character, persona and world; [`choose`] leaves out what there is no room for;
-//!   [`fit`] says how much of the history goes with the rest; [`weave`] orders and joins everything.
-//! - [`preset`] makes them in the order that somebody chose, as other programs' presets say it.
-//! - [`impersonation`] and [`summary`] ask for something else than a reply.
+//! - [`preset`] makes the messages of a request: the texts of character, persona, world and lore in their order, as much of the
+//!   history as fits, and why the rest does not go.
+//! - [`summary`] asks for something that is no part of the story.
 //! - [`lore`] says which entries of the lorebooks a story calls up, and why.
 //! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
 //!   with them, as cards and people wish.
 //! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
 //!   trace is read. [`tags`] hides what models write for machines, [`status`] shows the world to the model.
 //!
-//! To add a block: a [`Slot`], its text in `blueprint.rs`, its place in `weave.rs`, and in `choose.rs` whether it may be left
-//! out. The trace keeps every block, so a
-//! prompt can be rebuilt only as long as `weave` gives the same messages for the same blocks and history.
+//! To add a text to prompts: a part in `preset/read.rs` with its place in the order, its text in `preset/order.rs`; one that
+//! stands between messages in `preset/inject.rs`. The trace keeps what was sent, so a prompt can be rebuilt only as long as
+//! [`preset::woven`] gives the same messages for the same pieces and history; [`weave`] does that for older traces.
 
-mod blueprint;
-mod choose;
 mod fit;
 mod instruct;
 pub mod lore;
@@ -33,89 +30,36 @@ use serde_json::Value;
 
 use crate::tree::Role;
 
-pub use blueprint::{MAIN, blueprint};
-pub use choose::{LeftOut, TooLarge, choose};
-pub use fit::{Fit, fit, tokens};
-pub use instruct::{impersonation, summary};
-pub use weave::{continued, filler, stable, weave};
+pub use fit::tokens;
+pub use instruct::summary;
+pub use weave::{Block, Slot, weave};
 
-/// Where a block belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Slot {
-    /// The instructions of the card, or the default ones.
-    Main,
-    /// Who the character is.
-    Description,
-    /// How the character is.
-    Personality,
-    /// Where the story is set.
-    Scenario,
-    /// Who the user plays.
-    Persona,
-    /// Example turns.
-    Example,
-    /// The world as its schemas show it; changes each turn, so it stands behind the history.
-    Status,
-    /// What stands for a user's message where there is none: model servers refuse a prompt without one.
-    Filler,
-    /// The last word to the model.
-    PostHistory,
-    /// What the model is asked to do in place of a reply.
-    Instruction,
-    /// The reply that it is to go on from.
-    Continued,
+/// Why a text is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// There was no room.
+    Budget,
+    /// Another text says the same.
+    Duplicate,
 }
 
-impl Slot {
+impl LeftOut {
     /// The word for it in traces.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Main => "main",
-            Self::Description => "description",
-            Self::Personality => "personality",
-            Self::Scenario => "scenario",
-            Self::Persona => "persona",
-            Self::Example => "example",
-            Self::Status => "status",
-            Self::Filler => "filler",
-            Self::PostHistory => "postHistory",
-            Self::Instruction => "instruction",
-            Self::Continued => "continued",
+            Self::Budget => "budget",
+            Self::Duplicate => "duplicate",
         }
-    }
-
-    /// Reads the word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        const ALL: [Slot; 11] = [
-            Slot::Main,
-            Slot::Description,
-            Slot::Personality,
-            Slot::Scenario,
-            Slot::Persona,
-            Slot::Example,
-            Slot::Status,
-            Slot::Filler,
-            Slot::PostHistory,
-            Slot::Instruction,
-            Slot::Continued,
-        ];
-        ALL.into_iter().find(|slot| slot.word() == word)
     }
 }
 
-/// One typed block of the blueprint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
-    /// Where it belongs.
-    pub slot: Slot,
-    /// Who says it.
-    pub role: Role,
-    /// The text, macros filled in.
-    pub text: String,
-    /// Where it comes from: `card`, `persona`, `world`, `default`, `settings`, `reply`.
-    pub source: &'static str,
-    /// Why it is not sent; `None` = it is.
-    pub left_out: Option<LeftOut>,
+/// What may never be left out is larger than the whole prompt may be. Both in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLarge {
+    /// What it takes.
+    pub needed: usize,
+    /// What there is.
+    pub budget: usize,
 }
 
 /// One message of the history, as it goes into a prompt.
@@ -192,7 +136,7 @@ impl Cast {
                 creator_notes: self.creator_notes.clone(),
                 version: self.version.clone(),
             },
-            main: MAIN.to_owned(),
+            main: preset::MAIN.to_owned(),
             ..macros::Facts::default()
         }
     }

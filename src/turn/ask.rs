@@ -1,21 +1,20 @@
-//! What a model is asked: blocks from cards and world, as much of the history as fits, and the request that carries them.
+//! What a model is asked: the prompt at a scene with what its macros know and did, and the request that carries it.
 
 use serde_json::{Map, Value};
 
-use crate::ids::NodeId;
+use crate::prompt::Sent;
 use crate::prompt::macros::{Macros, Sizes};
-use crate::prompt::{self, Block, Line, Sent};
 use crate::provider::{self, Endpoint, Request};
-use crate::store::{Placed, Reader, Show, StoreError};
+use crate::store::{Reader, StoreError};
 use crate::tree::Role;
 
-use super::fill::{self, Lines, Purpose};
+use super::fill::{self, Purpose};
 use super::ordered;
-use super::room::{Bounds, MOST, PAGE, began};
+use super::room::{Bounds, MOST};
 use super::scene::Scene;
-use super::trace::{Filled, Made};
+use super::trace::Made;
 
-/// The prompt at a scene: the world just before the model speaks. `last` is what stands behind everything else.
+/// The prompt at a scene: the world just before the model speaks.
 ///
 /// # Errors
 /// The database fails.
@@ -23,99 +22,17 @@ pub fn prompt(
     reader: &mut Reader<'_>,
     scene: &mut Scene,
     bounds: Bounds,
-    purpose: Purpose,
-    last: Option<Block>,
+    purpose: &Purpose,
 ) -> Result<Made, StoreError> {
     let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };
     let facts = fill::facts(scene, sizes, &bounds.model, purpose);
     let mut draw = fill::chance(scene, purpose);
     let globals = fill::globals(reader, scene.session().owner)?;
     let mut macros = Macros::new(&facts, scene.world.vars.clone(), globals, &mut draw);
-    if let Some(preset) = ordered::chosen(reader, scene)? {
-        let mut made = ordered::prompt(reader, scene, bounds, last, preset, purpose, &mut macros)?;
-        made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
-        made.filled.noted = macros.noted;
-        return Ok(made);
-    }
-    let status = prompt::status::block(&scene.world, &scene.rules.rules);
-    let mut blocks = prompt::blueprint(&scene.cast, &mut macros, &status);
-    blocks.extend(last);
-    let mut lines = Lines::new(&mut macros, &scene.cast, &bounds.hide_tags);
-    let newest = scene.page.nodes.iter().rev().find(|placed| placed.node.is_sent());
-    let newest = newest.map_or(0, |placed| prompt::tokens(&lines.look(placed).text));
-    if let Err(too_large) = prompt::choose(&mut blocks, newest, bounds.budget) {
-        return Ok(Made { blocks, too_large: Some(too_large), ..Made::default() });
-    }
-    let history = History::read(reader, scene, &blocks, bounds.budget, &mut lines)?;
-    let differences = lines.differences(&history.rows);
-    let operations = fill::operations(&scene.world, &scene.rules.rules, &macros.local);
-    let filler = prompt::filler(&blocks, &history.lines, &bounds.filler);
-    blocks.extend(filler);
-    let messages = prompt::weave(&blocks, &history.lines);
-    let filled = Filled { names: Some(scene.cast.names()), differences, noted: macros.noted, operations };
-    let stable = prompt::stable(&blocks, &history.lines, &messages);
-    let History { rows, tokens, cut, .. } = history;
-    let Bounds { reply, context, hide_tags, .. } = bounds;
-    Ok(Made {
-        blocks,
-        history: rows,
-        messages,
-        stable,
-        tokens,
-        cut,
-        reply,
-        context,
-        hide_tags,
-        filled,
-        ..Made::default()
-    })
-}
-
-/// The part of the history that goes, oldest first.
-struct History {
-    rows: Vec<i64>,
-    lines: Vec<Line>,
-    tokens: usize,
-    /// The newest message that did not fit: neither did those before it.
-    cut: Option<NodeId>,
-}
-
-impl History {
-    fn read(
-        reader: &mut Reader<'_>,
-        scene: &mut Scene,
-        blocks: &[Block],
-        budget: usize,
-        lines: &mut Lines<'_, '_>,
-    ) -> Result<Self, StoreError> {
-        let mut newest_first: Vec<(Placed, Line)> = Vec::new();
-        let mut costs: Vec<usize> = Vec::new();
-        let mut page = std::mem::take(&mut scene.page);
-        let full = loop {
-            let before = page.next;
-            for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_sent()) {
-                let line = lines.read(&placed);
-                costs.push(prompt::tokens(&line.text));
-                newest_first.push((placed, line));
-            }
-            let fit = prompt::fit(blocks, &costs, budget);
-            if before.is_none() || fit.kept < costs.len() {
-                break fit;
-            }
-            page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
-        };
-        let fit = if full.kept < costs.len() {
-            let began = began(reader, &newest_first)?;
-            full.cut(blocks, &costs, began, budget)
-        } else {
-            full
-        };
-        let cut = newest_first.get(fit.kept).map(|(placed, _)| placed.node.id);
-        newest_first.truncate(fit.kept);
-        newest_first.reverse();
-        let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().unzip();
-        Ok(Self { rows: placed.iter().map(|placed| placed.n).collect(), lines, tokens: fit.tokens, cut })
-    }
+    let mut made = ordered::prompt(reader, scene, bounds, purpose, &mut macros)?;
+    made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
+    made.filled.noted = macros.noted;
+    Ok(made)
 }
 
 /// The request to the provider. Each reply has a seed of its own, so that a reroll is another reply and can be repeated;

@@ -16,7 +16,7 @@ use crate::tree::run::{self, Member};
 use crate::tree::{Kind, Node, Session};
 
 use super::ask;
-use super::fill::Purpose;
+use super::fill::{Purpose, Wanted};
 use super::machine::{Event, Fault, Machine};
 use super::models::{Choice, Writer};
 use super::room::Bounds;
@@ -180,7 +180,7 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
     let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags };
     let made = parts.store.read(move |reader| made(reader, look, task, bounds)).await?;
     if let Some(too_large) = made.too_large {
-        machine.on(Event::Failed(too_long(kind, too_large)), now);
+        machine.on(Event::Failed(too_long(kind, too_large, made.has_preset())), now);
         return Ok(machine);
     }
     let wish = Wish { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
@@ -197,26 +197,26 @@ fn made(
     match task {
         Task::Impersonate { leaf } => {
             let mut scene = scene::read(reader, &look(leaf))?;
-            let last = prompt::impersonation(&scene.cast);
-            let purpose = Purpose::of(Some(&last), 0);
-            Ok(ask::prompt(reader, &mut scene, bounds, purpose, Some(last))?)
+            let purpose = Purpose { wanted: Wanted::UsersMessage, number: 0 };
+            Ok(ask::prompt(reader, &mut scene, bounds, &purpose)?)
         }
         Task::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_sent());
             let lines: Vec<_> = read.map(|node| trace::line(node, &bounds.hide_tags)).collect();
-            let mut blocks = prompt::summary(&lines);
-            let too_large = prompt::choose(&mut blocks, 0, bounds.budget).err();
-            let messages = prompt::weave(&blocks, &[]);
+            let messages = prompt::summary(&lines);
+            let needed = messages.iter().map(|sent| prompt::tokens(&sent.text)).sum();
+            let budget = bounds.budget;
+            let too_large = (needed > budget).then_some(prompt::TooLarge { needed, budget });
             Ok(Made { messages, reply: bounds.reply, context: bounds.context, too_large, ..Made::default() })
         }
     }
 }
 
-fn too_long(kind: DraftKind, too_large: prompt::TooLarge) -> Fault {
+fn too_long(kind: DraftKind, too_large: prompt::TooLarge, has_preset: bool) -> Fault {
     if kind == DraftKind::Impersonate {
-        return runner::does_not_fit(too_large);
+        return runner::does_not_fit(too_large, has_preset);
     }
-    let prompt::TooLarge { needed, budget, .. } = too_large;
+    let prompt::TooLarge { needed, budget } = too_large;
     let message =
         format!("the messages take about {needed} tokens, and the model's context has {budget} for the prompt");
     Fault::new("prompt_too_large", message, "summarise fewer messages at once, or choose a model with a longer context")

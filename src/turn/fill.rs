@@ -8,46 +8,57 @@ use serde_json::{Map, Value};
 
 use crate::clock::{SplitMix64, Time};
 use crate::ids::UserId;
+use crate::prompt::Cast;
 use crate::prompt::macros::{Facts, Macros, Moment, Said, Sizes, Variables};
-use crate::prompt::refill::{Difference, Names};
-use crate::prompt::{Block, Cast, Line, Slot};
-use crate::store::{Placed, Reader, StoreError};
+use crate::store::{Reader, StoreError};
 use crate::tree::{Node, Role};
 use crate::world::{self, Change, Operation, Rules, World, diff};
 
 use super::hooks::SERVER;
 use super::scene::Scene;
-use super::trace;
 
 /// The kind of the presets that are variables of all sessions.
 const VARIABLES: &str = "variables";
 /// Why operations of macros are there.
 const WHY: &str = "a macro in the prompt";
 
+/// What is wanted of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A reply.
+    Reply,
+    /// More of a reply, of which there is this text.
+    More(String),
+    /// The user's next message, in the user's own voice.
+    UsersMessage,
+}
+
 /// What a prompt is made for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purpose {
-    /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
-    pub word: &'static str,
+    /// What is wanted.
+    pub wanted: Wanted,
     /// The number of the reply among those to the same message, from 0: each has its own chance.
     pub number: usize,
 }
 
 impl Purpose {
-    /// What is asked for with `last` behind everything else, where there are so many replies already.
-    pub fn of(last: Option<&Block>, number: usize) -> Self {
-        let word = match last.map(|block| block.slot) {
-            Some(Slot::Continued) => "continue",
-            Some(Slot::Instruction) => "impersonate",
-            _ if number > 0 => "swipe",
-            _ => "normal",
-        };
-        Self { word, number }
+    /// The first reply to a message.
+    pub const FIRST: Self = Self { wanted: Wanted::Reply, number: 0 };
+
+    /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
+    pub const fn word(&self) -> &'static str {
+        match self.wanted {
+            Wanted::More(_) => "continue",
+            Wanted::UsersMessage => "impersonate",
+            Wanted::Reply if self.number > 0 => "swipe",
+            Wanted::Reply => "normal",
+        }
     }
 }
 
 /// What macros know at a scene.
-pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: Purpose) -> Facts {
+pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: &Purpose) -> Facts {
     let at = &scene.at.node;
     Facts {
         said: Said { version: version(purpose), ..said(scene) },
@@ -55,14 +66,14 @@ pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: Purpose) -> Fact
         sizes,
         model: model.to_owned(),
         summary: scene.world.summary.clone(),
-        purpose: purpose.word.to_owned(),
+        purpose: purpose.word().to_owned(),
         seed: scene.session().seed,
         ..scene.cast.facts()
     }
 }
 
 /// Which reply to the same message is written, from 1, and how many there are before it; none for the first.
-fn version(purpose: Purpose) -> Option<(u64, u64)> {
+fn version(purpose: &Purpose) -> Option<(u64, u64)> {
     let before = u64::try_from(purpose.number).ok().filter(|before| *before > 0)?;
     Some((before + 1, before))
 }
@@ -93,12 +104,12 @@ fn said(scene: &Scene) -> Said {
 }
 
 /// Chance at a scene, for one reply there.
-pub fn chance(scene: &Scene, purpose: Purpose) -> impl FnMut() -> f64 + use<> {
+pub fn chance(scene: &Scene, purpose: &Purpose) -> impl FnMut() -> f64 + use<> {
     chance_for(scene, purpose, "")
 }
 
 /// The same for somebody who draws by himself: what he draws moves nobody else's dice.
-pub fn chance_for(scene: &Scene, purpose: Purpose, who: &str) -> impl FnMut() -> f64 + use<> {
+pub fn chance_for(scene: &Scene, purpose: &Purpose, who: &str) -> impl FnMut() -> f64 + use<> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&scene.session().seed.to_le_bytes());
     hasher.update(&scene.at.node.turn.to_le_bytes());
@@ -120,51 +131,6 @@ pub fn greeting(cast: &Cast, text: &str, globals: &Map<String, Value>, seed: u64
     let facts =
         Facts { time: Moment { ms: now.0, ..Moment::default() }, seed, purpose: "normal".into(), ..cast.facts() };
     Macros::new(&facts, Map::new(), globals.clone(), &mut draws(seed)).fill(text)
-}
-
-/// Lines of the history as a model is sent them: each filled once, the newest first.
-pub struct Lines<'m, 'a> {
-    macros: &'m mut Macros<'a>,
-    names: Names,
-    hide_tags: &'m [String],
-    /// The newest, which somebody had to measure before the others were read.
-    ready: Option<(i64, Line)>,
-    differences: Vec<(i64, Difference)>,
-}
-
-impl<'m, 'a> Lines<'m, 'a> {
-    /// Lines filled with these macros.
-    pub fn new(macros: &'m mut Macros<'a>, cast: &Cast, hide_tags: &'m [String]) -> Self {
-        Self { macros, names: cast.names(), hide_tags, ready: None, differences: Vec::new() }
-    }
-
-    /// Fills a line that is read again.
-    pub fn look(&mut self, placed: &Placed) -> Line {
-        let line = self.read(placed);
-        self.ready = Some((placed.n, line.clone()));
-        line
-    }
-
-    /// The line of a node.
-    pub fn read(&mut self, placed: &Placed) -> Line {
-        if let Some((_, line)) = self.ready.take_if(|(n, _)| *n == placed.n) {
-            return line;
-        }
-        let line = trace::line(&placed.node, self.hide_tags);
-        if !line.text.contains(['{', '}', '<']) {
-            return line;
-        }
-        let text = self.macros.fill(&line.text);
-        let difference = Difference::between(&self.names.fill(&line.text), &text);
-        self.differences.extend(difference.map(|difference| (placed.n, difference)));
-        Line { text, ..line }
-    }
-
-    /// Where the lines of these rows have more than names filled in.
-    pub fn differences(self, rows: &[i64]) -> Vec<(usize, Difference)> {
-        let place = |n: i64| rows.iter().position(|row| *row == n);
-        self.differences.into_iter().filter_map(|(n, difference)| Some((place(n)?, difference))).collect()
-    }
 }
 
 /// What was written into variables that the schemas declare, as operations.

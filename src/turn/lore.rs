@@ -19,7 +19,7 @@ use crate::tree::{Role, book};
 use crate::world::{Change, Operation, Pointer, Section};
 
 use super::cast;
-use super::fill::{self, Purpose};
+use super::fill::{self, Purpose, Wanted};
 use super::hooks::SERVER;
 use super::scene::Scene;
 use super::scripted::Scripted;
@@ -54,7 +54,7 @@ pub struct Heard<'h> {
     /// Tokens that the whole prompt may take.
     pub prompt: usize,
     /// What the prompt is made for.
-    pub purpose: Purpose,
+    pub purpose: &'h Purpose,
 }
 
 /// What lore does to a prompt and to the world.
@@ -182,7 +182,7 @@ impl Lorebooks {
             messages: newest_first.map(|said| Said { name: said.name.clone(), text: said.text.clone() }).collect(),
             count: if counts { count(reader, scene, heard)? } else { 0 },
             card: cards(&scene.cast),
-            trigger: heard.purpose.word.to_owned(),
+            trigger: heard.purpose.word().to_owned(),
             who: self.who.clone(),
             prompt: heard.prompt,
             ..Scanned::default()
@@ -266,7 +266,7 @@ fn count(reader: &mut Reader<'_>, scene: &Scene, heard: &Heard<'_>) -> Result<u6
         _ => (Some(scene.at.clone()), 0),
     };
     let written = at.map(|at| reader.line(&at, Show::Enabled)).transpose()?.map_or(0, |line| line.len());
-    let continued = usize::from(heard.purpose.word == "continue");
+    let continued = usize::from(matches!(heard.purpose.wanted, Wanted::More(_)));
     Ok(u64::try_from(written + unwritten + continued).unwrap_or(u64::MAX))
 }
 

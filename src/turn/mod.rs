@@ -6,7 +6,7 @@
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
 //!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` that of a session that chose a preset, `fill.rs` fills in both, `lore.rs` asks the lorebooks (`shelf.rs` keeps
+//!   there, `ordered.rs` in the order of a preset, `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
 //!   those that were read), `scripted.rs` has scripts change texts, `room.rs` says what both keep to.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
 //!   answers.

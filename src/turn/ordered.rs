@@ -1,16 +1,17 @@
-//! The prompt of a session that chose a preset: what [`crate::prompt::preset`] asks for is read here.
+//! The prompt in the order of a preset, our own where nobody chose one: what [`crate::prompt::preset`] asks for is read here.
 
 use serde_json::Value;
 
 use crate::prompt::macros::Macros;
 use crate::prompt::preset::{
-    self, Cut, Given, Kind, Lore, Piece, Place, Placed as Text, Preset, Said, Unreadable, Words,
+    self, Assembled, Cut, Form, Given, Kind, Lore, Naming, Piece, Place, Placed as Text, Preset, Said, Shape, Unfit,
+    Unreadable, Words,
 };
-use crate::prompt::{self, Block, Cast, Line, Sent, Slot};
+use crate::prompt::{self, Cast, Line, Sent};
 use crate::store::{self, Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
-use super::fill::Purpose;
+use super::fill::{Purpose, Wanted};
 use super::lore::{Heard, Lorebooks};
 use super::room::{Bounds, PAGE, began};
 use super::scene::Scene;
@@ -30,18 +31,17 @@ pub fn readable(kept: &store::Preset) -> Option<Result<Preset, Unreadable>> {
     Some(Preset::read(body))
 }
 
-/// The preset of the scene's session as it is now; `None` where none is chosen, or it is gone.
-///
-/// # Errors
-/// The database fails.
-pub(super) fn chosen(reader: &mut Reader<'_>, scene: &Scene) -> Result<Option<Preset>, StoreError> {
+/// The preset of the scene's session as it is now, and whether somebody chose it: our own where nobody did, or the chosen one
+/// is gone.
+pub(super) fn chosen(reader: &mut Reader<'_>, scene: &Scene) -> Result<(Preset, bool), StoreError> {
     let session = scene.session();
-    let Some(id) = session.preset else { return Ok(None) };
-    let kept = reader.preset(session.owner, id)?;
-    Ok(kept.as_ref().and_then(readable).and_then(Result::ok))
+    let kept = session.preset.map(|id| reader.preset(session.owner, id)).transpose()?.flatten();
+    let preset = kept.as_ref().and_then(readable).and_then(Result::ok);
+    let is_chosen = preset.is_some();
+    Ok((preset.unwrap_or_else(Preset::own), is_chosen))
 }
 
-/// The prompt at a scene, in the order of a preset. `last` says what else than a reply is asked for.
+/// The prompt at a scene, in the order of its preset.
 ///
 /// # Errors
 /// The database fails.
@@ -49,16 +49,11 @@ pub(super) fn prompt(
     reader: &mut Reader<'_>,
     scene: &mut Scene,
     bounds: Bounds,
-    last: Option<Block>,
-    mut preset: Preset,
-    purpose: Purpose,
+    purpose: &Purpose,
     macros: &mut Macros<'_>,
 ) -> Result<Made, StoreError> {
+    let (mut preset, is_chosen) = chosen(reader, scene)?;
     let (context, reply) = room(&preset, &bounds);
-    if preset.settings.send_if_empty.is_empty() {
-        // Model servers refuse a request without a user's text, or take a reply at its end for one to go on from.
-        preset.settings.send_if_empty.clone_from(&bounds.filler);
-    }
     let books = Lorebooks::at(reader, scene, &bounds.shelf)?;
     let mut scripted = Scripted::read(reader, scene, &preset, macros)?;
     let least = (context, books.looks_back());
@@ -66,57 +61,88 @@ pub(super) fn prompt(
     history.reverse();
     let cut = Cut::Steps(began(reader, &newest_first)?.map(|began| newest_first.len() - 1 - began));
     let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().rev().unzip();
-    let kind = match last {
-        Some(Block { slot: Slot::Continued, text, .. }) => {
-            let name = scene.cast.character.clone();
-            history.push(scripted.continued(Said { role: Role::Assistant, name, is_other: false, text }));
-            Kind::Continue
-        }
-        Some(_) => Kind::Impersonate,
-        None => Kind::Normal,
-    };
+    if !is_chosen {
+        preset.settings.naming = naming(&lines);
+    }
+    if let Wanted::More(text) = &purpose.wanted {
+        let (name, text) = (scene.cast.character.clone(), text.clone());
+        history.push(scripted.continued(Said { role: Role::Assistant, name, is_other: false, text }));
+    }
     let heard = Heard { said: &history, prompt: context.saturating_sub(reply), purpose };
     let called = books.call(reader, scene, &heard, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
-    let given = Given { kind, world: &status, cut, room: (context, reply), history: &history, ..given(&scene.cast) };
-    let given = Given { note: given.note.clone().or_else(|| note_of(&called.lore)), lore: &called.lore, ..given };
+    let given = Given {
+        kind: kind(&purpose.wanted),
+        world: &status,
+        cut,
+        room: (context, reply),
+        history: &history,
+        filler: &bounds.filler,
+        lore: &called.lore,
+        note: note_of(&called.lore),
+        ..given(&scene.cast)
+    };
     let scripts = scripted.told();
-    let mut words = Texts(scripted.macros);
-    let Bounds { hide_tags, context: asked, .. } = bounds;
-    let assembled = match preset::assemble(&preset, &given, &mut words) {
+    let assembled = match preset::assemble(&preset, &given, &mut Texts(scripted.macros)) {
         Ok(assembled) => assembled,
-        Err(too_large) => {
-            return Ok(Made { scripts, lore: called.told, too_large: Some(too_large), ..Made::default() });
+        Err(Unfit { too_large, left }) => {
+            let order = Some(Order { left, is_chosen, ..Order::default() });
+            let too_large = Some(too_large);
+            return Ok(Made { order, scripts, lore: called.told, too_large, ..Made::default() });
         }
     };
+    let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast);
+    made.filled.operations = called.operations;
+    // What a server is told does not change with the preset: one that loads a model for it would load it anew.
+    let Bounds { context, hide_tags, .. } = bounds;
+    Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, ..made })
+}
+
+const fn kind(wanted: &Wanted) -> Kind {
+    match wanted {
+        Wanted::More(_) => Kind::Continue,
+        Wanted::UsersMessage => Kind::Impersonate,
+        Wanted::Reply => Kind::Normal,
+    }
+}
+
+/// What was assembled, with what a trace keeps of it.
+fn made(
+    preset: &Preset,
+    is_chosen: bool,
+    assembled: Assembled,
+    (lines, placed): (&[Line], &[Placed]),
+    cast: &Cast,
+) -> Made {
     let first = lines.len().saturating_sub(assembled.kept);
-    let went = lines.get(first..).unwrap_or_default();
-    let is_named = preset.settings.naming == preset::Naming::Before;
-    let pieces = preset::pieces(&assembled.messages, went, first, is_named);
-    let messages = preset::woven(&pieces, went, is_named);
-    let stable = stable(&pieces, went, is_named, &messages);
-    let rows = placed.iter().skip(first).map(|placed| placed.n).collect();
-    let cut = first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id);
-    let order = Some(Order { pieces, is_named });
-    let tokens = assembled.tokens;
-    Ok(Made {
-        order,
-        history: rows,
+    let names = cast.names();
+    let named = |line: &Line| Line { text: names.fill(&line.text), ..line.clone() };
+    let went: Vec<Line> = lines.iter().skip(first).map(named).collect();
+    let is_named = preset.settings.naming == Naming::Before;
+    let shape = Shape { is_named, is_joined: preset.settings.form == Form::Turns };
+    let pieces = preset::pieces(&assembled.messages, &went, first, shape);
+    let messages = preset::woven(&pieces, &went, shape);
+    Made {
+        stable: stable(&pieces, &went, shape, &messages),
         messages,
-        stable,
-        tokens,
-        cut,
-        reply,
-        // What a server is told does not change with the preset: one that loads a model for it would load it anew.
-        context: asked,
-        hide_tags,
-        samplers: preset.samplers,
-        scripts,
-        lore: called.told,
-        filled: Filled { operations: called.operations, ..Filled::default() },
+        history: placed.iter().skip(first).map(|placed| placed.n).collect(),
+        cut: first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id),
+        tokens: assembled.tokens,
+        filled: Filled { names: Some(names), ..Filled::default() },
+        order: Some(Order { pieces, shape, left: assembled.left, is_chosen }),
         ..Made::default()
-    })
+    }
+}
+
+/// Names stand before texts as soon as two people or two characters are on the path (`domain.md` 2.4).
+fn naming(lines: &[Line]) -> Naming {
+    let has_several = [Role::User, Role::Assistant].into_iter().any(|role| {
+        let said = lines.iter().filter(|line| line.role == role && !line.text.trim().is_empty());
+        let mut names = said.filter_map(|line| line.name.as_deref());
+        names.next().is_some_and(|first| names.any(|name| name != first))
+    });
+    if has_several { Naming::Before } else { Naming::Never }
 }
 
 /// What was said before a position, oldest first, as far as lore looks; and the tokens that a prompt there may take.
@@ -130,21 +156,21 @@ pub(super) fn said_before(
     least: usize,
     scripted: &mut Scripted<'_, '_>,
 ) -> Result<(usize, Vec<Said>), StoreError> {
-    let room = chosen(reader, scene)?.map(|preset| room(&preset, bounds));
-    let prompt = room.map_or(bounds.budget, |(context, reply)| context.saturating_sub(reply));
+    let (preset, _) = chosen(reader, scene)?;
+    let (context, reply) = room(&preset, bounds);
     let Newest { said, .. } = newest(reader, scene, bounds, (0, least), scripted)?;
-    Ok((prompt, said.into_iter().rev().collect()))
+    Ok((context.saturating_sub(reply), said.into_iter().rev().collect()))
 }
 
 /// How many of the first messages are expected to begin the next prompt too: up to the first part that stands between lines of
 /// the history, for such parts move with it, or to its last line.
-fn stable(pieces: &[Piece], lines: &[Line], is_named: bool, sent: &[Sent]) -> usize {
+fn stable(pieces: &[Piece], lines: &[Line], shape: Shape, sent: &[Sent]) -> usize {
     let moving = pieces.iter().filter(|piece| piece.at > 0 && !piece.is_over).map(|piece| piece.at).min();
     let last = lines.len().saturating_sub(1);
     let edge = moving.unwrap_or(last).min(last);
     let stays = |piece: &&Piece| piece.at < edge || (piece.at == 0 && !piece.is_over);
     let before: Vec<Piece> = pieces.iter().filter(stays).cloned().collect();
-    let stays = preset::woven(&before, lines.get(..edge).unwrap_or_default(), is_named);
+    let stays = preset::woven(&before, lines.get(..edge).unwrap_or_default(), shape);
     stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
 }
 
@@ -223,6 +249,7 @@ fn given(cast: &Cast) -> Given<'_> {
         lore: NONE,
         history: &[],
         world: "",
+        filler: "",
         cut: Cut::Exact,
         strips_examples: false,
         pins_examples: false,
@@ -266,14 +293,15 @@ mod tests {
         let line = |text: &str| Line { role: Role::User, name: None, text: text.to_owned() };
         let lines = ["one", "two", "three", "four"].map(line);
         let check = |pieces: &[Piece], expected: usize| {
-            let sent = preset::woven(pieces, &lines, false);
-            assert_eq!(stable(pieces, &lines, false, &sent), expected, "{sent:?}");
+            let shape = Shape::default();
+            let sent = preset::woven(pieces, &lines, shape);
+            assert_eq!(stable(pieces, &lines, shape, &sent), expected, "{sent:?}");
         };
         check(&[piece(0, false, "card")], 4);
         check(&[piece(0, false, "card"), piece(4, false, "last word")], 4);
         check(&[piece(0, false, "card"), piece(2, false, "note"), piece(4, false, "last word")], 3);
         check(&[piece(0, false, "card"), piece(1, true, "TWO"), piece(4, false, "last word")], 4);
         check(&[], 3);
-        assert_eq!(stable(&[piece(0, false, "card")], &[], false, &[]), 0);
+        assert_eq!(stable(&[piece(0, false, "card")], &[], Shape::default(), &[]), 0);
     }
 }

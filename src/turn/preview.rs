@@ -13,7 +13,7 @@ use crate::tree::{Kind, Role, Status};
 
 use super::ask;
 use super::cast::{self, Voice};
-use super::fill::Purpose;
+use super::fill::{Purpose, Wanted};
 use super::scene::{self, Look, Scene};
 use super::trace::{Made, Rebuilt};
 use super::{Generate, Parts, Preview, TurnError, draft, runner, start};
@@ -45,7 +45,8 @@ pub async fn preview(
                 }
                 None => waiting(reader, &scene.held, &scene.at)?,
             };
-            let made = ask::prompt(reader, &mut scene, bounds, Purpose::of(None, number), None)?;
+            let purpose = Purpose { wanted: Wanted::Reply, number };
+            let made = ask::prompt(reader, &mut scene, bounds, &purpose)?;
             shown(reader, &scene.held, made)
         })
         .await
@@ -89,10 +90,9 @@ pub fn say(
 fn shown(reader: &mut Reader<'_>, held: &Held, made: Made) -> Result<Rebuilt, TurnError> {
     let rows: Vec<i64> = made.history.iter().copied().filter(|n| *n != 0).collect();
     let history = reader.placed(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
-    let too_large = made.too_large;
+    let fault = made.too_large.map(|too_large| runner::does_not_fit(too_large, made.has_preset()));
     let mut rebuilt = Rebuilt::of(made, history);
-    if let Some(too_large) = too_large {
-        let fault = runner::does_not_fit(too_large);
+    if let Some(fault) = fault {
         let error = json!({"code": fault.code, "message": fault.message, "hint": fault.hint});
         rebuilt.head.insert("error".into(), error);
     }

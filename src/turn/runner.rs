@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use crate::ids::{SessionId, UserId};
 use crate::live::{Running, Stop};
 use crate::plugin::{Answer, Hook};
-use crate::prompt::{self, TooLarge};
+use crate::prompt::TooLarge;
 use crate::provider::{self, Frame};
 use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
 use super::ask;
-use super::fill::Purpose;
+use super::fill::{Purpose, Wanted};
 use super::hooks::Proposal;
 use super::machine::{self, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Writer};
@@ -183,7 +183,10 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         Pen::Model { choice, .. } => Some(bounds(parts, choice, &job.params)),
         _ => None,
     };
-    let last = Some(job.so_far.clone()).filter(|text| !text.is_empty()).map(prompt::continued);
+    let wanted = match job.so_far.as_str() {
+        "" => Wanted::Reply,
+        text => Wanted::More(text.to_owned()),
+    };
     let look = Look { speaker: job.draft.character, ..Look::at(parts, job.user, job.session, job.draft.id) };
     parts
         .store
@@ -192,8 +195,8 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let placeholder = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
-            let purpose = Purpose::of(last.as_ref(), reader.siblings(&placeholder)?.index);
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, purpose, last)).transpose()?;
+            let purpose = Purpose { wanted, number: reader.siblings(&placeholder)?.index };
+            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, &purpose)).transpose()?;
             Ok((scene, made))
         })
         .await
@@ -244,7 +247,7 @@ async fn open(
             known.trace = made.trace();
             known.trace.head.insert("model".into(), name.as_str().into());
             if let Some(too_large) = made.too_large {
-                return Err(does_not_fit(too_large));
+                return Err(does_not_fit(too_large, made.has_preset()));
             }
             if name != choice.first.name && name != choice.first.model {
                 known.metadata.insert("alias".into(), name.into());
@@ -337,7 +340,7 @@ async fn narrate(
 }
 
 /// A prompt that cannot be made: what says who plays takes more than there is.
-pub fn does_not_fit(TooLarge { needed, budget, has_preset }: TooLarge) -> Fault {
+pub fn does_not_fit(TooLarge { needed, budget }: TooLarge, has_preset: bool) -> Fault {
     let whose = if has_preset { "of the preset and the character" } else { "of the character" };
     let message =
         format!("the texts {whose} take about {needed} tokens, and the model's context has {budget} for the prompt");

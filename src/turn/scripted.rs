@@ -32,7 +32,7 @@ pub struct Scripted<'m, 'a> {
 }
 
 impl<'m, 'a> Scripted<'m, 'a> {
-    /// The scripts at a scene, whose prompt is made with a preset.
+    /// The scripts at a scene, whose prompt is made by this preset.
     ///
     /// # Errors
     /// The database fails.

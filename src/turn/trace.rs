@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::NodeId;
 use crate::prompt::macros::Noted;
-use crate::prompt::preset::{Piece, woven};
+use crate::prompt::preset::{Left, Piece, Shape, woven};
 use crate::prompt::refill::{Difference, Names};
 use crate::prompt::{Block, LeftOut, Line, Sent, Slot, TooLarge, tags, weave};
 use crate::store::{Held, Missing, Placed, Reader, Trace};
@@ -15,7 +15,7 @@ use crate::world::Operation;
 
 use super::TurnError;
 
-/// What the head of a trace has where a preset made the prompt.
+/// What the head of a trace has where a preset made the prompt: all but the oldest.
 const ORDERED: &str = "preset";
 
 /// A trace with its prompt; empty where no prompt was made.
@@ -51,22 +51,24 @@ impl Rebuilt {
 }
 
 /// What a preset made of a prompt, beside the history.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Order {
     /// The pieces.
     pub pieces: Vec<Piece>,
-    /// Whether each line of the history has its speaker before it.
-    pub is_named: bool,
+    /// How they and the history become messages.
+    pub shape: Shape,
+    /// What did not go.
+    pub left: Vec<Left>,
+    /// Whether somebody chose the preset.
+    pub is_chosen: bool,
 }
 
 /// What a prompt was made of.
 #[derive(Debug, Clone, Default)]
 pub struct Made {
-    /// The blocks.
-    pub blocks: Vec<Block>,
     /// The rows of the nodes sent, oldest first.
     pub history: Vec<i64>,
-    /// In whose order, where a preset was chosen: then there are no blocks.
+    /// What else, and in which order; `None` = what is asked is no part of the story.
     pub order: Option<Order>,
     /// What the preset says to the model server.
     pub samplers: Map<String, Value>,
@@ -99,7 +101,7 @@ pub struct Made {
 pub struct Filled {
     /// The names that were filled into the history; `None` = the trace has what was filled in as texts of its own.
     pub names: Option<Names>,
-    /// The lines of the history with more than names filled in, by their places.
+    /// The lines of the history with more than names filled in, by their places, in older traces.
     pub differences: Vec<(usize, Difference)>,
     /// What is to be told.
     pub noted: Noted,
@@ -108,21 +110,14 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// As a trace keeps it: `{names?: [user, character], lines?, left?, problems?}`.
+    /// As a trace keeps it: `{names?: [user, character], left?, problems?}`.
     fn to_json(&self) -> Value {
-        let mut kept = match &self.names {
-            Some(names) => json!({"names": [names.user, names.character]}),
-            None => json!({}),
-        };
-        let lines: Vec<Value> = self.differences.iter().map(|(at, one)| json!([at, one.to_json()])).collect();
-        let others =
-            [("lines", json!(lines)), ("left", json!(self.noted.left)), ("problems", json!(self.noted.problems))];
-        for (key, value) in others.into_iter().filter(|(_, value)| value != &json!([])) {
-            if let Some(kept) = kept.as_object_mut() {
-                kept.insert(key.into(), value);
-            }
-        }
-        kept
+        let mut kept = Map::new();
+        kept.extend(self.names.as_ref().map(|names| ("names".to_owned(), json!([names.user, names.character]))));
+        let noted = [("left", json!(self.noted.left)), ("problems", json!(self.noted.problems))];
+        let told = noted.into_iter().filter(|(_, told)| told != &json!([]));
+        kept.extend(told.map(|(key, told)| (key.to_owned(), told)));
+        kept.into()
     }
 
     /// Reads what is needed to fill the history again.
@@ -146,16 +141,16 @@ impl Filled {
 }
 
 impl Made {
+    /// Whether it was made by a preset that somebody chose.
+    pub fn has_preset(&self) -> bool {
+        self.order.as_ref().is_some_and(|order| order.is_chosen)
+    }
+
     /// The part of the trace that tells of the prompt.
     pub fn trace(&self) -> Trace {
-        let blocks = self.blocks.iter().map(|block| {
-            let mut about = json!({"slot": block.slot.word(), "role": block.role.word(), "source": block.source});
-            if let (Some(why), Some(about)) = (block.left_out, about.as_object_mut()) {
-                about.insert("why".into(), why.word().into());
-            }
-            (about, block.text.clone())
-        });
-        let blocks = blocks.chain(self.order.iter().flat_map(|order| &order.pieces).map(told));
+        let order = self.order.iter();
+        let went = order.clone().flat_map(|order| &order.pieces).map(told);
+        let blocks = went.chain(order.flat_map(|order| &order.left).map(told_of_left)).collect();
         let mut head = serde_json::Map::new();
         if !self.scripts.is_empty() {
             head.insert("scripts".into(), self.scripts.clone().into());
@@ -167,10 +162,10 @@ impl Made {
             head.insert("historyCut".into(), cut.into());
             head.insert("hideTags".into(), self.hide_tags.clone().into());
             head.insert("macros".into(), self.filled.to_json());
-            head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), json!({"named": order.is_named}))));
+            head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), told_of_shape(order))));
         }
         head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));
-        Trace { head, blocks: blocks.collect(), history: self.history.clone() }
+        Trace { head, blocks, history: self.history.clone() }
     }
 }
 
@@ -213,17 +208,20 @@ pub fn read_trace(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Resu
 fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
     let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
     let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
-    let blocks: Vec<Block> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
     let filled = trace.head.get("macros").map(Filled::from_json).unwrap_or_default();
     let place = |n: i64| trace.history.iter().position(|row| *row == n);
     let again = |placed: &Placed| filled.again(place(placed.n), line(&placed.node, &hide));
     let lines: Vec<Line> = history.iter().map(again).collect();
     let messages = match (trace.head.get(ORDERED), trace.head.contains_key("hash")) {
         (_, false) => Vec::new(),
-        (None, true) => weave(&blocks, &lines),
+        (None, true) => {
+            let blocks: Vec<Block> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
+            weave(&blocks, &lines)
+        }
         (Some(order), true) => {
             let pieces: Vec<Piece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
-            woven(&pieces, &lines, order.get("named").and_then(Value::as_bool).unwrap_or_default())
+            let is = |key: &str| order.get(key).and_then(Value::as_bool).unwrap_or_default();
+            woven(&pieces, &lines, Shape { is_named: is("named"), is_joined: is("joined") })
         }
     };
     let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
@@ -255,7 +253,7 @@ fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
 /// A piece of a preset's prompt, as it is kept.
 fn told(piece: &Piece) -> (Value, String) {
     let Piece { slot, at, is_over, sent } = piece;
-    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": "preset", "at": at});
+    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at});
     if let Some(map) = about.as_object_mut() {
         map.extend(sent.name.as_ref().map(|name| ("name".to_owned(), name.as_str().into())));
         map.extend(is_over.then(|| ("over".to_owned(), true.into())));
@@ -263,6 +261,31 @@ fn told(piece: &Piece) -> (Value, String) {
     (about, sent.text.clone())
 }
 
+/// A text that did not go.
+fn told_of_left(left: &Left) -> (Value, String) {
+    let Left { slot, role, text, why } = left;
+    (json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word()}), text.clone())
+}
+
+fn told_of_shape(Order { shape, is_chosen, .. }: &Order) -> Value {
+    json!({"named": shape.is_named, "joined": shape.is_joined, "chosen": is_chosen})
+}
+
+/// Where a text comes from, by its first part.
+fn source(slot: &str) -> &'static str {
+    match slot.split_once('+').map_or(slot, |(first, _)| first) {
+        "charDescription" | "charPersonality" | "scenario" | "dialogueExamples" | "cardDepth" => "card",
+        "personaDescription" => "persona",
+        "world" => "world",
+        "worldInfoBefore" | "worldInfoAfter" | "lore" => "lore",
+        "authorsNote" => "session",
+        "history" => "history",
+        "filler" => "settings",
+        _ => "preset",
+    }
+}
+
+/// A piece that went.
 fn piece(about: &Value, text: &str) -> Option<Piece> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
     let role = Role::from_word(word("role")?)?;
@@ -280,7 +303,6 @@ fn block(about: &Value, text: &str) -> Option<Block> {
         slot: Slot::from_word(word("slot")?)?,
         role: Role::from_word(word("role")?)?,
         text: text.to_owned(),
-        source: "",
-        left_out: word("why").and_then(LeftOut::from_word),
+        is_left_out: word("why").is_some(),
     })
 }

@@ -66,12 +66,12 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
             }
             let mut books = Lorebooks::at(reader, &scene, &bounds.shelf)?;
             take(reader, &mut books, &inside, caller, &asked.books)?;
-            let purpose = Purpose::of(None, 0);
+            let purpose = &Purpose::FIRST;
             let sizes = Sizes { context: bounds.context, reply: bounds.reply };
             let facts = fill::facts(&scene, sizes, &bounds.model, purpose);
             let mut draw = fill::chance(&scene, purpose);
             let mut macros = Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draw);
-            let preset = ordered::chosen(reader, &scene)?.unwrap_or_default();
+            let preset = ordered::chosen(reader, &scene)?.0;
             let mut scripted = Scripted::read(reader, &scene, &preset, &mut macros)?;
             let least = books.looks_back();
             let (prompt, said) = ordered::said_before(reader, &mut scene, &bounds, least, &mut scripted)?;
@@ -105,7 +105,7 @@ fn by_itself(
     let scanned = Scanned {
         messages: vec![Said { name: String::new(), text: asked.text.clone().unwrap_or_default() }],
         count: 1,
-        trigger: Purpose::of(None, 0).word.to_owned(),
+        trigger: Purpose::FIRST.word().to_owned(),
         prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
         ..Scanned::default()
     };

@@ -15,6 +15,7 @@ mod interop;
 mod keep;
 mod lore;
 mod plugins;
+mod prompts;
 mod provider;
 mod sillytavern;
 mod store_bounds;

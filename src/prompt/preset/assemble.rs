@@ -2,12 +2,13 @@
 
 use super::order::{EXAMPLES, Filled, HISTORY, MAIN};
 use super::{
-    Cut, Given, Kind, Message, Place, Placed, Preset, Said, Source, Words, examples, inject, names, order, squash,
+    Cut, Form, Given, Kind, Left, Message, Place, Placed, Preset, Said, Source, Words, doubles, examples, inject,
+    names, order, squash,
 };
 use crate::tree::Role;
 
 use super::fit::Room;
-use crate::prompt::TooLarge;
+use crate::prompt::{LeftOut, TooLarge};
 
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,18 +19,32 @@ pub struct Assembled {
     pub prefill: Option<String>,
     /// How many messages of the history went: the newest ones.
     pub kept: usize,
-    /// How many blocks of examples did not.
-    pub examples_left_out: usize,
+    /// What did not go, but for the history.
+    pub left: Vec<Left>,
     /// Tokens of all of it.
     pub tokens: usize,
 }
 
-/// Makes the messages of one request.
+/// What may not be left out does not fit: nothing goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    /// By how much.
+    pub too_large: TooLarge,
+    /// What would have gone.
+    pub left: Vec<Left>,
+}
+
+/// Makes the messages of one request. The newest message always goes, and whole.
 ///
 /// # Errors
 /// What may not be left out does not fit.
-pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Result<Assembled, TooLarge> {
+pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Result<Assembled, Unfit> {
+    let form = preset.settings.form;
     let mut parts = order::filled(preset, given, words);
+    let mut left = match form {
+        Form::Parts => Vec::new(),
+        Form::Turns => doubles::leave_out(&mut parts),
+    };
     let has_history = parts.iter().any(|part| part.id == HISTORY);
     let ending = Ending::new(preset, given, has_history, words);
     let note = note(given, words);
@@ -44,29 +59,42 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     if is_in(HISTORY) {
         room.spend(words.count(&new_chat));
     }
-    room.check()?;
-    let mut chat = Chat { new_chat, messages: Vec::new(), kept: 0 };
+    if let Err(too_large) = room.check() {
+        return Err(Unfit { too_large, left: unsent(parts, left) });
+    }
+    let mut chat = Chat { new_chat, messages: Vec::new(), kept: 0, left: Vec::new() };
     let mut shown = Shown::default();
     let blocks = if is_in(EXAMPLES) && !given.strips_examples {
-        examples::blocks(&preset.settings.new_example, given, words)
+        examples::blocks(&preset.settings.new_example, form, given, words)
     } else {
         Vec::new()
     };
     if given.pins_examples {
         shown = Shown::fit(&blocks, &mut room, words);
+    } else if form == Form::Turns {
+        shown = Shown::fit_beside(&blocks, given.history.last(), &mut room, words);
     }
     if is_in(HISTORY) {
         let injected = inject::injected(&parts, note.as_ref(), given, words);
         chat.fit(preset, given, injected, &mut room, words);
     }
-    if !given.pins_examples {
+    if !given.pins_examples && form == Form::Parts {
         shown = Shown::fit(&blocks, &mut room, words);
     }
-    let examples_left_out = blocks.len() - shown.blocks;
+    let examples = blocks.into_iter().skip(shown.blocks).flatten().filter(|message| !message.text.is_empty());
+    left.extend(examples.map(|message| message.left(LeftOut::Budget)));
+    left.append(&mut chat.left);
     let kept = chat.kept;
-    let messages = laid_out(parts, chat, shown, ending.messages);
+    let messages = laid_out(form, parts, chat, shown, ending.messages);
     let messages = if preset.settings.squash { squash::squash(messages) } else { messages };
-    Ok(Assembled { messages, prefill: ending.prefill, kept, examples_left_out, tokens: room.spent() })
+    Ok(Assembled { messages, prefill: ending.prefill, kept, left, tokens: room.spent() })
+}
+
+/// The texts of a request that is not sent.
+fn unsent(parts: Vec<Filled>, left: Vec<Left>) -> Vec<Left> {
+    let one = |part: Filled| Message::part(part.role, part.text, &part.id).left(LeftOut::Budget);
+    let parts = parts.into_iter().filter(|part| !part.text.trim().is_empty()).map(one);
+    parts.chain(left).collect()
 }
 
 /// What stands behind everything else, and what the reply begins with.
@@ -83,10 +111,15 @@ impl Ending {
         let mut messages = Vec::new();
         match (given.kind, given.history.split_last()) {
             (Kind::Impersonate, _) => {
-                messages.push(Message::part(Role::System, words.fill(&settings.impersonation), "impersonation"));
+                let asks = match settings.form {
+                    Form::Parts => Role::System,
+                    Form::Turns => Role::User,
+                };
+                messages.push(Message::part(asks, words.fill(&settings.impersonation), "impersonation"));
             }
             (Kind::Continue, Some((last, before))) if has_history => {
                 let text = clean(words.fill(&last.text));
+                let said = text.trim().to_owned();
                 let (name, text) = match (settings.continue_prefill, prefill.take()) {
                     (true, Some(prefill)) => (None, format!("{prefill}\n\n{text}")),
                     (true, None) => names::named(settings.naming, last, text),
@@ -99,7 +132,7 @@ impl Ending {
                 let from = vec![Source::History(before.len())];
                 messages.push(Message { role: last.role, name, text, from });
                 if !settings.continue_prefill {
-                    messages.push(Message::part(Role::System, words.fill(&settings.nudge), "nudge"));
+                    messages.push(Message::part(Role::System, nudge(&settings.nudge, &said, words), "nudge"));
                 }
             }
             _ => {}
@@ -111,6 +144,12 @@ impl Ending {
         let texts = self.messages.iter().map(|message| message.text.as_str());
         texts.chain(self.prefill.as_deref()).for_each(|text| room.spend(words.count(text)));
     }
+}
+
+/// What asks to go on; it may say where in its own words the text stands that is gone on from.
+fn nudge(text: &str, said: &str, words: &mut dyn Words) -> String {
+    let parts: Vec<String> = text.split("{{lastChatMessage}}").map(|part| words.fill(part)).collect();
+    parts.join(said)
 }
 
 /// The author's note with what stands at its top and bottom, one a line.
@@ -149,10 +188,12 @@ struct Chat {
     new_chat: String,
     messages: Vec<Message>,
     kept: usize,
+    left: Vec<Left>,
 }
 
 impl Chat {
-    /// Puts in the newest messages, and what stands between them, until one does not fit.
+    /// Puts in the newest messages, and what stands between them, until one does not fit. The newest goes whatever its size;
+    /// a world that has no room beside it stays out, and what is older may go all the same.
     fn fit(
         &mut self,
         preset: &Preset,
@@ -179,17 +220,28 @@ impl Chat {
         }
         entries.extend(beyond.into_iter().rev().map(Entry::Text));
         if let Some(filler) = filler(preset, given, &entries, words) {
-            if !room.take(words.count(&filler.text)) {
-                return;
-            }
+            room.spend(words.count(&filler.text));
             newest_first.push(filler);
         }
+        let newest = entries.iter().position(|entry| matches!(entry, Entry::Said(_)));
         let mut is_full = false;
-        for entry in entries {
-            let Some(message) = entry.message(preset, history, words) else { continue };
-            if !message.text.is_empty() && !room.take(words.count(&message.text)) {
-                is_full = true;
+        for (at, entry) in entries.into_iter().enumerate() {
+            if is_full && newest.is_none_or(|newest| at > newest) {
                 break;
+            }
+            if is_full && newest != Some(at) {
+                continue;
+            }
+            let Some(message) = entry.message(preset, history, words) else { continue };
+            if newest == Some(at) {
+                room.spend(words.count(&message.text));
+            } else if !message.text.is_empty() && !room.take(words.count(&message.text)) {
+                if is_world(&message) {
+                    self.left.push(message.left(LeftOut::Budget));
+                    continue;
+                }
+                is_full = true;
+                continue;
             }
             newest_first.push(message);
         }
@@ -200,6 +252,11 @@ impl Chat {
         newest_first.reverse();
         self.messages = newest_first;
     }
+}
+
+/// Whether a message is the world and nothing else.
+fn is_world(message: &Message) -> bool {
+    matches!(message.from.as_slice(), [Source::Part(id)] if id == "world")
 }
 
 /// The place in the history of a message that is one of its.
@@ -246,16 +303,21 @@ impl Entry {
     }
 }
 
-/// The user's message in a request where the model spoke last, if the preset has one.
+/// The user's message in a request where the model spoke last, if the preset has one; else the server's own filler, also where
+/// no user spoke at all.
 fn filler(preset: &Preset, given: &Given<'_>, entries: &[Entry], words: &mut dyn Words) -> Option<Message> {
-    let newest = entries.first().and_then(|entry| match entry {
-        Entry::Said(at) => given.history.get(*at).map(|said| said.role),
+    let asks = given.kind == Kind::Impersonate && preset.settings.form == Form::Turns;
+    let role = |entry: &Entry| match entry {
+        Entry::Said(at) => given.history.get(*at).filter(|said| !said.text.trim().is_empty()).map(|said| said.role),
         Entry::Text(message) => Some(message.role),
-    });
-    if newest != Some(Role::Assistant) || preset.settings.send_if_empty.is_empty() {
-        return None;
+    };
+    let has_last_word = entries.iter().find_map(role) == Some(Role::Assistant);
+    let own = &preset.settings.send_if_empty;
+    if has_last_word && !own.is_empty() {
+        return Some(Message::part(Role::User, words.fill(own), "sendIfEmpty"));
     }
-    Some(Message::part(Role::User, words.fill(&preset.settings.send_if_empty), "sendIfEmpty"))
+    let is_needed = !asks && (has_last_word || !entries.iter().any(|entry| role(entry) == Some(Role::User)));
+    (is_needed && !given.filler.is_empty()).then(|| Message::part(Role::User, given.filler, "filler"))
 }
 
 /// Examples that fit.
@@ -273,9 +335,18 @@ impl Shown {
         let blocks: Vec<&Vec<Message>> = fitting.collect();
         Self { blocks: blocks.len(), messages: blocks.into_iter().flatten().cloned().collect() }
     }
+
+    /// The same, leaving the history a quarter of the room, or as much as its newest message takes.
+    fn fit_beside(blocks: &[Vec<Message>], newest: Option<&Said>, room: &mut Room, words: &dyn Words) -> Self {
+        let newest = newest.map_or(0, |said| words.count(&said.text));
+        let mut own = room.without(newest.max(room.all() / 4));
+        let shown = Self::fit(blocks, &mut own, words);
+        room.spend(own.spent().saturating_sub(room.spent()));
+        shown
+    }
 }
 
-fn laid_out(parts: Vec<Filled>, chat: Chat, shown: Shown, ending: Vec<Message>) -> Vec<Message> {
+fn laid_out(form: Form, parts: Vec<Filled>, chat: Chat, shown: Shown, ending: Vec<Message>) -> Vec<Message> {
     let (mut chat, mut shown) = (Some(chat), Some(shown));
     let mut messages = Vec::new();
     for part in parts.into_iter().filter(|part| part.in_chat.is_none()) {
@@ -286,6 +357,7 @@ fn laid_out(parts: Vec<Filled>, chat: Chat, shown: Shown, ending: Vec<Message>) 
                 messages.extend(chat.messages);
             }
             EXAMPLES => messages.extend(shown.take().into_iter().flat_map(|shown| shown.messages)),
+            _ if form == Form::Turns => messages.push(Message::part(part.role, clean(part.text).trim(), &part.id)),
             _ => messages.push(Message::part(part.role, clean(part.text), &part.id)),
         }
     }

@@ -1,25 +1,25 @@
 //! Example turns: blocks that begin with `<START>`, turns that begin with a name.
 
-use super::{Given, Message, Source, Words};
+use super::{Form, Given, Message, Source, Words};
 use crate::tree::Role;
 
 const ID: &str = "dialogueExamples";
 const START: &str = "<START>";
 
 /// The blocks of examples, each with what stands before it. A block that names no speaker is sent as it is written.
-pub(super) fn blocks(frame: &str, given: &Given<'_>, words: &mut dyn Words) -> Vec<Vec<Message>> {
+pub(super) fn blocks(frame: &str, form: Form, given: &Given<'_>, words: &mut dyn Words) -> Vec<Vec<Message>> {
     let lore = given.lore;
     let texts = lore.examples_before.iter().map(String::as_str).chain([given.examples]);
     let texts: Vec<String> =
         texts.chain(lore.examples_after.iter().map(String::as_str)).map(|text| words.fill(text)).collect();
     let frame = words.fill(frame);
     let split: Vec<&str> = texts.iter().flat_map(|text| starts(text)).collect();
-    split.into_iter().map(|block| framed(&frame, block, given)).collect()
+    split.into_iter().map(|block| framed(&frame, form, block, given)).collect()
 }
 
-fn framed(frame: &str, block: &str, given: &Given<'_>) -> Vec<Message> {
+fn framed(frame: &str, form: Form, block: &str, given: &Given<'_>) -> Vec<Message> {
     let mut messages = vec![Message::part(Role::System, frame, "newExample")];
-    let turns = turns(block, given);
+    let turns = turns(block, form, given);
     if turns.is_empty() {
         messages.push(Message::part(Role::System, block, ID));
     }
@@ -41,25 +41,29 @@ fn starts(text: &str) -> Vec<&str> {
 }
 
 /// The turns of a block; what stands before the first one belongs to it.
-fn turns(block: &str, given: &Given<'_>) -> Vec<Message> {
-    let speakers = [(given.user, "example_user"), (given.character, "example_assistant")];
-    let mut turns: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+fn turns(block: &str, form: Form, given: &Given<'_>) -> Vec<Message> {
+    let speakers = [(given.user, "example_user", Role::User), (given.character, "example_assistant", Role::Assistant)];
+    let mut turns: Vec<(&str, &str, Role, Vec<&str>)> = Vec::new();
     let mut before: Vec<&str> = Vec::new();
     for line in block.lines() {
         let speaks = |name: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'));
-        match speakers.iter().find(|(name, _)| speaks(name)) {
-            Some((name, word)) => {
+        match speakers.iter().find(|(name, ..)| speaks(name)) {
+            Some((name, word, role)) => {
                 let mut lines = std::mem::take(&mut before);
                 lines.push(line);
-                turns.push((name, word, lines));
+                turns.push((name, word, *role, lines));
             }
-            None => turns.last_mut().map_or(&mut before, |(_, _, lines)| lines).push(line),
+            None => turns.last_mut().map_or(&mut before, |(.., lines)| lines).push(line),
         }
     }
-    let said = turns.into_iter().map(|(name, word, lines)| {
+    let said = turns.into_iter().map(|(name, word, role, lines)| {
         let text = lines.join("\n").replacen(&format!("{name}:"), "", 1);
         let from = vec![Source::Part(ID.to_owned())];
-        Message { role: Role::System, name: Some(word.to_owned()), text: text.trim().to_owned(), from }
+        let (role, name) = match form {
+            Form::Parts => (Role::System, Some(word.to_owned())),
+            Form::Turns => (role, None),
+        };
+        Message { role, name, text: text.trim().to_owned(), from }
     });
     said.collect()
 }

@@ -31,6 +31,16 @@ impl Room {
         fits
     }
 
+    /// The same room with so many tokens of it kept free for something else.
+    pub(super) fn without(self, tokens: usize) -> Self {
+        Self { all: self.all.saturating_sub(tokens), ..self }
+    }
+
+    /// Tokens of all of it.
+    pub(super) const fn all(&self) -> usize {
+        self.all
+    }
+
     /// Gives back what does not go after all.
     pub(super) const fn give_back(&mut self, tokens: usize) {
         self.spent = self.spent.saturating_sub(tokens);
@@ -48,10 +58,6 @@ impl Room {
 
     /// Whether what has to go does.
     pub(super) const fn check(&self) -> Result<(), TooLarge> {
-        if self.spent > self.all {
-            Err(TooLarge { needed: self.spent, budget: self.all, has_preset: true })
-        } else {
-            Ok(())
-        }
+        if self.spent > self.all { Err(TooLarge { needed: self.spent, budget: self.all }) } else { Ok(()) }
     }
 }

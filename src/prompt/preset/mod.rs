@@ -1,15 +1,18 @@
 //! Presets: how the texts of a request are ordered, framed and fitted, in the form of SillyTavern's chat-completion presets, which
-//! people bring along and write for one another. Pure: who plays, what was said and what lore fired are handed in.
+//! people bring along and write for one another. Every prompt is made by one: [`Preset::own`] where nobody chose another. Pure:
+//! who plays, what was said and what lore fired are handed in.
 //!
 //! - [`Preset::read`] reads one; the file itself stays as it came, so that what is unknown goes out again.
 //! - [`assemble()`] makes the messages of one request: `order` chooses and fills the parts, `inject` puts
 //!   texts into the chat, `examples` frames example turns, `names` says who speaks, `fit` keeps to
-//!   the budget.
+//!   the budget, `doubles` leaves out what is said twice. What does not go is told, with the reason ([`Left`]).
+//! - [`pieces`] is what a trace keeps of a request, [`woven`] makes the request of it again.
 //!
 //! To add a marker (a part whose text comes from somewhere else): a row in `read::KNOWN`, its text in `order.rs`. To add a
 //! setting: a field of [`Settings`], its line in `read.rs`, and who reads it.
 
 mod assemble;
+mod doubles;
 mod examples;
 mod fit;
 mod inject;
@@ -21,11 +24,12 @@ mod trail;
 
 use serde_json::{Map, Value};
 
+use super::LeftOut;
 use crate::tree::Role;
 
-pub use assemble::{Assembled, assemble};
-pub use read::Unreadable;
-pub use trail::{Piece, pieces, woven};
+pub use assemble::{Assembled, Unfit, assemble};
+pub use read::{MAIN, Unreadable};
+pub use trail::{Piece, Shape, pieces, woven};
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +76,17 @@ pub enum Naming {
     Before,
 }
 
+/// In what form the messages of a request go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Each part is a message and example turns are the system's, as other programs' presets mean it.
+    #[default]
+    Parts,
+    /// Neighbours of one role are one message, example turns are turns, no text of the cards goes twice, and what else than a
+    /// reply is wanted is asked for in the user's role.
+    Turns,
+}
+
 /// What a preset says beside its parts. Texts still hold their macros; an empty one sends nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -105,6 +120,8 @@ pub struct Settings {
     pub continue_prefill: bool,
     /// Whether neighbouring system messages are joined.
     pub squash: bool,
+    /// In what form the messages go.
+    pub form: Form,
 }
 
 /// Where in the chat a part stands.
@@ -265,6 +282,9 @@ pub struct Given<'a> {
     pub history: &'a [Said],
     /// The world as its schemas show it: in the chat just before the newest message. Empty = nothing.
     pub world: &'a str,
+    /// The user's message where nobody's is, or where a reply has the last word and the preset has none for that: model
+    /// servers refuse such requests. Empty = none.
+    pub filler: &'a str,
     /// How a history that is too long is cut.
     pub cut: Cut,
     /// Whether no examples are sent.
@@ -290,8 +310,8 @@ pub trait Words {
 /// Where a message comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A part of the preset, by its id; `authorsNote`, `persona`, `lore`, `cardDepth`, `newChat`, `newExample`, `nudge`, `sendIfEmpty`,
-    /// `impersonation` for what has no part.
+    /// A part of the preset, by its id; `authorsNote`, `personaDescription`, `lore`, `cardDepth`, `world`, `newChat`, `newExample`,
+    /// `nudge`, `sendIfEmpty`, `filler`, `impersonation` for what has no part.
     Part(String),
     /// A message of the history, by its place in what was given.
     History(usize),
@@ -310,8 +330,35 @@ pub struct Message {
     pub from: Vec<Source>,
 }
 
+/// A text that does not go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Which one: a part's id, or a word of [`Source::Part`].
+    pub slot: String,
+    /// Who would have said it.
+    pub role: Role,
+    /// The text.
+    pub text: String,
+    /// Why it does not go.
+    pub why: LeftOut,
+}
+
 impl Message {
     fn part(role: Role, text: impl Into<String>, id: &str) -> Self {
         Self { role, name: None, text: text.into(), from: vec![Source::Part(id.to_owned())] }
+    }
+
+    /// What it was made of, in one word.
+    fn slot(&self) -> String {
+        let slots = self.from.iter().map(|from| match from {
+            Source::Part(id) => id.as_str(),
+            Source::History(_) => "history",
+        });
+        slots.collect::<Vec<_>>().join("+")
+    }
+
+    /// The message as one that does not go.
+    fn left(self, why: LeftOut) -> Left {
+        Left { slot: self.slot(), role: self.role, text: self.text, why }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{InChat, Naming, Part, Preset, Settings};
+use super::{Form, InChat, Naming, Part, Preset, Settings};
 use crate::tree::Role;
 
 /// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
@@ -25,8 +25,26 @@ const KNOWN: [(&str, Option<&str>, bool); 12] = [
     ("chatHistory", None, true),
     ("jailbreak", Some(""), true),
 ];
-const MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in character, \
-                    describe what can be seen and heard, and never speak for {{user}}.";
+/// What the model is told where neither preset nor card say anything.
+pub const MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
+                        character, describe what can be seen and heard, and never speak for {{user}}.";
+/// What asks for a message of the user's where nobody chose a preset.
+const IMPERSONATION: &str = "[Write the next message of {{user}}: what {{user}} says and does, in the voice and form of \
+                             {{user}}'s messages so far. Leave what {{char}} and everybody else say or do to them. \
+                             Answer with that message and nothing else.]";
+/// The order of our own: what changes least comes first.
+const OWN_ORDER: [&str; 10] = [
+    "main",
+    "worldInfoBefore",
+    "charDescription",
+    "charPersonality",
+    "scenario",
+    "worldInfoAfter",
+    "personaDescription",
+    "dialogueExamples",
+    "chatHistory",
+    "jailbreak",
+];
 
 /// Why a file is no preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,12 +78,13 @@ impl Default for Settings {
             impersonation_prefill: String::new(),
             continue_prefill: false,
             squash: false,
+            form: Form::Parts,
         }
     }
 }
 
 impl Default for Preset {
-    /// What is sent where nobody chose a preset.
+    /// What a preset says that says nothing.
     fn default() -> Self {
         let order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
         let mut preset =
@@ -76,6 +95,22 @@ impl Default for Preset {
 }
 
 impl Preset {
+    /// Our own, by which prompts are made where nobody chose another.
+    pub fn own() -> Self {
+        let settings = Settings {
+            impersonation: IMPERSONATION.to_owned(),
+            new_chat: String::new(),
+            new_example: String::new(),
+            scenario_format: String::new(),
+            personality_format: String::new(),
+            continue_prefill: true,
+            form: Form::Turns,
+            ..Settings::default()
+        };
+        let order = OWN_ORDER.iter().map(|id| ((*id).to_owned(), true)).collect();
+        Self { settings, order, ..Self::default() }
+    }
+
     /// Reads a preset.
     ///
     /// # Errors
@@ -138,6 +173,7 @@ fn settings(map: &Map<String, Value>) -> Settings {
         impersonation_prefill: text("assistant_impersonation", own.impersonation_prefill),
         continue_prefill: is("continue_prefill"),
         squash: is("squash_system_messages"),
+        form: own.form,
     }
 }
 

@@ -17,9 +17,17 @@ pub struct Piece {
     pub sent: Sent,
 }
 
-/// The pieces of a request; `lines` are those of the history that went, the first of them number `first` of what was given, and
-/// `is_named` says whether each is sent with its speaker before it.
-pub fn pieces(messages: &[Message], lines: &[Line], first: usize, is_named: bool) -> Vec<Piece> {
+/// How messages are made of lines and pieces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether each line of the history is sent with its speaker before it.
+    pub is_named: bool,
+    /// Whether neighbours of one role are one message.
+    pub is_joined: bool,
+}
+
+/// The pieces of a request; `lines` are those of the history that went, the first of them number `first` of what was given.
+pub fn pieces(messages: &[Message], lines: &[Line], first: usize, Shape { is_named, .. }: Shape) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut next = 0;
     for message in messages {
@@ -34,7 +42,7 @@ pub fn pieces(messages: &[Message], lines: &[Line], first: usize, is_named: bool
             next = at + 1;
             continue;
         }
-        pieces.push(Piece { slot: slot(message), at: next, is_over: false, sent });
+        pieces.push(Piece { slot: message.slot(), at: next, is_over: false, sent });
         if let Some(last) = places.last() {
             pieces.extend(unsent(lines, next, last + 1, is_named));
             next = last + 1;
@@ -45,7 +53,7 @@ pub fn pieces(messages: &[Message], lines: &[Line], first: usize, is_named: bool
 }
 
 /// The messages of a request, made again.
-pub fn woven(pieces: &[Piece], lines: &[Line], is_named: bool) -> Vec<Sent> {
+pub fn woven(pieces: &[Piece], lines: &[Line], Shape { is_named, is_joined }: Shape) -> Vec<Sent> {
     let mut sent = Vec::new();
     let mut next = 0;
     for piece in pieces {
@@ -54,22 +62,32 @@ pub fn woven(pieces: &[Piece], lines: &[Line], is_named: bool) -> Vec<Sent> {
         next = piece.at + usize::from(piece.is_over);
     }
     sent.extend((next..lines.len()).filter_map(|at| plain(lines, at, is_named)));
+    if is_joined {
+        return joined(sent);
+    }
     sent.retain(|sent| !sent.text.is_empty());
     sent
+}
+
+/// Neighbours of one role, one below the other with a blank line between; blank ones are none.
+fn joined(sent: Vec<Sent>) -> Vec<Sent> {
+    let mut joined: Vec<Sent> = Vec::new();
+    for message in sent.into_iter().filter(|message| !message.text.trim().is_empty()) {
+        match joined.last_mut().filter(|last| last.role == message.role && last.name == message.name) {
+            Some(last) => {
+                last.text.push_str("\n\n");
+                last.text.push_str(&message.text);
+            }
+            None => joined.push(message),
+        }
+    }
+    joined
 }
 
 /// The place of a source among the lines that went, if it is one that no earlier message has passed.
 fn place(from: &Source, first: usize, next: usize, len: usize) -> Option<usize> {
     let Source::History(at) = from else { return None };
     at.checked_sub(first).filter(|at| (next..len).contains(at))
-}
-
-fn slot(message: &Message) -> String {
-    let slots = message.from.iter().map(|from| match from {
-        Source::Part(id) => id.as_str(),
-        Source::History(_) => "history",
-    });
-    slots.collect::<Vec<_>>().join("+")
 }
 
 /// Lines that were not sent by themselves.

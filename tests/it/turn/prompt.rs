@@ -71,14 +71,15 @@ async fn blocks_without_room_are_left_out() {
             (block["slot"].as_str().unwrap(), block["kept"] == json!(true), block.get("why").and_then(Value::as_str))
         })
         .collect();
-    let example = |kept| if kept { ("example", true, None) } else { ("example", false, Some("budget")) };
-    let mut expected =
-        vec![("main", true, None), ("description", true, None), ("personality", false, Some("duplicate"))];
-    expected.extend([false, false, true, true, true, true, true, true].map(example));
+    let example = |kept: bool| ("dialogueExamples", kept, (!kept).then_some("budget"));
+    let mut expected = vec![("main", true, None), ("charDescription", true, None)];
+    expected.extend([true; 6].map(example));
+    expected.push(("charPersonality", false, Some("duplicate")));
+    expected.extend([false; 2].map(example));
     assert_eq!(told, expected, "{}", trace.head["tokensEstimated"]);
     let body = &app.mock.requests()[0];
-    assert!(trace.is_exact && !body.to_string().contains(long(1).trim()));
-    assert!(body.to_string().contains(long(3).trim()));
+    assert!(trace.is_exact && !body.to_string().contains(long(7).trim()));
+    assert!(body.to_string().contains(long(5).trim()));
     let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.word(), one.text.as_str())).collect();
     assert_eq!(rebuilt, sent(body));
 }
@@ -93,7 +94,7 @@ async fn a_card_that_is_too_large() {
     let turn = story.say("Hi.").await;
     let error = &turn.reply.metadata["error"];
     assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!("prompt_too_large")));
-    assert!(error["message"].as_str().unwrap().contains("500 for the prompt"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("497 for the prompt"), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("generation.context_tokens"), "{error}");
     assert_eq!((app.mock.requests().len(), story.head().await), (0, turn.user));
     let trace = story.trace(turn.reply.id).await;

@@ -62,7 +62,7 @@ async fn the_parts_are_the_whole() {
     let turn = story.say("Hi.").await;
     let trace = story.trace(turn.reply.id).await;
     let slots: Vec<&str> = trace.blueprint.iter().map(|block| block["slot"].as_str().unwrap()).collect();
-    assert_eq!(slots, ["main", "status"]);
+    assert_eq!(slots, ["main", "world"]);
     assert!(trace.blueprint.iter().all(|block| block["kept"] == json!(true) && block["tokens"].is_u64()));
     assert_eq!(trace.history, [greeting, turn.user]);
     let parts: usize = trace.blueprint.iter().map(|block| block["text"].as_str().unwrap().len()).sum();

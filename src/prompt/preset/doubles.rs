@@ -1,0 +1,27 @@
+//! What is said twice: cards often have the same text in two places.
+
+use super::order::Filled;
+use super::{Left, LeftOut};
+
+/// The parts in which a card or persona may say the same.
+const TOLD: [&str; 5] = ["main", "charDescription", "charPersonality", "scenario", "personaDescription"];
+
+/// Empties each part that says what one before it has said; tells which.
+pub(super) fn leave_out(parts: &mut [Filled]) -> Vec<Left> {
+    let mut said: Vec<String> = Vec::new();
+    let mut left = Vec::new();
+    let told = |part: &&mut Filled| part.in_chat.is_none() && TOLD.contains(&part.id.as_str());
+    for part in parts.iter_mut().filter(told) {
+        let text = part.text.trim().to_owned();
+        if text.is_empty() {
+            continue;
+        }
+        if said.contains(&text) {
+            let slot = part.id.clone();
+            left.push(Left { slot, role: part.role, text: std::mem::take(&mut part.text), why: LeftOut::Duplicate });
+        } else {
+            said.push(text);
+        }
+    }
+    left
+}
