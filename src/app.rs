@@ -13,11 +13,13 @@ use crate::archive::Limits;
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
 use crate::config::{Config, ConfigError};
+use crate::embed::Background;
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
 use crate::night::Night;
 use crate::plugin::{Catalogue, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
+use crate::provider::Embedder;
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
 use crate::transfer::{self, Desk};
@@ -45,6 +47,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// The search index.
     pub search: Arc<Index>,
+    /// Makes vectors of texts, where a model of embeddings is set.
+    pub embedding: Option<Arc<Background>>,
     /// Takes what was destroyed off the disk.
     pub wiping: Arc<Wiping>,
     /// The plugins.
@@ -109,6 +113,7 @@ impl App {
         let catalogue = Arc::new(catalogue(&config));
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
         may_start_with(&models, &config)?;
+        let embedder = embedder(&models, &config)?;
         let (store, published) = open(&config)?;
         let live = Arc::new(Live::new(most(&config)));
         let needs = Needs {
@@ -117,6 +122,7 @@ impl App {
             live: Arc::clone(&live),
             catalogue: Arc::clone(&catalogue),
             models: Arc::clone(&models),
+            embedder: embedder.clone(),
             host: Arc::new(Pool::for_this_machine()?),
             clock: Arc::clone(&clock),
             ids: Arc::clone(&ids),
@@ -138,9 +144,14 @@ impl App {
             runtime.handle(),
             &store,
             &live,
-            follow::Indexing { index: Arc::clone(&search), hide_tags },
+            follow::Indexing { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
             published,
         );
+        let new = |embedder| Arc::new(Background::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
+        let embedding = embedder.map(new);
+        if let Some(embedding) = &embedding {
+            embedding.begin(runtime.handle(), &store);
+        }
         let wiping = Arc::new(Wiping::new(Arc::clone(&search)));
         wiping.begin(runtime.handle(), &store);
         let (storage, backups) = (&config.storage, config.storage.backups_path());
@@ -157,6 +168,7 @@ impl App {
             turns,
             live,
             search,
+            embedding,
             wiping,
             catalogue,
             models,
@@ -212,6 +224,17 @@ fn may_start_with(models: &Models, config: &Config) -> Result<(), StartError> {
             tracing::warn!("the default model cannot be used: {message}");
             Ok(())
         }
+    }
+}
+
+/// The model of embeddings. One that nobody can ask is a mistake in the settings.
+fn embedder(models: &Models, config: &Config) -> Result<Option<Embedder>, StartError> {
+    match models.embedder(config) {
+        Ok(embedder) => Ok(embedder),
+        Err(message) => match config.refuse_embeddings(message.clone()) {
+            Some(error) => Err(error.into()),
+            None => Err(StartError::System(message)),
+        },
     }
 }
 

@@ -88,6 +88,8 @@ ids! {
     LorebookId;
     /// A preset: what another program keeps for its prompts.
     PresetId;
+    /// A document: a text that is kept for prompts.
+    DocumentId;
     /// A text that a model drafts and that is no node.
     DraftId;
     /// A session: one story with its tree.

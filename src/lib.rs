@@ -11,8 +11,8 @@
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
 //! 4. [`plugin`], [`prompt`], [`archive`]: Rhai hooks and their host; blueprint to messages; the file of a session
 //! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
-//! 6. [`turn`], [`follow`], [`wipe`], [`night`], [`transfer`]: one journey; operations to the index and the live bus; what
-//!    was destroyed off the disk; copies and clearing away; sessions out and in
+//! 6. [`turn`], [`follow`], [`embed`], [`wipe`], [`night`], [`transfer`]: one journey; operations to the index and the live
+//!    bus; texts to vectors; what was destroyed off the disk; copies and clearing away; sessions out and in
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
 //! 9. `cli`: serve, plugin, export, import, backup, restore, gc, stats, doctor
@@ -25,6 +25,7 @@ pub mod assets;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod embed;
 pub mod follow;
 pub mod http;
 pub mod ids;

@@ -77,6 +77,9 @@ pub struct SessionLine {
     /// Which regex scripts of others change what is sent.
     #[serde(default)]
     pub scripts: AllowedScripts,
+    /// What it recalls, `{enabled, collections}`; the collections do not come along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<Box<RawValue>>,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its dice.

@@ -28,7 +28,9 @@ pub use alias::Alias;
 pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, KeyError, Prices, Provider, Secret};
 use reader::{Reader, Table};
-pub use sections::{Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Search, Server, Storage, Trees};
+pub use sections::{
+    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Recall, Search, Server, Storage, Trees,
+};
 use source::Tree;
 
 /// The file that is read when nobody names one: `config.toml` in the working directory.
@@ -54,6 +56,8 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// `[models]`: names for models, in the order of the file.
     pub aliases: Vec<Alias>,
+    /// `[recall]`: how what was said long ago is found again.
+    pub recall: Recall,
     /// `[limits]`: what one request, user or server may use.
     pub limits: Limits,
     /// `[log]`: what is logged and in which form.
@@ -124,6 +128,11 @@ impl Config {
         self.generation.model_given.refuse("[generation]", "model", message)
     }
 
+    /// Refuses the model of embeddings, at its place in the file or by its variable.
+    pub fn refuse_embeddings(&self, message: String) -> Option<ConfigError> {
+        self.recall.embeddings_given.refuse("[recall]", "embeddings", message)
+    }
+
     /// The provider whose id was probably meant by another word.
     pub fn nearest_provider(&self, word: &str) -> Option<&str> {
         let ids: Vec<&str> = self.providers.iter().map(|provider| provider.id.as_str()).collect();
@@ -140,6 +149,7 @@ impl Config {
             generation: top.section("generation", reader, Generation::read),
             providers: provider::read_all(top.tables("providers", reader), reader, env),
             aliases: top.section("models", reader, alias::read),
+            recall: top.section("recall", reader, Recall::read),
             limits: top.section("limits", reader, Limits::read),
             log: top.section("log", reader, Log::read),
             search: top.section("search", reader, Search::read),

@@ -88,6 +88,27 @@ pub struct Generation {
     pub filler: String,
 }
 
+/// `[recall]`: how what was said long ago is found again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recall {
+    /// The model of embeddings, as `provider/model`; empty = by words alone.
+    pub embeddings: String,
+    /// Where that was given: only who knows the providers can tell whether there is such a model.
+    pub embeddings_given: Given,
+    /// So many hundredths of a prompt's tokens are for what is recalled.
+    pub share: usize,
+    /// So many texts at most.
+    pub texts: usize,
+    /// How near to what was said last a text has to be, in hundredths, to be found by its vector.
+    pub similarity: u32,
+    /// How long a reply waits for the vector of what was said last.
+    pub wait: Duration,
+    /// Texts that are embedded at once.
+    pub batch: usize,
+    /// Characters of a text that are embedded; the rest of a longer one is left out.
+    pub chars: usize,
+}
+
 /// The longest that a message or a reply may be set to, in kilobytes.
 const LONGEST_TEXT_KB: u32 = 16_384;
 /// The same in bytes: no server has longer texts.
@@ -268,6 +289,22 @@ impl Limits {
     }
 }
 
+impl Recall {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        let wait = table.number("wait_ms", 2_000, 100..=60_000, "milliseconds", reader);
+        Self {
+            embeddings: table.parsed("embeddings", "", reader, embeddings),
+            embeddings_given: table.given("embeddings", reader),
+            share: size(table.number("share", 10, 1..=50, "hundredths of a prompt", reader)),
+            texts: size(table.number("texts", 8, 1..=64, "texts", reader)),
+            similarity: table.number("similarity", 40, 0..=100, "hundredths", reader),
+            wait: Duration::from_millis(wait.into()),
+            batch: size(table.number("batch", 32, 1..=1_000, "texts", reader)),
+            chars: size(table.number("chars", 2_000, 100..=100_000, "characters", reader)),
+        }
+    }
+}
+
 impl Log {
     pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
         Self {
@@ -303,7 +340,7 @@ macro_rules! defaults {
     )*};
 }
 
-defaults!(Server, Storage, Plugins, Trees, Generation, Limits, Log, Search);
+defaults!(Server, Storage, Plugins, Trees, Generation, Recall, Limits, Log, Search);
 
 fn size(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
@@ -368,6 +405,17 @@ fn model(text: &str) -> Result<String, String> {
     let fits = !text.is_empty() && text.len() <= 300 && !text.chars().any(|c| c.is_control() || c.is_whitespace());
     let message = "expected a model: \"provider/model\", \"model\", or \"plugin:<id>\"";
     if fits { Ok(text.to_owned()) } else { Err(format!("{message}, got {text:?}")) }
+}
+
+fn embeddings(text: &str) -> Result<String, String> {
+    let is_whole = text.split_once('/').is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    let is_plain = text.len() <= 300 && !text.chars().any(|c| c.is_control() || c.is_whitespace());
+    let message = "expected a model of embeddings as \"provider/model\", or \"\" for none";
+    if text.is_empty() || (is_whole && is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{message}, got {text:?}"))
+    }
 }
 
 fn tag(text: &str) -> Result<(), String> {

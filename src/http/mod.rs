@@ -34,9 +34,9 @@ pub use server::{serve, serve_until};
 
 use caller::Access::{Operator, Public, User};
 use routes::{
-    arrange, auth, branches, cards, characters, docs, drafts, exports, health, line, lorebooks, messages, models,
-    nodes, page, personas, pictures, plugins, presets, preview, search, sessions, states, transcript, transfers, trash,
-    tree, turns, worlds,
+    arrange, auth, branches, cards, characters, docs, documents, drafts, exports, health, line, lorebooks, messages,
+    models, nodes, page, personas, pictures, plugins, presets, preview, search, sessions, states, transcript,
+    transfers, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -53,6 +53,7 @@ pub fn table() -> Vec<Entry> {
         group("Characters and personas", people()),
         group("Lorebooks", books()),
         group("Presets", kept_presets()),
+        group("Documents", kept_documents()),
         // Before the sessions: a path that is a word comes before the one that takes any.
         group("Out and in", transfers()),
         group("Sessions", stories()),
@@ -138,6 +139,17 @@ fn kept_presets() -> Vec<Entry> {
         route(PATCH, "/api/presets/{rid}", User, "Changes fields of a preset", presets::change),
         route(DELETE, "/api/presets/{rid}", User, "Moves a preset to the trash", presets::delete).answers(&[204]),
         route(GET, "/api/presets/{rid}/export", User, "A preset as other programs read it", presets::export),
+    ]
+}
+
+fn kept_documents() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/documents", User, "The caller's documents", documents::list),
+        route(POST, "/api/documents", User, "Keeps a new document", documents::create).answers(&[201]),
+        route(POST, "/api/documents/search", User, "The best documents for a question", documents::search),
+        route(GET, "/api/documents/{oid}", User, "One document", documents::read),
+        route(DELETE, "/api/documents/{oid}", User, "Destroys a document for good", documents::delete).answers(&[204]),
+        route(GET, "/api/collections", User, "The caller's collections of documents", documents::collections),
     ]
 }
 

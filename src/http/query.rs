@@ -16,7 +16,7 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
 use crate::ids::{
-    CharacterId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId, TrashId,
+    CharacterId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId, TrashId,
 };
 
 /// A query of the shape `T`.
@@ -214,6 +214,8 @@ path_ids! {
     Fid(FragmentId) = "fid" "the fragment";
     /// The thing in the trash of a path.
     Tid(TrashId) = "tid" "what you look for in the trash";
+    /// The document of a path.
+    Oid(DocumentId) = "oid" "the document";
     /// The draft of a path.
     Did(DraftId) = "did" "the draft";
 }

@@ -16,7 +16,7 @@ const MOST_LIST_BYTES: usize = 16 << 20;
 /// A client of one endpoint. Cheap to clone; clones share their connections and what they know of the server.
 #[derive(Debug, Clone)]
 pub struct Client {
-    line: Arc<Line>,
+    pub(super) line: Arc<Line>,
 }
 
 impl Client {

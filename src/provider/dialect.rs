@@ -50,6 +50,14 @@ pub(super) trait Dialect: Send + Sync {
     /// Reads what those addresses told, null where one did not answer. `None` when there is no list in it.
     fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>>;
 
+    /// Where texts are embedded, in OpenAI's words.
+    ///
+    /// # Errors
+    /// The endpoint's address cannot work, or such a server has no such place.
+    fn embeddings_url(&self, _endpoint: &Endpoint) -> Result<Url, Failure> {
+        Err(Failure::Misconfigured { words: format!("servers of the kind {:?} embed no texts here", self.word()) })
+    }
+
     /// The length of the context that these parameters ask for, in tokens, where it is for the asker to say.
     fn context(&self, _params: &Map<String, Value>) -> Option<u64> {
         None

@@ -54,7 +54,8 @@ impl Http {
         }
     }
 
-    async fn try_once(&self, ask: &Ask) -> Result<Response, Failure> {
+    /// The same, asked for once.
+    pub(super) async fn try_once(&self, ask: &Ask) -> Result<Response, Failure> {
         let client = self.client.get_or_init(|| build(&self.endpoint, &ask.url)).as_ref().map_err(Clone::clone)?;
         let method = if ask.body.is_some() { Method::POST } else { Method::GET };
         let mut request = client.request(method, ask.url.clone()).headers(self.headers()?);

@@ -8,6 +8,8 @@
 //! cuts the bytes into chunks (`sse` or `lines` for a stream, the whole body otherwise); the kind's reader makes frames of a
 //! chunk. All but `reply`, `http` and `client` are pure: bytes and values in, frames out.
 //!
+//! `embeddings` asks a server for vectors of texts, and believes nothing of what comes back until it has looked.
+//!
 //! What must hold: dropping the stream ends the HTTP request; nothing is asked twice once a reply has begun; redirects
 //! are not followed; a key is in no log, no error and no trace.
 //!
@@ -21,6 +23,7 @@ mod client;
 mod cost;
 mod decode;
 mod dialect;
+mod embeddings;
 mod endpoint;
 mod failure;
 mod frame;
@@ -43,6 +46,7 @@ mod words;
 
 pub use client::Client;
 pub use cost::{cost, saved};
+pub use embeddings::Embedder;
 pub use endpoint::{Endpoint, Timeouts};
 pub use failure::{Failure, Wait};
 pub use frame::{Finish, Frame, FrameStream, ToolCall, Usage};

@@ -38,6 +38,22 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// Terms of texts by their English ground forms, for who counts them and keeps none.
+pub struct Terms(TextAnalyzer);
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self(stems())
+    }
+}
+
+impl Terms {
+    /// Hands on every term of a text, in order.
+    pub fn each(&mut self, text: &str, mut take: impl FnMut(&str)) {
+        self.0.token_stream(text).process(&mut |token| take(&token.text));
+    }
+}
+
 /// Whether a text has what is asked for, as it stands; nothing is in every text.
 pub(super) fn holds(text: &str, wanted: &str) -> bool {
     let wanted = phrase(wanted);

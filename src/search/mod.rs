@@ -48,6 +48,7 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
+pub use analyse::Terms;
 pub use disk::discard;
 pub use find::{Found, Hit, Page, Request, Sort};
 pub use index::{Index, Progress};

@@ -15,7 +15,7 @@ use super::climb::{self, Rung};
 use super::error::{StoreError, WriteError};
 use super::held::{Counts, Held};
 use super::prepared::{prepared, update};
-use super::rows::{NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text};
+use super::rows::{NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text, recall_to_text};
 use super::tables::{nodes, sessions};
 use super::tx::{Draft, Entry, Tx, row_id};
 
@@ -162,6 +162,7 @@ impl Tx<'_> {
             leaf_count: 0,
             preset: session.preset.map(|id| id.to_string()),
             scripts: serde_json::json!(session.scripts).to_string(),
+            recall: recall_to_text(&session.recall),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;

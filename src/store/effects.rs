@@ -151,6 +151,10 @@ impl Tx<'_> {
             "model" => self.set(|conn| diesel::update(row).set(sessions::model.eq(text)).execute(conn)),
             "preset" => self.set(|conn| diesel::update(row).set(sessions::preset.eq(text)).execute(conn)),
             "scripts" => self.set(|conn| diesel::update(row).set(sessions::scripts.eq(json)).execute(conn)),
+            "recall" => {
+                let recall = if to.is_null() { None } else { Some(json) };
+                self.set(|conn| diesel::update(row).set(sessions::recall.eq(recall)).execute(conn))
+            }
             "params" => self.set(|conn| diesel::update(row).set(sessions::params.eq(json)).execute(conn)),
             "plugins" => self.set(|conn| diesel::update(row).set(sessions::plugins.eq(json)).execute(conn)),
             "persona" => {

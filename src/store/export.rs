@@ -24,7 +24,7 @@ use super::error::StoreError;
 use super::held::Held;
 use super::prepared::prepared;
 use super::read::{Reader, held, padded};
-use super::rows::{NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text};
+use super::rows::{NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text, recall_to_text};
 use super::tables::{deltas, fragments, nodes, operations, segments, sessions, sources, texts, traces, users};
 use super::traces::{ELSEWHERE, unpacked};
 
@@ -191,6 +191,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             params: raw(Value::Object(session.params.clone()).to_string())?,
             preset: session.preset,
             scripts: session.scripts,
+            recall: recall_to_text(&session.recall).map(raw).transpose()?,
             plugins: raw(plugins_to_text(&session.plugins))?,
             seed: session.seed,
             created: session.created.0,

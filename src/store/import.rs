@@ -55,6 +55,7 @@ impl Incoming {
         may_be_set("mode", &line.mode.as_str().into())?;
         may_be_set("model", &line.model.as_deref().map_or(Value::Null, Value::from))?;
         may_be_set("params", &json(&line.params))?;
+        may_be_set("recall", &line.recall.as_deref().map_or(Value::Null, json))?;
         may_be_set("plugins", &json(&line.plugins))
     }
 
@@ -120,6 +121,7 @@ impl Tx<'_> {
             leaf_count: 0,
             preset: line.preset.map(|id| id.to_string()),
             scripts: serde_json::json!(line.scripts).to_string(),
+            recall: line.recall.as_ref().map(|recall| recall.get().to_owned()),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         Ok(Incoming { n })

@@ -276,7 +276,7 @@ mod tests {
     use crate::clock::Time;
     use crate::store::conn::Key;
     use crate::store::held::Counts;
-    use crate::tree::{AllowedScripts, Session};
+    use crate::tree::{AllowedScripts, Recall, Session};
     use serde_json::{Map, json};
     use uuid::Uuid;
 
@@ -302,6 +302,7 @@ mod tests {
             params: Map::new(),
             preset: None,
             scripts: AllowedScripts::default(),
+            recall: Recall::default(),
             plugins: Vec::new(),
             seed: 7,
             edits: 0,

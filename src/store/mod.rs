@@ -12,6 +12,7 @@
 //!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
+//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts.
 //!   `settings.rs` has the settings of a session by name.
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
 //!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
@@ -35,6 +36,7 @@ mod climb;
 mod compare;
 mod conn;
 mod destroy;
+mod documents;
 mod effects;
 mod error;
 mod export;
@@ -71,6 +73,7 @@ mod traces;
 mod tx;
 mod undo;
 mod unread;
+mod vectors;
 mod worlds;
 mod writer;
 
@@ -86,6 +89,7 @@ pub use along::Stop;
 pub use arrange::{Arranged, Fragment, Label, MOST_REFUSED, Refused, WorldAt};
 pub use branches::Branch;
 pub use claims::Claim;
+pub use documents::Document;
 pub use error::{StoreError, WriteError};
 pub use export::{ExportError, Snapshot};
 pub use files::CardFile;
@@ -111,6 +115,7 @@ pub use spent::Spent;
 pub use traces::{Missing, Trace};
 pub use tx::{Draft, Published, Tx};
 pub use undo::Undone;
+pub use vectors::{Embedded, Embedding, Leaf, Vectors};
 
 /// How a store is opened.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::{Act, Effect, Operation};
-use crate::tree::{CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Role, Session, Status};
+use crate::tree::{CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Recall, Role, Session, Status};
 
 use super::conn::Key;
 use super::error::StoreError;
@@ -190,6 +190,16 @@ fn id<T>(key: Option<Key>, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<Opti
     optional(key.as_ref().map(Key::bytes), read)
 }
 
+/// What a session recalls as its row has it; `None` where nothing was ever set.
+pub fn recall_to_text(recall: &Recall) -> Option<String> {
+    (*recall != Recall::default()).then(|| recall.to_json().to_string())
+}
+
+/// What a session recalls; `None` where that cannot be read.
+pub fn recall_from_text(text: Option<&str>) -> Option<Recall> {
+    Recall::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
+}
+
 /// A session.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = sessions, treat_none_as_default_value = false)]
@@ -217,6 +227,7 @@ pub struct SessionRow {
     pub leaf_count: i64,
     pub preset: Option<String>,
     pub scripts: String,
+    pub recall: Option<String>,
 }
 
 impl SessionRow {
@@ -239,6 +250,7 @@ impl SessionRow {
             params: object(&self.params).ok_or_else(bad("params"))?,
             preset: optional(self.preset.as_deref(), |id| id.parse().ok()).ok_or_else(bad("preset"))?,
             scripts: serde_json::from_str(&self.scripts).map_err(|_| bad("scripts")())?,
+            recall: recall_from_text(self.recall.as_deref()).ok_or_else(bad("recall"))?,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::ids::PresetId;
 use crate::tree::bounds;
 use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, PersonaRef, Session};
+use crate::tree::{AllowedScripts, PersonaRef, Recall, Session};
 
 use super::acts::may_be_kept;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
@@ -45,6 +45,8 @@ pub fn setting(session: &Session, name: &str) -> Value {
         "plugins" => json(plugins_to_text(&session.plugins)),
         "scripts" => json!(session.scripts),
         "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
+        "recall" if session.recall == Recall::default() => Value::Null,
+        "recall" => session.recall.to_json(),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
     }
@@ -65,6 +67,7 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
         "plugins" => ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants}"),
         "scripts" => ("scripts", AllowedScripts::deserialize(to).is_ok(), "{card, preset}, each true or false"),
         "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset), "an id or null"),
+        "recall" => ("recall", Recall::from_json(to).is_some(), "{enabled, collections} or null"),
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         other => {
             let message = format!("a session has no setting \"{other}\"");

@@ -43,6 +43,7 @@ diesel::table! {
         params -> Text, plugins -> Text, seed -> BigInt, edits -> BigInt, created -> BigInt, updated -> BigInt,
         trashed -> Nullable<BigInt>, node_count -> BigInt, leaf_count -> BigInt, preset -> Nullable<Text>,
         scripts -> Text,
+        recall -> Nullable<Text>,
     }
 }
 diesel::table! {
@@ -116,7 +117,23 @@ diesel::table! {
         node -> Nullable<Binary>, header -> Nullable<Text>,
     }
 }
+diesel::table! {
+    documents (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, collection -> Text, content -> Text, metadata -> Text,
+        hash -> Binary, created -> BigInt,
+    }
+}
+diesel::table! {
+    vectors (n) { n -> BigInt, model -> Text, hash -> Binary, vector -> Binary, }
+}
+diesel::table! {
+    embedded (node_n) { node_n -> BigInt, hash -> Binary, }
+}
+diesel::table! {
+    embedders (model) { model -> Text, size -> Integer, cursor -> BigInt, }
+}
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, blobs, card_files, characters, deltas, edits, fragments, holds, jobs, keyframes, labels, lorebooks, nodes,
-    operations, personas, presets, segments, sessions, sources, texts, traces, users,
+    answers, blobs, card_files, characters, deltas, documents, edits, embedded, fragments, holds, jobs, keyframes,
+    labels, lorebooks, nodes, operations, personas, presets, segments, sessions, sources, texts, traces, users,
+    vectors,
 );

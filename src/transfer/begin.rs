@@ -6,7 +6,7 @@ use crate::clock::{Ids, Time};
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::store::{Draft, Source, Store, take_settings};
 use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, Role, Session};
+use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, Recall, Role, Session};
 
 use super::import::ImportError;
 
@@ -75,6 +75,7 @@ impl Beginning {
             params: Map::new(),
             preset: None,
             scripts: AllowedScripts::default(),
+            recall: Recall::default(),
             plugins: Vec::new(),
             seed: ids.seed(),
             edits: 0,

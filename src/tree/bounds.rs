@@ -11,6 +11,10 @@ pub const MOST_CHARACTERS: usize = 16;
 const MOST_PLUGINS: usize = 64;
 /// The longest title, in characters.
 const LONGEST_TITLE: usize = 300;
+/// The longest name of a collection of documents, in characters.
+const LONGEST_COLLECTION: usize = 100;
+/// The most collections that a session looks through.
+const MOST_COLLECTIONS: usize = 32;
 /// The longest name of a model, in bytes.
 const LONGEST_MODEL: usize = 300;
 
@@ -59,6 +63,31 @@ pub fn plugins(count: usize) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(invalid("plugins", format!("a session has at most {MOST_PLUGINS} plugins")))
+}
+
+/// Whether a collection of documents may be named so.
+///
+/// # Errors
+/// It is blank, too long, or has white space around it.
+pub fn collection(name: &str) -> Result<(), Refusal> {
+    let is_long = name.chars().count() > LONGEST_COLLECTION;
+    if !name.is_empty() && name.trim() == name && !is_long && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message =
+        format!("the name of a collection has 1 to {LONGEST_COLLECTION} characters, and none around it blank");
+    Err(invalid("collection", message))
+}
+
+/// Whether a session may look through these collections.
+///
+/// # Errors
+/// There are too many, or one cannot be named so.
+pub fn collections(names: &[String]) -> Result<(), Refusal> {
+    if names.len() > MOST_COLLECTIONS {
+        return Err(invalid("recall", format!("a session looks through at most {MOST_COLLECTIONS} collections")));
+    }
+    names.iter().try_for_each(|name| collection(name))
 }
 
 const fn invalid(field: &'static str, message: String) -> Refusal {

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
+use super::recall::Recall;
+
 /// One story: a tree, a HEAD and its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -37,6 +39,8 @@ pub struct Session {
     pub preset: Option<PresetId>,
     /// Which regex scripts of others change what is sent.
     pub scripts: AllowedScripts,
+    /// What it recalls of what its prompts do not hold any more.
+    pub recall: Recall,
     /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
     /// The seed of all its dice.

@@ -174,7 +174,7 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
         machine.on(voices::halt(stop), now);
         return Ok(machine);
     }
-    let bounds = runner::bounds(parts, &job.choice, &job.params);
+    let bounds = bounds(parts, &job).await;
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
     let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags };
@@ -186,6 +186,15 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
     let wish = Wish { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
     voices::speak(parts, writing, &mut machine, &wish, |_| {}).await;
     Ok(machine)
+}
+
+/// What the prompt has to keep to; only one that goes on with the story recalls anything.
+async fn bounds(parts: &Parts, job: &Job) -> Bounds {
+    let bounds = runner::bounds(parts, &job.choice, &job.params);
+    let Task::Impersonate { leaf } = job.task else { return bounds };
+    let place = (job.draft.writing.user, job.draft.writing.session, leaf);
+    let recall = parts.memories.ask(&parts.store, parts.clock.now(), place, None).await;
+    Bounds { recall, ..bounds }
 }
 
 fn made(

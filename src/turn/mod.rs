@@ -6,7 +6,7 @@
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
 //!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` in the order of a preset, `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
+//!   there, `ordered.rs` in the order of a preset, `recall.rs` what of long ago it tells again, `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
 //!   those that were read), `scripted.rs` has scripts change texts, `room.rs` says what both keep to.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
 //!   answers.
@@ -38,6 +38,7 @@ mod models;
 mod ordered;
 mod preview;
 mod providers;
+mod recall;
 mod requests;
 mod room;
 mod runner;
@@ -62,7 +63,7 @@ use crate::config::Config;
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
-use crate::provider::Client;
+use crate::provider::{Client, Embedder};
 use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
@@ -74,6 +75,7 @@ pub use keeper::Rhythm;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use ordered::readable as preset;
 pub use providers::Cost;
+pub use recall::{FoundDocument, FoundDocuments};
 pub use scene::{Offered, QuickReply, Tip};
 pub use scripted::{Known as KnownScript, known as scripts};
 pub use trace::{Rebuilt, read_trace};
@@ -139,6 +141,8 @@ pub(crate) struct Parts {
     pub hooks: hooks::Hooks,
     /// Lorebooks that were read already.
     pub shelf: Arc<shelf::Shelf>,
+    /// Who recalls.
+    pub memories: recall::Memories,
     /// How often what runs is kept.
     pub rhythm: Rhythm,
     /// What running replies were asked with.
@@ -178,6 +182,8 @@ pub struct Needs {
     pub catalogue: Arc<Catalogue>,
     /// The models.
     pub models: Arc<Models>,
+    /// The model of embeddings, where one is set.
+    pub embedder: Option<Embedder>,
     /// Who runs scripts.
     pub host: Arc<dyn ScriptHost>,
     /// Time.
@@ -192,14 +198,15 @@ impl Turns {
     /// Turns that run on a runtime of the server's own.
     pub fn new(needs: Needs, runtime: Handle) -> Self {
         let parts = Parts {
-            config: needs.config,
             hooks: hooks::Hooks::new(needs.host, Arc::clone(&needs.store)),
             store: needs.store,
             live: needs.live,
             catalogue: needs.catalogue,
+            memories: recall::Memories::new(needs.config.recall.clone(), needs.embedder),
             models: needs.models,
             shelf: Arc::default(),
             rhythm: needs.rhythm,
+            config: needs.config,
             requests: requests::Requests::default(),
             clock: needs.clock,
             ids: needs.ids,
@@ -317,6 +324,26 @@ impl Turns {
     /// Something that is named is not there, or the database fails.
     pub async fn test_lore(&self, caller: UserId, asked: LoreTest) -> Result<LoreTested, TurnError> {
         tried::test(&self.parts, caller, asked).await
+    }
+
+    /// The best of the caller's documents in these collections for a question.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn find_documents(
+        &self,
+        caller: UserId,
+        collections: Vec<String>,
+        question: String,
+        most: usize,
+    ) -> Result<FoundDocuments, StoreError> {
+        let (parts, now) = (&self.parts, self.parts.clock.now());
+        parts.memories.documents(&parts.store, now, caller, collections, question, most).await
+    }
+
+    /// The hash by which the vector of a text is found.
+    pub fn text_hash(&self, text: &str) -> blake3::Hash {
+        self.parts.memories.hash(text)
     }
 
     /// Begins to draft a summary of a run of messages, in the same way.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::clock::Time;
 use crate::config::{Alias, Config, ConfigError};
 use crate::plugin::{Catalogue, Hook, Loaded};
-use crate::provider::{Client, Failure, Usage};
+use crate::provider::{Client, Embedder, Failure, Usage};
 
 use super::providers::{self, Cost, Entry};
 
@@ -166,6 +166,24 @@ impl Models {
             Some(first) => Ok(Choice { first, others: found.collect(), passed }),
             None => Err(why.unwrap_or_else(|| UnknownModel::None(alias.name.clone()))),
         }
+    }
+
+    /// The model of embeddings that the settings name; `None` where they name none.
+    ///
+    /// # Errors
+    /// There is no such provider, it cannot be asked, or its kind embeds nothing.
+    pub fn embedder(&self, config: &Config) -> Result<Option<Embedder>, String> {
+        let name = &config.recall.embeddings;
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let candidate = match self.candidate(name) {
+            Err(UnknownModel::None(_)) => return Err(format!("no provider is named as in {name:?}{}", self.choice())),
+            other => other.map_err(|error| error.to_string())?,
+        };
+        let embedder = Embedder::new(candidate.name, candidate.client, candidate.model);
+        embedder.check().map_err(|failure| failure.to_string())?;
+        Ok(Some(embedder))
     }
 
     fn candidate(&self, name: &str) -> Result<Candidate, UnknownModel> {

@@ -13,6 +13,7 @@ use crate::tree::Role;
 
 use super::fill::{Purpose, Wanted};
 use super::lore::{Heard, Lorebooks};
+use super::recall::{self, Recalled};
 use super::room::{Bounds, PAGE, began};
 use super::scene::Scene;
 use super::scripted::Scripted;
@@ -54,6 +55,8 @@ pub(super) fn prompt(
 ) -> Result<Made, StoreError> {
     let (mut preset, is_chosen) = chosen(reader, scene)?;
     let (context, reply) = room(&preset, &bounds);
+    let for_recall = recall::room(scene, &bounds.recall, context.saturating_sub(reply));
+    let context = context - for_recall;
     let books = Lorebooks::at(reader, scene, &bounds.shelf)?;
     let mut scripted = Scripted::read(reader, scene, &preset, macros)?;
     let least = (context, books.looks_back());
@@ -92,10 +95,13 @@ pub(super) fn prompt(
             return Ok(Made { order, scripts, lore: called.told, too_large, ..Made::default() });
         }
     };
-    let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast);
-    made.filled.operations = called.operations;
     // What a server is told does not change with the preset: one that loads a model for it would load it anew.
-    let Bounds { context, hide_tags, .. } = bounds;
+    let Bounds { context, hide_tags, recall: cue, .. } = bounds;
+    let first = lines.len().saturating_sub(assembled.kept);
+    let recalled = recall::recalled(reader, scene, &cue, for_recall, (&placed, &lines, first), &hide_tags)?;
+    let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast, &recalled);
+    made.filled.operations = called.operations;
+    made.recalled = recalled.told;
     Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, ..made })
 }
 
@@ -114,6 +120,7 @@ fn made(
     assembled: Assembled,
     (lines, placed): (&[Line], &[Placed]),
     cast: &Cast,
+    recalled: &Recalled,
 ) -> Made {
     let first = lines.len().saturating_sub(assembled.kept);
     let names = cast.names();
@@ -121,14 +128,15 @@ fn made(
     let went: Vec<Line> = lines.iter().skip(first).map(named).collect();
     let is_named = preset.settings.naming == Naming::Before;
     let shape = Shape { is_named, is_joined: preset.settings.form == Form::Turns };
-    let pieces = preset::pieces(&assembled.messages, &went, first, shape);
+    let mut pieces = preset::pieces(&assembled.messages, &went, first, shape);
+    recalled.join(&mut pieces, went.len());
     let messages = preset::woven(&pieces, &went, shape);
     Made {
         stable: stable(&pieces, &went, shape, &messages),
         messages,
         history: placed.iter().skip(first).map(|placed| placed.n).collect(),
         cut: first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id),
-        tokens: assembled.tokens,
+        tokens: assembled.tokens + recalled.tokens,
         filled: Filled { names: Some(names), ..Filled::default() },
         order: Some(Order { pieces, shape, left: assembled.left, is_chosen }),
         ..Made::default()

@@ -14,6 +14,7 @@ use crate::tree::{Kind, Role, Status};
 use super::ask;
 use super::cast::{self, Voice};
 use super::fill::{Purpose, Wanted};
+use super::room::Bounds;
 use super::scene::{self, Look, Scene};
 use super::trace::{Made, Rebuilt};
 use super::{Generate, Parts, Preview, TurnError, draft, runner, start};
@@ -30,8 +31,11 @@ pub async fn preview(
     let generate = Generate { n: 1, model: asked.model, params: asked.params, character: None };
     let choice = draft::writer(parts, &held.session, &generate)?;
     let bounds = runner::bounds(parts, &choice, &start::params(&held.session, &generate));
-    let look = Look::at(parts, caller, session, asked.parent);
     let now = parts.clock.now();
+    let place = (caller, session, asked.parent);
+    let recall = parts.memories.ask(&parts.store, now, place, asked.content.as_deref()).await;
+    let bounds = Bounds { recall, ..bounds };
+    let look = Look::at(parts, caller, session, asked.parent);
     let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);
     parts
         .store

@@ -9,6 +9,7 @@ use crate::provider::Endpoint;
 use crate::store::{Placed, Reader, StoreError};
 use crate::tree::Role;
 
+use super::recall::Cue;
 use super::shelf::Shelf;
 
 /// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
@@ -36,6 +37,8 @@ pub struct Bounds {
     pub is_reply_said: bool,
     /// Lorebooks that were read already.
     pub shelf: Arc<Shelf>,
+    /// What it may recall by.
+    pub recall: Cue,
 }
 
 /// What model servers call the most tokens of a reply.

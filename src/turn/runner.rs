@@ -21,6 +21,7 @@ use super::hooks::Proposal;
 use super::machine::{self, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Writer};
 use super::providers::Cost;
+use super::recall::Cue;
 use super::requests::Request;
 use super::room::{self, Bounds};
 use super::scene::{self, Look, Scene};
@@ -180,7 +181,11 @@ async fn dismiss(parts: &Arc<Parts>, job: &Job, stop: Stop) -> Result<(), TurnEr
 /// snapshot for both.
 async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option<Made>), TurnError> {
     let bounds = match pen {
-        Pen::Model { choice, .. } => Some(bounds(parts, choice, &job.params)),
+        Pen::Model { choice, .. } => {
+            let place = (job.user, job.session, job.draft.id);
+            let recall = parts.memories.ask(&parts.store, parts.clock.now(), place, None).await;
+            Some(Bounds { recall, ..bounds(parts, choice, &job.params) })
+        }
         _ => None,
     };
     let wanted = match job.so_far.as_str() {
@@ -222,6 +227,7 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
         is_reply_said: room::says_reply(params, endpoint),
         shelf: Arc::clone(&parts.shelf),
         model: choice.first.model.clone(),
+        recall: Cue::default(),
     }
 }
 

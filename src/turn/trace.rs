@@ -92,6 +92,8 @@ pub struct Made {
     pub scripts: Vec<Value>,
     /// What lorebooks called up, and what was stopped; nothing where none holds.
     pub lore: Option<Value>,
+    /// What was recalled and why; null where nothing is.
+    pub recalled: Value,
     /// The blocks that may not be left out do not fit: nothing can be sent.
     pub too_large: Option<TooLarge>,
 }
@@ -162,6 +164,9 @@ impl Made {
             head.insert("historyCut".into(), cut.into());
             head.insert("hideTags".into(), self.hide_tags.clone().into());
             head.insert("macros".into(), self.filled.to_json());
+            if !self.recalled.is_null() {
+                head.insert("recall".into(), self.recalled.clone());
+            }
             head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), told_of_shape(order))));
         }
         head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));

@@ -39,6 +39,11 @@ pub async fn readyz(app: Program) -> Result<HttpResponse, ApiError> {
     let broken: Vec<&str> =
         app.catalogue.entries().filter(|entry| entry.state.is_err()).map(|entry| entry.name.as_str()).collect();
     parts.insert("plugins".into(), part(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
+    if let Some(embedding) = &app.embedding {
+        let trouble = embedding.trouble();
+        let why = format!("texts get no vectors and are recalled by words: {}", trouble.as_deref().unwrap_or_default());
+        parts.insert("embeddings".into(), part(trouble.is_none(), &why));
+    }
     let wiping = app.wiping.trouble();
     let why = wiping.map_or_else(String::new, |failed| {
         format!("what was destroyed still lies in files: {failed} times it could not be wiped off, the log says why")
@@ -82,6 +87,12 @@ pub async fn metrics(app: Program, shared: Data<Shared>) -> Result<HttpResponse,
     put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watched().0));
     put("deltas_folded_total", "counter", "Deltas folded into worlds.", &one(app.store.deltas_folded()));
     put("search_documents", "gauge", "Messages that can be found.", &one(app.search.len()));
+    if let Some(embedding) = &app.embedding {
+        let [embedded, failures, left_out] = embedding.counts();
+        put("embeddings_total", "counter", "Texts that got vectors.", &one(embedded));
+        put("embedding_failures_total", "counter", "Times that the model of embeddings failed.", &one(failures));
+        put("embeddings_left_out_total", "counter", "Texts that it cannot embed.", &one(left_out));
+    }
     let failed = u64::from(app.wiping.failed());
     put("wipe_failures", "gauge", "How often in a row what was destroyed could not be wiped.", &one(failed));
     put("search_down", "gauge", "1 while the search index cannot be written.", &one(u64::from(progress.is_down)));

@@ -8,6 +8,7 @@ pub mod branches;
 pub mod cards;
 pub mod characters;
 pub mod docs;
+pub mod documents;
 pub mod drafts;
 pub mod exports;
 pub mod health;

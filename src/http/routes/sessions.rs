@@ -116,7 +116,7 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
 
 /// The settings by their names in the log.
 fn settings(change: SessionChange) -> Vec<(String, Value)> {
-    let SessionChange { title, mode, model, params, preset_id, regex_scripts, persona_id: _ } = change;
+    let SessionChange { title, mode, model, params, preset_id, recall, regex_scripts, persona_id: _ } = change;
     let named = [
         ("title", title.map(Value::from)),
         ("mode", mode.map(Mode::word).map(Value::from)),
@@ -124,6 +124,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
         ("params", params.map(Value::from)),
         ("preset", preset_id.map(|id| id.map(|id| id.0.to_string())).map(Value::from)),
         ("scripts", regex_scripts.map(|allowed| json!(allowed))),
+        ("recall", recall.map(Value::from)),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

@@ -11,7 +11,8 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::ids::{
-    CharacterId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId, TrashId, UserId,
+    CharacterId, DocumentId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId, TrashId,
+    UserId,
 };
 
 /// An id on the wire.
@@ -30,6 +31,8 @@ pub type PersonaRef = Id<PersonaId>;
 pub type LorebookRef = Id<LorebookId>;
 /// The id of a preset.
 pub type PresetRef = Id<PresetId>;
+/// The id of a document.
+pub type DocumentRef = Id<DocumentId>;
 /// The id of something in the trash.
 pub type TrashRef = Id<TrashId>;
 /// The id of a job.

@@ -8,6 +8,7 @@
 pub mod arrange;
 pub mod branches;
 pub mod cards;
+pub mod documents;
 pub mod drafts;
 pub mod events;
 pub mod exports;
@@ -181,6 +182,14 @@ pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Resul
 pub fn some_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<T>>, D::Error> {
     let list = Option::<Vec<Object<T>>>::deserialize(from)?;
     Ok(list.map(|list| list.into_iter().map(|object| object.0).collect()))
+}
+
+/// An object inside a request, where there may be none.
+///
+/// # Errors
+/// The value does not fit, or is no object.
+pub fn some_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<Object<T>>::deserialize(from)?.map(|object| object.0))
 }
 
 #[cfg(test)]

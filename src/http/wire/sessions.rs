@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, PresetRef, SessionRef, UserRef};
 use super::words::Mode;
-use super::{given, some_objects};
+use super::{given, some_object, some_objects};
 use crate::http::error::ApiError;
 use crate::prompt::scripts::Scope;
 use crate::store::{self, Held};
@@ -52,6 +52,8 @@ pub struct Session {
     pub preset_id: Option<PresetRef>,
     /// Which regex scripts of others change what is sent.
     pub regex_scripts: RegexScripts,
+    /// What it recalls of what its prompts do not hold any more.
+    pub recall: Recall,
     /// Its plugins.
     pub plugins: Vec<PluginSetting>,
     /// How much there is.
@@ -208,6 +210,32 @@ pub struct SessionChange {
     pub preset_id: Option<Option<PresetRef>>,
     /// Which regex scripts of others change what is sent from now on.
     pub regex_scripts: Option<RegexScripts>,
+    /// What it recalls from now on.
+    #[serde(default, deserialize_with = "some_object")]
+    pub recall: Option<Recall>,
+}
+
+/// What a session recalls of what its prompts do not hold any more.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Recall {
+    /// Whether it does: messages of its line that no longer fit, and documents.
+    pub enabled: bool,
+    /// The caller's collections of documents that are looked through too; others never are.
+    #[serde(default)]
+    pub collections: Vec<String>,
+}
+
+impl From<&tree::Recall> for Recall {
+    fn from(recall: &tree::Recall) -> Self {
+        Self { enabled: recall.is_on, collections: recall.collections.clone() }
+    }
+}
+
+impl From<Recall> for Value {
+    fn from(recall: Recall) -> Self {
+        tree::Recall { is_on: recall.enabled, collections: recall.collections }.to_json()
+    }
 }
 
 /// The plugins of a session were set.
@@ -277,6 +305,7 @@ impl Session {
             params: session.params.clone(),
             preset_id: session.preset.map(Id),
             regex_scripts: RegexScripts { card: session.scripts.card, preset: session.scripts.preset },
+            recall: Recall::from(&session.recall),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts,
             preview: None,
@@ -313,6 +342,7 @@ impl SessionChange {
     /// Names the field.
     pub fn check(&self) -> Result<(), ApiError> {
         title(self.title.as_deref())?;
+        bounds::collections(self.recall.as_ref().map_or(&[], |recall| &recall.collections))?;
         model(self.model.as_ref().and_then(|model| model.as_deref()))
     }
 }

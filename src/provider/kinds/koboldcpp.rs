@@ -75,6 +75,10 @@ impl Dialect for KoboldCpp {
         Box::new(Tokens::default())
     }
 
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+        endpoint.url_below(&["v1"], &["embeddings"])
+    }
+
     fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
         let url = |path: &[&str]| endpoint.url_below(&["api"], path);
         Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?])

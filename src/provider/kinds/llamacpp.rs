@@ -60,6 +60,10 @@ impl Dialect for LlamaCpp {
         Box::new(Pieces::default())
     }
 
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+        root(endpoint, &["v1", "embeddings"])
+    }
+
     fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
         Ok(vec![root(endpoint, &["v1", "models"])?, root(endpoint, &["props"])?])
     }

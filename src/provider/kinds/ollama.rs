@@ -80,6 +80,10 @@ impl Dialect for Ollama {
         Box::new(Lines::default())
     }
 
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+        endpoint.url_below(&["api"], &["embed"])
+    }
+
     fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
         Ok(vec![endpoint.url_below(&["api"], &["tags"])?])
     }

@@ -98,11 +98,31 @@ export interface Session {
   presetId?: Id | null;
   /** Whose regex scripts change what is sent. */
   regexScripts?: { card: boolean; preset: boolean };
+  /** What it recalls of what its prompts do not hold any more. */
+  recall?: Recall;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
   createdAt: string;
   updatedAt: string;
+}
+
+export interface Recall {
+  enabled: boolean;
+  /** Collections of documents that it looks through. */
+  collections: string[];
+}
+
+export interface Collection {
+  name: string;
+  count: number;
+}
+
+export interface Document {
+  id: Id;
+  collection: string;
+  content: string;
+  createdAt: string;
 }
 
 export interface PluginChoice {

@@ -45,6 +45,8 @@ export function OpenDialog({ open }) {
       return h(Stash, { opened: open.fragmentId ?? null });
     case "spent":
       return h(Spent, {});
+    case "recall":
+      return h(RecallOf, {});
     case "branches":
       return h(Branches, {});
     case "compare":
@@ -94,6 +96,7 @@ const Lore = later(() => import("./lore.js").then((module) => module.Lore));
 const KeepLore = later(() => import("./keep-lore.js").then((module) => module.KeepLore));
 const Why = later(() => import("./why.js").then((module) => module.Why));
 const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);
+const RecallOf = later(() => import("./recall.js").then((module) => module.RecallOf), 0);
 const branches = () => import("./branches.js");
 const Spent = later(() => import("./spent.js").then((module) => module.Spent), 0);
 const Branches = later(() => branches().then((module) => module.Branches), 0);

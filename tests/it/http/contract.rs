@@ -57,6 +57,8 @@ async fn every_read_answers_as_documented() {
     let book = id(&play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"key": ["a"]}]})).await);
     let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {"content": "Be brief."}});
     let preset = id(&play.app.post("/api/presets", &preset).await);
+    let document = json!({"collection": "Maps", "content": "North."});
+    let document = id(&play.app.post("/api/documents", &document).await);
     let picture = play.app.ask("PUT", &format!("/api/personas/{persona}/avatar")).bytes(&drawn, "image/png");
     picture.send().await.expect(200);
     let file = super::transfers::exported(&play.app, &play.sid).await.body;
@@ -72,6 +74,7 @@ async fn every_read_answers_as_documented() {
         "{rid}" => preset.clone(),
         "{plugin}" => "combat".to_owned(),
         "{did}" => draft.clone(),
+        "{oid}" => document.clone(),
         other => other.to_owned(),
     };
     let cut = play.another(&said.reply).await;

@@ -19,6 +19,8 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{fid}", NOTHING)
         // Theirs are asked for in `presets.rs`.
         .replace("{rid}", NOTHING)
+        // And these in `memory.rs`.
+        .replace("{oid}", NOTHING)
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())

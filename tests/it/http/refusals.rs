@@ -32,12 +32,14 @@ impl House {
         let book = id(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
         let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {}});
         let preset = id(&app.post("/api/presets", &preset).await);
+        let document = id(&app.post("/api/documents", &json!({"collection": "Maps", "content": "North."})).await);
         let ids = session.into_iter().chain([
             ("cid", character),
             ("pid", persona),
             ("jid", job),
             ("lid", book),
             ("rid", preset),
+            ("oid", document),
         ]);
         Self { app, ids: ids.collect() }
     }

@@ -13,7 +13,7 @@ use clotho::store::{
     StoreError, Tx, User, WriteError, Written,
 };
 use clotho::tree::edit::Asked;
-use clotho::tree::{AllowedScripts, Delta, Kind, Role, Session, Status, TreeEdit};
+use clotho::tree::{AllowedScripts, Delta, Kind, Recall, Role, Session, Status, TreeEdit};
 use clotho::world::{Change, Operation, Pointer, World};
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
@@ -215,6 +215,7 @@ impl TestStore {
             params: Map::new(),
             preset: None,
             scripts: AllowedScripts::default(),
+            recall: Recall::default(),
             plugins: Vec::new(),
             seed: self.ids.seed(),
             edits: 0,

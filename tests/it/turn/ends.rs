@@ -286,6 +286,7 @@ async fn the_keeper_saves_and_sweeps_by_itself() {
         store: Arc::clone(&app.store),
         live: Arc::clone(&app.live),
         catalogue: Arc::clone(&app.catalogue),
+        embedder: None,
         models: Arc::clone(&app.models),
         host: Arc::new(Pool::for_this_machine().unwrap()),
         clock: Arc::clone(&app.clock),

@@ -41,6 +41,10 @@ impl Dialect for OpenAi {
         Box::new(chunk::Chunks::default())
     }
 
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+        endpoint.url(&["embeddings"])
+    }
+
     fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
         Ok(vec![endpoint.url(&["models"])?])
     }

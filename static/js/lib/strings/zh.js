@@ -4,6 +4,7 @@ import edit from "./zh-edit.js";
 import findings from "./zh-findings.js";
 import lore from "./zh-lore.js";
 import presets from "./zh-presets.js";
+import recall from "./zh-recall.js";
 
 /** @type {Record<import("./keys.d.ts").Key, string>} */
 export default {
@@ -12,6 +13,7 @@ export default {
   ...findings,
   ...lore,
   ...presets,
+  ...recall,
   title: "Clotho",
   menu: "菜单",
   panes: "面板",

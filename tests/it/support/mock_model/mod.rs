@@ -57,10 +57,48 @@ pub struct Seen {
     pub body: Value,
 }
 
+impl Seen {
+    /// Whether a reply was asked for.
+    fn is_chat(&self) -> bool {
+        !self.body.is_null() && self.line != EMBEDDINGS
+    }
+}
+
+/// Where vectors are asked for.
+const EMBEDDINGS: &str = "POST /v1/embeddings";
+
+/// What some words have in common for the mock, whatever their letters: a vector finds what words do not.
+const ALIKE: [&[&str]; 3] = [&["blade", "sword", "dagger"], &["ocean", "sea", "tide"], &["剑", "刀"]];
+
+/// The vector of a text: each word points somewhere, and what is [`ALIKE`] points to the same place.
+pub fn vector(text: &str) -> Vec<f64> {
+    let mut vector = vec![0.0; 64];
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 3 || !word.is_ascii()) {
+        let word = word.to_lowercase();
+        let alike = ALIKE.iter().find(|alike| alike.iter().any(|one| word.contains(one)));
+        let word = alike.map_or(word.as_str(), |alike| alike[0]);
+        let place = word.bytes().fold(7_usize, |sum, byte| (sum * 31 + usize::from(byte)) % 64);
+        vector[place] += 1.0;
+    }
+    vector[0] += 0.01;
+    vector
+}
+
+/// Vectors for the texts of a request.
+fn embedded(body: &Value) -> Value {
+    let texts = body["input"].as_array().cloned().unwrap_or_default();
+    let one = |(index, text): (usize, &Value)| json!({"object": "embedding", "index": index, "embedding": vector(text.as_str().unwrap())});
+    json!({"object": "list", "model": body["model"], "data": texts.iter().enumerate().map(one).collect::<Vec<_>>()})
+}
+
 struct State {
     queue: VecDeque<Reply>,
     otherwise: Reply,
     models: Reply,
+    /// What requests for vectors get; `None` = vectors by [`vector`].
+    embeddings: Option<Reply>,
+    /// Texts with this word get no vector.
+    poison: Option<String>,
     seen: Vec<Seen>,
     connections: usize,
     aborted: usize,
@@ -102,6 +140,8 @@ impl MockModel {
             queue: VecDeque::new(),
             otherwise: Reply::default(),
             models: Reply::json(200, &models),
+            embeddings: None,
+            poison: None,
             seen: Vec::new(),
             connections: 0,
             aborted: 0,
@@ -150,9 +190,28 @@ impl MockModel {
         self.shared.state().models = reply;
     }
 
+    /// What `POST /v1/embeddings` gets; `None` = vectors of its own making.
+    pub fn embeddings(&self, reply: Option<Reply>) {
+        self.shared.state().embeddings = reply;
+    }
+
+    /// From now on no request with this word in a text gets vectors.
+    pub fn refuse_to_embed(&self, word: &str) {
+        self.shared.state().poison = Some(word.to_owned());
+    }
+
     /// The bodies of the chat requests so far.
     pub fn requests(&self) -> Vec<Value> {
-        self.shared.state().seen.iter().map(|seen| seen.body.clone()).filter(|body| !body.is_null()).collect()
+        let state = self.shared.state();
+        state.seen.iter().filter(|seen| seen.is_chat()).map(|seen| seen.body.clone()).collect()
+    }
+
+    /// The texts that vectors were asked for so far.
+    pub fn embedded(&self) -> Vec<String> {
+        let state = self.shared.state();
+        let asked = state.seen.iter().filter(|seen| seen.line == EMBEDDINGS);
+        let texts = asked.flat_map(|seen| seen.body["input"].as_array().cloned().unwrap_or_default());
+        texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
     }
 
     /// All requests so far with their heads.
@@ -172,7 +231,7 @@ impl MockModel {
 
     /// Waits until `n` chat requests have come.
     pub async fn until_requests(&self, n: usize) {
-        let chats = |state: &State| state.seen.iter().filter(|seen| !seen.body.is_null()).count();
+        let chats = |state: &State| state.seen.iter().filter(|seen| seen.is_chat()).count();
         self.until("requests", |state| chats(state) >= n).await;
     }
 
@@ -234,6 +293,10 @@ fn choose(shared: &Shared, seen: &Seen) -> Reply {
     match seen.line.as_str() {
         line if Protocol::of(line).is_some() => state.queue.pop_front().unwrap_or_else(|| state.otherwise.clone()),
         "GET /v1/models" => state.models.clone(),
+        EMBEDDINGS if state.poison.as_ref().is_some_and(|word| seen.body["input"].to_string().contains(word)) => {
+            Reply::error(400, "that text is too much for me")
+        }
+        EMBEDDINGS => state.embeddings.clone().unwrap_or_else(|| Reply::json(200, &embedded(&seen.body))),
         line => match Protocol::list(line) {
             Some(list) => Reply::json(200, &list),
             None => Reply::error(404, &format!("there is no {line}")),

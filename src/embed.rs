@@ -1,0 +1,363 @@
+//! Embedding in the background: what is said in sessions that recall, and every document, gets a vector, batch after batch,
+//! from the log itself and from a place in it that is kept with the vectors. No turn waits for it, and where the model server
+//! is out of order it waits longer each time and says so; turns recall by words meanwhile.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use indexmap::{IndexMap, IndexSet};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+use crate::config;
+use crate::ids::{NodeId, SessionId};
+use crate::oplog::{Effect, Operation};
+use crate::prompt::{recall, tags};
+use crate::provider::{Embedder, Failure};
+use crate::store::{Embedding, Reader, Store, StoreError, WriteError};
+use crate::tree::{Kind, Recall, Status};
+
+/// Operations read from the log at once.
+const BATCH: i64 = 256;
+/// How long it waits before it looks again when nobody told it of anything.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long it waits after the first failure, and at most; twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// A text that any model can embed: where even this fails, it is not for the texts.
+const PROBE: &str = "a lamp";
+
+/// Why embedding stopped for a while.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbedError {
+    /// The model server.
+    #[error(transparent)]
+    Model(#[from] Failure),
+    /// Its vectors are not as they were.
+    #[error(
+        "the vectors of {model} have {now} numbers and had {before}: it is another model by the same name; name it otherwise"
+    )]
+    Resized {
+        /// The model.
+        model: String,
+        /// Numbers now.
+        now: usize,
+        /// Numbers before.
+        before: usize,
+    },
+    /// The database cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The database cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// What embeds in the background, as others see it.
+pub struct Background {
+    embedder: Embedder,
+    settings: config::Recall,
+    hide_tags: Arc<[String]>,
+    bell: Notify,
+    /// Documents may have come that have no vector.
+    has_documents: AtomicBool,
+    embedded: AtomicU64,
+    failures: AtomicU64,
+    left_out: AtomicU64,
+    trouble: Mutex<Option<String>>,
+}
+
+/// Where it stands.
+#[derive(Default)]
+struct Standing {
+    /// In the log; `None` = as the store says.
+    cursor: Option<i64>,
+    /// What is to be looked at before that cursor counts.
+    waiting: VecDeque<(SessionId, NodeId)>,
+    /// Where it will stand then, and whether that is to be kept at once.
+    next: i64,
+    is_far: bool,
+    /// Texts that the model cannot embed.
+    left_out: HashSet<blake3::Hash>,
+}
+
+/// A text to embed.
+struct Text {
+    hash: blake3::Hash,
+    text: String,
+    /// The node whose it is; `None` for a document's.
+    node: Option<i64>,
+}
+
+impl Background {
+    /// What is to embed; it has not begun.
+    pub fn new(embedder: Embedder, settings: config::Recall, hide_tags: Arc<[String]>) -> Self {
+        Self {
+            embedder,
+            settings,
+            hide_tags,
+            bell: Notify::new(),
+            has_documents: AtomicBool::new(true),
+            embedded: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+            trouble: Mutex::new(None),
+        }
+    }
+
+    /// Begins, for as long as the store lives.
+    pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
+        runtime.spawn(run(Arc::clone(self), Arc::downgrade(store)));
+    }
+
+    /// Tells of a new document.
+    pub fn ring(&self) {
+        self.has_documents.store(true, Ordering::SeqCst);
+        self.bell.notify_one();
+    }
+
+    /// Why nothing is embedded at the moment.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Since the start: vectors that were made, times that it failed, and texts that the model cannot embed.
+    pub fn counts(&self) -> [u64; 3] {
+        [&self.embedded, &self.failures, &self.left_out].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    fn say(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+}
+
+async fn run(own: Arc<Background>, store: Weak<Store>) {
+    let mut standing = Standing::default();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(store) = store.upgrade() else { return };
+        let done = step(&own, &store, &mut standing).await;
+        drop(store);
+        match done {
+            Ok(is_more) => {
+                (pause, _) = (FIRST_PAUSE, own.say(None));
+                if !is_more {
+                    let _ = tokio::time::timeout(LOOK_AGAIN, own.bell.notified()).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(model = own.embedder.name, ?pause, "nothing is embedded for a while: {error}");
+                own.failures.fetch_add(1, Ordering::Relaxed);
+                own.say(Some(error.to_string()));
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+/// Embeds one batch; `true` if there may be more.
+async fn step(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+    if own.has_documents.swap(false, Ordering::SeqCst) {
+        let embedded = documents(own, store, standing).await;
+        // What failed or was a whole batch is not the end.
+        own.has_documents.fetch_or(!matches!(embedded, Ok(false)), Ordering::SeqCst);
+        if embedded? {
+            return Ok(true);
+        }
+    }
+    if standing.waiting.is_empty() && !look(own, store, standing).await? {
+        return Ok(false);
+    }
+    messages(own, store, standing).await?;
+    Ok(true)
+}
+
+/// Embeds documents that have no vector yet; `true` if there were any.
+async fn documents(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+    let limit = i64::try_from(own.settings.batch).unwrap_or(i64::MAX);
+    let mut after = 0;
+    loop {
+        let model = own.embedder.name.clone();
+        let read = move |reader: &mut Reader<'_>| reader.documents_without(&model, after, limit);
+        let leaves = store.read::<_, StoreError, _>(read).await?;
+        let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(false) };
+        after = last;
+        let new = leaves.into_iter().filter(|leaf| !standing.left_out.contains(&leaf.hash));
+        let texts: Vec<Text> = new.map(|leaf| Text { hash: leaf.hash, text: leaf.content, node: None }).collect();
+        if !texts.is_empty() {
+            embed(own, store, standing, texts).await?;
+            return Ok(true);
+        }
+    }
+}
+
+/// Reads on in the log; `true` if it moved.
+async fn look(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+    let (model, cursor) = (own.embedder.name.clone(), standing.cursor);
+    let read = move |reader: &mut Reader<'_>| {
+        let kept = reader.embedded(&model)?.map_or(0, |embedded| embedded.cursor);
+        let after = cursor.unwrap_or(kept);
+        let log = reader.log_after(after, BATCH)?;
+        let next = log.last().map_or(after, |(cursor, ..)| *cursor);
+        let is_far = i64::try_from(log.len()).is_ok_and(|read| read == BATCH);
+        Ok((after, touched(reader, &log)?, next, is_far))
+    };
+    let (after, waiting, next, is_far) = store.read::<_, StoreError, _>(read).await?;
+    *standing =
+        Standing { cursor: Some(after), waiting, next, is_far, left_out: std::mem::take(&mut standing.left_out) };
+    Ok(next != after)
+}
+
+/// The nodes that a piece of the log brought to sessions that recall.
+fn touched(
+    reader: &mut Reader<'_>,
+    log: &[(i64, SessionId, Operation)],
+) -> Result<VecDeque<(SessionId, NodeId)>, StoreError> {
+    let mut sessions: IndexMap<SessionId, (IndexSet<NodeId>, bool)> = IndexMap::new();
+    for (_, session, operation) in log {
+        let (nodes, is_all) = sessions.entry(*session).or_default();
+        for effect in &operation.effects {
+            match effect {
+                Effect::Added { node, .. } | Effect::Completed { node } => _ = nodes.insert(*node),
+                Effect::Setting { name, to, .. } if name == "recall" => *is_all |= is_on(to),
+                _ => {}
+            }
+        }
+    }
+    let mut touched = VecDeque::new();
+    for (session, (nodes, is_all)) in sessions {
+        let Some(held) = reader.any_session(session)?.filter(|held| held.session.recall.is_on) else { continue };
+        let nodes: Vec<NodeId> = if is_all { reader.node_ids(&held)? } else { nodes.into_iter().collect() };
+        touched.extend(nodes.into_iter().map(|node| (session, node)));
+    }
+    Ok(touched)
+}
+
+fn is_on(setting: &serde_json::Value) -> bool {
+    Recall::from_json(setting).is_some_and(|recall| recall.is_on)
+}
+
+/// Embeds the messages that wait, one batch of them; when none is left the place in the log counts.
+async fn messages(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<(), EmbedError> {
+    let batch: Vec<(SessionId, NodeId)> = standing.waiting.iter().take(own.settings.batch).copied().collect();
+    let (hide_tags, chars, wanted) = (Arc::clone(&own.hide_tags), own.settings.chars, batch.clone());
+    let read = move |reader: &mut Reader<'_>| {
+        let mut texts = Vec::new();
+        for (session, node) in wanted {
+            texts.extend(text(reader, session, node, &hide_tags, chars)?);
+        }
+        Ok(texts)
+    };
+    let texts: Vec<Text> = store.read::<_, StoreError, _>(read).await?;
+    let is_any = !texts.is_empty();
+    embed(own, store, standing, texts).await?;
+    standing.waiting.drain(..batch.len());
+    if standing.waiting.is_empty() {
+        standing.cursor = Some(standing.next);
+        // Otherwise the same piece of the log is read again after a start: nothing of it is embedded twice.
+        if is_any || standing.is_far {
+            let (model, next) = (own.embedder.name.clone(), standing.next);
+            store.write(move |tx| tx.move_embedder(&model, next)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What is embedded of a node; nothing of one that nobody said.
+fn text(
+    reader: &mut Reader<'_>,
+    session: SessionId,
+    node: NodeId,
+    hide_tags: &[String],
+    chars: usize,
+) -> Result<Option<Text>, StoreError> {
+    let Some(held) = reader.any_session(session)? else { return Ok(None) };
+    let said = reader.node_or_stashed(&held, node)?.filter(|placed| {
+        placed.node.status == Status::Complete && !matches!(placed.node.kind, Kind::Root | Kind::Change)
+    });
+    Ok(said.and_then(|placed| {
+        let text = tags::hide(&placed.node.content, hide_tags).unwrap_or(placed.node.content);
+        let hash = recall::hash(&text, chars);
+        (!text.trim().is_empty()).then_some(Text { hash, text, node: Some(placed.n) })
+    }))
+}
+
+/// Embeds those of these texts that have no vector, and keeps all of it.
+async fn embed(
+    own: &Background,
+    store: &Arc<Store>,
+    standing: &mut Standing,
+    texts: Vec<Text>,
+) -> Result<(), EmbedError> {
+    let (model, hashes) = (own.embedder.name.clone(), texts.iter().map(|text| text.hash).collect::<Vec<_>>());
+    let read = move |reader: &mut Reader<'_>| {
+        let size = reader.embedded(&model)?.map_or(0, |embedded| embedded.size);
+        Ok((size, reader.have_vectors(&model, &hashes)?))
+    };
+    let (size, known) = store.read::<_, StoreError, _>(read).await?;
+    let unknown = texts.iter().filter(|text| !known.contains(&text.hash) && !standing.left_out.contains(&text.hash));
+    let new: IndexMap<blake3::Hash, String> =
+        unknown.map(|text| (text.hash, recall::beginning(&text.text, own.settings.chars).to_owned())).collect();
+    let vectors = vectors(own, standing, new).await?;
+    let before = if size == 0 { vectors.first().map_or(0, |(_, vector)| vector.len()) } else { size };
+    if let Some(now) = vectors.iter().map(|(_, vector)| vector.len()).find(|now| *now != before) {
+        return Err(EmbedError::Resized { model: own.embedder.name.clone(), now, before });
+    }
+    let count = u64::try_from(vectors.len()).unwrap_or(u64::MAX);
+    let nodes: Vec<_> = texts.iter().filter_map(|text| Some((text.node?, text.hash))).collect();
+    if count > 0 || !nodes.is_empty() {
+        let (model, made) = (own.embedder.name.clone(), Embedding { vectors, nodes });
+        store.write(move |tx| tx.put_vectors(&model, &made)).await?;
+    }
+    own.embedded.fetch_add(count, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The vectors of texts. Where the server refuses them together they are tried one by one: a text that it cannot embed must not
+/// hold up the others.
+async fn vectors(
+    own: &Background,
+    standing: &mut Standing,
+    texts: IndexMap<blake3::Hash, String>,
+) -> Result<Vec<(blake3::Hash, Vec<f32>)>, EmbedError> {
+    if texts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<String> = texts.values().cloned().collect();
+    let failure = match own.embedder.embed(&all).await {
+        Ok(vectors) => return Ok(texts.into_keys().zip(vectors).collect()),
+        Err(failure) => failure,
+    };
+    if !is_of_texts(&failure) {
+        return Err(failure.into());
+    }
+    // Before each is tried: is it for the texts at all?
+    own.embedder.embed(&[PROBE.to_owned()]).await?;
+    let mut made = Vec::new();
+    for (hash, text) in texts {
+        match own.embedder.embed(&[text]).await {
+            Ok(vectors) => made.extend(vectors.into_iter().map(|vector| (hash, vector))),
+            Err(failure) if is_of_texts(&failure) => {
+                tracing::info!(
+                    model = own.embedder.name,
+                    "a text cannot be embedded and is recalled by words: {failure}"
+                );
+                own.left_out.fetch_add(1, Ordering::Relaxed);
+                standing.left_out.insert(hash);
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    Ok(made)
+}
+
+/// Whether it may be for what was sent that a server failed.
+const fn is_of_texts(failure: &Failure) -> bool {
+    matches!(
+        failure,
+        Failure::Refused { .. } | Failure::Failed { .. } | Failure::Garbled { .. } | Failure::TooLarge { .. }
+    )
+}

@@ -1,0 +1,185 @@
+//! Documents: texts that are kept for prompts.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::PageQuery;
+use super::ids::{DocumentRef, Id};
+use crate::http::error::ApiError;
+use crate::store;
+use crate::tree::bounds;
+use crate::turn::{FoundDocument, FoundDocuments};
+
+/// The most bytes of what is known of a document, as JSON.
+const LARGEST_METADATA: usize = 16 << 10;
+/// The longest question, in characters.
+const LONGEST_QUESTION: usize = 4_000;
+/// The most documents that are found at once.
+const MOST_FOUND: u32 = 50;
+
+/// A text that is kept for prompts.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Document {
+    /// Its id.
+    pub id: DocumentRef,
+    /// The collection that it belongs to: sessions look through whole collections.
+    pub collection: String,
+    /// The text.
+    pub content: String,
+    /// Whatever its owner wants to know of it.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// When it came.
+    pub created_at: String,
+}
+
+/// A collection of documents.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Collection {
+    /// Its name.
+    pub name: String,
+    /// How many documents it has.
+    pub count: i64,
+}
+
+/// Which documents.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct DocumentQuery {
+    /// Only those of this collection.
+    pub collection: Option<String>,
+    /// How many things, 1 to 500; 50 unless said.
+    #[param(minimum = 1, maximum = 500)]
+    pub limit: Option<u32>,
+    /// What `next` of the page before said.
+    pub cursor: Option<String>,
+}
+
+/// A new document.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewDocument {
+    /// The collection that it belongs to; one that is not there begins with it.
+    pub collection: String,
+    /// The text.
+    pub content: String,
+    /// Whatever is to be known of it.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+}
+
+/// What documents are looked for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DocumentSearch {
+    /// The collections that are looked through; others never are.
+    pub collections: Vec<String>,
+    /// What it should be about.
+    pub query: String,
+    /// How many at most, 1 to 50; 10 unless said.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 50)]
+    pub limit: Option<u32>,
+}
+
+/// The documents that were found.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentsFound {
+    /// The documents, the best first.
+    pub items: Vec<DocumentFound>,
+    /// Why they were found by words alone, though a model of embeddings is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    pub problem: Option<String>,
+}
+
+/// A document that was found.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentFound {
+    /// The document.
+    #[serde(flatten)]
+    pub document: Document,
+    /// How good it is among these; it says nothing beside other questions.
+    pub score: f32,
+    /// How near its meaning is, from -1 to 1; null where it was found by its words alone.
+    pub similarity: Option<f32>,
+}
+
+impl DocumentQuery {
+    /// The page that it asks for.
+    pub fn page(&self) -> PageQuery {
+        PageQuery { limit: self.limit, cursor: self.cursor.clone() }
+    }
+}
+
+impl NewDocument {
+    /// Whether it may be kept; a text may have so many bytes.
+    ///
+    /// # Errors
+    /// A field does not fit.
+    pub fn check(&self, limit: usize) -> Result<(), ApiError> {
+        bounds::collection(&self.collection)?;
+        if self.content.trim().is_empty() {
+            return Err(ApiError::invalid("content", "a document without a text would never be found"));
+        }
+        if self.content.len() > limit {
+            let message = format!("a document has at most {limit} bytes: cut it into several");
+            return Err(ApiError::invalid("content", message));
+        }
+        if Value::Object(self.metadata.clone()).to_string().len() > LARGEST_METADATA {
+            let message = format!("what is known of a document has at most {LARGEST_METADATA} bytes");
+            return Err(ApiError::invalid("metadata", message));
+        }
+        Ok(())
+    }
+}
+
+impl DocumentSearch {
+    /// The collections, the question, and how many are wanted.
+    ///
+    /// # Errors
+    /// A field does not fit.
+    pub fn read(self) -> Result<(Vec<String>, String, usize), ApiError> {
+        bounds::collections(&self.collections)?;
+        let length = self.query.chars().count();
+        if self.query.trim().is_empty() || length > LONGEST_QUESTION {
+            return Err(ApiError::invalid("query", format!("1 to {LONGEST_QUESTION} characters are expected")));
+        }
+        let limit = self.limit.unwrap_or(10);
+        if !(1..=MOST_FOUND).contains(&limit) {
+            return Err(ApiError::invalid("limit", format!("1 to {MOST_FOUND} is expected")));
+        }
+        Ok((self.collections, self.query, usize::try_from(limit).unwrap_or(usize::MAX)))
+    }
+}
+
+impl From<store::Document> for Document {
+    fn from(document: store::Document) -> Self {
+        let store::Document { id, collection, content, metadata, created } = document;
+        Self { id: Id(id), collection, content, metadata, created_at: created.to_string() }
+    }
+}
+
+impl From<(String, i64)> for Collection {
+    fn from((name, count): (String, i64)) -> Self {
+        Self { name, count }
+    }
+}
+
+impl From<FoundDocuments> for DocumentsFound {
+    fn from(found: FoundDocuments) -> Self {
+        let one = |FoundDocument { document, score, similarity }| DocumentFound {
+            document: document.into(),
+            score,
+            similarity,
+        };
+        Self { items: found.items.into_iter().map(one).collect(), problem: found.problem }
+    }
+}

@@ -1,0 +1,78 @@
+//! The part of a long text that is worth being told again.
+
+use crate::prompt::tokens;
+
+/// Where texts may be cut.
+const ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；'];
+/// What stands where something was left out.
+const CUT: &str = "…";
+
+/// A text, or of one that takes more tokens than there are the sentences around the one that weighs most.
+pub fn excerpt(text: &str, most: usize, weigh: impl Fn(&str) -> f32) -> String {
+    let text = text.trim();
+    if tokens(text) <= most {
+        return text.to_owned();
+    }
+    let sentences: Vec<&str> = text.split_inclusive(ENDS).collect();
+    let mut best = (0, f32::MIN);
+    for (at, sentence) in sentences.iter().enumerate() {
+        let weight = weigh(sentence);
+        if weight > best.1 {
+            best = (at, weight);
+        }
+    }
+    let (mut first, mut last) = (best.0, best.0);
+    let part = |first: usize, last: usize| sentences.get(first..=last).unwrap_or_default().concat();
+    // What comes after belongs to it more often than what stands before.
+    loop {
+        if last + 1 < sentences.len() && tokens(&part(first, last + 1)) <= most {
+            last += 1;
+        } else if first > 0 && tokens(&part(first - 1, last)) <= most {
+            first -= 1;
+        } else {
+            break;
+        }
+    }
+    let part = part(first, last);
+    let short = shortened(part.trim(), most);
+    let is_cut = last + 1 < sentences.len() || short.len() < part.trim().len();
+    [if first > 0 { CUT } else { "" }, &short, if is_cut { CUT } else { "" }].concat()
+}
+
+/// The beginning of a text that takes so many tokens.
+fn shortened(text: &str, most: usize) -> String {
+    let mut quarters = most.saturating_sub(tokens("")).saturating_mul(4);
+    let fits = |c: &char| {
+        let takes = if c.is_ascii() { 1 } else { 4 };
+        let fits = quarters >= takes;
+        quarters = quarters.saturating_sub(takes);
+        fits
+    };
+    text.chars().take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weigh(word: &'static str) -> impl Fn(&str) -> f32 {
+        move |text| if text.contains(word) { 1.0 } else { 0.0 }
+    }
+
+    #[test]
+    fn the_sentences_around_what_weighs_most() {
+        let long = "One is here. Two is there. The key is blue. It lies deep. And so on it goes.";
+        assert_eq!(excerpt(long, 100, weigh("key")), long);
+        assert_eq!(excerpt(long, 12, weigh("key")), "…The key is blue. It lies deep.…");
+        assert_eq!(excerpt(long, 9, weigh("key")), "…The key is blue.…");
+        assert_eq!(excerpt(long, 9, weigh("nothing")), "One is here.…");
+    }
+
+    #[test]
+    fn a_sentence_that_is_too_long_is_cut_between_characters() {
+        let cut = excerpt(&"夜".repeat(50), 14, weigh("x"));
+        assert_eq!(cut, format!("{}…", "夜".repeat(10)));
+        assert!(tokens(&excerpt(&"a".repeat(500), 30, weigh("x"))) <= 31);
+        assert_eq!(excerpt("", 0, weigh("x")), "");
+    }
+}

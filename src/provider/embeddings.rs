@@ -1,0 +1,138 @@
+//! Vectors of texts, from any server that has OpenAI's `/embeddings` or Ollama's `/api/embed`. What comes back is looked at
+//! before anybody uses it: so many vectors as texts, all of one size, made of numbers, none of them without a direction.
+
+use super::{Client, Failure, http::Ask};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+/// The longest answer that is read, in bytes: some hundred vectors of some thousand numbers.
+const MOST_BYTES: usize = 64 << 20;
+/// The most numbers of a vector. The largest models have about eight thousand.
+const MOST_NUMBERS: usize = 16_384;
+
+/// A model that embeds texts. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Embedder {
+    /// `provider/model`: vectors of different models are never compared.
+    pub name: String,
+    client: Client,
+    model: String,
+}
+
+impl Embedder {
+    /// A model of a server. Nothing is sent before the first text.
+    pub fn new(name: String, client: Client, model: String) -> Self {
+        Self { name, client, model }
+    }
+
+    /// Whether such a server embeds texts at all.
+    ///
+    /// # Errors
+    /// [`Failure::Misconfigured`] says why not.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.client.kind().dialect().embeddings_url(self.client.endpoint()).map(drop)
+    }
+
+    /// The vectors of these texts, in their order, each of length 1. It asks once: who asks knows how long it can wait.
+    ///
+    /// # Errors
+    /// As for a reply; [`Failure::Garbled`] when the answer holds no vectors that can be used.
+    pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+        let http = &self.client.line.http;
+        let url = http.kind.dialect().embeddings_url(&http.endpoint)?;
+        let body = json!({"model": self.model, "input": texts}).to_string();
+        let response = http.try_once(&Ask { url, body: Some(Bytes::from(body)) }).await?;
+        let (body, end) = http.read_up_to(response, MOST_BYTES).await;
+        end?;
+        let garbled = |why: &str| {
+            let words = format!("{why}; it begins: {}", http.scrub().of_body(body.get(..200).unwrap_or(&body)));
+            Failure::Garbled { words: http.scrub().clean(&words) }
+        };
+        let answer: Value = serde_json::from_slice(&body).map_err(|_| garbled("it is no JSON"))?;
+        vectors(&answer, texts.len()).map_err(|why| garbled(&why))
+    }
+}
+
+/// The vectors of an answer.
+fn vectors(answer: &Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
+    let list = answer.get("data").or_else(|| answer.get("embeddings")).and_then(Value::as_array);
+    let list = list.ok_or("it holds no list of vectors")?;
+    if list.len() != count {
+        return Err(format!("it holds {} vectors for {count} texts", list.len()));
+    }
+    let mut placed: Vec<Option<Vec<f32>>> = vec![None; count];
+    for (at, entry) in list.iter().enumerate() {
+        let index = entry.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
+        let place = placed.get_mut(index.unwrap_or(at)).ok_or("a vector is of no text")?;
+        *place = Some(vector(entry.get("embedding").unwrap_or(entry))?);
+    }
+    let vectors: Option<Vec<Vec<f32>>> = placed.into_iter().collect();
+    let vectors = vectors.ok_or("two vectors are of one text")?;
+    let sizes: Vec<usize> = vectors.iter().map(Vec::len).collect();
+    match sizes.iter().zip(sizes.iter().skip(1)).find(|(one, next)| one != next) {
+        Some((one, next)) => Err(format!("one vector has {one} numbers and the next {next}")),
+        None => Ok(vectors),
+    }
+}
+
+fn vector(value: &Value) -> Result<Vec<f32>, String> {
+    let numbers = value.as_array().ok_or("a vector is no list of numbers")?;
+    if numbers.is_empty() || numbers.len() > MOST_NUMBERS {
+        return Err(format!("a vector has {} numbers, 1 to {MOST_NUMBERS} are expected", numbers.len()));
+    }
+    let numbers: Option<Vec<f64>> =
+        numbers.iter().map(|number| number.as_f64().filter(|one| one.is_finite())).collect();
+    normal(&numbers.ok_or("a vector holds what is no number")?).ok_or_else(|| "a vector has no direction".to_owned())
+}
+
+/// A vector of length 1 in the same direction.
+fn normal(numbers: &[f64]) -> Option<Vec<f32>> {
+    let largest = numbers.iter().fold(0.0_f64, |largest, number| largest.max(number.abs()));
+    // What is divided by the largest cannot overflow when it is squared.
+    let length = numbers.iter().map(|number| (number / largest).powi(2)).sum::<f64>().sqrt() * largest;
+    let is_usable = length.is_finite() && length > 0.0;
+    is_usable.then(|| numbers.iter().map(|number| narrow(number / length)).collect())
+}
+
+/// A number from -1 to 1 in 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "fewer digits are what is wanted, and none is out of range")]
+fn narrow(number: f64) -> f32 {
+    number as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_come_in_the_order_of_their_texts() {
+        let answer = json!({"data": [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3.0, 4.0]}]});
+        assert_eq!(vectors(&answer, 2).unwrap(), [[0.6, 0.8], [0.0, 1.0]]);
+        assert_eq!(vectors(&json!({"embeddings": [[0, -5]]}), 1).unwrap(), [[0.0, -1.0]]);
+        assert_eq!(vectors(&json!({"data": []}), 0).unwrap(), Vec::<Vec<f32>>::new());
+        let huge = json!({"data": [{"embedding": [1e300, 0]}]});
+        assert_eq!(vectors(&huge, 1).unwrap(), [[1.0, 0.0]]);
+    }
+
+    /// Hostile answers: each is refused with what is wrong with it.
+    #[test]
+    fn what_is_no_vector_is_refused() {
+        let check = |answer: Value, count: usize, expected: &str| {
+            let said = vectors(&answer, count).unwrap_err();
+            assert!(said.contains(expected), "{answer}: {said}");
+        };
+        let one = |vector: Value| json!({"data": [{"index": 0, "embedding": vector}]});
+        check(json!({}), 1, "no list");
+        check(json!({"data": 7}), 1, "no list");
+        check(json!({"data": []}), 1, "0 vectors for 1");
+        check(one(json!("AAAA")), 1, "no list of numbers");
+        check(one(json!([])), 1, "0 numbers");
+        check(one(json!(vec![1; MOST_NUMBERS + 1])), 1, "16385 numbers");
+        check(one(json!([1, null])), 1, "no number");
+        check(one(json!([1, "NaN"])), 1, "no number");
+        check(one(json!([0, 0.0])), 1, "no direction");
+        check(json!({"data": [{"index": 5, "embedding": [1]}]}), 1, "of no text");
+        check(json!({"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}), 2, "of one text");
+        check(json!({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}), 2, "1 numbers");
+    }
+}

@@ -1,0 +1,54 @@
+//! What a session recalls of what stands no longer in its prompts: a setting, as plain data.
+
+use serde_json::{Value, json};
+
+use super::bounds;
+
+/// What a session recalls (`docs/domain.md` 7).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recall {
+    /// Whether it does.
+    pub is_on: bool,
+    /// The collections of its owner's documents that are looked through too.
+    pub collections: Vec<String>,
+}
+
+impl Recall {
+    /// The setting as the log, a row and a file keep it: `{enabled, collections}`.
+    pub fn to_json(&self) -> Value {
+        json!({"enabled": self.is_on, "collections": self.collections})
+    }
+
+    /// Reads that; `None` for what is no such setting. Null is one that was never set.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        if value.is_null() {
+            return Some(Self::default());
+        }
+        let is_on = value.get("enabled")?.as_bool()?;
+        let names = value.get("collections")?.as_array()?;
+        let collections: Option<Vec<String>> = names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+        let collections = collections.filter(|names| bounds::collections(names).is_ok())?;
+        Some(Self { is_on, collections })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_comes_back_as_it_was() {
+        let recall = Recall { is_on: true, collections: vec!["Maps".into(), "史".into()] };
+        assert_eq!(Recall::from_json(&recall.to_json()), Some(recall));
+        assert_eq!(Recall::from_json(&Value::Null), Some(Recall::default()));
+        for bad in [
+            json!(1),
+            json!({}),
+            json!({"enabled": 1, "collections": []}),
+            json!({"enabled": true, "collections": [""]}),
+            json!({"enabled": true, "collections": [7]}),
+        ] {
+            assert_eq!(Recall::from_json(&bad), None, "{bad}");
+        }
+    }
+}

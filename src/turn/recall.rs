@@ -1,0 +1,502 @@
+//! What a prompt tells again of what it does not hold any more (`docs/memory.md`): messages on the way up from where the history
+//! was cut, on this timeline and no other, and documents of the collections that the session looks through.
+//!
+//! Words are always looked at; vectors where a model of embeddings is set and has made some. The vector of what was said last
+//! is made before the prompt is ([`Memories::ask`]), because that is read in one go; a model that does not answer in time costs
+//! the vectors of one prompt and nothing else, and the trace says so.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::clock::Time;
+use crate::config;
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::prompt::preset::Piece;
+use crate::prompt::recall::{self, Counted, Memory, Nearest, Query};
+use crate::prompt::{self, Cast, Line, Sent, tags};
+use crate::provider::Embedder;
+use crate::search::Terms;
+use crate::store::{Document, Placed, Reader, Show, Store, StoreError};
+use crate::tree::Role;
+
+use super::scene::Scene;
+
+/// So many texts are looked at, the newest ones, and so many bytes of them.
+const MOST: usize = 20_000;
+const MOST_BYTES: usize = 32 << 20;
+/// Texts that are read at once.
+const PAGE: i64 = 256;
+/// So many places of each ranking count.
+const PLACES: usize = 64;
+/// What was said before the last word weighs less.
+const BEFORE: f32 = 0.3;
+/// A last word that is shorter says too little for a vector: what was said before it is put in front.
+const SHORT: usize = 24;
+/// No text of fewer tokens than these is worth it.
+const LEAST: usize = 16;
+/// Vectors of questions that are kept in memory.
+const KEPT: usize = 64;
+/// A model that failed is left alone for so many milliseconds.
+const REST_MS: u64 = 15_000;
+/// What names the block in a trace.
+pub const SLOT: &str = "memories";
+
+/// Who asks for vectors of questions.
+pub struct Memories {
+    settings: config::Recall,
+    embedder: Option<Embedder>,
+    kept: Mutex<VecDeque<(blake3::Hash, Arc<[f32]>)>>,
+    /// When the model failed last, and why.
+    failed: Mutex<Option<(Time, String)>>,
+}
+
+/// What a prompt may recall by.
+#[derive(Debug, Clone, Default)]
+pub struct Cue {
+    settings: config::Recall,
+    /// The model and the vector of what was said last.
+    vector: Option<(String, Arc<[f32]>)>,
+    /// Why there is none.
+    problem: Option<String>,
+}
+
+/// What is recalled.
+#[derive(Debug, Clone, Default)]
+pub struct Recalled {
+    text: String,
+    /// Tokens that it takes.
+    pub tokens: usize,
+    /// What a trace tells of it; null where nothing is recalled in this session.
+    pub told: Value,
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundDocument {
+    /// The document.
+    pub document: Document,
+    /// How good it is, by all that was looked at together; only good for comparing.
+    pub score: f32,
+    /// How near its vector is, from -1 to 1; `None` where it was not found by that.
+    pub similarity: Option<f32>,
+}
+
+/// The documents that were found, the best first, and why vectors did not count.
+#[derive(Debug, Clone, Default)]
+pub struct FoundDocuments {
+    /// The documents.
+    pub items: Vec<FoundDocument>,
+    /// Why vectors did not count, where they should have.
+    pub problem: Option<String>,
+}
+
+impl Memories {
+    pub fn new(settings: config::Recall, embedder: Option<Embedder>) -> Self {
+        Self { settings, embedder, kept: Mutex::default(), failed: Mutex::default() }
+    }
+
+    /// What a prompt below a node may recall by; `content` is what is about to be said there.
+    pub async fn ask(
+        &self,
+        store: &Store,
+        now: Time,
+        (caller, session, leaf): (UserId, SessionId, NodeId),
+        content: Option<&str>,
+    ) -> Cue {
+        let Some(embedder) = &self.embedder else { return self.by_words() };
+        let read = move |reader: &mut Reader<'_>| {
+            let held = reader.session(caller, session)?.filter(|held| held.session.recall.is_on);
+            let Some(held) = held else { return Ok(None) };
+            let page = reader.page(&held, leaf, None, 2, Show::Enabled)?;
+            Ok(Some(page.nodes.into_iter().map(|placed| placed.node.content).collect::<Vec<String>>()))
+        };
+        match store.read::<_, StoreError, _>(read).await {
+            Ok(Some(mut said)) => {
+                said.extend(content.map(str::to_owned));
+                let question = question(&said);
+                self.with_vector(store, now, embedder, question).await
+            }
+            // Nothing is recalled there, or the prompt will hear of what failed.
+            Ok(None) | Err(_) => self.by_words(),
+        }
+    }
+
+    fn by_words(&self) -> Cue {
+        Cue { settings: self.settings.clone(), ..Cue::default() }
+    }
+
+    /// Waits for the vector of a question, and not for long.
+    async fn with_vector(&self, store: &Store, now: Time, embedder: &Embedder, question: String) -> Cue {
+        if question.trim().is_empty() {
+            return self.by_words();
+        }
+        let model = embedder.name.clone();
+        let found = self.vector(now, embedder, &question).await;
+        let name = model.clone();
+        let size = store.read::<_, StoreError, _>(move |reader| reader.embedded(&name)).await.ok().flatten();
+        let size = size.map(|embedded| embedded.size).filter(|size| *size > 0);
+        let fits = |vector: &Arc<[f32]>| size.is_none_or(|size| size == vector.len());
+        let (vector, problem) = match found {
+            Ok(vector) if fits(&vector) => (Some((model, vector)), None),
+            Ok(_) => (None, Some(format!("the vectors of {model} are of another size than they were"))),
+            Err(problem) => (None, Some(problem)),
+        };
+        Cue { vector, problem, ..self.by_words() }
+    }
+
+    async fn vector(&self, now: Time, embedder: &Embedder, question: &str) -> Result<Arc<[f32]>, String> {
+        let hash = recall::hash(question, self.settings.chars);
+        if let Some((_, vector)) = self.kept().iter().find(|(known, _)| *known == hash) {
+            return Ok(Arc::clone(vector));
+        }
+        if let Some((_, why)) = self.failed().as_ref().filter(|(failed, _)| now.since(*failed) < REST_MS) {
+            return Err(why.clone());
+        }
+        let texts = [recall::beginning(question, self.settings.chars).to_owned()];
+        let wait = self.settings.wait;
+        let made = match tokio::time::timeout(wait, embedder.embed(&texts)).await {
+            Ok(Ok(mut vectors)) => vectors.pop().ok_or_else(|| "the model made no vector".to_owned()),
+            Ok(Err(failure)) => Err(failure.to_string()),
+            Err(_) => Err(format!("{} made no vector within {} ms", embedder.name, wait.as_millis())),
+        };
+        match made {
+            Ok(vector) => {
+                let vector: Arc<[f32]> = Arc::from(vector);
+                let mut kept = self.kept();
+                kept.push_back((hash, Arc::clone(&vector)));
+                let surplus = kept.len().saturating_sub(KEPT);
+                kept.drain(..surplus);
+                Ok(vector)
+            }
+            Err(why) => {
+                *self.failed() = Some((now, why.clone()));
+                Err(why)
+            }
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<(blake3::Hash, Arc<[f32]>)>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<(Time, String)>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The hash by which the vector of a text is found.
+    pub fn hash(&self, text: &str) -> blake3::Hash {
+        recall::hash(text, self.settings.chars)
+    }
+
+    /// The best of the caller's documents in these collections for a question.
+    pub async fn documents(
+        &self,
+        store: &Store,
+        now: Time,
+        caller: UserId,
+        collections: Vec<String>,
+        asked: String,
+        most: usize,
+    ) -> Result<FoundDocuments, StoreError> {
+        let by = match &self.embedder {
+            Some(embedder) => self.with_vector(store, now, embedder, asked.clone()).await,
+            None => self.by_words(),
+        };
+        let look = move |reader: &mut Reader<'_>| {
+            let mut pool = Pool::new([(asked.as_str(), 1.0)]);
+            pool.documents(reader, caller, &collections)?;
+            let problem = by.problem.clone();
+            let mut items = Vec::new();
+            for one in pool.ranked(reader, &by)?.into_iter().take(most) {
+                let Some(n) = pool.texts.get(one.at).map(|text| text.n) else { continue };
+                if let Some(document) = reader.document_in_row(caller, n)? {
+                    items.push(FoundDocument { document, score: one.score, similarity: one.similarity });
+                }
+            }
+            Ok(FoundDocuments { items, problem })
+        };
+        store.read(look).await
+    }
+}
+
+/// What is asked with a vector: the last word, with what was said before it where it is short.
+fn question(said: &[String]) -> String {
+    let mut newest_first = said.iter().rev();
+    let last = newest_first.next().map(String::as_str).unwrap_or_default();
+    match newest_first.next().filter(|_| last.chars().count() < SHORT) {
+        Some(before) => format!("{before}\n{last}"),
+        None => last.to_owned(),
+    }
+}
+
+/// Tokens of a prompt that are kept free for what is recalled.
+pub fn room(scene: &Scene, cue: &Cue, prompt: usize) -> usize {
+    if scene.session().recall.is_on { prompt.saturating_mul(cue.settings.share) / 100 } else { 0 }
+}
+
+/// Texts that may be recalled.
+struct Pool {
+    terms: Terms,
+    query: Query,
+    texts: Vec<Text>,
+    counted: Vec<Counted>,
+    hashes: Vec<blake3::Hash>,
+    seen: HashSet<blake3::Hash>,
+    bytes: usize,
+}
+
+/// Where one of them is.
+#[derive(Clone, Copy)]
+struct Text {
+    is_document: bool,
+    n: i64,
+}
+
+/// One that was found.
+#[derive(Clone, Copy)]
+struct Ranked {
+    at: usize,
+    score: f32,
+    words: Option<f32>,
+    similarity: Option<f32>,
+}
+
+impl Pool {
+    /// An empty one; what is asked for, with how much each part of it weighs.
+    fn new<'t>(asked: impl IntoIterator<Item = (&'t str, f32)>) -> Self {
+        let (mut terms, mut query) = (Terms::default(), Query::default());
+        for (text, weight) in asked {
+            terms.each(text, |term| query.ask(term, weight));
+        }
+        let (texts, counted, hashes, seen) = (Vec::new(), Vec::new(), Vec::new(), HashSet::new());
+        Self { terms, query, texts, counted, hashes, seen, bytes: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.texts.len() >= MOST || self.bytes >= MOST_BYTES
+    }
+
+    fn take(&mut self, text: Text, hash: blake3::Hash, content: &str) {
+        if self.is_full() || content.trim().is_empty() || !self.seen.insert(hash) {
+            return;
+        }
+        let (mut counted, query) = (Counted::default(), &self.query);
+        self.terms.each(content, |term| query.count(term, &mut counted));
+        self.bytes += content.len();
+        self.texts.push(text);
+        self.counted.push(counted);
+        self.hashes.push(hash);
+    }
+
+    /// What stands above and at a message, up to the root: its ancestors and nothing else.
+    fn messages(
+        &mut self,
+        reader: &mut Reader<'_>,
+        scene: &Scene,
+        from: &Placed,
+        hide_tags: &[String],
+        chars: usize,
+    ) -> Result<(), StoreError> {
+        let mut page = reader.newest_page(&scene.held, from, PAGE, Show::Enabled)?;
+        loop {
+            for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_sent()) {
+                let content = &placed.node.content;
+                let shown = tags::hide(content, hide_tags);
+                let shown = shown.as_deref().unwrap_or(content);
+                self.take(Text { is_document: false, n: placed.n }, recall::hash(shown, chars), shown);
+            }
+            let Some(before) = page.next.filter(|_| !self.is_full()) else { return Ok(()) };
+            page = reader.page(&scene.held, from.node.id, Some(before), PAGE, Show::Enabled)?;
+        }
+    }
+
+    /// The documents of some collections.
+    fn documents(&mut self, reader: &mut Reader<'_>, owner: UserId, names: &[String]) -> Result<(), StoreError> {
+        let mut before = i64::MAX;
+        while !names.is_empty() && !self.is_full() {
+            let leaves = reader.leaves(owner, names, before, PAGE)?;
+            let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(()) };
+            before = last;
+            for leaf in leaves {
+                self.take(Text { is_document: true, n: leaf.n }, leaf.hash, &leaf.content);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is worth it, the best first.
+    fn ranked(&self, reader: &mut Reader<'_>, cue: &Cue) -> Result<Vec<Ranked>, StoreError> {
+        let words = self.query.ranked(&self.counted, PLACES);
+        let near = match &cue.vector {
+            Some((model, vector)) => {
+                let least = f32::from(u16::try_from(cue.settings.similarity).unwrap_or(u16::MAX)) / 100.0;
+                reader.vectors(model).nearest(vector, &self.hashes, least, PLACES)?
+            }
+            None => Vec::new(),
+        };
+        let of =
+            |list: &[(usize, f32)], at: usize| list.iter().find(|(place, _)| *place == at).map(|(_, score)| *score);
+        let fused = recall::fused(&[words.clone(), near.clone()]).into_iter();
+        Ok(fused.map(|(at, score)| Ranked { at, score, words: of(&words, at), similarity: of(&near, at) }).collect())
+    }
+
+    /// How much of what is asked for a piece of a text has.
+    fn weigh(&self, terms: &mut Terms, text: &str) -> f32 {
+        let mut weight = 0.0;
+        terms.each(text, |term| weight += self.query.weight(term));
+        weight
+    }
+}
+
+/// What is recalled at a scene where the history was cut: `lines` are all that were read of it, and those from `first` on went.
+///
+/// # Errors
+/// The database fails.
+pub(super) fn recalled(
+    reader: &mut Reader<'_>,
+    scene: &Scene,
+    cue: &Cue,
+    room: usize,
+    (placed, lines, first): (&[Placed], &[Line], usize),
+    hide_tags: &[String],
+) -> Result<Recalled, StoreError> {
+    if room == 0 {
+        return Ok(Recalled::default());
+    }
+    let mut newest_first = lines.iter().rev().map(|line| line.text.as_str());
+    let last = newest_first.next().map(|text| (text, 1.0));
+    let before = newest_first.next().map(|text| (text, BEFORE));
+    let mut pool = Pool::new(last.into_iter().chain(before));
+    let chars = cue.settings.chars;
+    pool.seen.extend(lines.iter().skip(first).map(|line| recall::hash(&line.text, chars)));
+    if let Some(cut) = first.checked_sub(1).and_then(|at| placed.get(at)).filter(|cut| cut.n != 0) {
+        pool.messages(reader, scene, cut, hide_tags, chars)?;
+    }
+    let session = scene.session();
+    pool.documents(reader, session.owner, &session.recall.collections)?;
+    chosen(reader, scene, cue, room, &pool, hide_tags)
+}
+
+/// The best of a pool that there is room for, the oldest first, documents before all.
+fn chosen(
+    reader: &mut Reader<'_>,
+    scene: &Scene,
+    cue: &Cue,
+    room: usize,
+    pool: &Pool,
+    hide_tags: &[String],
+) -> Result<Recalled, StoreError> {
+    let mut left = room.saturating_sub(recall::frame());
+    let (mut chosen, mut terms) = (Vec::new(), Terms::default());
+    for one in pool.ranked(reader, cue)? {
+        if chosen.len() >= cue.settings.texts || left < LEAST {
+            break;
+        }
+        let Some(text) = pool.texts.get(one.at) else { continue };
+        let Some((name, whose, content)) = told(reader, scene, *text, hide_tags)? else { continue };
+        let frame = Memory { whose: whose.clone(), text: String::new() }.told();
+        let most = (room / 2).min(left).saturating_sub(prompt::tokens(&frame));
+        if most < LEAST / 2 {
+            continue;
+        }
+        let terms = std::cell::RefCell::new(&mut terms);
+        let text = recall::excerpt(&content, most, |piece| pool.weigh(&mut terms.borrow_mut(), piece));
+        let memory = Memory { whose, text };
+        let tokens = prompt::tokens(&memory.told());
+        if tokens <= left {
+            left -= tokens;
+            chosen.push((one, name, memory, tokens));
+        }
+    }
+    // The pool has the newest message first, and documents after all messages.
+    chosen.sort_by_key(|(one, ..)| std::cmp::Reverse(one.at));
+    let tell = |(one, (kind, id), _, tokens): &(Ranked, (&str, String), Memory, usize)| json!({*kind: id, "score": one.score, "words": one.words, "similarity": one.similarity, "tokens": tokens});
+    let by = if cue.vector.is_some() { json!(["words", "vectors"]) } else { json!(["words"]) };
+    let texts: Vec<Value> = chosen.iter().map(tell).collect();
+    let mut told = json!({"by": by, "looked": pool.texts.len(), "texts": texts});
+    if let (Some(problem), Some(told)) = (&cue.problem, told.as_object_mut()) {
+        told.insert("problem".into(), problem.as_str().into());
+    }
+    let text = recall::block(&chosen.into_iter().map(|(_, _, memory, _)| memory).collect::<Vec<_>>());
+    let tokens = if text.is_empty() { 0 } else { prompt::tokens(&text) };
+    Ok(Recalled { text, tokens, told })
+}
+
+/// A text as it is told: what names it in a trace, whose it is, and what it says.
+#[expect(clippy::type_complexity, reason = "three texts, taken apart where it is called")]
+fn told(
+    reader: &mut Reader<'_>,
+    scene: &Scene,
+    text: Text,
+    hide_tags: &[String],
+) -> Result<Option<((&'static str, String), String, String)>, StoreError> {
+    if text.is_document {
+        let document = reader.document_in_row(scene.session().owner, text.n)?;
+        return Ok(document.map(|one| (("documentId", one.id.to_string()), one.collection, one.content)));
+    }
+    let placed = reader.placed(&scene.held, &[text.n])?.pop();
+    Ok(placed.map(|placed| {
+        let line = super::trace::line(&placed.node, hide_tags);
+        let whose = whose(&line, &scene.cast);
+        (("nodeId", placed.node.id.to_string()), whose, scene.cast.names().fill(&line.text))
+    }))
+}
+
+fn whose(line: &Line, cast: &Cast) -> String {
+    let own = match line.role {
+        Role::Assistant => cast.character.as_str(),
+        Role::User => cast.user.as_str(),
+        Role::System => "Narration",
+    };
+    line.name.clone().unwrap_or_else(|| own.to_owned())
+}
+
+impl Recalled {
+    /// Puts it into a prompt with so many lines of history: just before the last one, where it disturbs no beginning that the
+    /// provider keeps.
+    pub fn join(&self, pieces: &mut Vec<Piece>, lines: usize) {
+        if self.text.is_empty() {
+            return;
+        }
+        let at = lines.saturating_sub(1);
+        let stands_after = |piece: &Piece| piece.at > at || (piece.at == at && piece.is_over);
+        let place = pieces.iter().position(stands_after).unwrap_or(pieces.len());
+        let sent = Sent { role: Role::System, name: None, text: self.text.clone() };
+        pieces.insert(place, Piece { slot: SLOT.to_owned(), at, is_over: false, sent });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_word_is_asked_with_what_was_said_before() {
+        let said = |texts: &[&str]| question(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(said(&["Where is the key?", "Tell me."]), "Where is the key?\nTell me.");
+        assert_eq!(said(&["a", "I ask the smith about the silver key."]), "I ask the smith about the silver key.");
+        assert_eq!((said(&["one"]), said(&[])), ("one".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn it_stands_before_the_last_line() {
+        let piece = |at: usize, is_over: bool| {
+            let sent = Sent { role: Role::System, name: None, text: "x".into() };
+            Piece { slot: "p".into(), at, is_over, sent }
+        };
+        let recalled = Recalled { text: "long ago".into(), ..Recalled::default() };
+        let check = |mut pieces: Vec<Piece>, lines: usize, expected: usize| {
+            recalled.join(&mut pieces, lines);
+            assert_eq!(pieces.iter().position(|piece| piece.slot == SLOT), Some(expected), "{pieces:?}");
+        };
+        check(vec![piece(0, false), piece(3, false), piece(4, false)], 4, 2);
+        check(vec![piece(0, false), piece(3, true)], 4, 1);
+        check(vec![piece(0, false), piece(1, false)], 0, 1);
+        check(Vec::new(), 3, 0);
+        let mut none = vec![piece(0, false)];
+        Recalled::default().join(&mut none, 3);
+        assert_eq!(none.len(), 1);
+    }
+}

@@ -1,0 +1,348 @@
+//! What is recalled: messages of the line that no longer fit, documents, and nothing of any other timeline.
+
+use std::sync::Arc;
+
+use clotho::clock::{TestClock, Time};
+use clotho::ids::DocumentId;
+use clotho::store::Document;
+
+use super::play::Play;
+use super::*;
+
+/// A preset with a context so short that little of a story fits.
+fn narrow() -> Value {
+    let on = |id: &str| json!({"identifier": id, "enabled": true});
+    json!({
+        "openai_max_context": 700, "openai_max_tokens": 60, "new_chat_prompt": "", "new_example_chat_prompt": "",
+        "prompts": [{"identifier": "main", "role": "system", "content": "Tell it."}],
+        "prompt_order": [{"character_id": 100_001, "order": [on("main"), on("chatHistory")]}],
+    })
+}
+
+/// A session that recalls, with a short context.
+async fn recalling(setup: Setup, collections: &[&str]) -> Play {
+    let play = Play::with(setup.set("recall.share", "30"), json!({})).await;
+    play.app.mock().always(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
+    let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": narrow()})).await;
+    let recall = json!({"enabled": true, "collections": collections});
+    let session = play.set(json!({"presetId": made["id"], "recall": recall})).await;
+    assert_eq!(session["recall"], recall);
+    play
+}
+
+fn with_embeddings() -> Setup {
+    TestApp::with().set("recall.embeddings", "mock/embedder").set("recall.similarity", "30")
+}
+
+impl Play {
+    /// Changes settings of the session.
+    async fn set(&self, change: Value) -> Value {
+        self.app.ask("PATCH", &format!("/api/sessions/{}", self.sid)).json(&change).send().await.expect(200)
+    }
+
+    /// Says so much of nothing that whatever was said before is out of sight.
+    async fn wander(&self) {
+        for n in 0..8 {
+            self.say(&format!("We walk on, mile {n}, {}", "past dull hedges and grey fields ".repeat(8))).await;
+        }
+    }
+
+    /// What the newest prompt recalled.
+    fn recalled(&self) -> String {
+        let request = self.app.mock().requests().pop().unwrap();
+        let all = request["messages"].as_array().unwrap().clone();
+        let is_block = |message: &&Value| message["content"].as_str().unwrap().starts_with("What was said or written");
+        all.iter().find(is_block).map(|block| block["content"].as_str().unwrap().to_owned()).unwrap_or_default()
+    }
+
+    async fn trace(&self, node: &str) -> Value {
+        self.get(&format!("node/{node}/trace")).await
+    }
+
+    /// Waits until so many texts have vectors.
+    async fn until_embedded(&self, n: u64) {
+        let embedding = self.app.inside().embedding.clone().unwrap();
+        crate::support::wait::until("vectors", async || embedding.counts()[0] >= n).await;
+    }
+}
+
+/// S0-11, domain 7.2: what an ancestor said is found again; what another timeline said never is, though it is the better match.
+#[tokio::test]
+async fn a_timeline_recalls_its_own_past_only() {
+    let play = recalling(TestApp::with(), &[]).await;
+    let fork = play.say("The silver key lies under the third willow.").await;
+    let other =
+        play.say_to(&fork.reply, "Where is the silver key? The silver key is in the chapel, the silver key!").await;
+    play.checkout(&fork.reply, true).await;
+    play.wander().await;
+    let said = play.say("Where is the silver key?").await;
+    let told = play.recalled();
+    assert!(told.contains("[You] The silver key lies under the third willow."), "{told}");
+    let trace = play.trace(&said.reply).await;
+    assert_eq!((&trace["isExact"], &trace["recall"]["by"]), (&json!(true), &json!(["words"])));
+    assert_eq!(trace["recall"]["texts"][0]["nodeId"], json!(fork.user), "{trace}");
+    let last = play.app.mock().requests().pop().unwrap()["messages"].as_array().unwrap().clone();
+    assert_eq!(last[last.len() - 1]["content"], "Where is the silver key?", "the last word stays the last");
+    for request in play.app.mock().requests().iter().skip(2) {
+        assert!(!request.to_string().contains("chapel"), "{request}");
+    }
+    // And the other way round, from the other timeline.
+    play.checkout(&other.reply, true).await;
+    play.wander().await;
+    play.say("Where is the silver key?").await;
+    let told = play.recalled();
+    assert!(told.contains("chapel") && told.contains("willow"), "{told}");
+    // Turn 2: what was said later was never said there.
+    let back = play.say_to(&fork.reply, "Where is the silver key?").await;
+    let request = play.app.mock().requests().pop().unwrap().to_string();
+    assert!(!request.contains("chapel") && !request.contains("hedges"), "{request}");
+    assert_eq!(play.trace(&back.reply).await["recall"]["texts"], json!([]), "all of it is in the prompt anyway");
+}
+
+/// Domain 6.6: a preview is what a send sends; who does not want it recalls nothing, and what is taken out of prompts is not
+/// recalled either.
+#[tokio::test]
+async fn a_preview_recalls_what_a_send_does() {
+    let play = recalling(with_embeddings(), &[]).await;
+    let key = play.say("The silver key lies under the third willow.").await;
+    play.wander().await;
+    play.until_embedded(10).await;
+    let (parent, content) = (play.head().await, "Where is the silver key?");
+    let preview = play.post("prompt", json!({"parentId": parent, "content": content})).await;
+    let said = play.say(content).await;
+    let request = play.app.mock().requests().pop().unwrap();
+    assert_eq!(preview["messages"], request["messages"]);
+    assert_eq!(preview["recall"], play.trace(&said.reply).await["recall"]);
+    assert!(play.recalled().contains("willow"));
+    play.app.put(&play.chat(&format!("node/{}/state", key.user)), &json!({"isEnabled": false})).await;
+    play.say("Once more: where is the silver key?").await;
+    assert!(!play.recalled().contains("willow"));
+    play.app.put(&play.chat(&format!("node/{}/state", key.user)), &json!({"isEnabled": true})).await;
+    play.set(json!({"recall": {"enabled": false}})).await;
+    let said = play.say("Where, I ask, is the silver key?").await;
+    assert_eq!((play.recalled().as_str(), &play.trace(&said.reply).await["recall"]), ("", &Value::Null));
+}
+
+/// What no word finds its meaning does, once there is a vector; equal texts are embedded once.
+#[tokio::test]
+async fn meanings_are_found() {
+    let play = recalling(with_embeddings(), &[]).await;
+    let dagger = play.say("My dagger sleeps beneath granite.").await.user;
+    play.wander().await;
+    play.until_embedded(10).await;
+    let said = play.say("Swords, swords and swords again!").await;
+    let told = play.recalled();
+    assert!(told.contains("[You] My dagger sleeps beneath granite."), "{told}");
+    let texts = play.trace(&said.reply).await["recall"].clone();
+    assert_eq!(texts["by"], json!(["words", "vectors"]));
+    let found = texts["texts"].as_array().unwrap().iter().find(|text| text["nodeId"] == json!(dagger)).unwrap();
+    assert!(found["similarity"].as_f64().unwrap() > 0.3 && found["words"].is_null(), "{texts}");
+    let night = "Night falls over the empty road";
+    assert_eq!(play.app.mock().embedded().iter().filter(|text| text.starts_with(night)).count(), 1);
+    let metrics = play.app.ask("GET", "/metrics").send().await.text();
+    assert!(metrics.contains("clotho_embeddings_total") && metrics.contains("clotho_embedding_failures_total 0"));
+    assert_eq!(play.app.get("/readyz").await["parts"]["embeddings"], "ok");
+    // What begins to recall later gets vectors for all that was said before.
+    let play = play.restart().await;
+    let before = play.app.mock().embedded().len();
+    play.say("And a tide?").await;
+    play.until_embedded(1).await;
+    assert!(play.app.mock().embedded().len() < before + 4, "nothing is embedded twice");
+}
+
+/// Bad input: vectors that are none, of another size, or an answer that never comes. The turn goes on by words and says so.
+#[tokio::test]
+async fn bad_vectors_cost_the_vectors_only() {
+    let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
+    let setup = with_embeddings().set("recall.wait_ms", "200").clock(Arc::<TestClock>::clone(&clock));
+    let play = recalling(setup, &[]).await;
+    play.say("The silver key lies under the third willow.").await;
+    play.wander().await;
+    play.until_embedded(10).await;
+    let one = |vector: Value| Reply::json(200, &json!({"data": [{"index": 0, "embedding": vector}]}));
+    let bad = [
+        one(json!([1.0, "NaN"])),
+        one(json!([0, 0, 0])),
+        one(json!([1.0, 2.0, 3.0])),
+        Reply::json(200, &json!({"data": []})),
+        Reply::raw(200, "application/json", "{\"data\": [{\"embedding\": [NaN]}]}"),
+        Reply::error(500, "out of order"),
+        Reply::error(400, "no such model"),
+        Reply::silent(),
+        Reply::hang_up(),
+    ];
+    for (n, reply) in bad.into_iter().enumerate() {
+        play.app.mock().embeddings(Some(reply));
+        clock.advance(60_000);
+        let said = play.say(&format!("Where is the silver key, I ask for the time {n}?")).await;
+        let recall = play.trace(&said.reply).await["recall"].clone();
+        assert_eq!(recall["by"], json!(["words"]), "{n}: {recall}");
+        assert!(!recall["problem"].as_str().unwrap().is_empty(), "{n}");
+        assert!(play.recalled().contains("willow"), "{n}");
+        assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete", "{n}");
+    }
+    crate::support::wait::until("trouble", async || play.app.get("/readyz").await["parts"]["embeddings"] != "ok").await;
+    // It comes back by itself.
+    play.app.mock().embeddings(None);
+    clock.advance(60_000);
+    let said = play.say("Where is the silver key after all?").await;
+    assert_eq!(play.trace(&said.reply).await["recall"]["by"], json!(["words", "vectors"]));
+}
+
+/// A dead endpoint: the turn goes on, whoever runs the server is told, and it is ready all the same.
+#[tokio::test]
+async fn a_dead_endpoint_is_told_of() {
+    let dead = TestApp::with()
+        .set("providers.2.id", "dead")
+        .set("providers.2.base_url", "http://127.0.0.1:9/v1")
+        .set("recall.embeddings", "dead/any");
+    let play = recalling(dead, &["Maps"]).await;
+    play.app.post("/api/documents", &json!({"collection": "Maps", "content": "The harbour lies north."})).await;
+    let said = play.say("Where is the harbour?").await;
+    assert!(play.recalled().contains("[Maps] The harbour lies north."), "{}", play.recalled());
+    assert!(play.trace(&said.reply).await["recall"]["problem"].as_str().unwrap().contains("cannot be reached"));
+    let ready = until_some("trouble", async || {
+        let ready = play.app.get("/readyz").await;
+        (ready["parts"]["embeddings"] != "ok").then_some(ready)
+    });
+    assert_eq!(ready.await["status"], "ok");
+}
+
+/// A text that the model cannot embed does not hold up the others.
+#[tokio::test]
+async fn a_text_that_cannot_be_embedded_is_left_out() {
+    let play = recalling(with_embeddings().set("recall.batch", "4"), &["Maps"]).await;
+    play.until_embedded(1).await;
+    play.app.mock().refuse_to_embed("poison");
+    for text in ["North of the ferry.", "A poison for machines.", "South of the mill."] {
+        play.app.post("/api/documents", &json!({"collection": "Maps", "content": text})).await;
+    }
+    let embedding = play.app.inside().embedding.clone().unwrap();
+    crate::support::wait::until("the rest", async || {
+        let [embedded, _, left_out] = embedding.counts();
+        embedded >= 3 && left_out == 1
+    })
+    .await;
+    play.app.ask("GET", "/readyz").send().await.expect(200);
+}
+
+/// S0-18: three documents ranked; those of other collections and other people never, and what is destroyed is gone.
+#[tokio::test]
+async fn documents_are_found_in_their_collections() {
+    let play = recalling(with_embeddings(), &[]).await;
+    let app = &play.app;
+    let new = |collection: &str, content: &str| json!({"collection": collection, "content": content, "metadata": {"page": 7}});
+    let best = app.post("/api/documents", &new("Maps", "The harbour of Orm lies north of the ferry.")).await;
+    app.post("/api/documents", &new("Maps", "Orm is a village.")).await;
+    app.post("/api/documents", &new("Maps", "The ocean is wide.")).await;
+    app.post("/api/documents", &new("Diary", "Harbour, Orm, ferry: the harbour of Orm!")).await;
+    play.until_embedded(4).await;
+    let ask = json!({"collections": ["Maps"], "query": "Where is the harbour of Orm?"});
+    let found = app.ask("POST", "/api/documents/search").json(&ask).send().await.expect(200);
+    let texts: Vec<&str> =
+        found["items"].as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap()).collect();
+    assert_eq!(
+        texts,
+        ["The harbour of Orm lies north of the ferry.", "Orm is a village.", "The ocean is wide."],
+        "{found}"
+    );
+    assert_eq!((&found["items"][0]["id"], &found["items"][0]["metadata"]["page"]), (&best["id"], &json!(7)));
+    let meant = json!({"collections": ["Maps", "Diary"], "query": "tides?", "limit": 1});
+    let found = app.ask("POST", "/api/documents/search").json(&meant).send().await.expect(200);
+    assert_eq!(found["items"][0]["content"], "The ocean is wide.", "by its meaning: {found}");
+    let collections = json!([{"name": "Diary", "count": 1}, {"name": "Maps", "count": 3}]);
+    assert_eq!(app.get("/api/collections").await, collections);
+    assert_eq!(app.get("/api/documents?collection=Diary").await["items"].as_array().unwrap().len(), 1);
+    assert_eq!(app.get("/api/documents?limit=2").await["items"].as_array().unwrap().len(), 2);
+    // A prompt has those of the session's collections, and none of the others.
+    play.set(json!({"recall": {"enabled": true, "collections": ["Maps"]}})).await;
+    play.say("Where is the harbour of Orm?").await;
+    let told = play.recalled();
+    assert!(told.contains("[Maps] The harbour of Orm lies north") && !told.contains("Diary"), "{told}");
+    let path = format!("/api/documents/{}", id(&best));
+    assert_eq!(app.get(&path).await["content"], best["content"]);
+    app.ask("DELETE", &path).send().await.expect(204);
+    app.ask("DELETE", &path).send().await.refused("not_found");
+    app.ask("GET", &path).send().await.refused("not_found");
+    let hash = app.inside().turns.text_hash(best["content"].as_str().unwrap());
+    let known = app.inside().store.read(move |reader| reader.have_vectors("mock/embedder", &[hash])).await;
+    let known: Result<_, clotho::store::StoreError> = known;
+    assert!(known.unwrap().is_empty(), "its vector is gone with it");
+}
+
+/// Domain 9: somebody else's documents are not there, by whatever name their collection goes.
+#[tokio::test]
+async fn somebody_elses_documents_are_not_there() {
+    let play = recalling(TestApp::with(), &["Maps"]).await;
+    let app = &play.app;
+    let stranger = app.stranger().await;
+    let new = DocumentId::new(app.inside().ids.next(Time(0)));
+    let (collection, content) = ("Maps".to_owned(), "A stranger's harbour.".to_owned());
+    let hash = app.inside().turns.text_hash(&content);
+    let document = Document { id: new, collection, content, metadata: serde_json::Map::new(), created: Time(0) };
+    let user = stranger.user;
+    app.inside().store.write(move |tx| tx.put_document(user, &document, hash)).await.unwrap();
+    assert_eq!(app.get("/api/documents").await["items"], json!([]));
+    assert_eq!(app.get("/api/collections").await, json!([]));
+    let ask = json!({"collections": ["Maps"], "query": "harbour"});
+    let found = app.ask("POST", "/api/documents/search").json(&ask).send().await.expect(200);
+    assert_eq!(found["items"], json!([]));
+    for method in ["GET", "DELETE"] {
+        app.ask(method, &format!("/api/documents/{new}")).send().await.refused("not_found");
+    }
+    play.say("Where is the harbour?").await;
+    assert!(!play.app.mock().requests().pop().unwrap().to_string().contains("stranger"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_refused_by_name() {
+    let play = recalling(TestApp::with(), &[]).await;
+    let app = &play.app;
+    let refused = async |path: &str, body: Value, field: &str| {
+        let error = app.ask("POST", path).json(&body).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], field, "{body}");
+    };
+    let long = "x".repeat(300_000);
+    for (body, field) in [
+        (json!({"collection": " ", "content": "x"}), "collection"),
+        (json!({"collection": "x".repeat(101), "content": "x"}), "collection"),
+        (json!({"collection": "a", "content": " "}), "content"),
+        (json!({"collection": "a", "content": long}), "content"),
+        (json!({"collection": "a", "content": "x", "metadata": {"long": "x".repeat(20_000)}}), "metadata"),
+        (json!({"collection": "a", "content": "x", "metadata": []}), "metadata"),
+    ] {
+        refused("/api/documents", body, field).await;
+    }
+    for (body, field) in [
+        (json!({"collections": ["a"], "query": ""}), "query"),
+        (json!({"collections": ["a"], "query": "x", "limit": 0}), "limit"),
+        (json!({"collections": [""], "query": "x"}), "collection"),
+    ] {
+        refused("/api/documents/search", body, field).await;
+    }
+    for recall in [json!(true), json!({"collections": []}), json!({"enabled": true, "collections": [""]})] {
+        let path = format!("/api/sessions/{}", play.sid);
+        app.ask("PATCH", &path).json(&json!({"recall": recall})).send().await.refused("invalid");
+    }
+}
+
+/// A purge takes the vectors of what it destroys along, and leaves those of what is still there.
+#[tokio::test]
+async fn a_purge_takes_vectors_along() {
+    let play = recalling(with_embeddings(), &[]).await;
+    let kept = play.say("The lamp burns low tonight.").await;
+    let gone = play.say("A secret that must be forgotten.").await;
+    play.until_embedded(3).await;
+    let have = async |text: &str| {
+        let hash = play.app.inside().turns.text_hash(text);
+        let read = move |reader: &mut clotho::store::Reader<'_>| reader.have_vectors("mock/embedder", &[hash]);
+        let known: Result<_, clotho::store::StoreError> = play.app.inside().store.read(read).await;
+        !known.unwrap().is_empty()
+    };
+    crate::support::wait::until("the secret", async || have("A secret that must be forgotten.").await).await;
+    play.checkout(&kept.reply, true).await;
+    let purge = json!({"operations": [{"op": "purge", "nodeId": gone.user, "confirm": true}]});
+    play.app.put(&play.chat("tree/edit"), &purge).await;
+    assert!(!have("A secret that must be forgotten.").await);
+    assert!(have("The lamp burns low tonight.").await);
+}
