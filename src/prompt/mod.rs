@@ -85,6 +85,9 @@ pub struct Sent {
     pub text: String,
 }
 
+/// Where a text between the messages stands that does not say: with so many behind it, said by the system.
+pub const DEPTH: (usize, Role) = (4, Role::System);
+
 /// Who plays: names and texts of the cards, macros not yet filled in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cast {
@@ -110,6 +113,8 @@ pub struct Cast {
     pub greetings: Vec<String>,
     /// What the card wants to stand between the last messages.
     pub depth_prompt: String,
+    /// How many messages stand behind that, and who says it; `None` = as [`DEPTH`] has it.
+    pub depth_place: Option<(usize, Role)>,
     /// What the card's author says to its readers.
     pub creator_notes: String,
     /// The version of the card.

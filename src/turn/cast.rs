@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, PersonaId};
-use crate::prompt::Cast;
+use crate::prompt::{Cast, DEPTH};
 use crate::store::{Reader, StoreError};
-use crate::tree::{CardRef, Session};
+use crate::tree::{CardRef, Role, Session};
 
 /// The name of a user without a persona.
 const NOBODY: &str = "You";
@@ -74,6 +74,7 @@ pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> Cas
         post_history: text(character, "postHistoryInstructions"),
         greetings: greetings(character),
         depth_prompt: kept(character, "/extensions/depth_prompt/prompt"),
+        depth_place: Some(depth_place(character)),
         creator_notes: text(character, "creatorNotes"),
         version: kept(character, "/character_version"),
         scripts: scripts(character),
@@ -91,6 +92,15 @@ pub fn greetings(card: &Map<String, Value>) -> Vec<String> {
 fn kept(card: &Map<String, Value>, path: &str) -> String {
     let text = card.get("metadata").and_then(|metadata| metadata.pointer(path)?.as_str());
     text.unwrap_or_default().to_owned()
+}
+
+/// Where the text of a card between the messages stands.
+fn depth_place(card: &Map<String, Value>) -> (usize, Role) {
+    let own = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/depth_prompt"));
+    let said = |key: &str| own.and_then(|own| own.get(key));
+    let depth = said("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
+    let role = said("role").and_then(Value::as_str).and_then(Role::from_word);
+    (depth.unwrap_or(DEPTH.0), role.unwrap_or(DEPTH.1))
 }
 
 /// The regex scripts that another program's card brought along.

@@ -239,6 +239,13 @@ fn said(line: &Line, cast: &Cast) -> Said {
     Said { role: line.role, is_other: line.role != Role::System && name != *own, name, text: line.text.clone() }
 }
 
+/// What the card wants to stand between the last messages.
+fn card_depth(cast: &Cast) -> Option<Text> {
+    let (depth, role) = cast.depth_place.unwrap_or(prompt::DEPTH);
+    let text = cast.depth_prompt.clone();
+    (!text.trim().is_empty()).then_some(Text { text, place: Place::Depth(depth), role })
+}
+
 fn given(cast: &Cast) -> Given<'_> {
     const NONE: &Lore = &Lore::NONE;
     Given {
@@ -251,7 +258,7 @@ fn given(cast: &Cast) -> Given<'_> {
         examples: &cast.examples,
         card_main: &cast.system,
         card_last: &cast.post_history,
-        card_depth: None,
+        card_depth: card_depth(cast),
         persona: Text { text: cast.persona.clone(), place: Place::Prompt, role: Role::System },
         note: None,
         lore: NONE,

@@ -13,6 +13,11 @@ const TOLD: usize = 12;
 pub fn look(card: &Map<String, Value>, metadata: &Map<String, Value>, book: Option<&Value>) -> Vec<Finding> {
     let extensions = metadata.get("extensions");
     let mut found = regex::found(extensions.and_then(|extensions| extensions.get("regex_scripts")));
+    let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
+    if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
+        let words = "a note for a depth of the chat: it is sent there".to_owned();
+        found.push(Finding::new(Fate::Works, "depth_prompt", words).of(1));
+    }
     let mut kept = |code, count: usize, message: String| {
         if count > 0 {
             found.push(Finding::new(Fate::Kept, code, message).of(count));
@@ -33,9 +38,6 @@ pub fn look(card: &Map<String, Value>, metadata: &Map<String, Value>, book: Opti
     );
     let n = scripts.iter().filter(|script| script.contains("import(") || script.contains("import ")).count();
     kept("scripts_load", n, many(n, "script loads", "scripts load") + " code from elsewhere: nothing is loaded");
-    let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
-    let n = usize::from(prompt.is_some_and(|prompt| !prompt.trim().is_empty()));
-    kept("depth_prompt", n, "a note for a depth of the chat: it is not sent yet".to_owned());
     let list = |name: &str| metadata.get(name).and_then(Value::as_array).map_or(0, Vec::len);
     let n = list("group_only_greetings");
     kept("group_greetings", n, many(n, "greeting", "greetings") + " for groups only");
@@ -139,17 +141,17 @@ mod tests {
         let told: Vec<(&str, usize)> = found.iter().map(|finding| (finding.code, finding.count)).collect();
         let expected = [
             ("regex_scripts", 2),
+            ("depth_prompt", 1),
             ("scripts", 3),
             ("scripts_jquery", 2),
             ("scripts_load", 1),
-            ("depth_prompt", 1),
             ("assets", 1),
             ("ejs", 2),
             ("mvu", 1),
             ("macros", 2),
         ];
         assert_eq!(told, expected);
-        assert!(found.iter().skip(1).all(|finding| finding.fate == Fate::Kept && !finding.message.ends_with('.')));
+        assert!(found.iter().skip(2).all(|finding| finding.fate == Fate::Kept && !finding.message.ends_with('.')));
         assert!(found.last().unwrap().message.contains("{{charPrefix}}, {{pipe}}"));
     }
 }

@@ -140,3 +140,26 @@ async fn only_a_preset_of_prompts_is_chosen() {
     play.say("Hi.").await;
     assert!(!play.app.mock().requests().pop().unwrap().to_string().contains("Short lines."));
 }
+
+/// What a card wants to stand between the last messages stands there, in every story, and moves with them.
+#[tokio::test]
+async fn a_card_has_a_word_in_between() {
+    let app = TestServer::start().await;
+    let deep = json!({"prompt": "{{char}} is wary.", "depth": 1, "role": "user"});
+    let card = json!({
+        "name": "Rin", "firstMessage": "Hello.", "metadata": {"extensions": {"depth_prompt": deep}},
+    });
+    let character = app.character(&card).await;
+    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let play = Play { app, sid };
+    for say in ["Hi.", "Again."] {
+        let said = play.say(say).await;
+        let request = play.app.mock().requests().pop().unwrap();
+        let messages = request["messages"].as_array().unwrap();
+        let expected = json!({"role": "user", "content": format!("Rin is wary.\n\n{say}")});
+        assert_eq!(messages.last(), Some(&expected), "{request}");
+        assert_eq!(request.to_string().matches("wary").count(), 1);
+        let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+        assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
+    }
+}

@@ -8,7 +8,7 @@ export default {
   "finding.scripts": "One script in JavaScript: no code of a card runs here, a plugin can do the same.|{count} scripts in JavaScript: no code of a card runs here, a plugin can do the same.",
   "finding.scripts_jquery": "One script calls jQuery: the page that it changes is not here.|{count} scripts call jQuery: the page that they change is not here.",
   "finding.scripts_load": "One script loads code from elsewhere: nothing is loaded.|{count} scripts load code from elsewhere: nothing is loaded.",
-  "finding.depth_prompt": "A note for a depth of the chat: it is not sent yet.|{count} notes for a depth of the chat: they are not sent yet.",
+  "finding.depth_prompt": "A note for a depth of the chat: it is sent there.|{count} notes for a depth of the chat: they are sent there.",
   "finding.group_greetings": "One greeting for groups only.|{count} greetings for groups only.",
   "finding.assets": "One picture or file: only the avatar is shown.|{count} pictures and files: only the avatar is shown.",
   "finding.lore": "One lore entry.|{count} lore entries.",

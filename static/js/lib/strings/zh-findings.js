@@ -9,7 +9,7 @@ export default {
   "finding.scripts": "{count} 个 JavaScript 脚本：这里的角色卡不运行代码，插件可以做到同样的事",
   "finding.scripts_jquery": "其中 {count} 个脚本调用 jQuery：它们要改的网页不在这里",
   "finding.scripts_load": "其中 {count} 个脚本从别处加载代码：什么都不会加载",
-  "finding.depth_prompt": "一条插在对话某一深度的提示：暂时不会发送",
+  "finding.depth_prompt": "一条插在对话某一深度的提示：会在那里发送",
   "finding.group_greetings": "{count} 个只用于群聊的开场",
   "finding.assets": "{count} 个图片与文件：只显示头像",
   "finding.lore": "{count} 个条目",
