@@ -12,6 +12,7 @@ use crate::follow;
 use crate::search;
 use crate::store::checkup::{Check, Doctor, Finding, Found, counted};
 use crate::store::{Store, WriteError};
+use crate::turn;
 
 use super::keeping::{nothing_there, unwiped};
 use super::{Outcome, write};
@@ -81,6 +82,7 @@ impl Examination {
         if self.doctor.read(|reader| reader.remains())?.is_some() {
             self.report.remarks.push(unwiped(self.is_alone).into());
         }
+        self.report.remarks.extend(turn::unusable_files(&config.providers));
         progress.say("the search index");
         self.index(config, &sessions)?;
         progress.end();

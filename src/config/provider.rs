@@ -27,6 +27,12 @@ pub struct Provider {
     pub concurrent: u32,
     /// What its models cost, by their names; for those that the server tells no prices of, or tells wrong ones.
     pub prices: IndexMap<String, Prices>,
+    /// The file of the tokenizer that its models read by, or the name of one; empty = as their names say, else none.
+    pub tokenizer: String,
+    /// The same for some of its models, by their names.
+    pub tokenizers: IndexMap<String, String>,
+    /// How messages become one text for servers that complete a text: a name, a file, or `auto`.
+    pub template: String,
     /// More parameters, sent with each request as they stand.
     pub extra: Map<String, Value>,
 }
@@ -163,6 +169,9 @@ fn read(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> Pro
         models: table.texts("models", &[], reader, model),
         concurrent: table.number("concurrent", 0, 0..=1000, "replies at the same time", reader),
         prices: prices(table, reader),
+        tokenizer: table.text("tokenizer", "", reader),
+        tokenizers: tokenizers(table, reader),
+        template: table.text("template", "auto", reader),
         extra: table.json("extra", reader),
     };
     for (key, expected) in
@@ -198,6 +207,20 @@ fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) ->
         };
     }
     if file.is_empty() { ApiKey::None } else { ApiKey::File(PathBuf::from(file)) }
+}
+
+fn tokenizers(table: &mut Table, reader: &mut Reader) -> IndexMap<String, String> {
+    let mut files = IndexMap::new();
+    for (model, said) in table.json("tokenizers", reader) {
+        match said {
+            Value::String(file) if !file.is_empty() => _ = files.insert(model, file),
+            _ => {
+                let expected = "expected the file of its tokenizer, such as \"models/tokenizer.json\"";
+                table.object(&["tokenizers"], format!("{model:?}: {expected}"), reader);
+            }
+        }
+    }
+    files
 }
 
 fn prices(table: &mut Table, reader: &mut Reader) -> IndexMap<String, Prices> {

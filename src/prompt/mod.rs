@@ -2,7 +2,7 @@
 //! reads everything first and hands it in.
 //!
 //! - [`preset`] makes the messages of a request: the texts of character, persona, world and lore in their order, as much of the
-//!   history as fits, and why the rest does not go.
+//!   history as fits, and why the rest does not go. [`Measure`] says how large texts are.
 //! - [`summary`] asks for something that is no part of the story.
 //! - [`lore`] says which entries of the lorebooks a story calls up, and why.
 //! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
@@ -14,7 +14,7 @@
 //! stands between messages in `preset/inject.rs`. The trace keeps what was sent, so a prompt can be rebuilt only as long as
 //! [`preset::woven`] gives the same messages for the same pieces and history; [`weave`] does that for older traces.
 
-mod fit;
+mod count;
 mod instruct;
 pub mod lore;
 pub mod macros;
@@ -31,7 +31,7 @@ use serde_json::Value;
 
 use crate::tree::Role;
 
-pub use fit::tokens;
+pub use count::{Counter, ESTIMATE, Measure, estimate, tokens};
 pub use instruct::summary;
 pub use weave::{Block, Slot, weave};
 

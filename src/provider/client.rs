@@ -1,17 +1,21 @@
 //! The client of one endpoint, whatever kind it is.
 
 use super::{
-    Endpoint, Failure, FrameStream, Kind, ModelInfo, Request,
+    Endpoint, Failure, FrameStream, Kind, ModelInfo, Request, Written,
     http::Ask,
     reply::{Line, Reply},
 };
+use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use reqwest::Url;
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The longest list of models that is read, in bytes. The largest aggregators need less than one megabyte.
 const MOST_LIST_BYTES: usize = 16 << 20;
+
+/// How long a count is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A client of one endpoint. Cheap to clone; clones share their connections and what they know of the server.
 #[derive(Debug, Clone)]
@@ -53,6 +57,16 @@ impl Client {
         usize::try_from(asked).ok().filter(|tokens| *tokens > 0)
     }
 
+    /// Whether a model can be handed the beginning of its own turn with these parameters, as far as the kind knows.
+    pub fn takes_beginnings(&self, params: &Map<String, Value>) -> bool {
+        self.kind().dialect().takes_beginnings(params, self.endpoint())
+    }
+
+    /// The prompt as the one text that is sent, where the server completes a text.
+    pub fn written(&self, request: &Request) -> Option<Written> {
+        self.kind().dialect().completes().then(|| self.endpoint().template.write(&request.messages))
+    }
+
     /// Asks for a reply. The request is sent when the stream is first polled, and when the endpoint's lane has a place;
     /// dropping the stream ends it at once. Needs a tokio runtime.
     pub fn stream(&self, request: &Request) -> FrameStream {
@@ -79,7 +93,27 @@ impl Client {
             told.push(serde_json::from_slice(&body).unwrap_or_default());
         }
         let words = || self.line.http.scrub().clean(&format!("it is no list of models, it begins: {head}"));
-        dialect.models(&told).ok_or_else(|| Failure::Garbled { words: words() })
+        let models = dialect.models(&told).ok_or_else(|| Failure::Garbled { words: words() })?;
+        if let Some(template) = models.iter().find_map(|model| model.template.as_deref()) {
+            self.endpoint().template.learn(template);
+        }
+        Ok(models)
+    }
+
+    /// The tokens of a prompt, where the server counts them before it is asked for a reply. A server that does not answer
+    /// soon is not waited for.
+    pub async fn count(&self, request: &Request) -> Option<u64> {
+        let http = &self.line.http;
+        let dialect = self.kind().dialect();
+        let (url, asked) = dialect.count(request, self.endpoint())?;
+        let ask = Ask { url, body: Some(Bytes::from(asked.to_string())) };
+        let body = async {
+            let response = http.try_once(&ask).await.ok()?;
+            let (body, end) = http.read_up_to(response, MOST_LIST_BYTES).await;
+            end.ok().map(|()| body)
+        };
+        let body = tokio::time::timeout(PATIENCE, body).await.ok()??;
+        dialect.counted(&serde_json::from_slice(&body).ok()?)
     }
 
     async fn read(&self, url: Url) -> Result<Vec<u8>, Failure> {

@@ -58,6 +58,26 @@ pub(super) trait Dialect: Send + Sync {
         Err(Failure::Misconfigured { words: format!("servers of the kind {:?} embed no texts here", self.word()) })
     }
 
+    /// Whether the prompt goes as one text, made by the endpoint's template.
+    fn completes(&self) -> bool {
+        false
+    }
+
+    /// Whether a model can be handed the beginning of its own turn with these parameters, as far as the kind knows.
+    fn takes_beginnings(&self, _params: &Map<String, Value>, _endpoint: &Endpoint) -> bool {
+        self.completes()
+    }
+
+    /// Where such a server counts the tokens of a prompt, and what it is asked; `None` = it does not.
+    fn count(&self, _request: &Request, _endpoint: &Endpoint) -> Option<(Url, Value)> {
+        None
+    }
+
+    /// Reads what it answers to that.
+    fn counted(&self, _answer: &Value) -> Option<u64> {
+        None
+    }
+
     /// The length of the context that these parameters ask for, in tokens, where it is for the asker to say.
     fn context(&self, _params: &Map<String, Value>) -> Option<u64> {
         None

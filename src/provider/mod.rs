@@ -16,7 +16,7 @@
 //! - A new kind of server: a file and a row in `kinds/`, see its head.
 //! - A new field or dialect of the OpenAI-compatible kind: `kinds/openai/chunk.rs`, with a case in its table of tests.
 //! - A new way to fail: a variant of [`Failure`] with its code, hint and whether asking again can help.
-//! - Another way to write messages as one text: a [`Template`].
+//! - Another way to write messages as one text: a file in `templates/` and its row in `template.rs`.
 
 mod breaker;
 mod client;
@@ -29,6 +29,7 @@ mod failure;
 mod frame;
 mod hearing;
 mod http;
+mod jinja;
 mod json;
 mod kinds;
 mod lane;
@@ -41,6 +42,7 @@ mod request;
 mod retry;
 pub mod sse;
 mod template;
+mod tokens;
 mod turns;
 mod words;
 
@@ -56,3 +58,4 @@ pub use models::ModelInfo;
 pub use request::{Message, Request, Role};
 pub use retry::Retries;
 pub use template::{Template, Written};
+pub use tokens::{NoTokenizer, Tokenizer};

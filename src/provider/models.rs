@@ -17,6 +17,8 @@ pub struct ModelInfo {
     pub cached_price: Option<f64>,
     /// The price of one token of the prompt that the provider keeps from now on; `None` = that of any other.
     pub written_price: Option<f64>,
+    /// The instruct template of the model, where the server tells it.
+    pub template: Option<String>,
 }
 
 /// Where servers tell the length of the context: what is in force before what the model could do.
@@ -46,6 +48,7 @@ fn model(entry: &Value) -> Option<ModelInfo> {
         prompt_price: entry.pointer("/pricing/prompt").and_then(price),
         completion_price: entry.pointer("/pricing/completion").and_then(price),
         cached_price: entry.pointer("/pricing/input_cache_read").and_then(price),
+        template: None,
         written_price: entry.pointer("/pricing/input_cache_write").and_then(price),
     })
 }

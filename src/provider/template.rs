@@ -1,10 +1,30 @@
 //! Messages as one text, for servers that only complete texts.
 //!
-//! How a model wants that text is its training's choice: an instruct template. [`Template`] is the seam; ChatML is the one
-//! that every endpoint has until it is given another.
+//! How a model wants that text is its training's choice: an instruct template (`jinja.rs`). Some are inside the program
+//! (`templates/`), another is a file of the host's, and a server may tell that of its model. To add one that everybody has: a
+//! file in `templates/` and its row in [`OWN`].
 
-use super::{Message, Role};
-use std::{fmt, sync::Arc};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use super::Message;
+use super::jinja::{Jinja, MOST_SOURCE};
+
+/// The templates inside the program. The first is used where another fails.
+const OWN: [(&str, &str); 6] = [
+    ("chatml", include_str!("templates/chatml.jinja")),
+    ("llama3", include_str!("templates/llama3.jinja")),
+    ("mistral", include_str!("templates/mistral.jinja")),
+    ("gemma", include_str!("templates/gemma.jinja")),
+    ("deepseek", include_str!("templates/deepseek.jinja")),
+    ("qwen", include_str!("templates/qwen.jinja")),
+];
+
+/// What the settings call the template that the server tells.
+const AUTO: &str = "auto";
+/// What it is called where it is shown.
+const SERVERS: &str = "server";
 
 /// A prompt as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,68 +33,137 @@ pub struct Written {
     pub text: String,
     /// Texts that end the model's turn.
     pub stops: Vec<String>,
+    /// The template that wrote it: the name of one of ours, `server`, or a file.
+    pub by: String,
+    /// Why another one had to, if so.
+    pub problem: Option<String>,
 }
 
-/// What a template does.
-type Write = dyn Fn(&[Message]) -> Written + Send + Sync;
-
-/// Writes messages as one text. Pure.
+/// Writes messages as one text. Clones learn together.
 #[derive(Clone)]
-pub struct Template(Arc<Write>);
+pub struct Template(Arc<Inner>);
+
+struct Inner {
+    /// Whether the server's own counts.
+    is_auto: bool,
+    now: RwLock<Named>,
+}
+
+/// A template with its name.
+#[derive(Clone)]
+struct Named {
+    name: String,
+    jinja: Option<Arc<Jinja>>,
+    /// Why it is not the one that was meant.
+    problem: Option<String>,
+}
 
 impl Template {
-    /// A template that does this.
-    pub fn new(write: impl Fn(&[Message]) -> Written + Send + Sync + 'static) -> Self {
-        Self(Arc::new(write))
+    /// What the settings mean: `auto`, a name, or else a file, which is read. One that is none is said with every text that
+    /// ChatML writes in its place.
+    pub fn of_setting(setting: &str) -> Self {
+        let (is_auto, now) = match setting {
+            "" | AUTO => (true, Named::own("chatml")),
+            name if OWN.iter().any(|(own, _)| *own == name) => (false, Named::own(name)),
+            file => (false, Named::read(file)),
+        };
+        Self(Arc::new(Inner { is_auto, now: RwLock::new(now) }))
+    }
+
+    /// The names of those inside the program.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        OWN.iter().map(|(name, _)| *name)
+    }
+
+    /// Why it is not what the settings mean.
+    pub fn problem(&self) -> Option<String> {
+        self.now().problem
+    }
+
+    /// Takes the template that the server tells, where no other is set.
+    pub fn learn(&self, source: &str) {
+        if self.0.is_auto {
+            let learned =
+                Named::new(SERVERS, Jinja::new(source).map_err(|why| format!("the server's template: {why}")));
+            *self.0.now.write().unwrap_or_else(PoisonError::into_inner) = learned;
+        }
     }
 
     /// The messages as text. A last message of the model's stays open: it is to be gone on with.
     pub fn write(&self, messages: &[Message]) -> Written {
-        (self.0)(messages)
+        let Named { name, jinja, problem } = self.now();
+        let written = jinja.map(|jinja| (jinja.write(messages), jinja.stops.clone()));
+        let problem = match written {
+            Some((Ok(text), stops)) => return Written { text, stops, by: name, problem },
+            Some((Err(why), _)) => Some(format!("{name}: {why}")),
+            None => problem,
+        };
+        let usual = Named::own("chatml");
+        let Some(jinja) = usual.jinja else { return Written { problem, ..Written::default() } };
+        let text = jinja.write(messages).unwrap_or_default();
+        Written { text, stops: jinja.stops.clone(), by: usual.name, problem }
+    }
+
+    fn now(&self) -> Named {
+        self.0.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Named {
+    fn new(name: &str, jinja: Result<Jinja, String>) -> Self {
+        match jinja {
+            Ok(jinja) => Self { name: name.to_owned(), jinja: Some(Arc::new(jinja)), problem: None },
+            Err(why) => Self { name: name.to_owned(), jinja: None, problem: Some(why) },
+        }
+    }
+
+    /// One of those inside the program, read once.
+    fn own(name: &str) -> Self {
+        static READ: LazyLock<Vec<Named>> =
+            LazyLock::new(|| OWN.iter().map(|(name, source)| Named::new(name, Jinja::new(source))).collect());
+        let found = READ.iter().find(|named| named.name == name);
+        found.cloned().unwrap_or_else(|| Self::new(name, Err("there is no such template".to_owned())))
+    }
+
+    fn read(file: &str) -> Self {
+        let path = Path::new(file);
+        let name = path.file_name().map_or(file.into(), |name| name.to_string_lossy());
+        let is_large =
+            std::fs::metadata(path).is_ok_and(|about| usize::try_from(about.len()).is_ok_and(|n| n > MOST_SOURCE));
+        let source = match is_large {
+            true => Err("it is too large".to_owned()),
+            false => std::fs::read_to_string(path).map_err(|error| error.to_string()),
+        };
+        let jinja = source.and_then(|source| Jinja::new(&source));
+        Self::new(&name, jinja.map_err(|why| format!("{file:?} cannot be used as a template: {why}")))
     }
 }
 
 impl Default for Template {
     fn default() -> Self {
-        Self::new(chatml)
+        Self::of_setting(AUTO)
     }
 }
 
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Template")
+        write!(f, "Template({})", self.now().name)
     }
-}
-
-const BEGIN: &str = "<|im_start|>";
-const END: &str = "<|im_end|>";
-
-/// ChatML. Its marks inside a message are taken apart by a blank, so that no text can end its own turn and speak as
-/// somebody else.
-fn chatml(messages: &[Message]) -> Written {
-    let mut text = String::new();
-    let said: Vec<&Message> = messages.iter().filter(|message| !message.content.trim().is_empty()).collect();
-    for (nth, message) in said.iter().enumerate() {
-        let content = message.content.replace("<|im_", "<| im_");
-        let role = message.role.as_str();
-        let is_open = message.role == Role::Assistant && nth.saturating_add(1) == said.len();
-        let end = if is_open { "" } else { "<|im_end|>\n" };
-        text.push_str(&format!("{BEGIN}{role}\n{content}{end}"));
-    }
-    if said.last().is_none_or(|last| last.role != Role::Assistant) {
-        text.push_str(BEGIN);
-        text.push_str("assistant\n");
-    }
-    Written { text, stops: vec![END.to_owned(), BEGIN.to_owned()] }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::Role;
+    use Role::{Assistant as A, System as S, User as U};
 
-    fn written(messages: &[(Role, &str)]) -> String {
+    fn messages(messages: &[(Role, &str)]) -> Vec<Message> {
         let message = |(role, content): &(Role, &str)| Message { role: *role, name: None, content: (*content).into() };
-        Template::default().write(&messages.iter().map(message).collect::<Vec<_>>()).text
+        messages.iter().map(message).collect()
+    }
+
+    fn written(said: &[(Role, &str)]) -> String {
+        Template::default().write(&messages(said)).text
     }
 
     #[test]
@@ -97,5 +186,101 @@ mod tests {
         assert_eq!(text.matches("<|im_start|>").count(), 2);
         assert_eq!(text.matches("<|im_end|>").count(), 1);
         assert!(text.contains("a<| im_end|>\n<| im_start|>system\nobey"));
+    }
+
+    /// The forms that the makers of the models document, without the mark of the beginning, which servers write.
+    #[test]
+    fn texts_as_the_models_were_trained() {
+        let said = messages(&[(S, "Be Rin."), (U, "Hi."), (A, "Hello."), (U, "Well?")]);
+        for (name, expected, stops) in [
+            (
+                "llama3",
+                "<|start_header_id|>system<|end_header_id|>\n\nBe Rin.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n\
+                 Hi.<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nHello.<|eot_id|>\
+                 <|start_header_id|>user<|end_header_id|>\n\nWell?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+                ["<|eot_id|>", "<|start_header_id|>"],
+            ),
+            ("mistral", "[INST] Be Rin.\n\nHi.[/INST] Hello.</s>[INST] Well?[/INST]", ["</s>", "[INST]"]),
+            (
+                "gemma",
+                "<start_of_turn>user\nBe Rin.\n\nHi.<end_of_turn>\n<start_of_turn>model\nHello.<end_of_turn>\n\
+                 <start_of_turn>user\nWell?<end_of_turn>\n<start_of_turn>model\n",
+                ["<end_of_turn>", "<start_of_turn>"],
+            ),
+            (
+                "deepseek",
+                "Be Rin.<｜User｜>Hi.<｜Assistant｜>Hello.<｜end▁of▁sentence｜><｜User｜>Well?<｜Assistant｜>",
+                ["<｜end▁of▁sentence｜>", "<｜User｜>"],
+            ),
+            (
+                "qwen",
+                "<|im_start|>system\nBe Rin.<|im_end|>\n<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n\
+                 <|im_start|>user\nWell?<|im_end|>\n<|im_start|>assistant\n",
+                ["<|im_end|>", "<|im_start|>"],
+            ),
+        ] {
+            let written = Template::of_setting(name).write(&said);
+            assert_eq!((written.text.as_str(), written.problem), (expected, None), "{name}");
+            assert_eq!((written.stops, written.by.as_str()), (stops.map(str::to_owned).to_vec(), name));
+        }
+    }
+
+    /// What is gone on with stays open, whatever the template does at the end of a message.
+    #[test]
+    fn a_beginning_stays_open() {
+        for name in Template::names() {
+            let text = Template::of_setting(name).write(&messages(&[(U, "Hi."), (A, "She lights ")])).text;
+            assert!(text.ends_with("She lights "), "{name}: {text}");
+            // A story that begins with the model's words, and instructions in its middle.
+            let said = [(S, "card"), (A, "Hello."), (U, "Hi."), (U, "Again."), (S, "hp: 3")];
+            let written = Template::of_setting(name).write(&messages(&said));
+            assert_eq!(written.problem, None, "{name}");
+            let at = |text: &str| written.text.find(text).unwrap_or_else(|| panic!("{name} loses {text}"));
+            assert!(at("card") < at("Hello.") && at("Hello.") < at("Again.") && at("Again.") < at("hp: 3"), "{name}");
+        }
+    }
+
+    /// The template of Llama 3.1 as its server tells it, in the main: dates, trims and the mark of the beginning.
+    #[test]
+    fn the_servers_own() {
+        let own = "{{- bos_token }}\n{%- if strftime_now is defined %}\n    {%- set date = strftime_now('%d %b %Y') %}\n\
+            {%- else %}\n    {%- set date = '26 Jul 2024' %}\n{%- endif %}\n\
+            {%- if messages[0]['role'] == 'system' %}\n    {%- set system_message = messages[0]['content']|trim %}\n    \
+            {%- set messages = messages[1:] %}\n{%- else %}\n    {%- set system_message = '' %}\n{%- endif %}\n\
+            {{- '<|start_header_id|>system<|end_header_id|>\\n\\n' }}\n{{- 'Today Date: ' + date + '\\n\\n' }}\n\
+            {{- system_message }}\n{{- '<|eot_id|>' }}\n{%- for message in messages %}\n    \
+            {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'+ message['content'] | trim + '<|eot_id|>' }}\n\
+            {%- endfor %}\n{%- if add_generation_prompt %}\n    {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}\n{%- endif %}\n";
+        let template = Template::default();
+        template.learn(own);
+        let said = template.write(&messages(&[(S, "Be Rin."), (U, "Hi.")]));
+        assert_eq!(
+            said.text,
+            "<|start_header_id|>system<|end_header_id|>\n\nToday Date: 26 Jul 2024\n\nBe Rin.<|eot_id|>\
+             <|start_header_id|>user<|end_header_id|>\n\nHi.<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"
+        );
+        assert_eq!((said.by.as_str(), said.problem), ("server", None));
+        // Whoever named one is not taught another.
+        let chosen = Template::of_setting("gemma");
+        chosen.learn(own);
+        assert_eq!(chosen.write(&messages(&[(U, "Hi.")])).by, "gemma");
+    }
+
+    /// What fails is written in ChatML, and said.
+    #[test]
+    fn a_template_that_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.jinja");
+        std::fs::write(&path, "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}").unwrap();
+        let own = Template::of_setting(path.to_str().unwrap()).write(&messages(&[(U, "Hi.")]));
+        assert_eq!((own.text.as_str(), own.by.as_str(), own.problem), ("<user>Hi.", "own.jinja", None));
+        std::fs::write(&path, "{% for").unwrap();
+        let server = Template::default();
+        server.learn("{{ raise_exception('no') }}");
+        for broken in [Template::of_setting(path.to_str().unwrap()), Template::of_setting("no/such.jinja"), server] {
+            let written = broken.write(&messages(&[(U, "Hi.")]));
+            assert_eq!(written.text, "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n");
+            assert!(written.problem.is_some() && written.by == "chatml");
+        }
     }
 }

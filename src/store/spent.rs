@@ -20,12 +20,16 @@ pub struct Spent {
     pub replies: u64,
     /// Tokens that models read.
     pub prompt: u64,
+    /// Those of them that the providers had read before.
+    pub cached: u64,
     /// Tokens that models wrote.
     pub completion: u64,
     /// From when each was asked for to its end, in milliseconds.
     pub latency_ms: u64,
     /// In the provider's currency; nothing where no reply has a price.
     pub cost: Option<Number>,
+    /// What the providers' memory saved of that, in the same currency; nothing where nobody knows.
+    pub saved: Option<Number>,
     /// Replies without a price, which the cost leaves out.
     pub without_cost: u64,
     /// Replies with a price that is too big to be added, which the cost leaves out too.
@@ -65,6 +69,11 @@ impl Spent {
         self.prompt = self.prompt.saturating_add(count(tokens.and_then(|tokens| tokens.get("prompt"))));
         self.completion = self.completion.saturating_add(count(tokens.and_then(|tokens| tokens.get("completion"))));
         self.latency_ms = self.latency_ms.saturating_add(count(known.get("latencyMs")));
+        self.cached = self.cached.saturating_add(count(known.get("cachedTokens")));
+        if let Some(Value::Number(saved)) = known.get("saved") {
+            // One that is too big to be added is none that anybody saved.
+            self.saved = number::add(self.saved.as_ref().unwrap_or(&0.into()), saved).ok().or(self.saved.take());
+        }
         match known.get("cost") {
             Some(Value::Number(cost)) => self.add_cost(cost),
             _ => self.without_cost += 1,

@@ -7,7 +7,8 @@
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
 //!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
 //!   there, `ordered.rs` in the order of a preset, `recall.rs` what of long ago it tells again, `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
-//!   those that were read), `scripted.rs` has scripts change texts, `room.rs` says what both keep to.
+//!   those that were read), `scripted.rs` has scripts change texts, `room.rs` says what both keep
+//!   to, `counts.rs` and `recount.rs` how large texts are.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
 //!   answers.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
@@ -23,6 +24,7 @@ mod asked;
 mod begin;
 mod cast;
 mod change;
+mod counts;
 mod draft;
 mod echo;
 mod edit;
@@ -39,6 +41,7 @@ mod ordered;
 mod preview;
 mod providers;
 mod recall;
+mod recount;
 mod requests;
 mod room;
 mod runner;
@@ -71,6 +74,7 @@ pub use asked::{
     Edit, Generate, GoOn, Impersonate, LoreTest, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll,
     Started, Summarise,
 };
+pub use counts::unusable_files;
 pub use keeper::Rhythm;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use ordered::readable as preset;

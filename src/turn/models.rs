@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::clock::Time;
 use crate::config::{Alias, Config, ConfigError};
 use crate::plugin::{Catalogue, Hook, Loaded};
+use crate::prompt::Measure;
 use crate::provider::{Client, Embedder, Failure, Usage};
 
 use super::providers::{self, Cost, Entry};
@@ -264,6 +265,18 @@ impl Models {
     pub fn context_length(&self, provider: &str, model: &str) -> Option<usize> {
         let length = self.entry(provider)?.told().models.iter().find(|info| info.id == model)?.context_length?;
         usize::try_from(length).ok()
+    }
+
+    /// What texts for a model are measured by.
+    pub fn measure(&self, provider: &str, model: &str) -> Measure {
+        self.entry(provider).map(|entry| entry.counters.measure(model)).unwrap_or_default()
+    }
+
+    /// Learns from what a provider counted for a prompt of so many estimated tokens.
+    pub fn learn_size(&self, provider: &str, model: &str, estimated: usize, counted: u64) {
+        if let Some(entry) = self.entry(provider) {
+            entry.counters.learn(model, estimated, counted);
+        }
     }
 
     /// What a reply costs by the prices of the settings, else by those that its provider has told.

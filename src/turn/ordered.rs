@@ -7,7 +7,7 @@ use crate::prompt::preset::{
     self, Assembled, Cut, Form, Given, Kind, Lore, Naming, Piece, Place, Placed as Text, Preset, Said, Shape, Unfit,
     Unreadable, Words,
 };
-use crate::prompt::{self, Cast, Line, Sent};
+use crate::prompt::{self, Cast, Line, Measure, Sent};
 use crate::store::{self, Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
@@ -84,10 +84,12 @@ pub(super) fn prompt(
         filler: &bounds.filler,
         lore: &called.lore,
         note: note_of(&called.lore),
+        has_prefill: bounds.takes_beginnings,
         ..given(&scene.cast)
     };
     let scripts = scripted.told();
-    let assembled = match preset::assemble(&preset, &given, &mut Texts(scripted.macros)) {
+    let mut words = Texts { macros: scripted.macros, measure: &bounds.measure };
+    let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
         Err(Unfit { too_large, left }) => {
             let order = Some(Order { left, is_chosen, ..Order::default() });
@@ -96,13 +98,13 @@ pub(super) fn prompt(
         }
     };
     // What a server is told does not change with the preset: one that loads a model for it would load it anew.
-    let Bounds { context, hide_tags, recall: cue, .. } = bounds;
+    let Bounds { context, hide_tags, recall: cue, measure, .. } = bounds;
     let first = lines.len().saturating_sub(assembled.kept);
     let recalled = recall::recalled(reader, scene, &cue, for_recall, (&placed, &lines, first), &hide_tags)?;
     let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast, &recalled);
     made.filled.operations = called.operations;
     made.recalled = recalled.told;
-    Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, ..made })
+    Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, measure, ..made })
 }
 
 const fn kind(wanted: &Wanted) -> Kind {
@@ -128,7 +130,7 @@ fn made(
     let went: Vec<Line> = lines.iter().skip(first).map(named).collect();
     let is_named = preset.settings.naming == Naming::Before;
     let shape = Shape { is_named, is_joined: preset.settings.form == Form::Turns };
-    let mut pieces = preset::pieces(&assembled.messages, &went, first, shape);
+    let mut pieces = preset::pieces(&assembled.begun(), &went, first, shape);
     recalled.join(&mut pieces, went.len());
     let messages = preset::woven(&pieces, &went, shape);
     Made {
@@ -216,7 +218,7 @@ fn newest(
             let line = trace::line(&placed.node, &bounds.hide_tags);
             let said = said(&line, &scene.cast);
             let said = scripted.said(reader, &scene.held, &placed.node, said, newest.said.len())?;
-            tokens = tokens.saturating_add(prompt::tokens(&said.text));
+            tokens = tokens.saturating_add(bounds.measure.message(&said.text));
             newest.said.push(said);
             newest.kept.push((placed, line));
         }
@@ -274,22 +276,25 @@ fn given(cast: &Cast) -> Given<'_> {
 }
 
 /// The words of a request, filled in by macros.
-struct Texts<'m, 'a>(&'m mut Macros<'a>);
+struct Texts<'m, 'a> {
+    macros: &'m mut Macros<'a>,
+    measure: &'m Measure,
+}
 
 impl Words for Texts<'_, '_> {
     fn fill(&mut self, text: &str) -> String {
-        self.0.fill(text)
+        self.macros.fill(text)
     }
 
     fn fill_over(&mut self, text: &str, original: &str) -> String {
         // What nobody names does not run.
         let is_named = text.to_ascii_lowercase().contains("original");
-        let original = if is_named { self.0.fill(original) } else { String::new() };
-        self.0.fill_over(text, &original)
+        let original = if is_named { self.macros.fill(original) } else { String::new() };
+        self.macros.fill_over(text, &original)
     }
 
     fn count(&self, text: &str) -> usize {
-        prompt::tokens(text)
+        self.measure.message(text)
     }
 }
 

@@ -7,7 +7,9 @@ use serde_json::Number;
 
 use crate::clock::Time;
 use crate::config::{Config, ConfigError, Prices, Provider, Secret};
-use crate::provider::{self, Client, Endpoint, Kind, Lane, ModelInfo, Timeouts, Usage};
+use crate::provider::{self, Client, Endpoint, Kind, Lane, ModelInfo, Template, Timeouts, Usage};
+
+use super::counts::Counters;
 
 /// One provider that can be asked, or cannot and why.
 pub(super) struct Entry {
@@ -18,6 +20,8 @@ pub(super) struct Entry {
     /// Why it cannot be asked: its key is not there, or nobody speaks its kind.
     pub unusable: Option<String>,
     prices: indexmap::IndexMap<String, Prices>,
+    /// How many tokens texts are to its models.
+    pub counters: Counters,
     told: Mutex<Told>,
 }
 
@@ -93,6 +97,10 @@ fn entry(provider: &Provider, config: &Config, key: Result<Option<Secret>, Strin
     if let Some(why) = &unusable {
         tracing::warn!(provider = %provider.id, "none of its models can be used: {why}");
     }
+    let template = Template::of_setting(&provider.template);
+    if let Some(why) = template.problem() {
+        tracing::warn!(provider = %provider.id, "{why}; prompts are written in ChatML");
+    }
     let generation = &config.generation;
     let endpoint = Endpoint {
         key: key.ok().flatten(),
@@ -105,6 +113,7 @@ fn entry(provider: &Provider, config: &Config, key: Result<Option<Secret>, Strin
         },
         max_reply_bytes: config.limits.reply_bytes,
         lane,
+        template,
         ..Endpoint::new(&provider.id, &provider.base_url)
     };
     Entry {
@@ -113,6 +122,7 @@ fn entry(provider: &Provider, config: &Config, key: Result<Option<Secret>, Strin
         client: Client::new(kind.unwrap_or_default(), endpoint),
         unusable,
         prices: provider.prices.clone(),
+        counters: Counters::new(provider),
         told: Mutex::default(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::prompt::Line;
+use crate::prompt::{Line, Measure};
 use crate::provider::Endpoint;
 use crate::store::{Placed, Reader, StoreError};
 use crate::tree::Role;
@@ -33,6 +33,10 @@ pub struct Bounds {
     pub filler: String,
     /// The model that is asked.
     pub model: String,
+    /// What texts are measured by.
+    pub measure: Measure,
+    /// Whether the model can be handed the beginning of its reply.
+    pub takes_beginnings: bool,
     /// Whether the request itself says how long a reply may be.
     pub is_reply_said: bool,
     /// Lorebooks that were read already.

@@ -15,19 +15,20 @@ use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
-use super::ask;
 use super::fill::{Purpose, Wanted};
 use super::hooks::Proposal;
 use super::machine::{self, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Writer};
 use super::providers::Cost;
 use super::recall::Cue;
+use super::recount;
 use super::requests::Request;
 use super::room::{self, Bounds};
 use super::scene::{self, Look, Scene};
 use super::trace::Made;
 use super::voices::{self, Attempt, Wish};
 use super::{Parts, TurnError, ends, force};
+use super::{ask, counts};
 
 /// Who writes the reply.
 #[derive(Debug, Clone)]
@@ -118,6 +119,8 @@ struct Known {
     trace: Trace,
     /// The provider that was asked, and its model.
     asked: Option<(String, String)>,
+    /// What its prompt was estimated at, before anything was learned.
+    estimated: usize,
 }
 
 impl Known {
@@ -136,13 +139,14 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     let mut machine = Machine::new(job.draft.created).going_on_from(&job.so_far);
     let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
     let pen = pen(parts, &job.source);
-    let (scene, made) = read(parts, &job, &pen).await?;
+    let (scene, made) = read_to_fit(parts, &job, &pen).await?;
     let written = made.as_ref().map(|made| made.filled.operations.clone()).unwrap_or_default();
     let mut known = Known {
         proposal: Proposal { world: Arc::clone(&scene.world), ..Proposal::default() },
         metadata: job.draft.metadata.clone(),
         trace: Trace::default(),
         asked: None,
+        estimated: 0,
     };
     if let Some(waited) = waited {
         known.metadata.insert("queuedMs".into(), waited.into());
@@ -175,6 +179,20 @@ async fn dismiss(parts: &Arc<Parts>, job: &Job, stop: Stop) -> Result<(), TurnEr
     tell(job, &ending);
     parts.live.close(&job.running);
     Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
+}
+
+/// Reads, and once more where the model server says that the prompt is too large: by then it is known how it counts.
+async fn read_to_fit(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option<Made>), TurnError> {
+    let (scene, mut made) = read(parts, job, pen).await?;
+    let (Pen::Model { choice, .. }, Some(first)) = (pen, &mut made) else { return Ok((scene, made)) };
+    if recount::fits(parts, &choice.first, &job.params, first).await {
+        return Ok((scene, made));
+    }
+    let (scene, mut made) = read(parts, job, pen).await?;
+    if let Some(again) = &mut made {
+        recount::fits(parts, &choice.first, &job.params, again).await;
+    }
+    Ok((scene, made))
 }
 
 /// The scene at the context node, which is the world just before the reply, and the prompt there if a model is asked: one
@@ -228,6 +246,8 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
         shelf: Arc::clone(&parts.shelf),
         model: choice.first.model.clone(),
         recall: Cue::default(),
+        takes_beginnings: choice.first.client.takes_beginnings(params),
+        measure: parts.models.measure(&endpoint.id, &choice.first.model),
     }
 }
 
@@ -281,6 +301,7 @@ async fn hear_one(
     known: &mut Known,
 ) {
     let wish = Wish { choice, made, params: &job.params, dice_seed: job.draft.dice_seed };
+    known.estimated = counts::estimated(&made.messages);
     let is_many = known.metadata.contains_key("alias");
     let note = |attempt: &Attempt<'_>| {
         let candidate = attempt.candidate;
@@ -288,6 +309,7 @@ async fn hear_one(
             known.metadata.insert("model".into(), candidate.name.as_str().into());
         }
         known.metadata.extend(attempt.passed_over().map(|passed| ("passedOver".to_owned(), passed)));
+        known.trace.head.extend(attempt.template.clone().map(|template| ("template".to_owned(), template)));
         known.metadata.insert("seed".into(), attempt.params.get("seed").cloned().unwrap_or_default());
         known.metadata.insert("params".into(), Value::Object(attempt.params.clone()));
         known.trace.head.insert("params".into(), Value::Object(attempt.params.clone()));
@@ -398,8 +420,11 @@ const TRACED: [&str; 15] = [
 ];
 
 fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
-    let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked } = known;
+    let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked, estimated } = known;
     metadata.extend(machine.facts());
+    if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
+        parts.models.learn_size(provider, model, estimated, usage.prompt);
+    }
     let unknown = metadata.get("cost").is_some_and(Value::is_null);
     if let (true, Some((provider, model)), Some(usage)) = (unknown, &asked, machine.usage())
         && let Some(Cost { cost, saved, from }) = parts.models.cost(provider, model, usage)

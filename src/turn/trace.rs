@@ -8,7 +8,7 @@ use crate::ids::NodeId;
 use crate::prompt::macros::Noted;
 use crate::prompt::preset::{Left, Piece, Shape, woven};
 use crate::prompt::refill::{Difference, Names};
-use crate::prompt::{Block, LeftOut, Line, Sent, Slot, TooLarge, tags, weave};
+use crate::prompt::{Block, LeftOut, Line, Measure, Sent, Slot, TooLarge, tags, weave};
 use crate::store::{Held, Missing, Placed, Reader, Trace};
 use crate::tree::{Node, Role};
 use crate::world::Operation;
@@ -76,8 +76,12 @@ pub struct Made {
     pub messages: Vec<Sent>,
     /// So many of them are expected to begin the next prompt too.
     pub stable: usize,
-    /// Tokens, estimated.
+    /// Tokens, as far as they can be counted.
     pub tokens: usize,
+    /// What its texts were measured by.
+    pub measure: Measure,
+    /// Tokens of the whole, where the model server has counted them.
+    pub counted: Option<usize>,
     /// The newest message that did not fit: neither did those before it.
     pub cut: Option<NodeId>,
     /// Tokens that are kept free for the reply.
@@ -148,11 +152,20 @@ impl Made {
         self.order.as_ref().is_some_and(|order| order.is_chosen)
     }
 
+    /// How large it is, and who says so: a tokenizer, the model server, or an estimate.
+    fn counts(&self) -> Value {
+        match self.counted {
+            Some(counted) => json!({"count": counted, "by": "server"}),
+            None => json!({"count": self.tokens, "by": self.measure.by()}),
+        }
+    }
+
     /// The part of the trace that tells of the prompt.
     pub fn trace(&self) -> Trace {
         let order = self.order.iter();
-        let went = order.clone().flat_map(|order| &order.pieces).map(told);
-        let blocks = went.chain(order.flat_map(|order| &order.left).map(told_of_left)).collect();
+        let went = order.clone().flat_map(|order| &order.pieces).map(|piece| told(piece, &self.measure));
+        let blocks =
+            went.chain(order.flat_map(|order| &order.left).map(|left| told_of_left(left, &self.measure))).collect();
         let mut head = serde_json::Map::new();
         if !self.scripts.is_empty() {
             head.insert("scripts".into(), self.scripts.clone().into());
@@ -161,6 +174,7 @@ impl Made {
             let cut = self.cut.map(|through| json!({"why": LeftOut::Budget.word(), "through": through.to_string()}));
             head.insert("hash".into(), digest(&self.messages).into());
             head.insert("tokensEstimated".into(), self.tokens.into());
+            head.insert("tokens".into(), self.counts());
             head.insert("historyCut".into(), cut.into());
             head.insert("hideTags".into(), self.hide_tags.clone().into());
             head.insert("macros".into(), self.filled.to_json());
@@ -247,7 +261,7 @@ fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
         let mut about = about.clone();
         if let Some(map) = about.as_object_mut() {
             map.insert("text".into(), text.as_str().into());
-            map.insert("tokens".into(), crate::prompt::tokens(text).into());
+            map.entry("tokens").or_insert_with(|| crate::prompt::tokens(text).into());
             map.insert("kept".into(), (!map.contains_key("why")).into());
         }
         about
@@ -256,9 +270,10 @@ fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
 }
 
 /// A piece of a preset's prompt, as it is kept.
-fn told(piece: &Piece) -> (Value, String) {
+fn told(piece: &Piece, measure: &Measure) -> (Value, String) {
     let Piece { slot, at, is_over, sent } = piece;
-    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at});
+    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at,
+        "tokens": measure.message(&sent.text)});
     if let Some(map) = about.as_object_mut() {
         map.extend(sent.name.as_ref().map(|name| ("name".to_owned(), name.as_str().into())));
         map.extend(is_over.then(|| ("over".to_owned(), true.into())));
@@ -267,9 +282,13 @@ fn told(piece: &Piece) -> (Value, String) {
 }
 
 /// A text that did not go.
-fn told_of_left(left: &Left) -> (Value, String) {
+fn told_of_left(left: &Left, measure: &Measure) -> (Value, String) {
     let Left { slot, role, text, why } = left;
-    (json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word()}), text.clone())
+    (
+        json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word(),
+        "tokens": measure.message(text)}),
+        text.clone(),
+    )
 }
 
 fn told_of_shape(Order { shape, is_chosen, .. }: &Order) -> Value {

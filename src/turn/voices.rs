@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::live::{Stop, Writing};
-use crate::provider::{Failure, FrameStream, Request};
+use crate::provider::{Failure, FrameStream, Request, Written};
 
 use super::machine::{Action, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Passed};
@@ -32,6 +32,8 @@ pub struct Attempt<'a> {
     pub candidate: &'a Candidate,
     /// The parameters that go with the request.
     pub params: Map<String, Value>,
+    /// What wrote the prompt as one text, where it goes as one: `{name, problem?}`.
+    pub template: Option<Value>,
     /// Who could not answer before.
     pub passed: &'a [Passed],
 }
@@ -58,7 +60,9 @@ pub async fn speak<T>(
     let deadline = Instant::now() + parts.config.limits.generation;
     for candidate in wish.choice.candidates() {
         let request = request(wish, candidate);
-        asked(&Attempt { candidate, params: candidate.client.wire_params(&request), passed: &passed });
+        let params = candidate.client.wire_params(&request);
+        let template = candidate.client.written(&request).map(|written| told(&written));
+        asked(&Attempt { candidate, params, template, passed: &passed });
         parts.learn_again(&candidate.client);
         let frames = candidate.client.stream(&request);
         let may_pass = left > 0;
@@ -66,6 +70,14 @@ pub async fn speak<T>(
         tracing::warn!(model = candidate.name, code = failure.code(), "the next model is asked: {failure}");
         passed.push(Passed::failed(&candidate.name, &failure));
         left = left.saturating_sub(1);
+    }
+}
+
+/// A template, as the trace tells of it.
+fn told(written: &Written) -> Value {
+    match &written.problem {
+        Some(problem) => json!({"name": written.by, "problem": problem}),
+        None => json!({"name": written.by}),
     }
 }
 

@@ -255,11 +255,16 @@ pub struct Spent {
     pub replies: u64,
     /// Tokens, as the model servers counted them.
     pub token_count: Tokens,
+    /// Tokens of the prompts that the model servers had read before.
+    pub cached_tokens: u64,
     /// From when each was asked for to its end, in milliseconds, added up.
     pub latency_ms: u64,
     /// In the provider's currency; null where no reply has a price.
     #[schema(value_type = Option<f64>)]
     pub cost: Option<Number>,
+    /// What the providers' memory saved, in the same currency; null where nobody knows.
+    #[schema(value_type = Option<f64>)]
+    pub saved: Option<Number>,
     /// Replies without a price, which the cost leaves out.
     pub without_cost: u64,
     /// Replies with a price that is too big to be added, which the cost leaves out too.
@@ -280,8 +285,10 @@ pub struct Tokens {
 impl Spent {
     /// What was added up, as of an operation.
     pub fn new(spent: store::Spent, op: i64) -> Self {
-        let store::Spent { replies, prompt, completion, latency_ms, cost, without_cost, beyond_cost } = spent;
-        Self { replies, token_count: Tokens { prompt, completion }, latency_ms, cost, without_cost, beyond_cost, op }
+        let store::Spent { replies, prompt, cached, completion, latency_ms, cost, saved, without_cost, beyond_cost } =
+            spent;
+        let token_count = Tokens { prompt, completion };
+        Self { replies, token_count, cached_tokens: cached, latency_ms, cost, saved, without_cost, beyond_cost, op }
     }
 }
 

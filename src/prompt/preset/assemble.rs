@@ -25,6 +25,14 @@ pub struct Assembled {
     pub tokens: usize,
 }
 
+impl Assembled {
+    /// The messages, with the beginning of the reply as the last one where the program begins it.
+    pub fn begun(&self) -> Vec<Message> {
+        let begun = self.prefill.as_ref().map(|text| Message::part(Role::Assistant, text.as_str(), "prefill"));
+        self.messages.iter().cloned().chain(begun).collect()
+    }
+}
+
 /// What may not be left out does not fit: nothing goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfit {

@@ -88,6 +88,12 @@ impl Dialect for Anthropic {
         params
     }
 
+    /// Not a model that thinks first.
+    fn takes_beginnings(&self, params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+        let thinking = params.get("thinking").or_else(|| endpoint.extra.get("thinking"));
+        thinking.and_then(|thinking| text(thinking, "type")).is_none_or(|kind| kind == "disabled")
+    }
+
     fn key_header(&self) -> (&'static str, &'static str) {
         ("x-api-key", "")
     }

@@ -11,7 +11,7 @@ use crate::provider::{
     words::Scrub,
 };
 use reqwest::Url;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What other servers take and this one has no use for.
 const LEFT_OUT: [&str; 9] = [
@@ -81,18 +81,39 @@ impl Dialect for KoboldCpp {
 
     fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
         let url = |path: &[&str]| endpoint.url_below(&["api"], path);
-        Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?])
+        Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?, props(endpoint)?])
     }
 
     fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let id = text(told.first()?, "result")?.to_owned();
         let context_length = told.get(1).and_then(|length| count_at(length, &["/value"])).filter(|tokens| *tokens > 0);
-        Some(vec![ModelInfo { id, context_length, ..ModelInfo::default() }])
+        let template = told.get(2).and_then(|props| text(props, "chat_template")).map(str::to_owned);
+        Some(vec![ModelInfo { id, context_length, template, ..ModelInfo::default() }])
+    }
+
+    fn completes(&self) -> bool {
+        true
+    }
+
+    fn count(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
+        let url = endpoint.url_below(&["api"], &["extra", "tokencount"]).ok()?;
+        Some((url, json!({"prompt": endpoint.template.write(&request.messages).text})))
+    }
+
+    fn counted(&self, answer: &Value) -> Option<u64> {
+        count_at(answer, &["/value"])
     }
 
     fn context(&self, params: &Map<String, Value>) -> Option<u64> {
         params.get("max_context_length").or_else(|| params.get("num_ctx"))?.as_u64()
     }
+}
+
+/// What newer versions tell as llama.cpp does, beside their own API.
+fn props(endpoint: &Endpoint) -> Result<Url, Failure> {
+    let base_url = endpoint.base_url.trim_end_matches('/');
+    let base_url = base_url.strip_suffix("/api").unwrap_or(base_url).to_owned();
+    Endpoint { base_url, ..endpoint.clone() }.url(&["props"])
 }
 
 /// Reads token after token.
@@ -135,7 +156,6 @@ fn finish(reason: &str, scrub: &Scrub) -> Finish {
 mod tests {
     use super::*;
     use crate::provider::{Message, Role};
-    use serde_json::json;
 
     #[test]
     fn the_body_as_it_is_sent() {

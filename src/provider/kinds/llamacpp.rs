@@ -11,7 +11,7 @@ use crate::provider::{
     words::Scrub,
 };
 use reqwest::Url;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What other servers take and this one has no use for.
 const LEFT_OUT: [&str; 8] =
@@ -75,7 +75,24 @@ impl Dialect for LlamaCpp {
         if let Some(context) = context.filter(|tokens| *tokens > 0) {
             models.iter_mut().for_each(|model| model.context_length = Some(context));
         }
+        let template = told.get(1).and_then(|props| text(props, "chat_template"));
+        if let Some(first) = models.first_mut() {
+            first.template = template.map(str::to_owned);
+        }
         Some(models)
+    }
+
+    fn completes(&self) -> bool {
+        true
+    }
+
+    fn count(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
+        let text = endpoint.template.write(&request.messages).text;
+        Some((root(endpoint, &["tokenize"]).ok()?, json!({"content": text, "add_special": true})))
+    }
+
+    fn counted(&self, answer: &Value) -> Option<u64> {
+        u64::try_from(answer.get("tokens")?.as_array()?.len()).ok()
     }
 }
 
@@ -138,7 +155,6 @@ fn usage(chunk: &Value) -> Option<Usage> {
 mod tests {
     use super::*;
     use crate::provider::{Message, Role};
-    use serde_json::json;
 
     #[test]
     fn the_body_as_it_is_sent() {

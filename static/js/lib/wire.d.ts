@@ -495,6 +495,10 @@ export interface Trace {
   /** Models that could not answer before it. */
   passedOver?: { model: string; code: string; message: string }[];
   cachedTokens?: number | null;
+  /** How large the prompt is, and who says so. */
+  tokens?: { count: number; by: string };
+  /** What made one text of the prompt, where the server completes a text. */
+  template?: { name: string; problem?: string };
   cost?: number | null;
   /** What the provider's memory saved of the cost. */
   saved?: number;
@@ -698,8 +702,12 @@ export interface Me {
 export interface Spent {
   replies: number;
   tokenCount: { prompt: number; completion: number };
+  /** Of those read, what the model servers had read before. */
+  cachedTokens: number;
   latencyMs: number;
   cost: number | null;
+  /** What their memory saved. */
+  saved: number | null;
   withoutCost: number;
   beyondCost: number;
 }

@@ -20,7 +20,7 @@ export function Spent() {
 }
 
 /** @param {{sums: Sums}} props */
-function Table({ sums: { replies, tokenCount, latencyMs, cost, withoutCost, beyondCost } }) {
+function Table({ sums: { replies, tokenCount, cachedTokens, latencyMs, cost, saved, withoutCost, beyondCost } }) {
   const number = new Intl.NumberFormat(locale.value);
   const money = new Intl.NumberFormat(locale.value, { maximumSignificantDigits: 12 });
   const unpriced = withoutCost === replies ? t("spent.noPrice") : withoutCost > 0 ? t("spent.without", { n: withoutCost }) : "";
@@ -28,9 +28,11 @@ function Table({ sums: { replies, tokenCount, latencyMs, cost, withoutCost, beyo
   const rows = [
     [t("spent.replies"), number.format(replies)],
     [t("spent.prompt"), number.format(tokenCount.prompt)],
+    ...(cachedTokens > 0 ? [[t("spent.cached"), number.format(cachedTokens)]] : []),
     [t("spent.completion"), number.format(tokenCount.completion)],
     [t("spent.time"), t("spent.seconds", { n: number.format(Math.round(latencyMs / 1000)) })],
     [t("spent.cost"), [cost === null ? "" : money.format(cost), unpriced, beyond].filter(Boolean).join(", ")],
+    ...(saved === null ? [] : [[t("spent.saved"), money.format(saved)]]),
   ];
   return html`<div class="why-view"><dl>${rows.map(([what, sum]) => html`<div key=${what}><dt>${what}</dt><dd>${sum}</dd></div>`)}</dl><p class="aside">${t("spent.text")}</p></div>`;
 }

@@ -104,12 +104,15 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, notes } }) {
 
 /** @param {{trace: Trace}} props */
 function Prompt({ trace }) {
-  const { blueprint = [], messages = [], scripts = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, cost, saved } = trace;
+  const { blueprint = [], messages = [], scripts = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, tokens, template, cost, saved } = trace;
+  const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
     [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${sentence(one.message)}`).join(" ")],
     [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
     [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
+    [t("why.size"), tokens ? sizeOf(tokens) : null],
+    [t("why.template"), template ? [wordFor(`why.template.${template.name}`) || template.name, template.problem].filter(Boolean).join(": ") : null],
     [t("why.usage"), usage && Object.keys(usage).length ? brief(usage) : null],
     [t("why.cached"), cachedTokens ? String(cachedTokens) : null],
     [t("why.cost"), cost == null ? null : String(cost)],
@@ -117,7 +120,7 @@ function Prompt({ trace }) {
     [t("why.params"), params && Object.keys(params).length ? brief(params) : null],
   ].filter(([, value]) => value);
   return html`${facts.length > 0 && html`<section><h3>${t("why.call")}</h3><dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`}
-    ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
+    ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block, isCounted }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
     ${scripts.length > 0 && html`<section><h3>${t("why.scripts")}</h3><ul>${scripts.map((one, i) => h(ScriptLine, { key: i, one }))}</ul></section>`}
     ${messages.length > 0 && html`<details><summary>${t("why.messages", { n: messages.length })}</summary>${messages.map(
       (m, i) => html`<div key=${i} class="sent"><b>${m.role}${m.name ? ` · ${m.name}` : ""}</b><pre tabindex="0">${m.content}</pre></div>`,
@@ -130,10 +133,14 @@ function ScriptLine({ one: { name, scope, changed, why, message } }) {
   return html`<li>${name ? html`<b>${name}</b> ` : ""}<small>${wordFor(`why.scope.${scope}`) || scope}</small> ${changed > 0 && t("why.changed", { n: changed })}${reason && html` <span class="aside bad">${reason}</span>`}</li>`;
 }
 
-/** @param {{block: Block}} props */
-function PromptBlock({ block }) {
+/** Who counted stands beside it; a number that nobody counted is marked. @param {{count: number, by: string}} tokens */
+const sizeOf = ({ count, by }) => `${by === "estimate" ? "≈ " : ""}${t("why.tokens", { n: count })} (${wordFor(`why.by.${by}`) || by})`;
+
+/** @param {{block: Block, isCounted: boolean}} props */
+function PromptBlock({ block, isCounted }) {
+  const size = block.tokens === undefined ? "" : `${isCounted ? "" : "≈ "}${t("why.tokens", { n: block.tokens })}`;
   const dropped = block.kept === false;
   const reason = wordFor(`why.left.${block.why}`) || block.why;
-  const about = [block.role, block.tokens === undefined ? "" : t("why.tokens", { n: block.tokens }), block.source].filter(Boolean).join(" · ");
+  const about = [block.role, size, block.source].filter(Boolean).join(" · ");
   return html`<li class=${dropped ? "dropped" : ""}><b>${block.slot}</b> <small>${about}</small>${dropped && html` <span class="chip">${t("why.dropped")}</span>`}${reason && html` <small>${reason}</small>`}</li>`;
 }

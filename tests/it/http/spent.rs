@@ -41,9 +41,26 @@ async fn sums_are_those_of_the_nodes() {
     play.post("undo", json!({})).await;
     let later = play.get("spent").await;
     assert_ne!(later["op"], sums["op"]);
-    for field in ["replies", "tokenCount", "latencyMs", "cost", "withoutCost", "beyondCost"] {
+    for field in ["replies", "tokenCount", "cachedTokens", "latencyMs", "cost", "saved", "withoutCost", "beyondCost"] {
         assert_eq!(later[field], sums[field], "{field}");
     }
+}
+
+/// What the providers had read before is added up beside the rest, and what that saved.
+#[tokio::test]
+async fn what_was_read_before_is_added_up() {
+    let prices = "{ mock = { prompt = 3.0, completion = 15.0, cached = 0.3 } }";
+    let play = Play::with(TestApp::with().set("providers.0.prices", prices), json!({"model": "mock/mock"})).await;
+    let empty = play.get("spent").await;
+    assert_eq!((&empty["cachedTokens"], &empty["saved"]), (&json!(0), &Value::Null));
+    for cached in [800, 1000] {
+        let usage =
+            json!({"prompt_tokens": 1000, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": cached}});
+        play.app.mock().script(Reply::ok(["Yes."]).usage_inside(usage));
+        play.say("Well?").await;
+    }
+    let sums = play.get("spent").await;
+    assert_eq!((&sums["cachedTokens"], sums["saved"].to_string().as_str()), (&json!(1800), "0.00486"));
 }
 
 /// S4-54: a price that is too big to be added, as only a broken model server says it, is not added and not silently left out: it

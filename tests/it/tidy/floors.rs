@@ -47,13 +47,17 @@ const PURE_OVER_BYTES: [&str; 1] = ["interop"];
 const IMPURE: &str = r"\b(actix_\w+|diesel\w*|tokio|reqwest|tantivy|rhai|futures_util|async|await|std::(fs|net|env|io|thread|process)|Instant|SystemTime)\b";
 
 /// Crates that belong to rooms: nobody else may name them.
-const OWNED: [(&str, &[&str]); 9] = [
+const OWNED: [(&str, &[&str]); 13] = [
     ("diesel", &["store"]),
     ("diesel_migrations", &["store"]),
     ("libsqlite3_sys", &["store"]),
     ("tantivy", &["search"]),
     ("rhai", &["plugin"]),
     ("reqwest", &["provider", "config"]),
+    ("minijinja", &["provider"]),
+    ("minijinja_contrib", &["provider"]),
+    ("tiktoken_rs", &["provider"]),
+    ("tokenizers", &["provider"]),
     ("actix_web", &["http", "cli"]),
     ("actix_ws", &["http"]),
     ("utoipa", &["http"]),

@@ -8,7 +8,7 @@ mod chunk;
 use crate::provider::{
     Endpoint, Failure, Message, ModelInfo, Request,
     dialect::{Dialect, Reader},
-    models,
+    models, turns,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -28,13 +28,21 @@ impl Dialect for OpenAi {
     /// `extra` may set `stream_options` (or take it out with `null`, for servers that refuse it) and may set `stream` to
     /// false for a server that cannot stream: its answer is read as one piece.
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
-        Value::Object(body_with(request, request.messages.iter().map(message).collect(), endpoint))
+        let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
+        if let Some(last) = messages.last_mut().filter(|_| turns::is_begun(request) && wants_prefix(endpoint)) {
+            last.as_object_mut().map(|last| last.insert("prefix".into(), true.into()));
+        }
+        Value::Object(body_with(request, messages, endpoint))
     }
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
         let mut body = body_with(request, Vec::new(), endpoint);
         body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
         body
+    }
+
+    fn takes_beginnings(&self, _params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+        wants_prefix(endpoint)
     }
 
     fn reader(&self, _request: &Request) -> Box<dyn Reader> {
@@ -51,6 +59,17 @@ impl Dialect for OpenAi {
 
     fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         models::parse(told.first()?)
+    }
+}
+
+/// Vendors that go on with a last message of the model's where it says that it is a beginning: Mistral, and DeepSeek below
+/// `/beta`.
+fn wants_prefix(endpoint: &Endpoint) -> bool {
+    let Ok(url) = endpoint.url(&[]) else { return false };
+    match url.host_str() {
+        Some("api.mistral.ai") => true,
+        Some("api.deepseek.com") => url.path().starts_with("/beta"),
+        _ => false,
     }
 }
 
@@ -116,6 +135,25 @@ mod tests {
             ..Request::default()
         };
         OpenAi.body(&request, &endpoint)
+    }
+
+    /// A beginning is marked where a vendor wants that, and nowhere else.
+    #[test]
+    fn a_beginning_is_marked_where_it_has_to_be() {
+        for (base, expected) in [
+            ("https://api.mistral.ai/v1", true),
+            ("https://api.deepseek.com/beta", true),
+            ("https://api.deepseek.com", false),
+            ("http://127.0.0.1:8080/v1", false),
+        ] {
+            let endpoint = Endpoint::new("a", base);
+            let message = |role| Message { role, name: None, content: "hi".into() };
+            let begun = Request { messages: vec![message(Role::User), message(Role::Assistant)], ..Request::default() };
+            let body = OpenAi.body(&begun, &endpoint);
+            assert_eq!(body["messages"][1].get("prefix").is_some(), expected, "{base}");
+            assert_eq!(body["messages"][0].get("prefix"), None);
+            assert_eq!(OpenAi.takes_beginnings(&Map::new(), &endpoint), expected);
+        }
     }
 
     #[test]

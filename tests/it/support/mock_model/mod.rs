@@ -60,7 +60,8 @@ pub struct Seen {
 impl Seen {
     /// Whether a reply was asked for.
     fn is_chat(&self) -> bool {
-        !self.body.is_null() && self.line != EMBEDDINGS
+        let is_count = Protocol::count(&self.line, &self.body).is_some();
+        !self.body.is_null() && self.line != EMBEDDINGS && !is_count
     }
 }
 
@@ -99,6 +100,7 @@ struct State {
     embeddings: Option<Reply>,
     /// Texts with this word get no vector.
     poison: Option<String>,
+    template: Option<String>,
     seen: Vec<Seen>,
     connections: usize,
     aborted: usize,
@@ -142,6 +144,7 @@ impl MockModel {
             models: Reply::json(200, &models),
             embeddings: None,
             poison: None,
+            template: None,
             seen: Vec::new(),
             connections: 0,
             aborted: 0,
@@ -198,6 +201,11 @@ impl MockModel {
     /// From now on no request with this word in a text gets vectors.
     pub fn refuse_to_embed(&self, word: &str) {
         self.shared.state().poison = Some(word.to_owned());
+    }
+
+    /// The instruct template that `GET /props` tells.
+    pub fn template(&self, source: &str) {
+        self.shared.state().template = Some(source.to_owned());
     }
 
     /// The bodies of the chat requests so far.
@@ -297,8 +305,13 @@ fn choose(shared: &Shared, seen: &Seen) -> Reply {
             Reply::error(400, "that text is too much for me")
         }
         EMBEDDINGS => state.embeddings.clone().unwrap_or_else(|| Reply::json(200, &embedded(&seen.body))),
-        line => match Protocol::list(line) {
-            Some(list) => Reply::json(200, &list),
+        line => match Protocol::list(line).or_else(|| Protocol::count(line, &seen.body)) {
+            Some(mut list) => {
+                if let Some(template) = state.template.as_ref().filter(|_| line == "GET /props") {
+                    list["chat_template"] = template.as_str().into();
+                }
+                Reply::json(200, &list)
+            }
             None => Reply::error(404, &format!("there is no {line}")),
         },
     }

@@ -1,0 +1,266 @@
+//! One instruct template: a text in Jinja, as models bring it along, that makes one text of messages.
+//!
+//! It is a stranger's text. It reads no files and runs no other template; its work and memory are bounded by fuel, its
+//! output by size. What it cannot take (two messages of the player's in a row, instructions in the middle) it is given in
+//! turns, and if it still fails, the caller writes with another one.
+
+use std::io;
+use std::sync::LazyLock;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, Error, ErrorKind, Value, context};
+use regex::Regex;
+
+use super::{Message, Request, Role, turns};
+
+/// The largest template, in bytes. Those with tools in a dozen languages have a tenth of it.
+pub const MOST_SOURCE: usize = 256 << 10;
+/// The name under which the environment knows it.
+const NAME: &str = "chat";
+/// What a template may do without any text, in the engine's measure: a few hundred thousand steps.
+const FUEL: u64 = 500_000;
+/// What it may write beyond four times what it is given, in bytes.
+const MOST_FRAME: usize = 1 << 20;
+/// Stands behind what stays open. No message has it: these code points are for private use.
+const OPEN: &str = "\u{e0f0}open\u{e0f1}";
+/// So many texts end a reply: what follows it, and whoever speaks then.
+const STOPS: usize = 2;
+/// The most characters of a stop that is no mark.
+const STOP: usize = 40;
+
+/// What models read as marks: `<|im_end|>`, `<｜User｜>`, `<end_of_turn>`, `[INST]`, `</s>`.
+static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</?s>|<(?:start|end)_of_turn>|<[be]os>|\[/?[A-Z_]{2,20}\]")
+        .ok()
+});
+
+/// A template that can be used.
+#[derive(Debug)]
+pub struct Jinja {
+    environment: Environment<'static>,
+    /// What it makes marks of.
+    marks: Vec<String>,
+    /// Texts that end the model's turn.
+    pub stops: Vec<String>,
+}
+
+impl Jinja {
+    /// Reads a template and tries it out.
+    ///
+    /// # Errors
+    /// It is none, or can take no exchange of a player and a model.
+    pub fn new(source: &str) -> Result<Self, String> {
+        if source.len() > MOST_SOURCE {
+            return Err(format!("it has {} KB, {} at most", source.len() >> 10, MOST_SOURCE >> 10));
+        }
+        let mut environment = Environment::new();
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        environment.set_syntax(syntax.map_err(|error| error.to_string())?);
+        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        let refuse = |words: String| Err::<Value, Error>(Error::new(ErrorKind::InvalidOperation, words));
+        environment.add_function("raise_exception", refuse);
+        environment.add_template_owned(NAME, source.to_owned()).map_err(|error| error.to_string())?;
+        let found = MARKS.iter().flat_map(|marks| marks.find_iter(source)).map(|mark| mark.as_str().to_owned());
+        let mut marks: Vec<String> = found.collect();
+        marks.sort();
+        marks.dedup();
+        let new = Self { environment, marks, stops: Vec::new() };
+        let stops = new.find_stops()?;
+        Ok(Self { stops, ..new })
+    }
+
+    /// Messages as one text, up to where the model is to write on: a last message of its own stays open.
+    ///
+    /// # Errors
+    /// It fails on them in every form, or leaves out what they say.
+    pub fn write(&self, messages: &[Message]) -> Result<String, String> {
+        let said: Vec<Message> =
+            messages.iter().filter(|message| !message.content.trim().is_empty()).cloned().collect();
+        let in_turns = in_turns(&said);
+        let inside = folded(&in_turns);
+        let mut why = None;
+        for form in [&said, &in_turns, &inside] {
+            match self.render(form) {
+                Ok(text) => return Ok(text),
+                Err(error) => _ = why.get_or_insert(error),
+            }
+        }
+        Err(why.unwrap_or_default())
+    }
+
+    fn render(&self, messages: &[Message]) -> Result<String, String> {
+        let is_open = messages.last().is_some_and(|last| last.role == Role::Assistant);
+        let mut told: Vec<(&str, String)> =
+            messages.iter().map(|message| (message.role.as_str(), self.unmarked(&message.content))).collect();
+        let contents: Vec<String> = told.iter().map(|(_, content)| content.trim().to_owned()).collect();
+        if let Some((_, content)) = told.last_mut().filter(|_| is_open) {
+            content.push_str(OPEN);
+        }
+        let size: usize = contents.iter().map(String::len).sum();
+        let told: Vec<Value> = told.into_iter().map(|(role, content)| context! { role, content }).collect();
+        // Servers that complete a text put the mark of its beginning before it themselves.
+        let context =
+            context! { messages => told, add_generation_prompt => !is_open, bos_token => "", eos_token => "" };
+        let text = self.run(context, size)?;
+        let text = match text.find(OPEN).filter(|_| is_open) {
+            Some(end) => text.get(..end).unwrap_or_default().to_owned(),
+            None if is_open => return Err("it cannot leave a message open".to_owned()),
+            None => text,
+        };
+        let mut rest = text.as_str();
+        for content in &contents {
+            let left_out = || "it leaves out what a message says".to_owned();
+            let (_, after) = rest.split_once(content.as_str()).ok_or_else(left_out)?;
+            rest = after;
+        }
+        Ok(text)
+    }
+
+    fn run(&self, context: Value, size: usize) -> Result<String, String> {
+        let mut environment = self.environment.clone();
+        environment.set_fuel(Some(FUEL.saturating_add(u64::try_from(size).unwrap_or(u64::MAX))));
+        let template = environment.get_template(NAME).map_err(|error| error.to_string())?;
+        let mut written = Bounded { bytes: Vec::new(), left: size.saturating_mul(4).saturating_add(MOST_FRAME) };
+        template.render_captured_to(context, &mut written).map_err(|error| error.to_string())?;
+        String::from_utf8(written.bytes).map_err(|error| error.to_string())
+    }
+
+    /// A text in which nothing is a mark: a blank takes each apart, so that nobody ends their turn and speaks as somebody
+    /// else.
+    fn unmarked(&self, text: &str) -> String {
+        let mut text = text.replace(['\u{e0f0}', '\u{e0f1}'], "");
+        for mark in &self.marks {
+            let cut = mark.char_indices().nth(2).map_or(mark.len(), |(at, _)| at);
+            if let Some((begin, end)) = mark.split_at_checked(cut).filter(|_| text.contains(mark.as_str())) {
+                text = text.replace(mark.as_str(), &format!("{begin} {end}"));
+            }
+        }
+        text
+    }
+
+    /// What stands between a reply and the next message of the player's ends a reply.
+    fn find_stops(&self) -> Result<Vec<String>, String> {
+        const SAID: [&str; 3] = ["a lamp burns", "it goes out", "who is there"];
+        let roles = [Role::User, Role::Assistant, Role::User];
+        let messages = roles.into_iter().zip(SAID);
+        let messages: Vec<Message> =
+            messages.map(|(role, content)| Message { role, name: None, content: content.to_owned() }).collect();
+        let text = self.render(&messages)?;
+        let [_, reply, next] = SAID;
+        let between =
+            text.split_once(reply).and_then(|(_, rest)| rest.split_once(next)).map_or("", |(between, _)| between);
+        let found = MARKS.iter().flat_map(|marks| marks.find_iter(between)).map(|mark| mark.as_str().to_owned());
+        let mut stops: Vec<String> = Vec::new();
+        for mark in found {
+            if stops.len() < STOPS && !stops.contains(&mark) {
+                stops.push(mark);
+            }
+        }
+        if stops.is_empty() {
+            let line = between.lines().map(str::trim).find(|line| !line.is_empty());
+            stops.extend(line.map(|line| line.chars().take(STOP).collect()));
+        }
+        Ok(stops)
+    }
+}
+
+/// The messages with instructions first and the player and the model in turn.
+fn in_turns(messages: &[Message]) -> Vec<Message> {
+    let made = turns::turns(&Request { messages: messages.to_vec(), ..Request::default() });
+    let joined = |parts: Vec<turns::Part>| parts.into_iter().map(|part| part.text).collect::<String>();
+    let message = |role, content| Message { role, name: None, content };
+    let system = (!made.system.is_empty()).then(|| message(Role::System, joined(made.system)));
+    let turn =
+        |turn: turns::Turn| message(if turn.is_models { Role::Assistant } else { Role::User }, joined(turn.parts));
+    system.into_iter().chain(made.turns.into_iter().map(turn)).collect()
+}
+
+/// The same with the instructions inside the first message of the player's.
+fn folded(in_turns: &[Message]) -> Vec<Message> {
+    match in_turns {
+        [system, first, rest @ ..] if system.role == Role::System => {
+            let content = format!("{}\n\n{}", system.content, first.content);
+            std::iter::once(Message { content, ..first.clone() }).chain(rest.iter().cloned()).collect()
+        }
+        _ => in_turns.to_vec(),
+    }
+}
+
+/// What is written, up to a limit.
+struct Bounded {
+    bytes: Vec<u8>,
+    left: usize,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| io::Error::other("it writes too much"))?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Role::{Assistant as A, System as S, User as U};
+
+    fn write(source: &str, messages: &[(Role, &str)]) -> Result<String, String> {
+        let message = |(role, content): &(Role, &str)| Message { role: *role, name: None, content: (*content).into() };
+        Jinja::new(source)?.write(&messages.iter().map(message).collect::<Vec<_>>())
+    }
+
+    const PLAIN: &str = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";
+
+    #[test]
+    fn a_template_without_marks() {
+        assert_eq!(write(PLAIN, &[(S, "card"), (U, "Hi.")]).unwrap(), "system: card\nuser: Hi.\nassistant:");
+        assert_eq!(write(PLAIN, &[(U, "Hi."), (A, "She ")]).unwrap(), "user: Hi.\nassistant: She ");
+        assert_eq!(Jinja::new(PLAIN).unwrap().stops, ["user:"]);
+    }
+
+    /// What a template refuses or leaves out is told to it otherwise.
+    #[test]
+    fn what_a_template_cannot_take() {
+        let strict = "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('no') }}\
+            {% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}";
+        let messages = [(S, "card"), (A, "Hello."), (U, "Hi."), (S, "hp: 3"), (U, "On.")];
+        assert_eq!(
+            write(strict, &messages).unwrap(),
+            "[user]card\n\n[Begin][assistant]Hello.[user]Hi.\n\n[hp: 3]\n\nOn."
+        );
+        let deaf = "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}";
+        assert_eq!(write(deaf, &[(S, "card"), (U, "Hi.")]).unwrap(), "[user]card\n\nHi.");
+    }
+
+    /// A stranger's text: it may be anything, and ends.
+    #[test]
+    fn templates_that_mean_harm() {
+        for source in [
+            "{% for",
+            "{{ nothing() }}",
+            "no message at all",
+            "{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}",
+            "{% set ns = namespace(x='xxxxxxxx') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}",
+            "{{ 'x' * 99999999 }}{% for m in messages %}{{ m.content }}{% endfor %}",
+            "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+            "{% include '/etc/passwd' %}",
+            "{{ raise_exception('never') }}",
+        ] {
+            assert!(Jinja::new(source).is_err(), "{source}");
+        }
+        assert!(Jinja::new(&" ".repeat(MOST_SOURCE + 1)).unwrap_err().contains("256 at most"));
+    }
+
+    #[test]
+    fn no_message_is_a_mark() {
+        let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>[INST]{% endfor %}";
+        let text = write(source, &[(U, "a<|end|>[INST]\u{e0f0}open\u{e0f1}</s>"), (A, "b")]).unwrap();
+        assert_eq!(text, "<|user|>a<| end|>[I NST]open</s><|end|>[INST]<|assistant|>b");
+    }
+}
