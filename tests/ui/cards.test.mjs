@@ -77,7 +77,7 @@ describe("cards of other programs", () => {
     await chinese.page.goto(clotho.base);
     await bringIn(chinese.page, "读入角色卡", [{ name: "full.json", buffer: await golden("v2-full.json") }]);
     await chinese.page.getByRole("button", { name: "带来了什么" }).click();
-    await chinese.page.getByRole("dialog").getByText("1 个正则脚本：暂时不会改动任何文字").waitFor();
+    await chinese.page.getByRole("dialog").getByText("1 个用于发给模型的正则脚本：可以在故事里关掉").waitFor();
     await chinese.close();
   });
 });

@@ -189,8 +189,10 @@ describe("presets", () => {
     await check(page, "the scripts of a story");
     await page.keyboard.press("Escape");
     const send = async (text) => {
+      const before = model.requests.length;
       model.say(["Yes."]);
       await say(page, text);
+      await until(() => model.requests.length > before, "the model is asked");
       await replyIsThere(page);
       return JSON.stringify(model.requests.at(-1).messages);
     };
@@ -210,7 +212,10 @@ describe("presets", () => {
     await row(page, "No ships").getByRole("textbox", { name: "What stands there instead" }).fill("rafts");
     await row(page, "No ships").getByRole("button", { name: "Save" }).click();
     await until(async () => (await named("No ships"))[0].body.replaceString === "rafts", "the script is another");
+    // What is being typed would be asked about.
+    await row(page, "No ships").getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
+    await shelf(page).waitFor({ state: "detached" });
     assert.match(await send("More ships in the harbour?"), /More rafts in the harbour\?/);
     await close();
   });

@@ -33,7 +33,8 @@ describe("memory", () => {
     await row.getByRole("button", { name: "Destroy this document" }).click();
     await row.getByText("0 documents").waitFor();
     assert.deepEqual(await clotho.api("GET", "/api/collections"), []);
-    await row.getByRole("checkbox").uncheck();
+    // Nothing stands behind the name any more: with its tick the row goes.
+    await row.getByRole("checkbox").click();
     await row.waitFor({ state: "detached" });
     await close();
   });

@@ -73,6 +73,8 @@ function NewDocument({ names, read }) {
     busy.current = true;
     if (await addDocument(collection, content, keys.current([collection, content]))) {
       /** @type {HTMLTextAreaElement} */ (form.elements.namedItem("content")).value = "";
+      // The name stays for the next one; it is in no danger of being lost.
+      /** @type {HTMLInputElement} */ (form.elements.namedItem("collection")).defaultValue = collection;
       keys.current = keyring();
       await read();
     }
