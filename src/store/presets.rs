@@ -211,6 +211,25 @@ impl Tx<'_> {
         self.change_preset(owner, new.id, |conn, own| diesel::update(presets::table.find(own)).set(set).execute(conn))
     }
 
+    /// The same, if it is still as it was at that moment. Each change gives it a later one.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn swap_preset(&mut self, owner: UserId, seen: Time, new: &Preset) -> Result<bool, WriteError> {
+        let owner_n = self.user_n(owner)?;
+        let set =
+            (presets::name.eq(text(new, "name")), presets::body.eq(body(new)), presets::updated.eq(new.updated.0));
+        let changed = self.run(|conn| {
+            let own = presets::table
+                .filter(presets::id.eq(new.id.as_bytes().to_vec()))
+                .filter(presets::owner_n.eq(owner_n))
+                .filter(presets::trashed.is_null())
+                .filter(presets::updated.eq(seen.0));
+            Ok(diesel::update(own).set(set).execute(conn)?)
+        })?;
+        Ok(changed == 1)
+    }
+
     /// Moves one of the caller's presets to the trash.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ids::{CharacterId, LorebookId, NodeId, PersonaId, SessionId};
+use crate::ids::{CharacterId, LorebookId, NodeId, PersonaId, PresetId, SessionId};
 use crate::store::Seen;
 use crate::tree::Role;
 
@@ -57,6 +57,8 @@ pub struct Preview {
     pub model: Option<String>,
     /// Parameters over the session's.
     pub params: Map<String, Value>,
+    /// Another preset than the session's.
+    pub preset: Option<PresetId>,
 }
 
 /// Replies to generate.

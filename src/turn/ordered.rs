@@ -64,7 +64,7 @@ pub(super) fn prompt(
     history.reverse();
     let cut = Cut::Steps(began(reader, &newest_first)?.map(|began| newest_first.len() - 1 - began));
     let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().rev().unzip();
-    if !is_chosen {
+    if preset.settings.naming == Naming::AsNeeded {
         preset.settings.naming = naming(&lines);
     }
     if let Wanted::More(text) = &purpose.wanted {

@@ -41,6 +41,7 @@ pub async fn preview(
         .store
         .read(move |reader| {
             let mut scene = scene::read(reader, &look)?;
+            scene.held.session.preset = asked.preset.or(scene.held.session.preset);
             edit::may_be_parent(&scene.at.node)?;
             let number = match content {
                 Some(content) => {

@@ -1,21 +1,25 @@
-//! Presets of other programs: kept, listed, changed and taken along. No prompt is made with them yet.
+//! Presets: kept, listed, changed in whole or in parts, copied and taken along.
 
 use actix_web::web;
 use bytes::Bytes;
 use futures_util::stream;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Program;
+use crate::clock::Time;
 use crate::http::answer::{Answer, File, FileHead, Nothing, Pieces, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::form::Form;
 use crate::http::query::{Query, Rid};
-use crate::http::wire::presets::{ImportedPresets, NewPreset, Preset, PresetFields, PresetImportQuery, PresetQuery};
+use crate::http::wire::presets::{
+    Beginning, ImportedPresets, NewPreset, Preset, PresetFields, PresetImportQuery, PresetQuery, new_card,
+};
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::PresetId;
 use crate::interop::preset::PresetError;
+use crate::prompt::preset::Preset as Own;
 use crate::store::{self, Claim, Tx};
 use crate::transfer::{self, PresetNotKept, Report};
 use crate::tree::preset::{KINDS, LARGEST};
@@ -48,7 +52,13 @@ pub async fn create(app: Program, caller: Caller, body: Body<NewPreset>) -> Answ
     if let Some(made) = Claim::made_before() {
         return Reply::created(&Preset::from(load(&app, caller, Rid(made)).await?));
     }
-    let (card, now) = (body.0.card()?, app.clock.now());
+    let (name, beginning) = body.0.beginning()?;
+    let (kind, said) = match beginning {
+        Beginning::Said(kind, said) => (kind, said),
+        Beginning::Own => (OPENAI.to_owned(), Own::own().body()),
+        Beginning::Copy(id) => copied(load(&app, caller, Rid(id.0)).await?),
+    };
+    let (card, now) = (new_card(kind, &name, said)?, app.clock.now());
     let new = store::Preset { id: PresetId::new(app.ids.next(now)), card, created: now, updated: now };
     let (kept, claim) = (new.clone(), Claim::present());
     let write = move |tx: &mut Tx<'_>| {
@@ -57,6 +67,15 @@ pub async fn create(app: Program, caller: Caller, body: Body<NewPreset>) -> Answ
     };
     app.store.write(write).await?;
     Reply::created(&Preset::from(new))
+}
+
+/// The kind of presets that make prompts.
+const OPENAI: &str = "openai";
+
+fn copied(mut preset: store::Preset) -> (String, Map<String, Value>) {
+    let kind = preset.card.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let body = preset.card.shift_remove("body");
+    (kind, if let Some(Value::Object(body)) = body { body } else { Map::new() })
 }
 
 /// Keeps the presets of a file of another program. What is here already, to the letter, does not come twice.
@@ -122,17 +141,22 @@ pub async fn read(app: Program, caller: Caller, id: Rid) -> Answer<Preset> {
     Reply::ok(&Preset::from(load(&app, caller, id).await?))
 }
 
-/// Changes the fields that the request names.
+/// Changes what the request names, and nothing else. What somebody else changes meanwhile stays; what was changed of what the
+/// caller saw there is told.
 ///
 /// # Errors
-/// It is not there, or a field does not fit.
+/// It is not there, a field does not fit, or somebody else changed it meanwhile.
 pub async fn change(app: Program, caller: Caller, id: Rid, body: Body<PresetFields>) -> Answer<Preset> {
-    let mut preset = load(&app, caller, id).await?;
-    body.0.apply(&mut preset.card)?;
-    preset.updated = app.clock.now();
-    let kept = preset.clone();
-    app.store.write(move |tx| tx.update_preset(caller.0, &kept)).await?;
-    Reply::ok(&Preset::from(preset))
+    loop {
+        let mut preset = load(&app, caller, id).await?;
+        let seen = preset.updated;
+        body.0.apply(&mut preset.card)?;
+        preset.updated = app.clock.now().max(Time(seen.0 + 1));
+        let kept = preset.clone();
+        if app.store.write(move |tx| tx.swap_preset(caller.0, seen, &kept)).await? {
+            return Reply::ok(&Preset::from(preset));
+        }
+    }
 }
 
 /// Moves one to the trash.

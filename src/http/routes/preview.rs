@@ -1,5 +1,6 @@
 //! A prompt before it is sent.
 
+use super::sessions::may_make_prompts;
 use super::{Program, held, placed};
 use crate::http::answer::{Answer, Reply};
 use crate::http::body::Body;
@@ -18,6 +19,9 @@ use crate::tree::Delta;
 pub async fn prompt(app: Program, caller: Caller, sid: Sid, body: Body<PreviewOf>) -> Answer<TraceShape> {
     let asked = body.0.read(app.config.limits.message_bytes)?;
     let parent = asked.parent;
+    if let Some(id) = asked.preset {
+        may_make_prompts(&app, caller, id).await.map_err(|error| error.detail("field", "presetId"))?;
+    }
     let look = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
         placed(reader, &held, parent).map(drop).map_err(|error| error.detail("field", "parentId"))

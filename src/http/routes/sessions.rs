@@ -130,7 +130,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
 }
 
 /// Whether prompts can be made by a preset of the caller's.
-async fn may_make_prompts(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
+pub(super) async fn may_make_prompts(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
     let preset = found.ok_or_else(|| ApiError::not_found(Rid::WHAT))?;
     let readable = turn::preset(&preset).ok_or_else(|| {

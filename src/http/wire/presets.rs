@@ -2,15 +2,17 @@
 //! there.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
 use super::ids::{Id, PresetRef};
 use super::report::Report;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, Code};
+use crate::prompt::preset::{Change, NotChanged, Seen, Wrong};
 use crate::store;
 use crate::tree::preset::fits;
+use crate::turn;
 
 /// A preset.
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,6 +31,11 @@ pub struct Preset {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub body: Option<Value>,
+    /// Of one that makes prompts, all that it comes to, under the names of its body: what that leaves out is there as it
+    /// holds. In a list it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub effective: Option<Map<String, Value>>,
     /// When it came.
     pub created_at: String,
     /// When it last changed.
@@ -68,17 +75,83 @@ pub struct ImportedPresets {
     pub report: Report,
 }
 
-/// A new preset.
+/// A new preset: of a kind and with a body, or as another one is.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewPreset {
     /// What it is for.
-    pub kind: String,
+    #[serde(default)]
+    pub kind: Option<String>,
     /// Its name.
     pub name: String,
     /// All that it says.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub body: Option<Map<String, Value>>,
+    /// In place of kind and body: the id of a preset that it begins as a copy of, or `own` for the one by which prompts are
+    /// made where nobody chose any.
+    #[serde(default)]
+    pub from: Option<String>,
+}
+
+/// What a new preset begins as.
+#[derive(Debug)]
+pub enum Beginning {
+    /// As this kind and body.
+    Said(String, Map<String, Value>),
+    /// As our own.
+    Own,
+    /// As another one.
+    Copy(PresetRef),
+}
+
+/// One place in the order of a preset.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PresetPlace {
+    /// The prompt.
+    pub identifier: String,
+    /// Whether it is on.
+    pub enabled: bool,
+}
+
+/// A change of a preset of the kind `openai`: what it does not name stays as it came, to the letter.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct PresetChange {
+    /// Settings and samplers by their names in the body; null takes one away.
     #[schema(value_type = Object)]
-    pub body: Map<String, Value>,
+    pub fields: Map<String, Value>,
+    /// What stands under `extensions.clotho`: `form`, `names`, `stop`, `models`; null takes one away.
+    #[schema(value_type = Object)]
+    pub own: Map<String, Value>,
+    /// Prompts: `identifier` and the fields that change. One that is not there is new, and comes last in the order where
+    /// `order` is not said.
+    #[schema(value_type = Vec<Object>)]
+    pub prompts: Vec<Map<String, Value>>,
+    /// Identifiers of prompts that go; those that every preset has can only be switched off.
+    pub removed: Vec<String>,
+    /// The order, all of it.
+    pub order: Option<Vec<PresetPlace>>,
+}
+
+/// What the caller saw of a preset, null for what was not there: if one of it says something else by now, nothing is changed.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct PresetSeen {
+    /// Its name.
+    pub name: Option<String>,
+    /// Settings and samplers.
+    #[schema(value_type = Object)]
+    pub fields: Map<String, Value>,
+    /// What stood under `extensions.clotho`.
+    #[schema(value_type = Object)]
+    pub own: Map<String, Value>,
+    /// Prompts: `identifier` and what they said.
+    #[schema(value_type = Vec<Object>)]
+    pub prompts: Vec<Map<String, Value>>,
+    /// The order as it held.
+    pub order: Option<Vec<PresetPlace>>,
 }
 
 /// Fields of a preset that change. Its kind stays.
@@ -90,6 +163,10 @@ pub struct PresetFields {
     /// All that it says.
     #[schema(value_type = Option<Object>)]
     pub body: Option<Map<String, Value>>,
+    /// Some of what it says, in place of a whole body.
+    pub change: Option<PresetChange>,
+    /// What the caller saw there.
+    pub expected: Option<PresetSeen>,
 }
 
 impl PresetQuery {
@@ -100,31 +177,120 @@ impl PresetQuery {
 }
 
 impl NewPreset {
-    /// The card of the preset.
+    /// What it begins as, and its name.
     ///
     /// # Errors
-    /// A field does not fit.
-    pub fn card(self) -> Result<Map<String, Value>, ApiError> {
-        let mut card = Map::from_iter([("kind".to_owned(), self.kind.into())]);
-        PresetFields { name: Some(self.name), body: Some(self.body) }.apply(&mut card)?;
-        Ok(card)
+    /// It says both what it is and what it is a copy of, or neither.
+    pub fn beginning(self) -> Result<(String, Beginning), ApiError> {
+        let hint = "say kind and body, or from: the id of a preset, or own";
+        let beginning = match (self.from.as_deref(), self.kind, self.body) {
+            (None, Some(kind), Some(body)) => Beginning::Said(kind, body),
+            (None, None, _) => return Err(ApiError::invalid("kind", "a kind is needed").hint(hint)),
+            (None, _, None) => return Err(ApiError::invalid("body", "an object is expected").hint(hint)),
+            (Some("own"), None, None) => Beginning::Own,
+            (Some(id), None, None) => {
+                let id = id.parse().map_err(|_| ApiError::invalid("from", "no id of a preset").hint(hint))?;
+                Beginning::Copy(Id(id))
+            }
+            _ => return Err(ApiError::invalid("from", "a copy has the kind and body of the other one").hint(hint)),
+        };
+        Ok((self.name, beginning))
     }
+}
+
+/// The card of a new preset.
+///
+/// # Errors
+/// A field does not fit.
+pub fn new_card(kind: String, name: &str, body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+    let card = [("kind", kind.into()), ("name", name.trim().into()), ("body", Value::from(body))];
+    let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    fits(&card)?;
+    Ok(card)
 }
 
 impl PresetFields {
     /// Puts the fields into a preset.
     ///
     /// # Errors
-    /// A field does not fit.
-    pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
-        card.extend(self.name.map(|name| ("name".to_owned(), name.trim().into())));
-        card.extend(self.body.map(|body| ("body".to_owned(), body.into())));
+    /// A field does not fit, or somebody else changed meanwhile what was expected to be as it was.
+    pub fn apply(&self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
+        let before = card.clone();
+        card.extend(self.name.as_ref().map(|name| ("name".to_owned(), name.trim().into())));
+        if self.body.is_some() && self.change.is_some() {
+            return Err(
+                ApiError::invalid("change", "a body is all of it").hint("send a body, or a change of some of it")
+            );
+        }
+        card.extend(self.body.as_ref().map(|body| ("body".to_owned(), body.clone().into())));
+        let seen = self.expected.as_ref().map(PresetSeen::read);
+        if let Some(change) = &self.change {
+            if card.get("kind").and_then(Value::as_str) != Some("openai") {
+                return Err(ApiError::invalid("change", "only presets of the kind \"openai\" are changed in parts")
+                    .hint("send the whole body"));
+            }
+            let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
+            let changed =
+                change.read().onto(&body, seen.as_ref()).map_err(|error| refused(error, seen.as_ref(), &body))?;
+            card.insert("body".to_owned(), changed.into());
+        }
+        if let Some(name) = self.expected.as_ref().and_then(|seen| seen.name.as_ref()).filter(|_| *card != before) {
+            let now = before.get("name").and_then(Value::as_str).unwrap_or_default();
+            if now != name && self.name.is_some() {
+                return Err(meanwhile(vec!["name".to_owned()], json!({"name": now})));
+            }
+        }
         Ok(fits(card)?)
+    }
+}
+
+fn refused(error: NotChanged, seen: Option<&Seen>, body: &Map<String, Value>) -> ApiError {
+    match error {
+        NotChanged::Wrong(Wrong { field, message, hint }) => {
+            let error = ApiError::invalid(&field, message);
+            if hint.is_empty() { error } else { error.hint(hint) }
+        }
+        NotChanged::Meanwhile(fields) => meanwhile(fields, seen.map(|seen| seen.now(body)).unwrap_or_default()),
+    }
+}
+
+fn meanwhile(fields: Vec<String>, now: Value) -> ApiError {
+    ApiError::new(Code::Conflict, "somebody else changed the preset meanwhile")
+        .hint("see in details.now what it says now, and send again with that as expected if you still mean it")
+        .detail("fields", fields)
+        .detail("now", now)
+}
+
+fn rows(order: Option<&Vec<PresetPlace>>) -> Option<Vec<(String, bool)>> {
+    order.map(|order| order.iter().map(|row| (row.identifier.clone(), row.enabled)).collect())
+}
+
+impl PresetChange {
+    fn read(&self) -> Change {
+        Change {
+            fields: self.fields.clone(),
+            own: self.own.clone(),
+            prompts: self.prompts.clone(),
+            removed: self.removed.clone(),
+            order: rows(self.order.as_ref()),
+        }
+    }
+}
+
+impl PresetSeen {
+    fn read(&self) -> Seen {
+        Seen {
+            fields: self.fields.clone(),
+            own: self.own.clone(),
+            prompts: self.prompts.clone(),
+            order: rows(self.order.as_ref()),
+        }
     }
 }
 
 impl From<store::Preset> for Preset {
     fn from(mut preset: store::Preset) -> Self {
+        let effective = turn::preset(&preset).and_then(Result::ok).map(|preset| preset.body());
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
         Self {
             id: Id(preset.id),
@@ -132,6 +298,7 @@ impl From<store::Preset> for Preset {
             name: text(preset.card.shift_remove("name")).unwrap_or_default(),
             file: text(preset.card.shift_remove("file")),
             body: preset.card.shift_remove("body"),
+            effective,
             created_at: preset.created.to_string(),
             updated_at: preset.updated.to_string(),
         }
@@ -146,6 +313,7 @@ impl From<store::PresetHead> for Preset {
             name: head.name,
             file: head.file,
             body: None,
+            effective: None,
             created_at: head.created.to_string(),
             updated_at: head.updated.to_string(),
         }

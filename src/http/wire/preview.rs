@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::NodeRef;
+use super::ids::{NodeRef, PresetRef};
 use super::messages::content;
 use super::sessions::model;
 use crate::http::error::ApiError;
@@ -27,6 +27,9 @@ pub struct PreviewOf {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
+    /// Another preset than the session's.
+    #[serde(default)]
+    pub preset_id: Option<PresetRef>,
 }
 
 impl PreviewOf {
@@ -40,6 +43,7 @@ impl PreviewOf {
             content(text, limit)?;
         }
         let (parent, content) = (self.parent_id.0, self.content);
-        Ok(turn::Preview { parent, content, model: self.model, params: self.params })
+        let preset = self.preset_id.map(|id| id.0);
+        Ok(turn::Preview { parent, content, model: self.model, params: self.params, preset })
     }
 }

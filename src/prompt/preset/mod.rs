@@ -6,13 +6,17 @@
 //! - [`assemble()`] makes the messages of one request: `order` chooses and fills the parts, `inject` puts
 //!   texts into the chat, `examples` frames example turns, `names` says who speaks, `fit` keeps to
 //!   the budget, `doubles` leaves out what is said twice. What does not go is told, with the reason ([`Left`]).
+//! - [`Preset::body`] writes one, all that it comes to; [`Change`] edits a file and leaves what it does not name as it is.
 //! - [`pieces`] is what a trace keeps of a request, [`woven`] makes the request of it again.
 //!
 //! To add a marker (a part whose text comes from somewhere else): a row in `read::KNOWN`, its text in `order.rs`. To add a
 //! setting: a field of [`Settings`], its line in `read.rs`, and who reads it.
 
 mod assemble;
+mod body;
+mod check;
 mod doubles;
+mod edit;
 mod examples;
 mod fit;
 mod inject;
@@ -28,6 +32,8 @@ use super::LeftOut;
 use crate::tree::Role;
 
 pub use assemble::{Assembled, Unfit, assemble};
+pub use check::Wrong;
+pub use edit::{Change, NotChanged, Seen};
 pub use read::{MAIN, Unreadable};
 pub use trail::{Piece, Shape, pieces, woven};
 
@@ -74,6 +80,9 @@ pub enum Naming {
     Field,
     /// Before the text, always.
     Before,
+    /// Before the text, always, as soon as two people or two characters speak, else never; who knows what was said decides it
+    /// before messages are made.
+    AsNeeded,
 }
 
 /// In what form the messages of a request go.
@@ -124,6 +133,13 @@ pub struct Settings {
     pub form: Form,
 }
 
+/// What SillyTavern's form has no place for: under `extensions.clotho` of a preset.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Own {
+    /// The models for which it is used where a story chose none: aliases or names, `*` for any characters.
+    pub models: Vec<String>,
+}
+
 /// Where in the chat a part stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InChat {
@@ -138,6 +154,8 @@ pub struct InChat {
 pub struct Part {
     /// Its id.
     pub id: String,
+    /// What people call it; empty = nothing.
+    pub name: String,
     /// Who says it.
     pub role: Role,
     /// Its text, macros not yet filled in; `None` = a marker, whose text comes from somewhere else.
@@ -164,6 +182,8 @@ pub struct Preset {
     pub samplers: Map<String, Value>,
     /// The regex scripts that it brings along.
     pub scripts: Vec<Value>,
+    /// What only this program knows of it.
+    pub own: Own,
 }
 
 /// A text with a place of its own: a persona, a note, a card's depth prompt.

@@ -14,7 +14,7 @@ pub(super) fn named(naming: Naming, said: &Said, text: String) -> (Option<String
         Naming::Field => (field(&said.name), text),
         Naming::Before if !is_narration => (None, format!("{}: {text}", said.name)),
         Naming::Others if said.is_other && !is_narration => (None, format!("{}: {text}", said.name)),
-        Naming::Never | Naming::Others | Naming::Before => (None, text),
+        Naming::Never | Naming::Others | Naming::Before | Naming::AsNeeded => (None, text),
     }
 }
 

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::{Form, InChat, Naming, Part, Preset, Settings};
+use super::{Form, InChat, Naming, Own, Part, Preset, Settings};
 use crate::tree::Role;
 
 /// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
-const ORDER_ID: i64 = 100_001;
+pub(super) const ORDER_ID: i64 = 100_001;
 /// Parts and places beyond these are no preset that somebody wrote.
 const MOST_PARTS: usize = 10_000;
 
 /// The parts that every preset has, in the order of one that says nothing, with our own texts: `None` = a marker.
-const KNOWN: [(&str, Option<&str>, bool); 12] = [
+pub(super) const KNOWN: [(&str, Option<&str>, bool); 12] = [
     ("main", Some(MAIN), true),
     ("worldInfoBefore", None, true),
     ("personaDescription", None, true),
@@ -24,6 +24,21 @@ const KNOWN: [(&str, Option<&str>, bool); 12] = [
     ("dialogueExamples", None, true),
     ("chatHistory", None, true),
     ("jailbreak", Some(""), true),
+];
+/// What the parts are called that every preset has.
+const CALLED: [(&str, &str); 12] = [
+    ("main", "Main"),
+    ("worldInfoBefore", "Lore before the character"),
+    ("personaDescription", "Persona"),
+    ("charDescription", "Description of the character"),
+    ("charPersonality", "Personality of the character"),
+    ("scenario", "Scenario"),
+    ("enhanceDefinitions", "What else is known of the character"),
+    ("nsfw", "Further instructions"),
+    ("worldInfoAfter", "Lore after the character"),
+    ("dialogueExamples", "Examples"),
+    ("chatHistory", "History"),
+    ("jailbreak", "Last word"),
 ];
 /// What the model is told where neither preset nor card say anything.
 pub const MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
@@ -87,8 +102,14 @@ impl Default for Preset {
     /// What a preset says that says nothing.
     fn default() -> Self {
         let order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
-        let mut preset =
-            Self { settings: Settings::default(), parts: Vec::new(), order, samplers: Map::new(), scripts: Vec::new() };
+        let mut preset = Self {
+            settings: Settings::default(),
+            order,
+            parts: Vec::new(),
+            samplers: Map::new(),
+            scripts: Vec::new(),
+            own: Own::default(),
+        };
         preset.add_known();
         preset
     }
@@ -104,6 +125,7 @@ impl Preset {
             scenario_format: String::new(),
             personality_format: String::new(),
             continue_prefill: true,
+            naming: Naming::AsNeeded,
             form: Form::Turns,
             ..Settings::default()
         };
@@ -126,7 +148,8 @@ impl Preset {
         }
         let scripts = map.get("extensions").and_then(|extensions| extensions.get("regex_scripts")?.as_array());
         let scripts = scripts.cloned().unwrap_or_default();
-        let mut preset = Self { settings: settings(map), samplers: samplers(map), scripts, ..Self::default() };
+        let own = Own { models: texts(map, "models") };
+        let mut preset = Self { settings: settings(map), samplers: samplers(map), scripts, own, ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
         if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
             preset.order = order;
@@ -140,6 +163,7 @@ impl Preset {
             if !self.parts.iter().any(|part| part.id == id) {
                 let part = Part {
                     id: id.to_owned(),
+                    name: called(id).to_owned(),
                     role: Role::System,
                     text: text.map(str::to_owned),
                     in_chat: None,
@@ -160,7 +184,7 @@ fn settings(map: &Map<String, Value>) -> Settings {
     Settings {
         context: tokens("openai_max_context"),
         reply: tokens("openai_max_tokens"),
-        naming: naming(map.get("names_behavior")),
+        naming: naming(map),
         send_if_empty: text("send_if_empty", own.send_if_empty),
         impersonation: text("impersonation_prompt", own.impersonation),
         new_chat: text("new_chat_prompt", own.new_chat),
@@ -173,8 +197,29 @@ fn settings(map: &Map<String, Value>) -> Settings {
         impersonation_prefill: text("assistant_impersonation", own.impersonation_prefill),
         continue_prefill: is("continue_prefill"),
         squash: is("squash_system_messages"),
-        form: own.form,
+        form: if ours(map, "form") == Some(&TURNS.into()) { Form::Turns } else { own.form },
     }
+}
+
+/// What a part is called that every preset has; an empty name for others.
+pub(super) fn called(id: &str) -> &'static str {
+    CALLED.iter().find(|(known, _)| *known == id).map_or("", |(_, name)| name)
+}
+
+/// The word of [`Form::Turns`].
+pub(super) const TURNS: &str = "turns";
+/// The word of [`Naming::AsNeeded`].
+pub(super) const AS_NEEDED: &str = "asNeeded";
+
+/// What stands under `extensions.clotho`.
+fn ours<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+    map.get("extensions")?.get("clotho")?.get(key)
+}
+
+/// A list of texts there.
+fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
+    let list = ours(map, key).and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
 fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
@@ -185,11 +230,18 @@ fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
     }
     let seed = map.get("seed").filter(|seed| seed.as_i64().is_some_and(|seed| seed >= 0));
     samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.clone())));
+    let stop = texts(map, "stop");
+    if !stop.is_empty() {
+        samplers.insert("stop".to_owned(), stop.into());
+    }
     samplers
 }
 
-fn naming(value: Option<&Value>) -> Naming {
-    match value.and_then(Value::as_i64) {
+fn naming(map: &Map<String, Value>) -> Naming {
+    if ours(map, "names") == Some(&AS_NEEDED.into()) {
+        return Naming::AsNeeded;
+    }
+    match map.get("names_behavior").and_then(Value::as_i64) {
         Some(-1) => Naming::Never,
         Some(1) => Naming::Field,
         Some(2) => Naming::Before,
@@ -206,6 +258,7 @@ fn part(map: &Map<String, Value>) -> Option<Part> {
     let triggers = map.get("injection_trigger").and_then(Value::as_array).into_iter().flatten();
     Some(Part {
         id: text("identifier")?.to_owned(),
+        name: text("name").unwrap_or_default().to_owned(),
         role: text("role").and_then(Role::from_word).unwrap_or(Role::System),
         text: (!is("marker")).then(|| text("content").unwrap_or_default().to_owned()),
         in_chat: (number("injection_position", 0) == 1).then_some(in_chat),

@@ -34,7 +34,7 @@ export function chooseLocale(wanted) {
 }
 
 /**
- * The text of a key. `{name}` is filled from `vars`; "one|many" picks a form by `vars.n`.
+ * The text of a key. `{name}` is filled from `vars`, `{{name}}` is a macro and stays; "one|many" picks a form by `vars.n`.
  * @param {Key} key
  * @param {Record<string, string | number>} [vars]
  */
@@ -42,7 +42,7 @@ export function t(key, vars = {}) {
   const language = locale.value;
   const [one = key, many] = (words[key] ?? "").split("|");
   const form = many && new Intl.PluralRules(language).select(Number(vars["n"])) !== "one" ? many : one;
-  return form.replace(/\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
+  return form.replace(/(?<!\{)\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }
 
 /** The text of a key that the server's own words may lead to, or "" where there is none. @param {string} key @param {Parameters<typeof t>[1]} [vars] */

@@ -232,6 +232,32 @@ export interface StoryScript {
 
 export interface WholePreset extends Preset {
   body: Record<string, unknown>;
+  /** All that it comes to, under the names of its body; of one that makes prompts. */
+  effective?: Record<string, any>;
+}
+
+/** One part of a preset that makes prompts. */
+export interface PresetPart {
+  identifier: string;
+  name?: string;
+  role?: "system" | "user" | "assistant";
+  content?: string;
+  marker?: boolean;
+  injection_position?: number;
+  injection_depth?: number;
+  injection_order?: number;
+  injection_trigger?: string[];
+  forbid_overrides?: boolean;
+}
+
+/** What is to become of a preset, or what was seen of it: null for what is not there. */
+export interface PresetChange {
+  fields?: Record<string, unknown>;
+  /** What stands under `extensions.clotho`. */
+  own?: Record<string, unknown>;
+  prompts?: PresetPart[];
+  removed?: string[];
+  order?: { identifier: string; enabled: boolean }[];
 }
 
 /** An entry in the form of world info: it says more than this, and what the page does not show stays. */

@@ -1,14 +1,16 @@
-// What other programs keep for their prompts: by kind, found, looked into, named, taken along, deleted, brought in. Loaded when first
-// opened.
+// Presets: by kind, found, looked into, edited, named, taken along, deleted, brought in. Loaded when first opened.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { bringPreset, readPreset, readPresets, removePreset, renamePreset, takePreset, usePreset } from "../actions/presets.js";
 import { chooser } from "../lib/chooser.js";
 import { addEnglish, ago, moment, t, wordFor } from "../lib/i18n.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-presets.js";
+import editWords from "../lib/strings/en-preset-edit.js";
+import { keyring } from "../lib/once.js";
 import { session } from "../model/story.js";
+import { copyPreset } from "../actions/preset-edit.js";
 import { Parts } from "./json.js";
-import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { Blank, Modal, Waiting, icon, later } from "./parts.js";
 import { DropPlace, NameForm } from "./shelf.js";
 import { ScriptForm, StoryScripts } from "./scripts.js";
 import { takeFocus } from "./sure.js";
@@ -17,6 +19,9 @@ import { takeFocus } from "./sure.js";
 
 addEnglish(words);
 addEnglish(cards);
+addEnglish(editWords);
+
+const PresetEditor = later(() => import("./preset-editor.js").then((module) => module.PresetEditor));
 
 /** In the order in which they are shown. */
 const KINDS = ["openai", "textgen", "kobold", "novel", "instruct", "context", "sysprompt", "reasoning", "regex", "quickReplies", "group", "variables", "theme"];
@@ -62,14 +67,35 @@ export function Presets({ presetId }) {
     // What was pressed goes with its row.
     if (await removePreset(preset, read)) first.current?.focus();
   };
+  /** The one that is being edited, and the one that was, where the keyboard comes back to. */
+  const editing = useSignal(/** @type {Id | null} */ (null));
+  const last = useSignal(/** @type {Id | null} */ (null));
+  const back = () => {
+    last.value = editing.peek();
+    editing.value = null;
+    void read();
+  };
+  const open = (/** @type {Id} */ id) => {
+    editing.value = id;
+    // It is called what the list calls it.
+    if (!all.peek()?.some((preset) => preset.id === id)) void read();
+  };
+  const keyFor = useRef(keyring()).current;
+  const begin = async () => {
+    const made = await copyPreset("own", freeName(all.peek() ?? []), keyFor);
+    if (made) open(made.id);
+  };
   const list = all.value;
+  const at = editing.value;
+  const title = list?.find(({ id }) => id === at)?.name ?? t("command.presets");
+  if (at) return h(Modal, { title, class: "wide lore presets", keeps: true }, h(PresetEditor, { key: at, id: at, back, goTo: open }));
   return h(Modal, { title: t("command.presets"), class: "wide lore presets", keeps: true }, h(DropPlace, { text: "preset.drop", bring: (files) => bring(files, undefined) }, html`<p class="aside">${t("preset.text")}</p>
-    <div class="actions start"><button type="button" ref=${first} onClick=${choose}>${icon("upload")}<span>${t("preset.bring")}</span></button><button type="button" aria-expanded=${isWriting.value} onClick=${() => (isWriting.value = !isWriting.peek())}>${icon("edit")}<span>${t("script.new")}</span></button></div>
+    <div class="actions start"><button type="button" onClick=${begin}>${icon("plus")}<span>${t("presetEdit.begin")}</span></button><button type="button" ref=${first} onClick=${choose}>${icon("upload")}<span>${t("preset.bring")}</span></button><button type="button" aria-expanded=${isWriting.value} onClick=${() => (isWriting.value = !isWriting.peek())}>${icon("edit")}<span>${t("script.new")}</span></button></div>
     ${isWriting.value && h(ScriptForm, { id: null, done: written })}${h(StoryScripts, {})}
     ${coming.value > 0 && html`<p class="aside" role="status">${t("preset.coming")}</p>`}
     ${unsure.value.map((file) => h(Unsure, { key: file, file, answer: (kind) => answered(file, kind) }))}
     ${isUnread.value && h(Blank, { symbol: "warning", title: t("preset.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
-    ${list === null ? !isUnread.value && h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "preset", title: t("preset.empty"), hint: t("preset.emptyHint") }) : h(Shelf, { list, presetId, read, drop })}`));
+    ${list === null ? !isUnread.value && h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "preset", title: t("preset.empty"), hint: t("preset.emptyHint") }) : h(Shelf, { list, presetId, last: last.value, read, drop, edit: open })}`));
 }
 
 /** @param {{file: File, answer: (kind: string | null) => void}} props */
@@ -82,8 +108,17 @@ function Unsure({ file, answer }) {
     <div class="actions"><button type="button" onClick=${() => answer(null)}>${t("cancel")}</button><button class="primary">${t("preset.keep")}</button></div></form>`;
 }
 
-/** @param {{list: Preset[], presetId: Id | null, read: () => unknown, drop: (preset: Preset) => unknown}} props */
-function Shelf({ list, presetId, read, drop }) {
+/** A name that no preset has. @param {Preset[]} all */
+function freeName(all) {
+  const taken = new Set(all.map(({ name }) => name));
+  const name = (/** @type {number} */ n) => (n === 1 ? t("presetEdit.own") : `${t("presetEdit.own")} ${n}`);
+  let n = 1;
+  while (taken.has(name(n))) n += 1;
+  return name(n);
+}
+
+/** @param {{list: Preset[], presetId: Id | null, last: Id | null, read: () => unknown, drop: (preset: Preset) => unknown, edit: (id: Id) => void}} props */
+function Shelf({ list, presetId, last, read, drop, edit }) {
   const query = useSignal("");
   const wanted = useSignal("");
   const words = query.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
@@ -96,7 +131,7 @@ function Shelf({ list, presetId, read, drop }) {
     query.value = field.value;
   };
   const choose = (/** @type {Event} */ event) => (wanted.value = /** @type {HTMLSelectElement} */ (event.target).value);
-  const row = (/** @type {Preset} */ preset) => h(Row, { key: preset.id, preset, isOpened: preset.id === presetId, read, drop: () => drop(preset) });
+  const row = (/** @type {Preset} */ preset) => h(Row, { key: preset.id, preset, isOpened: preset.id === presetId, isLast: preset.id === last, read, drop: () => drop(preset), edit: () => edit(preset.id) });
   return html`<search class="sieve"><div class="row"><input type="search" aria-label=${t("preset.find")} placeholder=${t("preset.find")} value=${query.value} onInput=${seek} />
       <select aria-label=${t("preset.kind")} value=${wanted.value} onChange=${choose}><option value="">${t("preset.all")}</option>${kinds.map((kind) => html`<option key=${kind} value=${kind}>${kindName(kind)}</option>`)}</select></div></search>
     <p class="aside" role="status">${found.length === 0 ? t("preset.none") : t("preset.count", { n: found.length })}</p>
@@ -106,8 +141,8 @@ function Shelf({ list, presetId, read, drop }) {
     })}`;
 }
 
-/** @param {{preset: Preset, isOpened: boolean, read: () => unknown, drop: () => unknown}} props */
-function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, read, drop }) {
+/** @param {{preset: Preset, isOpened: boolean, isLast: boolean, read: () => unknown, drop: () => unknown, edit: () => void}} props */
+function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, isLast, read, drop, edit }) {
   const naming = useSignal(false);
   const looking = useSignal(isOpened);
   const rename = useRef(/** @type {HTMLElement | null} */ (null));
@@ -134,7 +169,7 @@ function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, read, drop
   const serves = session.value?.presetId === id;
   return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}${serves && html` <span class="chip on">${t("preset.used")}</span>`}</h4>
     <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
-    <div class="actions">${mayServe && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}<button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
+    <div class="actions">${mayServe && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}${kind === "openai" && html`<button type="button" ref=${isLast ? takeFocus : null} onClick=${edit}>${icon("edit")}<span>${t("presetEdit.edit")}</span></button>`}<button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
       <button type="button" ref=${rename} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("edit")}<span>${t(isScript ? "script.edit" : "preset.rename")}</span></button>
       <button type="button" onClick=${() => takePreset(id)}>${icon("download")}<span>${t("preset.take")}</span></button>
       <button type="button" onClick=${drop}>${icon("trash")}<span>${t("preset.delete")}</span></button></div>

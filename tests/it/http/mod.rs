@@ -41,6 +41,7 @@ mod ordered;
 mod owners;
 mod pieces;
 pub mod play;
+mod preset_edits;
 mod presets;
 pub mod purges;
 mod refusals;

@@ -1,0 +1,105 @@
+//! A preset is written: all that it comes to, under the names that it is read by.
+
+use serde_json::{Map, Value, json};
+
+use super::read::{AS_NEEDED, ORDER_ID, TURNS, called};
+use super::{Form, Naming, Part, Preset};
+
+impl Preset {
+    /// The preset as JSON that reads as the same one. What the file left out is there as it holds.
+    pub fn body(&self) -> Map<String, Value> {
+        let settings = &self.settings;
+        let mut body = self.samplers.clone();
+        let stop = body.shift_remove("stop");
+        body.extend(settings.context.map(|tokens| ("openai_max_context".to_owned(), tokens.into())));
+        body.extend(settings.reply.map(|tokens| ("openai_max_tokens".to_owned(), tokens.into())));
+        let texts = [
+            ("send_if_empty", &settings.send_if_empty),
+            ("impersonation_prompt", &settings.impersonation),
+            ("new_chat_prompt", &settings.new_chat),
+            ("new_example_chat_prompt", &settings.new_example),
+            ("continue_nudge_prompt", &settings.nudge),
+            ("wi_format", &settings.lore_format),
+            ("scenario_format", &settings.scenario_format),
+            ("personality_format", &settings.personality_format),
+            ("assistant_prefill", &settings.prefill),
+            ("assistant_impersonation", &settings.impersonation_prefill),
+        ];
+        body.extend(texts.map(|(key, text)| (key.to_owned(), text.as_str().into())));
+        let naming = match settings.naming {
+            Naming::Never => -1,
+            Naming::Others | Naming::AsNeeded => 0,
+            Naming::Field => 1,
+            Naming::Before => 2,
+        };
+        body.insert("names_behavior".to_owned(), naming.into());
+        body.insert("continue_prefill".to_owned(), settings.continue_prefill.into());
+        body.insert("squash_system_messages".to_owned(), settings.squash.into());
+        body.insert("prompts".to_owned(), self.parts.iter().map(written).collect());
+        let row = |(name, is_on): &(String, bool)| json!({"identifier": name, "enabled": is_on});
+        let order: Vec<Value> = self.order.iter().map(row).collect();
+        body.insert("prompt_order".to_owned(), json!([{"character_id": ORDER_ID, "order": order}]));
+        body.insert("extensions".to_owned(), self.extensions(stop));
+        body
+    }
+
+    fn extensions(&self, stop: Option<Value>) -> Value {
+        let mut ours = Map::new();
+        ours.extend((self.settings.form == Form::Turns).then(|| ("form".to_owned(), TURNS.into())));
+        ours.extend((self.settings.naming == Naming::AsNeeded).then(|| ("names".to_owned(), AS_NEEDED.into())));
+        ours.extend(stop.map(|stop| ("stop".to_owned(), stop)));
+        if !self.own.models.is_empty() {
+            ours.insert("models".to_owned(), self.own.models.clone().into());
+        }
+        let mut extensions = Map::from_iter([("clotho".to_owned(), ours.into())]);
+        if !self.scripts.is_empty() {
+            extensions.insert("regex_scripts".to_owned(), self.scripts.clone().into());
+        }
+        extensions.into()
+    }
+}
+
+fn written(part: &Part) -> Value {
+    let mut map = Map::from_iter([
+        ("identifier".to_owned(), part.id.as_str().into()),
+        ("name".to_owned(), part.name.as_str().into()),
+        ("role".to_owned(), part.role.word().into()),
+        ("system_prompt".to_owned(), (!called(&part.id).is_empty()).into()),
+        ("marker".to_owned(), part.text.is_none().into()),
+    ]);
+    map.extend(part.text.as_ref().map(|text| ("content".to_owned(), text.as_str().into())));
+    map.insert("injection_position".to_owned(), u8::from(part.in_chat.is_some()).into());
+    if let Some(at) = part.in_chat {
+        map.insert("injection_depth".to_owned(), at.depth.into());
+        map.insert("injection_order".to_owned(), at.order.into());
+    }
+    map.insert("forbid_overrides".to_owned(), part.is_own.into());
+    map.insert("injection_trigger".to_owned(), part.triggers.clone().into());
+    map.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Our own can be written out, edited and used as any other: nothing of it is lost.
+    #[test]
+    fn what_is_written_reads_as_the_same() {
+        for preset in [Preset::own(), Preset::default()] {
+            assert_eq!(Preset::read(&preset.body()), Ok(preset));
+        }
+        let body = json!({
+            "temperature": 0.7, "seed": 5, "openai_max_context": 4096, "openai_max_tokens": 300, "names_behavior": 2,
+            "prompts": [
+                {"identifier": "main", "name": "Main", "content": "Go.", "role": "user", "forbid_overrides": true},
+                {"identifier": "own", "injection_position": 1, "injection_depth": 2, "content": "x", "injection_trigger": ["swipe"]},
+            ],
+            "prompt_order": [{"character_id": 100_001, "order": [{"identifier": "own", "enabled": true}]}],
+            "extensions": {"clotho": {"stop": ["###"], "models": ["smart", "gpt-*"]}, "regex_scripts": [{"findRegex": "a"}]},
+        });
+        let preset = Preset::read(body.as_object().unwrap()).unwrap();
+        assert_eq!(preset.samplers["stop"], json!(["###"]));
+        assert_eq!(preset.own.models, ["smart", "gpt-*"]);
+        assert_eq!(Preset::read(&preset.body()), Ok(preset));
+    }
+}

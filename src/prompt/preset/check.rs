@@ -1,0 +1,182 @@
+//! What a change of a preset may say: each name is known, and its value is one that does something.
+
+use serde_json::{Map, Value};
+
+use super::read::{AS_NEEDED, TURNS};
+use crate::tree::Role;
+
+/// What is wrong with a change, where, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// The field, as on the wire.
+    pub field: String,
+    /// One sentence without a final period.
+    pub message: String,
+    /// What one can do about it.
+    pub hint: String,
+}
+
+impl Wrong {
+    pub(super) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into(), hint: String::new() }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+/// The most of a depth or an order.
+const FARTHEST: f64 = 10_000.0;
+/// The most stop strings and models, and characters of each.
+const MOST: (usize, usize) = (64, 200);
+/// The most characters of a part's name or identifier.
+const LONGEST: usize = 200;
+/// The kinds of request that a part may be for.
+const TRIGGERS: [&str; 6] = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"];
+
+/// What a value has to be.
+enum Is {
+    Text,
+    Switch,
+    /// Between these two.
+    Number(f64, f64),
+    /// A whole one between these two.
+    Whole(f64, f64),
+    One(&'static [&'static str]),
+    /// Texts of a list.
+    Texts,
+}
+
+impl Is {
+    fn known(&self, place: &str, value: &Value) -> Result<(), Wrong> {
+        let between = |least: f64, most: f64| value.as_f64().is_some_and(|n| (least..=most).contains(&n));
+        let (is_right, words) = match self {
+            Self::Text => (value.is_string(), "a text is expected".to_owned()),
+            Self::Switch => (value.is_boolean(), "true or false is expected".to_owned()),
+            Self::Number(least, most) => {
+                (between(*least, *most), format!("a number from {least} to {most} is expected"))
+            }
+            Self::Whole(least, most) => {
+                (value.is_i64() && between(*least, *most), format!("a whole number from {least} to {most} is expected"))
+            }
+            Self::One(words) => {
+                let is_one = value.as_str().is_some_and(|word| words.contains(&word));
+                (is_one, format!("one of these is expected: {}", words.join(", ")))
+            }
+            Self::Texts => {
+                let fits =
+                    |text: &Value| text.as_str().is_some_and(|text| !text.is_empty() && text.chars().count() <= MOST.1);
+                let is_list = value.as_array().is_some_and(|list| list.len() <= MOST.0 && list.iter().all(fits));
+                let (most, longest) = MOST;
+                (is_list, format!("a list of at most {most} texts is expected, each of 1 to {longest} characters"))
+            }
+        };
+        let hint = "null takes it away, and it is as where no preset says anything";
+        if is_right || value.is_null() { Ok(()) } else { Err(Wrong::new(place, words).hint(hint)) }
+    }
+}
+
+const FIELDS: [(&str, Is); 20] = [
+    ("temperature", Is::Number(0.0, 2.0)),
+    ("top_p", Is::Number(0.0, 1.0)),
+    ("frequency_penalty", Is::Number(-2.0, 2.0)),
+    ("presence_penalty", Is::Number(-2.0, 2.0)),
+    ("seed", Is::Whole(-1.0, 9_007_199_254_740_991.0)),
+    ("openai_max_context", Is::Whole(1.0, 10_000_000.0)),
+    ("openai_max_tokens", Is::Whole(1.0, 10_000_000.0)),
+    ("names_behavior", Is::Whole(-1.0, 2.0)),
+    ("send_if_empty", Is::Text),
+    ("impersonation_prompt", Is::Text),
+    ("new_chat_prompt", Is::Text),
+    ("new_example_chat_prompt", Is::Text),
+    ("continue_nudge_prompt", Is::Text),
+    ("wi_format", Is::Text),
+    ("scenario_format", Is::Text),
+    ("personality_format", Is::Text),
+    ("assistant_prefill", Is::Text),
+    ("assistant_impersonation", Is::Text),
+    ("continue_prefill", Is::Switch),
+    ("squash_system_messages", Is::Switch),
+];
+
+const OURS: [(&str, Is); 4] =
+    [("form", Is::One(&[TURNS])), ("names", Is::One(&[AS_NEEDED])), ("stop", Is::Texts), ("models", Is::Texts)];
+
+fn found<'a>(table: &'a [(&str, Is)], key: &str, place: &str) -> Result<&'a Is, Wrong> {
+    let names = || table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let row = table.iter().find(|(name, _)| *name == key).map(|(_, is)| is);
+    row.ok_or_else(|| {
+        Wrong::new(place, "nothing that is read has this name").hint(format!("one of these is expected: {}", names()))
+    })
+}
+
+/// Checks a setting or a sampler.
+pub(super) fn field(key: &str, value: &Value) -> Result<(), Wrong> {
+    let place = format!("change.fields.{key}");
+    found(&FIELDS, key, &place)?.known(&place, value)
+}
+
+/// Checks what stands under `extensions.clotho`.
+pub(super) fn ours(key: &str, value: &Value) -> Result<(), Wrong> {
+    let place = format!("change.own.{key}");
+    found(&OURS, key, &place)?.known(&place, value)
+}
+
+/// Checks the fields of a part, as far as they are read; answers with its identifier.
+pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, Wrong> {
+    let place = |key: &str| format!("change.prompts[{at}].{key}");
+    let name = fields.get("identifier").and_then(Value::as_str).unwrap_or_default();
+    if name.is_empty() || name.chars().count() > LONGEST {
+        let message = format!("a text of 1 to {LONGEST} characters is expected");
+        return Err(Wrong::new(place("identifier"), message)
+            .hint("say which prompt it is, or make up an identifier for a new one"));
+    }
+    let roles = [Role::System, Role::User, Role::Assistant].map(Role::word);
+    for (key, value) in fields {
+        let place = place(key);
+        match key.as_str() {
+            "role" if !value.as_str().is_some_and(|word| roles.contains(&word)) => {
+                return Err(Wrong::new(place, format!("one of these is expected: {}", roles.join(", ")))
+                    .hint("the role in which the model is told it"));
+            }
+            "name" => {
+                Is::Text.known(&place, value)?;
+                if value.as_str().is_some_and(|name| name.chars().count() > LONGEST) {
+                    return Err(Wrong::new(place, format!("a name has at most {LONGEST} characters")));
+                }
+            }
+            "content" => Is::Text.known(&place, value)?,
+            "marker" | "system_prompt" | "forbid_overrides" => Is::Switch.known(&place, value)?,
+            "injection_position" => Is::Whole(0.0, 1.0).known(&place, value)?,
+            "injection_depth" => Is::Whole(0.0, FARTHEST).known(&place, value)?,
+            "injection_order" => Is::Whole(-FARTHEST, FARTHEST).known(&place, value)?,
+            "injection_trigger" => {
+                let is_known = |word: &Value| word.as_str().is_some_and(|word| TRIGGERS.contains(&word));
+                if !value.as_array().is_some_and(|list| list.iter().all(is_known)) {
+                    return Err(Wrong::new(place, format!("a list of these is expected: {}", TRIGGERS.join(", ")))
+                        .hint("an empty list is for all requests"));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(name)
+}
+
+/// Checks an order.
+pub(super) fn order(rows: &[(String, bool)], is_known: impl Fn(&str) -> bool) -> Result<(), Wrong> {
+    let mut seen = std::collections::HashSet::new();
+    for (at, (name, _)) in rows.iter().enumerate() {
+        let place = format!("change.order[{at}].identifier");
+        if !is_known(name) {
+            let hint = "add it with prompts in the same change, or leave it out of the order";
+            return Err(Wrong::new(place, format!("there is no prompt `{name}`")).hint(hint));
+        }
+        if !seen.insert(name) {
+            return Err(Wrong::new(place, format!("`{name}` stands there twice")).hint("name each prompt once"));
+        }
+    }
+    Ok(())
+}

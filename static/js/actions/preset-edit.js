@@ -1,0 +1,104 @@
+// Editing a preset: what is changed of it and nothing else, and the way back.
+import { signal } from "../../vendor/preact.js";
+import { t } from "../lib/i18n.js";
+import { orderOf, partsOf, seenBefore, wayBack } from "../lib/preset.js";
+import { tell } from "../model/page.js";
+import * as story from "../model/story.js";
+import { ApiError } from "../net/api.js";
+import { preset as read } from "../net/presets.js";
+import * as api from "../net/preset-edit.js";
+import { attempt } from "./failure.js";
+
+/** @import { Id, PresetChange, Trace, WholePreset } from "../lib/wire.d.ts" */
+
+/** What became of a change: `changed` names what somebody else has changed meanwhile. @typedef {{is: "written", preset: WholePreset} | {is: "changed", fields: string[], now: PresetChange} | {is: "gone"} | undefined} Written */
+
+/** @param {Id} id @param {PresetChange} change @param {PresetChange} expected @returns {Promise<Written>} */
+const write = (id, change, expected) =>
+  attempt(async () => {
+    try {
+      return { is: /** @type {const} */ ("written"), preset: await api.changePreset(id, change, expected) };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === "conflict") return { is: /** @type {const} */ ("changed"), fields: error.details.fields ?? [], now: error.details.now ?? {} };
+      if (error.code === "not_found") return { is: /** @type {const} */ ("gone") };
+      throw error;
+    }
+  });
+
+/** A preset that is being edited. @param {Id} id */
+export function editing(id) {
+  const preset = signal(/** @type {WholePreset | null} */ (null));
+  /** What takes the last changes back, the last one first. */
+  const back = signal(/** @type {PresetChange[]} */ ([]));
+  /** Forms begin anew where what they show was taken back or is somebody else's. */
+  const version = signal(0);
+  /** What stands in the way of everything: it could not be read, or is gone. */
+  const trouble = signal(/** @type {"unread" | "gone" | null} */ (null));
+  const load = async () => {
+    const found = await attempt(() => read(id));
+    if (found) preset.value = found;
+    trouble.value = found ? null : "unread";
+  };
+  /** Changes go one after another, each made of what the one before has left. @type {Promise<unknown>} */
+  let queue = Promise.resolve();
+  const one = async (/** @type {(preset: WholePreset) => PresetChange | null} */ make, /** @type {boolean} */ isBack) => {
+    const before = preset.peek();
+    const change = before && make(before);
+    if (!before || !change) return undefined;
+    const came = await write(id, change, seenBefore(before, change));
+    if (came?.is === "written") {
+      preset.value = came.preset;
+      if (isBack) back.value = back.peek().slice(1);
+      else back.value = [wayBack(before, change), ...back.peek()].slice(0, 50);
+    }
+    if (came?.is === "gone") trouble.value = "gone";
+    if (came?.is === "changed") await load();
+    return came;
+  };
+  const change = (/** @type {(preset: WholePreset) => PresetChange | null} */ make) => {
+    const done = queue.then(() => one(make, false));
+    queue = done;
+    return done;
+  };
+  /** The same for what needs no form: who else has changed it is told, and shown. */
+  const turn = async (/** @type {(preset: WholePreset) => PresetChange | null} */ make) => {
+    const came = await change(make);
+    if (came?.is === "changed") tell({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.meanwhileHint") });
+    return came?.is === "written";
+  };
+  const undo = async () => {
+    const done = queue.then(() => one(() => back.peek()[0] ?? null, true));
+    queue = done;
+    const came = await done;
+    if (came?.is === "changed") tell({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.notBack") });
+    version.value += 1;
+  };
+  return { id, preset, back, version, trouble, load, change, turn, undo };
+}
+
+/** @typedef {ReturnType<typeof editing>} Editing */
+
+/** Takes a part out; it can be had back. @param {Editing} edit @param {string} identifier @param {string} name */
+export async function dropPart(edit, identifier, name) {
+  const isGone = await edit.turn((preset) => (partsOf(preset).some((part) => part.identifier === identifier) ? { removed: [identifier], order: orderOf(preset).filter((row) => row.identifier !== identifier) } : null));
+  if (isGone) tell({ tone: "quiet", text: t("presetEdit.dropped", { name }), act: { label: "command.restore", run: () => void edit.undo() } });
+  return isGone;
+}
+
+/** @param {Id | "own"} from @param {string} name @param {(request: unknown) => string} keyFor */
+export const copyPreset = (from, name, keyFor) => attempt(() => api.copyPreset(from, name, keyFor([from, name])));
+
+/** The prompt that the open story would send by a preset, with what the reader is writing or some words in its place. @param {Id} presetId @returns {Promise<Trace | ApiError | null>} null: no story is open */
+export async function promptBy(presetId) {
+  const open = story.session.peek();
+  const head = story.head.peek() ?? open?.activeLeafId;
+  if (!open || !head) return null;
+  const waits = story.nodeOf(head)?.role === "user";
+  try {
+    return await api.promptBy(open.id, { parentId: head, presetId, ...(!waits && { content: story.draft.peek().trim() || t("presetEdit.sample") }) });
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,63 @@
+// One preset that makes prompts, being edited: its prompts in their order, its other texts, what it asks of the model. Loaded when
+// first opened.
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { usePreset } from "../actions/presets.js";
+import { copyPreset, editing } from "../actions/preset-edit.js";
+import { addEnglish, t } from "../lib/i18n.js";
+import { whenLookedAt } from "../lib/looked.js";
+import { keyring } from "../lib/once.js";
+import words from "../lib/strings/en-preset-edit.js";
+import { session } from "../model/story.js";
+import { Blank, Waiting, icon } from "./parts.js";
+import { Preview } from "./preset-preview.js";
+import { Prompts } from "./preset-prompts.js";
+import { Models, Sampling, Texts } from "./preset-settings.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { ComponentChildren } from "../../vendor/preact.js" */
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { Id } from "../lib/wire.d.ts" */
+
+addEnglish(words);
+
+/** @param {{id: Id, back: () => void, goTo: (id: Id) => void}} props `goTo`: another preset to edit */
+export function PresetEditor({ id, back, goTo }) {
+  const edit = useRef(editing(id)).current;
+  const keyFor = useRef(keyring()).current;
+  useEffect(() => {
+    void edit.load();
+    return whenLookedAt(() => edit.trouble.peek() === null && void edit.load());
+  }, []);
+  const preset = edit.preset.value;
+  const serves = session.value?.presetId === id;
+  const copy = async () => {
+    const made = await copyPreset(id, t("presetEdit.copyOf", { name: preset?.name ?? "" }).slice(0, 200), keyFor);
+    if (made) goTo(made.id);
+  };
+  const head = html`<div class="actions start"><button type="button" ref=${takeFocus} onClick=${back}>${icon("back")}<span>${t("presetEdit.back")}</span></button>
+    ${preset && html`${session.value && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}
+      <button type="button" onClick=${copy}>${icon("copy")}<span>${t("presetEdit.copy")}</span></button>
+      <button type="button" aria-disabled=${edit.back.value.length === 0 ? "true" : null} onClick=${() => edit.back.peek().length > 0 && edit.undo()}>${icon("undo")}<span>${t("presetEdit.undo")}</span></button>`}</div>`;
+  if (edit.trouble.value === "gone") return html`${head}${h(Blank, { symbol: "warning", title: t("presetEdit.gone"), hint: t("presetEdit.goneHint") })}`;
+  if (edit.trouble.value === "unread") return html`${head}${h(Blank, { symbol: "warning", title: t("preset.unread") }, html`<button type="button" class="primary" onClick=${edit.load}>${t("retry")}</button>`)}`;
+  if (!preset) return html`${head}${h(Waiting, { rows: 5 })}`;
+  if (!preset.effective) return html`${head}${h(Blank, { symbol: "warning", title: t("presetEdit.none"), hint: t("presetEdit.noneHint") })}`;
+  const version = edit.version.value;
+  return html`<div class="stash preset-editor">${head}
+    <section aria-label=${t("presetEdit.prompts")}><h3>${t("presetEdit.prompts")}</h3><p class="aside">${t("presetEdit.promptsText")}</p>${h(Prompts, { edit, preset })}</section>
+    ${h(Fold, { title: "presetEdit.sampling" }, h(Sampling, { key: version, edit, preset }))}
+    ${h(Fold, { title: "presetEdit.texts" }, h(Texts, { key: version, edit, preset }))}
+    ${h(Fold, { title: "presetEdit.models" }, h(Models, { key: version, edit, preset }))}
+    ${session.value && h(Fold, { title: "presetEdit.preview" }, h(Preview, { preset }))}</div>`;
+}
+
+/** A part of the page that is drawn once it is opened. @param {{title: Key, children?: ComponentChildren}} props */
+function Fold({ title, children }) {
+  const met = useSignal(false);
+  const isOpen = useSignal(false);
+  const turn = (/** @type {Event} */ event) => {
+    isOpen.value = /** @type {HTMLDetailsElement} */ (event.target).open;
+    met.value ||= isOpen.peek();
+  };
+  return html`<details class="section-fold" onToggle=${turn}><summary>${t(title)}</summary>${met.value && html`<div>${children}</div>`}</details>`;
+}

@@ -1,0 +1,70 @@
+// One prompt of a preset, being written.
+import { h, html, useRef, useSignal } from "../../vendor/preact.js";
+import { t } from "../lib/i18n.js";
+import { REPLACED, freshIdentifier, hasPlace, orderOf } from "../lib/preset.js";
+import { Meanwhile } from "./preset-settings.js";
+import { takeFocus } from "./sure.js";
+
+/** @import { PresetChange, PresetPart } from "../lib/wire.d.ts" */
+/** @import { Editing } from "../actions/preset-edit.js" */
+
+const ROLES = /** @type {const} */ (["system", "user", "assistant"]);
+const TRIGGERS = /** @type {const} */ (["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]);
+/** What a prompt says that says nothing of its place. */
+const PLACE = { injection_position: 0, injection_depth: 4, injection_order: 100 };
+
+/** @param {{edit: Editing, part: PresetPart | null, title: string, done: () => void}} props without a part a new one */
+export function PartForm({ edit, part, title, done }) {
+  const start = useRef(/** @type {Partial<PresetPart>} */ (part ?? { role: "system" })).current;
+  const isMarker = start.marker === true;
+  const isInChat = useSignal(start.injection_position === 1);
+  const meanwhile = useSignal(/** @type {PresetChange | null} */ (null));
+  const busy = useRef(false);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  /** The identifier of a new one stays the same if it has to be sent again. */
+  const fresh = useRef("");
+
+  /** What differs from what was there when the form was opened. @returns {Partial<PresetPart>} */
+  const written = () => {
+    const typed = new FormData(/** @type {HTMLFormElement} */ (form.current));
+    const number = (/** @type {keyof typeof PLACE} */ key) => (typed.get(key) === null || typed.get(key) === "" ? (start[key] ?? PLACE[key]) : Number(typed.get(key)));
+    const words = {
+      name: String(typed.get("name") ?? "").trim(),
+      role: /** @type {PresetPart["role"]} */ (String(typed.get("role"))),
+      ...(!isMarker && { content: String(typed.get("content") ?? "").replaceAll("\r\n", "\n") }),
+      ...(hasPlace({ identifier: part?.identifier ?? "" }) && { injection_position: Number(isInChat.peek()), injection_depth: number("injection_depth"), injection_order: number("injection_order") }),
+      injection_trigger: TRIGGERS.filter((word) => typed.has(`on-${word}`)),
+      ...(REPLACED.has(part?.identifier ?? "") && { forbid_overrides: typed.has("forbid") }),
+    };
+    const before = { role: "system", content: "", injection_trigger: [], forbid_overrides: false, ...PLACE, ...start, name: part ? title : "" };
+    const isOther = ([key, value] = /** @type {[string, unknown]} */ (["", ""])) => JSON.stringify(value) !== JSON.stringify(/** @type {any} */ (before)[key]);
+    return Object.fromEntries(Object.entries(words).filter(isOther));
+  };
+  const save = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    const fields = written();
+    if (part && Object.keys(fields).length === 0) return done();
+    busy.current = true;
+    const came = await edit.change((now) => {
+      if (part) return { prompts: [{ identifier: part.identifier, ...fields }] };
+      const identifier = (fresh.current ||= freshIdentifier(now));
+      return { prompts: [{ identifier, role: "system", ...fields, name: fields.name || t("presetEdit.nameless") }], order: [...orderOf(now), { identifier, enabled: true }] };
+    });
+    busy.current = false;
+    if (came?.is === "written") done();
+    if (came?.is === "changed") meanwhile.value = came.now;
+  };
+  const takeTheirs = () => (done(), (edit.version.value += 1));
+  return html`<form ref=${form} onSubmit=${save} aria-label=${title}>
+    <label>${t("lore.fieldName")}<input name="name" required=${part === null} maxlength="200" ref=${takeFocus} defaultValue=${part ? title : ""} /></label>
+    ${!isMarker && html`<label>${t("presetEdit.content")}<textarea name="content" rows="8" spellcheck="false" defaultValue=${start.content ?? ""}></textarea><small>${t("presetEdit.contentHint")}</small></label>`}
+    <div class="pair"><label>${t("presetEdit.role")}<select name="role" defaultValue=${start.role ?? "system"}>${ROLES.map((role) => html`<option key=${role} value=${role} selected=${role === (start.role ?? "system")}>${t(`presetEdit.role.${role}`)}</option>`)}</select></label>
+      ${hasPlace({ identifier: part?.identifier ?? "" }) && html`<label>${t("presetEdit.place")}<select name="place" onChange=${(/** @type {Event} */ e) => (isInChat.value = /** @type {HTMLSelectElement} */ (e.target).value === "1")}><option value="0" selected=${!isInChat.peek()}>${t("presetEdit.inOrder")}</option><option value="1" selected=${isInChat.peek()}>${t("presetEdit.inChat")}</option></select></label>`}</div>
+    ${isInChat.value && html`<div class="pair"><label>${t("presetEdit.depth")}<input type="number" name="injection_depth" min="0" max="10000" step="1" required defaultValue=${String(start.injection_depth ?? 4)} /><small>${t("presetEdit.depthHint")}</small></label>
+      <label>${t("presetEdit.order")}<input type="number" name="injection_order" min="-10000" max="10000" step="1" required defaultValue=${String(start.injection_order ?? 100)} /><small>${t("presetEdit.orderHint")}</small></label></div>`}
+    ${REPLACED.has(part?.identifier ?? "") && html`<label class="check"><input type="checkbox" name="forbid" defaultChecked=${start.forbid_overrides === true} /><span>${t("presetEdit.forbid")}<small>${t("presetEdit.forbidHint")}</small></span></label>`}
+    <details><summary>${t("presetEdit.triggers")}</summary><p class="aside">${t("presetEdit.triggersText")}</p><div class="pair">${TRIGGERS.map((word) => html`<label key=${word} class="check"><input type="checkbox" name=${`on-${word}`} defaultChecked=${(start.injection_trigger ?? []).includes(word)} /><span>${t(`presetEdit.trigger.${word}`)}</span></label>`)}</div></details>
+    ${meanwhile.value && h(Meanwhile, { now: meanwhile.value, keepMine: () => ((meanwhile.value = null), form.current?.requestSubmit()), takeTheirs })}
+    <div class="actions"><button type="button" onClick=${done}>${t("cancel")}</button>${!meanwhile.value && html`<button class="primary">${t("save")}</button>`}</div></form>`;
+}

@@ -1,0 +1,125 @@
+// The prompts of a preset in their order: moved by hand or by keys, switched, written, put in, taken out.
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { dropPart } from "../actions/preset-edit.js";
+import { excerpt } from "../lib/excerpt.js";
+import { t, wordFor } from "../lib/i18n.js";
+import { isKnown, isNamedByUs, moved, orderOf, partsOf } from "../lib/preset.js";
+import { plain } from "../lib/text.js";
+import { icon } from "./parts.js";
+import { PartForm } from "./preset-part.js";
+
+/** @import { PresetPart, WholePreset } from "../lib/wire.d.ts" */
+/** @import { Editing } from "../actions/preset-edit.js" */
+
+const NEW = Symbol("a new prompt");
+/** So much of a text is looked at for how it begins. */
+const MOST_TEXT = 1000;
+
+/** What a part is called on the page. @param {PresetPart} part */
+export const titleOf = (part) => (isNamedByUs(part) ? wordFor(`presetEdit.part.${part.identifier}`) : "") || part.name || part.identifier;
+
+/** @param {{edit: Editing, preset: WholePreset}} props */
+export function Prompts({ edit, preset }) {
+  const writing = useSignal(/** @type {string | typeof NEW | null} */ (null));
+  const said = useSignal("");
+  /** The button of a row that has the keyboard again once the row stands where it was moved. */
+  const wanted = useRef(/** @type {[string, string] | null} */ (null));
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const add = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    const [part, act] = wanted.current ?? [];
+    if (!part) return;
+    wanted.current = null;
+    /** @type {HTMLElement | null} */ (list.current?.querySelector(`[data-part="${CSS.escape(part)}"] [data-act="${act}"]`))?.focus();
+  });
+  const parts = new Map(partsOf(preset).map((part) => [part.identifier, part]));
+  // The file may name some that are not there: they stay in it, and have no row.
+  const rows = orderOf(preset).filter(({ identifier }) => parts.has(identifier));
+  const placed = new Set(rows.map(({ identifier }) => identifier));
+  const others = [...parts.values()].filter(({ identifier }) => !placed.has(identifier));
+  const nameOf = (/** @type {string} */ identifier) => titleOf(/** @type {PresetPart} */ (parts.get(identifier)));
+
+  /** Moves one to where another stands. */
+  const move = async (/** @type {string} */ identifier, /** @type {string | undefined} */ where, /** @type {string} */ act = "") => {
+    if (!where || where === identifier) return;
+    const isMoved = await edit.turn((now) => {
+      const order = orderOf(now);
+      const [from, to] = [identifier, where].map((one) => order.findIndex((row) => row.identifier === one));
+      return from === undefined || to === undefined || from < 0 || to < 0 ? null : { order: moved(order, from, to) };
+    });
+    if (!isMoved) return;
+    if (act) wanted.current = [identifier, act];
+    const order = orderOf(edit.preset.peek() ?? preset).filter((row) => parts.has(row.identifier));
+    said.value = t("presetEdit.moved", { name: nameOf(identifier), n: order.findIndex((row) => row.identifier === identifier) + 1, all: order.length });
+  };
+  const turn = (/** @type {string} */ identifier, /** @type {boolean} */ enabled) => edit.turn((now) => ({ order: orderOf(now).map((row) => (row.identifier === identifier ? { ...row, enabled } : row)) }));
+  const put = async (/** @type {string} */ identifier) => {
+    if (await edit.turn((now) => ({ order: [...orderOf(now), { identifier, enabled: true }] }))) wanted.current = [identifier, "up"];
+  };
+  const drop = async (/** @type {string} */ identifier) => {
+    // What was pressed goes with its row.
+    if (await dropPart(edit, identifier, nameOf(identifier))) add.current?.focus();
+  };
+  const done = (/** @type {string | null} */ identifier) => {
+    writing.value = null;
+    if (identifier) wanted.current = [identifier, "edit"];
+    else add.current?.focus();
+  };
+  const isNew = writing.value === NEW;
+  const form = (/** @type {PresetPart} */ part) => h(PartForm, { key: `${part.identifier} ${edit.version.value}`, edit, part, title: titleOf(part), done: () => done(part.identifier) });
+  const row = (/** @type {{identifier: string, enabled: boolean}} */ { identifier, enabled }, /** @type {number} */ at) => {
+    const part = /** @type {PresetPart} */ (parts.get(identifier));
+    return h(Row, {
+      key: identifier, part, enabled, isFirst: at === 0, isLast: at === rows.length - 1, isWriting: writing.value === identifier,
+      turn: (is) => turn(identifier, is), up: () => move(identifier, rows[at - 1]?.identifier, "up"), down: () => move(identifier, rows[at + 1]?.identifier, "down"),
+      take: (other) => move(other, identifier), write: () => (writing.value = writing.peek() === identifier ? null : identifier), drop: isKnown(part) ? null : () => drop(identifier), form: () => form(part),
+    });
+  };
+  return html`<div class="preset-prompts" ref=${list}><ol>${rows.map(row)}</ol><p class="hidden" role="status">${said.value}</p>
+    <div class="actions start"><button type="button" ref=${add} aria-expanded=${isNew} onClick=${() => (writing.value = isNew ? null : NEW)}>${icon("plus")}<span>${t("presetEdit.add")}</span></button></div>
+    ${isNew && html`<div class="fragment"><article aria-label=${t("presetEdit.add")}>${h(PartForm, { edit, part: null, title: t("presetEdit.add"), done: () => done(null) })}</article></div>`}
+    ${others.length > 0 && html`<details class="others"><summary>${t("presetEdit.others", { n: others.length })}</summary><p class="aside">${t("presetEdit.othersText")}</p><ul>${others.map((part) => html`<li key=${part.identifier} data-part=${part.identifier} class="fragment"><article aria-label=${titleOf(part)}><h4>${titleOf(part)}</h4>
+      ${part.content && html`<p class="aside">${excerpt(plain(part.content.slice(0, MOST_TEXT)), 160)}</p>`}
+      <div class="actions"><button type="button" onClick=${() => put(part.identifier)}>${icon("plus")}<span>${t("presetEdit.putIn")}</span></button>${!isKnown(part) && html`<button type="button" onClick=${() => drop(part.identifier)}>${icon("trash")}<span>${t("preset.delete")}</span></button>`}</div></article></li>`)}</ul></details>`}</div>`;
+}
+
+/** The kind of what is dragged: nothing else falls into the list. */
+const KIND = "application/x-clotho-prompt";
+
+/**
+ * @param {{part: PresetPart, enabled: boolean, isFirst: boolean, isLast: boolean, isWriting: boolean, turn: (is: boolean) => Promise<boolean>, up: () => unknown, down: () => unknown,
+ *   take: (other: string) => unknown, write: () => void, drop: (() => unknown) | null, form: () => unknown}} props
+ */
+function Row({ part, enabled, isFirst, isLast, isWriting, turn, up, down, take, write, drop, form }) {
+  const name = titleOf(part);
+  const isOver = useSignal(false);
+  const switched = async (/** @type {Event} */ event) => {
+    const box = /** @type {HTMLInputElement} */ (event.target);
+    if (!(await turn(box.checked))) box.checked = enabled;
+  };
+  const begin = (/** @type {DragEvent} */ event) => {
+    if (!event.dataTransfer) return;
+    event.dataTransfer.effectAllowed = "move";
+    event.dataTransfer.setData(KIND, part.identifier);
+    event.dataTransfer.setData("text/plain", name);
+  };
+  const hear = (/** @type {DragEvent} */ event) => {
+    if (!event.dataTransfer?.types.includes(KIND)) return;
+    event.preventDefault();
+    isOver.value = event.type === "dragover";
+    if (event.type === "drop") void take(event.dataTransfer.getData(KIND));
+  };
+  const isInChat = part.injection_position === 1;
+  const only = part.injection_trigger ?? [];
+  const text = plain((part.content ?? "").slice(0, MOST_TEXT));
+  const button = (/** @type {string} */ act, /** @type {string} */ symbol, /** @type {string} */ label, /** @type {() => unknown} */ run, isOff = false) =>
+    html`<button type="button" class="round small" data-act=${act} aria-label=${label} title=${label} aria-disabled=${isOff ? "true" : null} onClick=${() => isOff || run()}>${icon(symbol)}</button>`;
+  return html`<li data-part=${part.identifier} class=${`prompt-row${enabled ? "" : " off"}${isOver.value ? " drop-here" : ""}`} onDragOver=${hear} onDragLeave=${hear} onDrop=${hear}><article aria-label=${name}>
+    <div class="prompt-line"><span class="grip" draggable="true" title=${t("presetEdit.drag")} onDragStart=${begin}>${icon("move")}</span>
+      <input type="checkbox" checked=${enabled} aria-label=${t("presetEdit.isOn", { name })} onChange=${switched} />
+      <div class="prompt-name"><b>${name}</b>${part.role && part.role !== "system" && html` <span class="chip">${t(`presetEdit.role.${part.role}`)}</span>`}${isInChat && html` <span class="chip on">${t("presetEdit.atDepth", { n: part.injection_depth ?? 4 })}</span>`}${only.length > 0 && html` <span class="chip">${only.map((word) => wordFor(`presetEdit.trigger.${word}`) || word).join(", ")}</span>`}
+        ${part.marker ? html`<small>${t("presetEdit.marker")}</small>` : html`<small>${text ? excerpt(text, 120) : t("presetEdit.blank")}</small>`}</div>
+      <div class="prompt-tools">${button("up", "left", t("presetEdit.up", { name }), up, isFirst)}${button("down", "right", t("presetEdit.down", { name }), down, isLast)}
+        <button type="button" class="round small" data-act="edit" aria-label=${t("presetEdit.write", { name })} title=${t("presetEdit.write", { name })} aria-expanded=${isWriting} onClick=${write}>${icon("edit")}</button>${drop && button("drop", "trash", t("presetEdit.drop", { name }), drop)}</div></div>
+    ${isWriting && form()}</article></li>`;
+}

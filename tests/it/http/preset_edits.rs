@@ -1,0 +1,207 @@
+//! Presets that are edited: what a change names and nothing else, by several at once, and a prompt by one that nobody chose.
+
+use super::*;
+
+/// A preset with much that nobody here reads.
+const KEPT: &str = concat!(
+    r#"{"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]},"#,
+    r#""prompts":[{"identifier":"main","name":"Main","content":"Slowly.","odd":1.0},"#,
+    r#"{"identifier":"tide","name":"Tide","content":"Mind it.","role":"user"}],"#,
+    r#""prompt_order":[{"character_id":100000,"order":[]},{"character_id":100001,"order":["#,
+    r#"{"identifier":"main","enabled":true},{"identifier":"gone","enabled":true},"#,
+    r#"{"identifier":"chatHistory","enabled":true},{"identifier":"tide","enabled":true,"kept":7.0}]}]}"#
+);
+
+async fn kept(app: &TestServer) -> String {
+    let body: Value = serde_json::from_str(KEPT).unwrap();
+    let made = app.post("/api/presets", &json!({"kind": "openai", "name": "Slow", "body": body})).await;
+    format!("/api/presets/{}", id(&made))
+}
+
+/// S4-34: an edit changes what it names; everything else stays to the letter and in its place.
+#[tokio::test]
+async fn an_edit_changes_what_it_names() {
+    let app = TestServer::start().await;
+    let path = kept(&app).await;
+    let change = json!({
+        "fields": {"temperature": 0.9, "top_p": 0.5},
+        "own": {"stop": ["STOP"]},
+        "prompts": [
+            {"identifier": "tide", "content": "Mind the ebb."},
+            {"identifier": "fog", "name": "Fog", "content": "Fog."},
+        ],
+    });
+    let changed = app.ask("PATCH", &path).json(&json!({"change": change})).send().await.expect(200);
+    let fog = concat!(
+        r#","role":"user"},{"identifier":"fog","name":"Fog","system_prompt":false,"marker":false,"role":"system","#,
+        r#""content":"Fog.","injection_position":0,"injection_depth":4,"injection_order":100,"#,
+        r#""forbid_overrides":false}]"#
+    );
+    let end = concat!(
+        r#""kept":7.0},{"identifier":"fog","enabled":true}]}],"top_p":0.5,"#,
+        r#""extensions":{"clotho":{"stop":["STOP"]}}}"#
+    );
+    let expected = KEPT
+        .replace("\"temperature\":0.70", "\"temperature\":0.9")
+        .replace("Mind it.", "Mind the ebb.")
+        .replace(r#","role":"user"}]"#, fog)
+        .replace(r#""kept":7.0}]}]}"#, end);
+    assert_eq!(changed["body"].to_string(), expected);
+    assert_eq!(changed["effective"]["temperature"], json!(0.9));
+    assert_eq!(changed["effective"]["new_chat_prompt"], json!("[The story begins here]"), "what it does not say");
+    let back = json!({
+        "fields": {"temperature": 0.7, "top_p": null}, "removed": ["fog"],
+        "order": [
+            {"identifier": "gone", "enabled": false}, {"identifier": "tide", "enabled": true},
+            {"identifier": "scenario", "enabled": true},
+        ],
+    });
+    let changed = app.ask("PATCH", &path).json(&json!({"change": back})).send().await.expect(200);
+    let order = &changed["body"]["prompt_order"][1]["order"];
+    assert_eq!(order[1], json!({"identifier": "tide", "enabled": true, "kept": 7.0}));
+    assert_eq!(order.as_array().unwrap().len(), 3);
+    assert!(changed["body"].get("top_p").is_none() && changed["body"]["prompts"].as_array().unwrap().len() == 2);
+    let out = app.ask("GET", &format!("{path}/export")).send_raw().await;
+    assert!(out.text().contains("12345678901234567890"), "{}", out.text());
+}
+
+/// S4-34: what is wrong in an edit is told with its place and what would be right, and nothing is changed.
+#[tokio::test]
+async fn what_is_wrong_in_an_edit_is_told() {
+    let app = TestServer::start().await;
+    let path = kept(&app).await;
+    let before = app.get(&path).await;
+    let part = |fields: Value| {
+        let mut part = json!({"identifier": "tide"});
+        part.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        json!({"prompts": [part]})
+    };
+    let row = |name: &str| json!({"identifier": name, "enabled": true});
+    for (change, field) in [
+        (part(json!({"role": "narrator"})), "change.prompts[0].role"),
+        (part(json!({"injection_depth": -1})), "change.prompts[0].injection_depth"),
+        (part(json!({"injection_position": 2})), "change.prompts[0].injection_position"),
+        (part(json!({"injection_trigger": ["never"]})), "change.prompts[0].injection_trigger"),
+        (part(json!({"content": 5})), "change.prompts[0].content"),
+        (json!({"prompts": [{"content": "x"}]}), "change.prompts[0].identifier"),
+        (json!({"prompts": [row("tide"), row("tide")]}), "change.prompts[1].identifier"),
+        (json!({"prompts": [{"identifier": "chatHistory", "content": "x"}]}), "change.prompts[0].content"),
+        (json!({"order": [row("main"), row("nobody")]}), "change.order[1].identifier"),
+        (json!({"order": [row("main"), row("main")]}), "change.order[1].identifier"),
+        (json!({"removed": ["nobody"]}), "change.removed[0]"),
+        (json!({"removed": ["main"]}), "change.removed[0]"),
+        (json!({"fields": {"temperatur": 1}}), "change.fields.temperatur"),
+        (json!({"fields": {"temperature": 3}}), "change.fields.temperature"),
+        (json!({"fields": {"openai_max_tokens": 0.5}}), "change.fields.openai_max_tokens"),
+        (json!({"fields": {"new_chat_prompt": true}}), "change.fields.new_chat_prompt"),
+        (json!({"own": {"stop": "###"}}), "change.own.stop"),
+        (json!({"own": {"shade": 1}}), "change.own.shade"),
+    ] {
+        let error = app.ask("PATCH", &path).json(&json!({"change": change})).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], field, "{change}");
+        assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{error}");
+    }
+    let both = json!({"body": {}, "change": {}});
+    assert_eq!(app.ask("PATCH", &path).json(&both).send().await.refused("invalid")["details"]["field"], "change");
+    let odd = json!({"change": {"fields": {}, "colour": 1}});
+    app.ask("PATCH", &path).json(&odd).send().await.refused("invalid");
+    let long = json!({"change": part(json!({"content": "x".repeat(10 << 20)}))});
+    app.ask("PATCH", &path).json(&long).send().await.refused("too_large");
+    let large = json!({"change": part(json!({"content": "x".repeat(5 << 20)}))});
+    app.ask("PATCH", &path).json(&large).send().await.refused("too_large");
+    assert_eq!(app.get(&path).await, before);
+    let theme = app.post("/api/presets", &json!({"kind": "theme", "name": "Dusk", "body": {}})).await;
+    let theme = format!("/api/presets/{}", id(&theme));
+    let error = app.ask("PATCH", &theme).json(&json!({"change": {}})).send().await.refused("invalid");
+    assert_eq!(error["details"]["field"], "change");
+}
+
+/// S4-34: who writes says what they saw; what somebody else has changed of that meanwhile is told and stays, what they
+/// changed elsewhere stays too, and saying the same twice is no quarrel.
+#[tokio::test]
+async fn nobody_writes_over_another() {
+    let app = TestServer::start().await;
+    let path = kept(&app).await;
+    let patch = |body: Value| app.ask("PATCH", &path).json(&body).send();
+    let part = |text: &str| json!([{"identifier": "tide", "content": text}]);
+    patch(json!({"change": {"prompts": part("Theirs."), "fields": {"top_p": 0.4}}})).await.expect(200);
+    let mine = json!({"change": {"prompts": part("Mine.")}, "expected": {"prompts": part("Mind it.")}});
+    let error = patch(mine.clone()).await.refused("conflict");
+    assert_eq!(error["details"]["fields"], json!(["prompts.tide.content"]));
+    assert_eq!(error["details"]["now"]["prompts"], part("Theirs."));
+    let seen = json!({"prompts": part("Theirs."), "fields": {"temperature": 0.7}});
+    let mine = json!({"change": {"prompts": part("Mine.")}, "expected": seen});
+    let changed = patch(mine.clone()).await.expect(200);
+    assert_eq!(
+        (&changed["body"]["top_p"], &changed["body"]["temperature"].to_string()),
+        (&json!(0.4), &"0.70".to_owned())
+    );
+    patch(mine).await.expect(200);
+    let order = |rows: &[&str]| rows.iter().map(|name| json!({"identifier": name, "enabled": true})).collect::<Value>();
+    let seen = order(&["main", "gone", "chatHistory", "tide"]);
+    patch(json!({"change": {"order": order(&["tide", "main"])}, "expected": {"order": seen}})).await.expect(200);
+    let error = patch(json!({"change": {"order": order(&["main", "tide"])}, "expected": {"order": seen}})).await;
+    assert_eq!(error.refused("conflict")["details"]["now"]["order"], order(&["tide", "main"]));
+    let gone = json!({"change": {"removed": ["tide"]}, "expected": {"prompts": part("Theirs.")}});
+    patch(gone).await.refused("conflict");
+    patch(json!({"change": {"removed": ["tide"]}, "expected": {"prompts": part("Mine.")}})).await.expect(200);
+    let error = patch(json!({"change": {"prompts": part("Back.")}, "expected": {"prompts": part("Mine.")}})).await;
+    assert_eq!(error.refused("conflict")["details"]["now"]["prompts"], json!([null]));
+    patch(json!({"name": "Faster", "expected": {"name": "Quick"}})).await.refused("conflict");
+    patch(json!({"name": "Faster", "expected": {"name": "Slow"}})).await.expect(200);
+}
+
+/// Many who edit at once lose nothing.
+#[tokio::test]
+async fn many_edit_at_once() {
+    let app = TestServer::start().await;
+    let path = kept(&app).await;
+    let adds = (0..12).map(|n| {
+        let part = json!([{"identifier": format!("own{n}"), "content": format!("Text {n}.")}]);
+        let ask = app.ask("PATCH", &path).json(&json!({"change": {"prompts": part}}));
+        async move { ask.send().await.expect(200) }
+    });
+    futures_util::future::join_all(adds).await;
+    let body = app.get(&path).await["body"].clone();
+    assert_eq!(body["prompts"].as_array().unwrap().len(), 14);
+    assert_eq!(body["prompt_order"][1]["order"].as_array().unwrap().len(), 16);
+}
+
+/// S4-34: a new preset can begin as our own, which makes the same prompts, or as another one; and a prompt can be looked
+/// at by a preset that the session has not chosen.
+#[tokio::test]
+async fn a_new_one_begins_as_another() {
+    let play = super::play::Play::start().await;
+    let app = &play.app;
+    let own = app.post("/api/presets", &json!({"from": "own", "name": "Mine"})).await;
+    assert_eq!((&own["kind"], &own["body"]["extensions"]["clotho"]["form"]), (&json!("openai"), &json!("turns")));
+    let path = kept(app).await;
+    let original = path.rsplit('/').next().unwrap();
+    let copy = app.post("/api/presets", &json!({"from": original, "name": "Copy"})).await;
+    assert_eq!(copy["body"].to_string(), KEPT);
+    for (new, field) in [
+        (json!({"name": "a"}), "kind"),
+        (json!({"name": "a", "kind": "openai"}), "body"),
+        (json!({"name": "a", "from": "nobody"}), "from"),
+        (json!({"name": "a", "from": "own", "kind": "openai"}), "from"),
+    ] {
+        assert_eq!(
+            app.ask("POST", "/api/presets").json(&new).send().await.refused("invalid")["details"]["field"],
+            field
+        );
+    }
+    let strange = json!({"name": "a", "from": id(&app.post("/api/characters", &json!({"name": "A"})).await)});
+    app.ask("POST", "/api/presets").json(&strange).send().await.refused("not_found");
+
+    let head = play.head().await;
+    let preview = |preset: Value| json!({"parentId": head, "content": "Hello.", "presetId": preset});
+    let asked = play.chat("prompt");
+    let plain = app.post(&asked, &preview(Value::Null)).await;
+    let same = app.post(&asked, &preview(own["id"].clone())).await;
+    assert_eq!(plain["messages"], same["messages"]);
+    let other = app.post(&asked, &preview(copy["id"].clone())).await;
+    assert!(other["messages"].to_string().contains("Slowly."), "{other}");
+    let theme = app.post("/api/presets", &json!({"kind": "theme", "name": "Dusk", "body": {}})).await;
+    let refused = app.ask("POST", &asked).json(&preview(theme["id"].clone())).send().await.refused("invalid");
+    assert_eq!(refused["details"]["field"], "presetId");
+}

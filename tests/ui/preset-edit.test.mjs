@@ -1,0 +1,176 @@
+// The page against the real server: presets that are edited.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, check, chooseFromPage, clotho, model, newStory, open, replyIsThere, say, session } from "./support/stage.mjs";
+
+const KEPT = '{"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]},"prompts":[{"identifier":"main","name":"Main","content":"Tell it slowly.","odd":1.0},{"identifier":"tide","name":"Tide","content":"Mind the tide.","role":"user"}],"prompt_order":[{"character_id":100000,"order":[]},{"character_id":100001,"order":[{"identifier":"main","enabled":true},{"identifier":"charDescription","enabled":true},{"identifier":"chatHistory","enabled":true},{"identifier":"tide","enabled":true,"kept":7.0}]}]}';
+
+const raw = async (id) => (await fetch(`${clotho.base}/api/presets/${id}`)).text();
+const body = async (id) => (await clotho.api("GET", `/api/presets/${id}`)).body;
+const order = async (id) => (await body(id)).prompt_order.find((list) => list.character_id === 100001).order.map((row) => (row.enabled ? row.identifier : `-${row.identifier}`)).join(" ");
+
+async function preset(name, text = KEPT) {
+  const answer = await fetch(`${clotho.base}/api/presets`, { method: "POST", headers: { "content-type": "application/json" }, body: `{"kind":"openai","name":${JSON.stringify(name)},"body":${text}}` });
+  return (await answer.json()).id;
+}
+const dialog = (page) => page.getByRole("dialog");
+const row = (page, name) => dialog(page).getByRole("listitem").filter({ has: page.getByRole("article", { name, exact: true }) });
+const button = (page, name) => dialog(page).getByRole("button", { name, exact: true });
+const isFocused = (one) => until(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
+
+/** A reader who edits a preset. */
+async function editing(name, path = null, options = {}) {
+  const opened = path ? await open(path, options) : await reader(browser, options);
+  const { page } = opened;
+  if (path) await chooseFromPage(page, "Presets");
+  else {
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Presets", exact: true }).click();
+  }
+  await dialog(page).getByRole("article", { name, exact: true }).getByRole("button", { name: "Edit", exact: true }).click();
+  await dialog(page).getByRole("heading", { name: "Prompts" }).waitFor();
+  return opened;
+}
+
+describe("editing presets", () => {
+  test("prompts are ordered by keys and by hand, switched, and taken back; what else the file says stays to the letter", async () => {
+    const id = await preset("Slow");
+    const { page, close } = await editing("Slow");
+    await check(page, "a preset being edited");
+    await button(page, "Move “Tide” up").press("Enter");
+    await until(async () => (await order(id)) === "main charDescription tide chatHistory", "it moved up");
+    await isFocused(button(page, "Move “Tide” up"));
+    await page.keyboard.press("Enter");
+    await until(async () => (await order(id)) === "main tide charDescription chatHistory", "and again");
+    await dialog(page).getByText("Tide is now 2 of 4").waitFor({ state: "attached" });
+    await row(page, "History").locator(".grip").dragTo(row(page, "Main prompt"));
+    await until(async () => (await order(id)) === "chatHistory main tide charDescription", "it was dragged");
+    await dialog(page).getByRole("checkbox", { name: "Send “Tide”" }).click();
+    await until(async () => (await order(id)) === "chatHistory main -tide charDescription", "it is off");
+    for (const before of ["chatHistory main tide charDescription", "main tide charDescription chatHistory"]) {
+      await button(page, "Undo").click();
+      await until(async () => (await order(id)) === before, `back to ${before}`);
+    }
+    const text = await raw(id);
+    for (const kept of ['"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]}', '"content":"Tell it slowly.","odd":1.0', '"kept":7.0', '{"character_id":100000,"order":[]}']) assert.ok(text.includes(kept), kept);
+    await close();
+  });
+
+  test("a prompt is written, put at a depth, made, deleted and had back, and the next message is made by it", async () => {
+    const id = await preset("Tides");
+    const path = await newStory();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: id });
+    const { page, close } = await editing("Tides", path);
+    await button(page, "Edit “Tide”").click();
+    const form = dialog(page).getByRole("form", { name: "Tide" });
+    await form.getByRole("textbox", { name: "Text" }).fill("Mind the ebb.");
+    await form.getByRole("combobox", { name: "Who says it" }).selectOption("system");
+    await form.getByRole("combobox", { name: "Where it stands" }).selectOption({ label: "Among the messages" });
+    await form.getByRole("spinbutton", { name: /^Depth/ }).fill("1");
+    await check(page, "a prompt being written");
+    await form.getByRole("button", { name: "Save" }).click();
+    await row(page, "Tide").getByText("in the chat, depth 1").waitFor();
+    await isFocused(button(page, "Edit “Tide”"));
+    assert.deepEqual((await body(id)).prompts[1], { identifier: "tide", name: "Tide", content: "Mind the ebb.", role: "system", injection_position: 1, injection_depth: 1 });
+
+    await button(page, "New prompt").click();
+    const fresh = dialog(page).getByRole("form", { name: "New prompt" });
+    await fresh.getByRole("textbox", { name: "Name" }).fill("Fog");
+    await fresh.getByRole("textbox", { name: "Text" }).fill("There is fog.");
+    await fresh.getByRole("button", { name: "Save" }).click();
+    await row(page, "Fog").waitFor();
+    await dialog(page).getByText("What it would send in this story").click();
+    const preview = dialog(page).locator(".preview");
+    await preview.getByText("There is fog.").first().waitFor();
+    await preview.getByText("(Your next message)").first().waitFor();
+    await check(page, "a preview");
+    await button(page, "Delete “Fog”").click();
+    await row(page, "Fog").waitFor({ state: "detached" });
+    await preview.getByText("There is fog.").first().waitFor({ state: "detached" });
+    await dialog(page).locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await row(page, "Fog").waitFor();
+    assert.equal(await button(page, "Delete “Main prompt”").count(), 0, "what every preset has can be switched off, not deleted");
+    await page.keyboard.press("Escape");
+    model.say(["Yes."]);
+    await say(page, "Who is there?");
+    await replyIsThere(page);
+    const sent = model.requests.at(-1).messages.map(({ content }) => content);
+    assert.ok(sent.includes("Mind the ebb.") && sent.at(-1) === "There is fog.", JSON.stringify(sent));
+    await close();
+  });
+
+  test("our own is what a new one begins as: used in a story it makes the same prompt; samplers, texts and stop strings are set", async () => {
+    const path = await newStory();
+    const { page, close } = await open(path);
+    const preview = async () => (await clotho.api("POST", `${path.replace("/s/", "/api/chat/")}/prompt`, { parentId: (await session(path)).activeLeafId, content: "Hello." })).messages;
+    const before = await preview();
+    await chooseFromPage(page, "Presets");
+    await button(page, "New preset from our own").click();
+    await dialog(page).getByRole("heading", { name: "My preset" }).waitFor();
+    await button(page, "Use in this story").click();
+    await until(async () => (await session(path)).presetId !== null, "it is in use");
+    const id = (await session(path)).presetId;
+    assert.deepEqual(await preview(), before);
+
+    await dialog(page).getByText("Sampling, room and form").click();
+    const sampling = dialog(page).getByRole("form", { name: "Sampling, room and form" });
+    await sampling.getByRole("spinbutton", { name: "Temperature" }).fill("0.4");
+    await sampling.getByRole("textbox", { name: "Stop where the model writes" }).fill("###\n\\nRin:");
+    await check(page, "samplers");
+    await sampling.getByRole("button", { name: "Save" }).click();
+    await sampling.getByText("Saved.").waitFor();
+    await dialog(page).getByText("Other texts").click();
+    const texts = dialog(page).getByRole("form", { name: "Other texts" });
+    await texts.getByRole("textbox", { name: "Before the history" }).fill("It begins.");
+    await texts.getByRole("button", { name: "Save" }).click();
+    await texts.getByText("Saved.").waitFor();
+    const { temperature, new_chat_prompt, extensions } = await body(id);
+    assert.deepEqual([temperature, new_chat_prompt, extensions.clotho.stop], [0.4, "It begins.", ["###", "\nRin:"]]);
+    await button(page, "Undo").click();
+    await until(async () => (await body(id)).new_chat_prompt === "", "the text is as it was");
+    await until(async () => (await texts.getByRole("textbox", { name: "Before the history" }).inputValue()) === "", "and the form shows it");
+    await page.keyboard.press("Escape");
+    model.say(["Yes."]);
+    await say(page, "Who is there?");
+    await replyIsThere(page);
+    assert.deepEqual([model.requests.at(-1).temperature, model.requests.at(-1).stop], [0.4, ["###", "\nRin:"]]);
+    await close();
+  });
+
+  test("two who edit at once do not write over one another: it is told, shown, and one's own is kept or given up", async () => {
+    const id = await preset("Shared");
+    const { page, close } = await editing("Shared", null, { expected: REFUSED });
+    await button(page, "Edit “Tide”").click();
+    const form = dialog(page).getByRole("form", { name: "Tide" });
+    await form.getByRole("textbox", { name: "Text" }).fill("Mine.");
+    await clotho.api("PATCH", `/api/presets/${id}`, { change: { prompts: [{ identifier: "tide", content: "Theirs." }] } });
+    await form.getByRole("button", { name: "Save" }).click();
+    await dialog(page).getByRole("alert").getByText("Theirs.").waitFor();
+    await check(page, "changed meanwhile");
+    assert.equal((await body(id)).prompts[1].content, "Theirs.");
+    await button(page, "Save mine over it").click();
+    await form.waitFor({ state: "detached" });
+    assert.equal((await body(id)).prompts[1].content, "Mine.");
+    await clotho.api("PATCH", `/api/presets/${id}`, { change: { order: [{ identifier: "tide", enabled: true }, { identifier: "main", enabled: true }] } });
+    await button(page, "Move “Tide” up").click();
+    await dialog(page).getByRole("alert").getByText("Somebody else has changed this meanwhile.").waitFor();
+    assert.equal(await order(id), "tide main");
+    await close();
+  });
+
+  test("on a phone, in Chinese, in the dark: nothing is wider than the screen", async () => {
+    await preset("潮汐", KEPT.replaceAll("Mind the tide.", "0123456789".repeat(60)));
+    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "预设", exact: true }).tap();
+    await dialog(page).getByRole("article", { name: "潮汐" }).getByRole("button", { name: "编辑" }).tap();
+    await button(page, "上移“Tide”").tap();
+    await dialog(page).getByText("Tide现在是第 3 个，共 4 个").waitFor({ state: "attached" });
+    await button(page, "编辑“Tide”").tap();
+    await dialog(page).getByText("采样、长度与形式").tap();
+    assert.ok(await dialog(page).evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+    await check(page, "a preset edited on a phone");
+    await close();
+  });
+});
