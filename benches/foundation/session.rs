@@ -77,6 +77,7 @@ impl Bench {
             preset: None,
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
+            note: None,
             plugins: vec![],
             seed: 7,
             edits: 0,

@@ -80,6 +80,9 @@ pub struct SessionLine {
     /// What it recalls, `{enabled, collections}`; the collections do not come along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recall: Option<Box<RawValue>>,
+    /// The author's note, `{text, place, depth, role, every, lore}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Box<RawValue>>,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its dice.

@@ -121,6 +121,40 @@ pub struct Cast {
     pub version: String,
     /// The regex scripts that the card brings along.
     pub scripts: Vec<Value>,
+    /// What the card adds to the author's note; `None` = nothing.
+    pub note: Option<CardNote>,
+}
+
+/// What a card has to say where the author's note stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardNote {
+    /// What it says.
+    pub text: String,
+    /// Where it stands to the note of the session.
+    pub place: CardNotePlace,
+}
+
+/// Where the note of a card stands to that of the session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CardNotePlace {
+    /// Instead of it.
+    #[default]
+    Instead,
+    /// Above it.
+    Above,
+    /// Below it.
+    Below,
+}
+
+impl CardNote {
+    /// The note of the session with that of the card.
+    pub fn over(&self, own: &str) -> String {
+        match self.place {
+            CardNotePlace::Above if !own.is_empty() => format!("{}\n{own}", self.text),
+            CardNotePlace::Below if !own.is_empty() => format!("{own}\n{}", self.text),
+            _ => self.text.clone(),
+        }
+    }
 }
 
 impl Cast {

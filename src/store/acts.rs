@@ -163,6 +163,7 @@ impl Tx<'_> {
             preset: session.preset.map(|id| id.to_string()),
             scripts: serde_json::json!(session.scripts).to_string(),
             recall: recall_to_text(&session.recall),
+            note: session.note.as_ref().map(|note| note.to_json().to_string()),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;

@@ -155,6 +155,10 @@ impl Tx<'_> {
                 let recall = if to.is_null() { None } else { Some(json) };
                 self.set(|conn| diesel::update(row).set(sessions::recall.eq(recall)).execute(conn))
             }
+            "note" => {
+                let note = if to.is_null() { None } else { Some(json) };
+                self.set(|conn| diesel::update(row).set(sessions::note.eq(note)).execute(conn))
+            }
             "params" => self.set(|conn| diesel::update(row).set(sessions::params.eq(json)).execute(conn)),
             "plugins" => self.set(|conn| diesel::update(row).set(sessions::plugins.eq(json)).execute(conn)),
             "persona" => {

@@ -192,6 +192,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             preset: session.preset,
             scripts: session.scripts,
             recall: recall_to_text(&session.recall).map(raw).transpose()?,
+            note: session.note.as_ref().map(|note| raw(note.to_json().to_string())).transpose()?,
             plugins: raw(plugins_to_text(&session.plugins))?,
             seed: session.seed,
             created: session.created.0,

@@ -303,6 +303,7 @@ mod tests {
             preset: None,
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
+            note: None,
             plugins: Vec::new(),
             seed: 7,
             edits: 0,

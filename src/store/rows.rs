@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::{Act, Effect, Operation};
-use crate::tree::{CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Recall, Role, Session, Status};
+use crate::tree::{
+    AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Recall, Role, Session, Status,
+};
 
 use super::conn::Key;
 use super::error::StoreError;
@@ -200,6 +202,11 @@ pub fn recall_from_text(text: Option<&str>) -> Option<Recall> {
     Recall::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
 }
 
+/// An author's note; `None` where it cannot be read.
+fn note_from_text(text: &str) -> Option<AuthorsNote> {
+    AuthorsNote::from_json(&serde_json::from_str(text).ok()?)
+}
+
 /// A session.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = sessions, treat_none_as_default_value = false)]
@@ -228,6 +235,7 @@ pub struct SessionRow {
     pub preset: Option<String>,
     pub scripts: String,
     pub recall: Option<String>,
+    pub note: Option<String>,
 }
 
 impl SessionRow {
@@ -251,6 +259,7 @@ impl SessionRow {
             preset: optional(self.preset.as_deref(), |id| id.parse().ok()).ok_or_else(bad("preset"))?,
             scripts: serde_json::from_str(&self.scripts).map_err(|_| bad("scripts")())?,
             recall: recall_from_text(self.recall.as_deref()).ok_or_else(bad("recall"))?,
+            note: optional(self.note.as_deref(), note_from_text).ok_or_else(bad("note"))?,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use crate::ids::PresetId;
 use crate::tree::bounds;
 use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, PersonaRef, Recall, Session};
+use crate::tree::{AllowedScripts, AuthorsNote, PersonaRef, Recall, Session};
 
 use super::acts::may_be_kept;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
 
 /// What goes along with a session wherever it goes.
-const TRAVELLING: [&str; 6] = ["title", "mode", "model", "params", "plugins", "scripts"];
+const TRAVELLING: [&str; 7] = ["title", "mode", "model", "params", "plugins", "scripts", "note"];
 
 /// The settings that go along with a session.
 pub fn settings_of(session: &Session) -> Map<String, Value> {
@@ -28,6 +28,7 @@ pub fn take_settings(session: &mut Session, settings: &Map<String, Value>) {
             ("model", model) => session.model = model.as_str().map(str::to_owned),
             ("params", Value::Object(params)) => session.params.clone_from(params),
             ("scripts", scripts) => session.scripts = AllowedScripts::deserialize(scripts).unwrap_or_default(),
+            ("note", note) => session.note = AuthorsNote::from_json(note),
             ("plugins", plugins) => session.plugins = plugins_from_text(&plugins.to_string()).unwrap_or_default(),
             _ => {}
         }
@@ -47,6 +48,7 @@ pub fn setting(session: &Session, name: &str) -> Value {
         "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
         "recall" if session.recall == Recall::default() => Value::Null,
         "recall" => session.recall.to_json(),
+        "note" => session.note.as_ref().map_or(Value::Null, AuthorsNote::to_json),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
     }
@@ -68,6 +70,7 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
         "scripts" => ("scripts", AllowedScripts::deserialize(to).is_ok(), "{card, preset}, each true or false"),
         "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset), "an id or null"),
         "recall" => ("recall", Recall::from_json(to).is_some(), "{enabled, collections} or null"),
+        "note" => ("authorsNote", to.is_null() || AuthorsNote::from_json(to).is_some(), "a note or null"),
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         other => {
             let message = format!("a session has no setting \"{other}\"");

@@ -44,6 +44,7 @@ diesel::table! {
         trashed -> Nullable<BigInt>, node_count -> BigInt, leaf_count -> BigInt, preset -> Nullable<Text>,
         scripts -> Text,
         recall -> Nullable<Text>,
+        note -> Nullable<Text>,
     }
 }
 diesel::table! {

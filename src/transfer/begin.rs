@@ -76,6 +76,7 @@ impl Beginning {
             preset: None,
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
+            note: None,
             plugins: Vec::new(),
             seed: ids.seed(),
             edits: 0,

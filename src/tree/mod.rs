@@ -9,6 +9,7 @@
 //! - [`card`]: what the card of a character or a persona may say; [`book`]: what a lorebook may.
 //! - [`clash`]: where two lines did what does not go together.
 //! - [`merge`]: what two lines did to the same places, and which of it holds.
+//! - [`note`]: the author's note, which stands in the prompts of a session.
 //! - [`recall`]: what a session recalls of what its prompts do not hold any more.
 //! - [`run`]: which messages follow each other on one line.
 //! - [`mirror`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
@@ -27,6 +28,7 @@ pub mod edit;
 pub mod merge;
 pub mod mirror;
 pub mod node;
+pub mod note;
 pub mod preset;
 pub mod recall;
 pub mod run;
@@ -35,5 +37,6 @@ pub mod session;
 pub use arrange::{Piece, TreeEdit};
 pub use delta::{Delta, Note, Trouble};
 pub use node::{Effects, Kind, Node, Role, Siblings, Status};
+pub use note::{AuthorsNote, NotePlace};
 pub use recall::Recall;
 pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
+use super::note::AuthorsNote;
 use super::recall::Recall;
 
 /// One story: a tree, a HEAD and its settings.
@@ -41,6 +42,8 @@ pub struct Session {
     pub scripts: AllowedScripts,
     /// What it recalls of what its prompts do not hold any more.
     pub recall: Recall,
+    /// What its author notes to the model; `None` = nothing.
+    pub note: Option<AuthorsNote>,
     /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
     /// The seed of all its dice.

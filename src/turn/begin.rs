@@ -54,6 +54,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         preset: None,
         scripts: AllowedScripts::default(),
         recall: Recall::default(),
+        note: None,
         plugins,
         seed: parts.ids.seed(),
         edits: 0,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, PersonaId};
-use crate::prompt::{Cast, DEPTH};
+use crate::prompt::{CardNote, CardNotePlace, Cast, DEPTH};
 use crate::store::{Reader, StoreError};
 use crate::tree::{CardRef, Role, Session};
 
@@ -78,6 +78,7 @@ pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> Cas
         creator_notes: text(character, "creatorNotes"),
         version: kept(character, "/character_version"),
         scripts: scripts(character),
+        note: note(character),
     }
 }
 
@@ -101,6 +102,19 @@ fn depth_place(card: &Map<String, Value>) -> (usize, Role) {
     let depth = said("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
     let role = said("role").and_then(Value::as_str).and_then(Role::from_word);
     (depth.unwrap_or(DEPTH.0), role.unwrap_or(DEPTH.1))
+}
+
+/// The note that stood in every chat of a card, where it was switched on there.
+fn note(card: &Map<String, Value>) -> Option<CardNote> {
+    let own = card.get("metadata")?.pointer("/sillytavern/note")?;
+    let is_on = own.get("useChara").and_then(Value::as_bool).unwrap_or(false);
+    let text = own.get("prompt").and_then(Value::as_str).filter(|text| is_on && !text.trim().is_empty())?.to_owned();
+    let place = match own.get("position").and_then(Value::as_u64) {
+        Some(1) => CardNotePlace::Above,
+        Some(2) => CardNotePlace::Below,
+        _ => CardNotePlace::Instead,
+    };
+    Some(CardNote { text, place })
 }
 
 /// The regex scripts that another program's card brought along.

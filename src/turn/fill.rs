@@ -15,6 +15,7 @@ use crate::tree::{Node, Role};
 use crate::world::{self, Change, Operation, Rules, World, diff};
 
 use super::hooks::SERVER;
+use super::note;
 use super::scene::Scene;
 
 /// The kind of the presets that are variables of all sessions.
@@ -65,6 +66,7 @@ pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: &Purpose) -> Fac
         time: Moment { ms: at.created.0, ..Moment::default() },
         sizes,
         model: model.to_owned(),
+        note: note::of(scene.session(), &scene.cast).text,
         summary: scene.world.summary.clone(),
         purpose: purpose.word().to_owned(),
         seed: scene.session().seed,

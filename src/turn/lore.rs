@@ -51,6 +51,8 @@ pub struct Lorebooks {
 pub struct Heard<'h> {
     /// What was said, oldest first.
     pub said: &'h [preset::Said],
+    /// Texts of others that lore may look at, too.
+    pub open: &'h [String],
     /// Tokens that the whole prompt may take.
     pub prompt: usize,
     /// What the prompt is made for.
@@ -182,6 +184,7 @@ impl Lorebooks {
             messages: newest_first.map(|said| Said { name: said.name.clone(), text: said.text.clone() }).collect(),
             count: if counts { count(reader, scene, heard)? } else { 0 },
             card: cards(&scene.cast),
+            injects: heard.open.to_vec(),
             trigger: heard.purpose.word().to_owned(),
             who: self.who.clone(),
             prompt: heard.prompt,

@@ -37,6 +37,7 @@ mod keeper;
 mod lore;
 pub mod machine;
 mod models;
+mod note;
 mod ordered;
 mod preview;
 mod providers;

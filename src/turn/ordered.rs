@@ -13,6 +13,7 @@ use crate::tree::Role;
 
 use super::fill::{Purpose, Wanted};
 use super::lore::{Heard, Lorebooks};
+use super::note;
 use super::recall::{self, Recalled};
 use super::room::{Bounds, PAGE, began};
 use super::scene::Scene;
@@ -21,9 +22,6 @@ use super::trace::{self, Filled, Made, Order};
 
 /// The kind of the presets that make prompts.
 const KIND: &str = "openai";
-
-/// Where an author's note stands that does not say: so many messages from the end.
-const NOTE_DEPTH: usize = 4;
 
 /// A preset that makes prompts; `None` for one of another kind.
 pub fn readable(kept: &store::Preset) -> Option<Result<Preset, Unreadable>> {
@@ -71,7 +69,9 @@ pub(super) fn prompt(
         let (name, text) = (scene.cast.character.clone(), text.clone());
         history.push(scripted.continued(Said { role: Role::Assistant, name, is_other: false, text }));
     }
-    let heard = Heard { said: &history, prompt: context.saturating_sub(reply), purpose };
+    let own = note::of(scene.session(), &scene.cast);
+    let open = note::open(&own, scene, scripted.macros);
+    let heard = Heard { said: &history, open: &open, prompt: context.saturating_sub(reply), purpose };
     let called = books.call(reader, scene, &heard, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
@@ -83,7 +83,7 @@ pub(super) fn prompt(
         history: &history,
         filler: &bounds.filler,
         lore: &called.lore,
-        note: note_of(&called.lore),
+        note: note::placed(&own, scene, &called.lore),
         has_prefill: bounds.takes_beginnings,
         ..given(&scene.cast)
     };
@@ -227,12 +227,6 @@ fn newest(
         }
         page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
     }
-}
-
-/// Lore that stands in the author's note stands where a note would be, if there is none.
-fn note_of(lore: &Lore) -> Option<Text> {
-    let has_any = !lore.note_top.is_empty() || !lore.note_bottom.is_empty();
-    has_any.then(|| Text { text: String::new(), place: Place::Depth(NOTE_DEPTH), role: Role::System })
 }
 
 fn said(line: &Line, cast: &Cast) -> Said {

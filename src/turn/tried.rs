@@ -16,6 +16,7 @@ use crate::tree::edit::{self, Refusal};
 use super::asked::LoreTest;
 use super::fill::{self, Purpose};
 use super::lore::{Heard, Lorebooks, verdict};
+use super::note;
 use super::room::Bounds;
 use super::scene::{self, Look};
 use super::scripted::Scripted;
@@ -75,7 +76,8 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
             let mut scripted = Scripted::read(reader, &scene, &preset, &mut macros)?;
             let least = books.looks_back();
             let (prompt, said) = ordered::said_before(reader, &mut scene, &bounds, least, &mut scripted)?;
-            let heard = Heard { said: &said, prompt, purpose };
+            let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
+            let heard = Heard { said: &said, open: &open, prompt, purpose };
             let outcome = books.outcome(reader, &scene, &heard, &mut scripted)?;
             Ok(told(&books, outcome))
         })

@@ -19,7 +19,7 @@ use crate::http::wire::words::Mode;
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::{PersonaId, PresetId};
 use crate::store::{Actor, Held, Reader, Show};
-use crate::turn;
+use crate::{tree, turn};
 
 /// So many characters of the newest message stand in the list.
 const PREVIEW: usize = 160;
@@ -116,7 +116,8 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
 
 /// The settings by their names in the log.
 fn settings(change: SessionChange) -> Vec<(String, Value)> {
-    let SessionChange { title, mode, model, params, preset_id, recall, regex_scripts, persona_id: _ } = change;
+    let SessionChange { title, mode, model, params, preset_id, recall, regex_scripts, authors_note, persona_id: _ } =
+        change;
     let named = [
         ("title", title.map(Value::from)),
         ("mode", mode.map(Mode::word).map(Value::from)),
@@ -125,6 +126,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
         ("preset", preset_id.map(|id| id.map(|id| id.0.to_string())).map(Value::from)),
         ("scripts", regex_scripts.map(|allowed| json!(allowed))),
         ("recall", recall.map(Value::from)),
+        ("note", authors_note.map(|note| note.map_or(Value::Null, |note| tree::AuthorsNote::from(note).to_json()))),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

@@ -18,6 +18,7 @@ pub mod jobs;
 pub mod lorebooks;
 pub mod messages;
 pub mod node;
+pub mod note;
 pub mod presets;
 pub mod preview;
 pub mod report;
@@ -190,6 +191,14 @@ pub fn some_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> 
 /// The value does not fit, or is no object.
 pub fn some_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Ok(Option::<Object<T>>::deserialize(from)?.map(|object| object.0))
+}
+
+/// The same where null means something: `Some(None)` for null.
+///
+/// # Errors
+/// It is no object, or not such a one.
+pub fn given_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+    some_object(from).map(Some)
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, PresetRef, SessionRef, UserRef};
+use super::note::AuthorsNote;
 use super::words::Mode;
-use super::{given, some_object, some_objects};
+use super::{given, given_object, some_object, some_objects};
 use crate::http::error::ApiError;
 use crate::prompt::scripts::Scope;
 use crate::store::{self, Held};
@@ -54,6 +55,8 @@ pub struct Session {
     pub regex_scripts: RegexScripts,
     /// What it recalls of what its prompts do not hold any more.
     pub recall: Recall,
+    /// What its author notes to the model; null = nothing.
+    pub authors_note: Option<AuthorsNote>,
     /// Its plugins.
     pub plugins: Vec<PluginSetting>,
     /// How much there is.
@@ -213,6 +216,10 @@ pub struct SessionChange {
     /// What it recalls from now on.
     #[serde(default, deserialize_with = "some_object")]
     pub recall: Option<Recall>,
+    /// What its author notes to the model from now on; null = nothing.
+    #[serde(deserialize_with = "given_object")]
+    #[schema(value_type = Option<AuthorsNote>)]
+    pub authors_note: Option<Option<AuthorsNote>>,
 }
 
 /// What a session recalls of what its prompts do not hold any more.
@@ -313,6 +320,7 @@ impl Session {
             preset_id: session.preset.map(Id),
             regex_scripts: RegexScripts { card: session.scripts.card, preset: session.scripts.preset },
             recall: Recall::from(&session.recall),
+            authors_note: session.note.as_ref().map(AuthorsNote::from),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts,
             preview: None,
@@ -350,6 +358,9 @@ impl SessionChange {
     pub fn check(&self) -> Result<(), ApiError> {
         title(self.title.as_deref())?;
         bounds::collections(self.recall.as_ref().map_or(&[], |recall| &recall.collections))?;
+        if let Some(Some(note)) = &self.authors_note {
+            tree::AuthorsNote::from(note.clone()).check()?;
+        }
         model(self.model.as_ref().and_then(|model| model.as_deref()))
     }
 }

@@ -40,6 +40,8 @@ words! {
     Status = tree::Status { Generating, Complete, Error, }
     /// Whether a node's delta counts.
     Effects = tree::Effects { On, Muted, }
+    /// Where an author's note stands.
+    NotePlace = tree::NotePlace { AfterMain, BeforeMain, InChat, }
     /// What happens when HEAD is not where the writer saw it.
     OnStale = turn::OnStale { Refuse, Append, Branch, }
 }

@@ -180,6 +180,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             left: 0,
             speakers: HashMap::new(),
             first: Some(first),
+            note: None,
         };
         if !bed.is_new {
             self.enter(&mut bed).await?;

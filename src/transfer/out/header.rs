@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::store::{Reader, Source, StoreError};
+use crate::tree::AuthorsNote;
 
 use super::super::sillytavern::STATE;
 use super::line::Line;
@@ -22,6 +23,9 @@ pub fn of(reader: &mut Reader<'_>, line: &Line) -> Result<Map<String, Value>, St
     if let Some(metadata) = metadata.as_object_mut() {
         let vars = world.vars.iter().filter(|(key, _)| *key != STATE);
         set_variables(metadata, vars.map(|(key, value)| (key.clone(), value.clone())).collect());
+        if !came_with(&sources, session.note.as_ref()) {
+            set_note(metadata, session.note.as_ref());
+        }
     }
     Ok(header)
 }
@@ -38,6 +42,25 @@ fn source<'a>(reader: &mut Reader<'_>, line: &Line, sources: &'a [Source]) -> Re
     let furthest = spots.iter().filter(|spot| passed.contains(&spot.id)).max_by_key(|spot| spot.depth);
     let ends_there = |source: &&&Source| furthest.is_some_and(|spot| source.node == Some(spot.id));
     Ok(files.iter().find(ends_there).or(files.first()).copied())
+}
+
+/// Whether one of the files that a story came in with has the note that it has now: then each says its own.
+fn came_with(sources: &[Source], now: Option<&AuthorsNote>) -> bool {
+    let headers = sources.iter().filter_map(|source| serde_json::from_str::<Value>(source.header.as_deref()?).ok());
+    let mut notes = headers.map(|header| AuthorsNote::of_chat(header.get("chat_metadata")?.as_object()?));
+    let of_chats = |note: &AuthorsNote| AuthorsNote { is_for_lore: false, ..note.clone() };
+    match now.map(of_chats) {
+        Some(now) => notes.any(|note| note.as_ref() == Some(&now)),
+        None => notes.all(|note| note.is_none()),
+    }
+}
+
+/// The note as it is now.
+fn set_note(metadata: &mut Map<String, Value>, note: Option<&AuthorsNote>) {
+    match note {
+        Some(note) => metadata.extend(note.to_chat().map(|(key, value)| (key.to_owned(), value))),
+        None => _ = metadata.get_mut("note_prompt").map(|text| *text = "".into()),
+    }
 }
 
 /// The variables as they are now, in the order in which they were.

@@ -6,9 +6,9 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::interop::grove::{Address, Outline};
 use crate::store::{Reader, Seedling, Source, Whereabouts};
-use crate::tree::PersonaRef;
 use crate::tree::bounds::MOST_CHARACTERS;
 use crate::tree::edit::Refusal;
+use crate::tree::{AuthorsNote, PersonaRef, Session};
 
 use super::super::begin::Beginning;
 use super::super::house::stem;
@@ -47,6 +47,8 @@ pub struct Bed {
     /// Who speaks: by the file of the card; nothing stands for the first.
     pub speakers: HashMap<String, CharacterId>,
     pub first: Option<CharacterId>,
+    /// The note of its author.
+    pub note: Option<AuthorsNote>,
 }
 
 impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
@@ -171,6 +173,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             left: 0,
             speakers: players.iter().map(|(file, player)| (file.clone(), player.id)).collect(),
             first: players.first().map(|(_, player)| player.id),
+            note: files.iter().find_map(|file| file.note()),
         };
         match session {
             Some(_) => self.enter(&mut bed).await?,
@@ -186,15 +189,16 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             (bed.root, bed.known) = (*root, known.clone());
             return Ok(());
         }
-        let (root, persona, known) = self
+        let (root, persona, note, known) = self
             .store
             .read(move |reader| {
                 let held = reader.session(owner, id)?.ok_or(Refusal::NotFound("the session"))?;
                 let known = reader.node_ids(&held)?;
-                Ok::<_, ImportError>((held.session.root, held.session.persona, known))
+                let Session { root, persona, note, .. } = held.session;
+                Ok::<_, ImportError>((root, persona, note, known))
             })
             .await?;
-        (bed.root, bed.persona, bed.known) = (root, persona, known.into_iter().collect());
+        (bed.root, bed.persona, bed.note, bed.known) = (root, persona, note, known.into_iter().collect());
         Ok(())
     }
 
@@ -247,6 +251,10 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                     .map(|name| Source::new(name, bed.session.as_bytes())),
             );
         }
+        let mut settings = self.story(files).map(|story| story.settings).unwrap_or_default();
+        if let Some(note) = &bed.note {
+            settings.entry("note").or_insert_with(|| note.to_json());
+        }
         let beginning = Beginning {
             session: bed.session,
             root: bed.root,
@@ -257,7 +265,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             players: players.iter().map(|(_, player)| player.id).collect(),
             persona,
             sources,
-            settings: self.story(files).map(|story| story.settings).unwrap_or_default(),
+            settings,
         };
         bed.persona = beginning.write(self.store, self.ids).await?;
         Ok(())

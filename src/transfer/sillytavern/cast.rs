@@ -173,9 +173,12 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
             let words = format!("its note has more than {LONGEST_NOTE} bytes");
             return Some(Finding::new(Fate::Skipped, "character_note", words));
         }
+        let is_on = note.get("useChara").and_then(Value::as_bool).unwrap_or(false);
         keep_beside(&mut arriving.character.card, "note", note);
-        let words = "the note that stood in each of its chats is kept; no prompt has it yet";
-        Some(Finding::new(Fate::Kept, "character_note", words))
+        Some(match is_on {
+            true => Finding::new(Fate::Works, "character_note", "its note goes with the author's note of its stories"),
+            false => Finding::new(Fate::Kept, "character_note", "its note was switched off: it is kept"),
+        })
     }
 
     /// Gives a character the lorebook that its card names. The book inside the card is a copy that is made anew each time the

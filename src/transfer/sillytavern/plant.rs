@@ -381,6 +381,10 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 format!("{} messages go on below what was taken out of the tree here, and were left out", end.left);
             item.findings.push(Finding::new(Fate::Skipped, "below_taken_out", message).of(end.left));
         }
+        item.findings.extend(file.note().map(|note| match bed.note == Some(note) {
+            true => Finding::new(Fate::Works, "author_note", "its author's note goes with the prompts of the story"),
+            false => Finding::new(Fate::Kept, "author_note", "the story has another author's note: this one is kept"),
+        }));
         item.findings.extend(file.kept());
         if let Some(book) = file.header.text("world_info") {
             let (_, fate, words) = self.lore_of("the chat", book);

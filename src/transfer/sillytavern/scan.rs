@@ -9,6 +9,7 @@ use crate::interop::chat::{self, Header, Line, Lines};
 use crate::interop::finding::many;
 use crate::interop::grove::{Address, Outline};
 use crate::interop::{Fate, Finding, text};
+use crate::tree::AuthorsNote;
 use crate::tree::bounds::MOST_CHARACTERS;
 
 use super::super::Item;
@@ -131,7 +132,15 @@ const UNDERSTOOD: [&str; 9] = [
     "pick_reroll_seed",
 ];
 
+/// What it says of the author's note.
+const NOTE: [&str; 5] = ["note_prompt", "note_interval", "note_position", "note_depth", "note_role"];
+
 impl Scanned {
+    /// The author's note of the chat.
+    pub fn note(&self) -> Option<AuthorsNote> {
+        AuthorsNote::of_chat(self.header.0.get("chat_metadata")?.as_object()?)
+    }
+
     /// What is to say of a chat in which nobody says anything.
     pub fn empty(self) -> Item {
         let why = Finding::new(Fate::Skipped, "empty", "there is no message in it");
@@ -148,7 +157,9 @@ impl Scanned {
             Value::Object(map) => !map.is_empty(),
             _ => true,
         };
-        let keys = metadata.iter().filter(|(key, value)| !UNDERSTOOD.contains(&key.as_str()) && says(value));
+        let is_noted = self.note().is_some() || !metadata.get("note_prompt").is_some_and(says);
+        let is_understood = |key: &str| UNDERSTOOD.contains(&key) || (is_noted && NOTE.contains(&key));
+        let keys = metadata.iter().filter(|(key, value)| !is_understood(key) && says(value));
         let keys: Vec<&str> = keys.map(|(key, _)| key.as_str()).take(NAMED_KEYS).collect();
         let message = format!("kept, but does nothing here: {}", keys.join(", "));
         (!keys.is_empty()).then(|| Finding::new(Fate::Kept, "chat_settings", message).of(keys.len()))

@@ -100,11 +100,24 @@ export interface Session {
   regexScripts?: { card: boolean; preset: boolean };
   /** What it recalls of what its prompts do not hold any more. */
   recall?: Recall;
+  /** What its author notes to the model. */
+  authorsNote?: AuthorsNote | null;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
   createdAt: string;
   updatedAt: string;
+}
+
+export interface AuthorsNote {
+  text: string;
+  place: "afterMain" | "beforeMain" | "inChat";
+  /** So many messages stand behind it, between the messages. */
+  depth: number;
+  role: "system" | "user" | "assistant";
+  /** With every so manieth message of the user; 0 is never. */
+  every: number;
+  lore: boolean;
 }
 
 export interface Recall {

@@ -23,6 +23,7 @@ export type Dialog =
   | { kind: "stash"; fragmentId?: Id | null }
   | { kind: "trash" }
   | { kind: "spent" }
+  | { kind: "note" }
   | { kind: "recall" }
   | { kind: "branches" }
   | { kind: "compare"; from: Id; to: Id }

@@ -45,6 +45,8 @@ export function OpenDialog({ open }) {
       return h(Stash, { opened: open.fragmentId ?? null });
     case "spent":
       return h(Spent, {});
+    case "note":
+      return h(Note, {});
     case "recall":
       return h(RecallOf, {});
     case "branches":
@@ -96,6 +98,7 @@ const Lore = later(() => import("./lore.js").then((module) => module.Lore));
 const KeepLore = later(() => import("./keep-lore.js").then((module) => module.KeepLore));
 const Why = later(() => import("./why.js").then((module) => module.Why));
 const LabelPlace = later(() => import("./label.js").then((module) => module.LabelPlace), 0);
+const Note = later(() => import("./note.js").then((module) => module.Note), 0);
 const RecallOf = later(() => import("./recall.js").then((module) => module.RecallOf), 0);
 const branches = () => import("./branches.js");
 const Spent = later(() => import("./spent.js").then((module) => module.Spent), 0);

@@ -1,20 +1,23 @@
 // What the header and the menu of the page offer while a story is open.
 import { h, html } from "../../vendor/preact.js";
 import "../actions/lore.js";
+import "../actions/note.js";
 import "../actions/personas.js";
 import "../actions/presets.js";
 import "../actions/recall.js";
 import "../actions/takeout.js";
 import "../actions/transfers.js";
 import { addEnglish } from "../lib/i18n.js";
+import note from "../lib/strings/en-note.js";
 import presets from "../lib/strings/en-presets.js";
 import recall from "../lib/strings/en-recall.js";
 import { CommandButton } from "./parts.js";
 
+addEnglish(note);
 addEnglish(presets);
 addEnglish(recall);
 
-const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "page.lore", "page.personas", "page.presets", "session.recall", "session.file", "session.export", "session.exportAs", "session.spent", "session.linear", "session.tree"];
+const ITEMS = ["session.undo", "session.redo", "session.branches", "session.stash", "page.lore", "page.personas", "page.presets", "session.note", "session.recall", "session.file", "session.export", "session.exportAs", "session.spent", "session.linear", "session.tree"];
 
 export const StoryMenu = () => html`<hr />${ITEMS.map((id) => h(CommandButton, { key: id, id, wide: true }))}`;
 

@@ -36,6 +36,7 @@ mod macros;
 mod memory;
 mod models;
 mod nearest;
+mod note;
 mod off;
 mod ordered;
 mod owners;

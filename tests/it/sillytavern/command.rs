@@ -38,7 +38,7 @@ fn a_folder_comes_in_by_hand() {
     assert_eq!((code, &told["totals"]["sessions"], &told["totals"]["skipped"]), (Some(0), &json!(1), &json!(1)));
     let findings = told["report"]["items"][1]["findings"].to_string();
     assert!(
-        findings.contains("\"line\":4") && findings.contains("not JSON") && findings.contains("note_prompt"),
+        findings.contains("\"line\":4") && findings.contains("not JSON") && findings.contains("author_note"),
         "{findings}"
     );
     let (code, told, _) = clotho(&data, &["import", "sillytavern", path]);

@@ -216,6 +216,7 @@ impl TestStore {
             preset: None,
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
+            note: None,
             plugins: Vec::new(),
             seed: self.ids.seed(),
             edits: 0,

@@ -4,9 +4,10 @@ import type edit from "./en-edit.js";
 import type en from "./en.js";
 import type findings from "./en-findings.js";
 import type lore from "./en-lore.js";
+import type note from "./en-note.js";
 import type presets from "./en-presets.js";
 import type presetEdit from "./en-preset-edit.js";
 import type recall from "./en-recall.js";
 import type story from "./en-story.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof lore | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof lore | keyof typeof note | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall;

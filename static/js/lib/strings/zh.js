@@ -3,6 +3,7 @@ import cards from "./zh-cards.js";
 import edit from "./zh-edit.js";
 import findings from "./zh-findings.js";
 import lore from "./zh-lore.js";
+import note from "./zh-note.js";
 import presetEdit from "./zh-preset-edit.js";
 import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
@@ -14,6 +15,7 @@ export default {
   ...edit,
   ...findings,
   ...lore,
+  ...note,
   ...presetEdit,
   ...presets,
   ...recall,
