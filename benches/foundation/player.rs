@@ -30,10 +30,15 @@ pub struct Program {
 
 impl Program {
     pub fn start(mock: &MockModel) -> Self {
+        Self::with(mock, "model = \"mock/mock\"")
+    }
+
+    /// With settings of `[generation]`; `mock/mock` has 8192 tokens of context, `mock/mock-plain` what they say.
+    pub fn with(mock: &MockModel, generation: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
-            "[storage]\ndata_dir = {:?}\n[generation]\nmodel = \"mock/mock\"\n[limits]\ngenerations_per_user = 64\nws_per_user = 1000\n\
-             [[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = [\"mock\"]\n",
+            "[storage]\ndata_dir = {:?}\n[generation]\n{generation}\n[limits]\ngenerations_per_user = 64\nws_per_user = 1000\n\
+             [[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = [\"mock\", \"mock-plain\"]\n",
             folder.path().join("data").display().to_string(),
             mock.base_url()
         );

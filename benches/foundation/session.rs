@@ -150,7 +150,7 @@ impl Bench {
     fn line(&self, i: usize) -> Draft {
         let role = if i.is_multiple_of(2) { Role::User } else { Role::Assistant };
         let mut draft = Draft::new(NodeId::new(self.ids.next(Time(2))), role, Kind::Message, 2, Time(2));
-        draft.content = "z".repeat(TEXT);
+        draft.content = format!("{i} {}", "The lamp burns low. ".repeat(TEXT / 20)).chars().take(TEXT).collect();
         draft.delta = delta();
         draft
     }

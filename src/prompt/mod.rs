@@ -1,5 +1,5 @@
-//! What the model is sent: a blueprint of typed blocks and the history, woven into messages within a budget. Pure; the turn
-//! reads everything first and hands it in.
+//! What the model is sent: typed parts in the order of a preset, with as much of the history as there is room for. Pure; the
+//! turn reads everything first and hands it in.
 //!
 //! - [`preset`] makes the messages of a request: the texts of character, persona, world and lore in their order, as much of the
 //!   history as fits, and why the rest does not go. [`Measure`] says how large texts are.
@@ -8,7 +8,8 @@
 //! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
 //!   with them, as cards and people wish.
 //! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
-//!   trace is read. [`recall`] chooses what of long ago is told again. [`tags`] hides what models write for machines, [`status`] shows the world to the model.
+//!   trace is read. [`recall`] chooses what of long ago is told again. [`tags`] hides what models write for machines,
+//!   [`status`] shows the world to the model.
 //!
 //! To add a text to prompts: a part in `preset/read.rs` with its place in the order, its text in `preset/order.rs`; one that
 //! stands between messages in `preset/inject.rs`. The trace keeps what was sent, so a prompt can be rebuilt only as long as
