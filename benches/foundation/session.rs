@@ -9,7 +9,7 @@ use clotho::oplog::Act;
 use clotho::store::{
     Actor, Draft, Ending, Message, PluginInForce, RulesInForce, Settings, Store, Tx, User, WriteError,
 };
-use clotho::tree::{AllowedScripts, Delta, Kind, Recall, Role, Session, Status};
+use clotho::tree::{AllowedScripts, Delta, Kind, Recall, Role, Session, Status, Summaries};
 use clotho::world::{Change, Operation, Pointer};
 use serde_json::{Map, json};
 
@@ -78,6 +78,7 @@ impl Bench {
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
             note: None,
+            summaries: Summaries::default(),
             plugins: vec![],
             seed: 7,
             edits: 0,

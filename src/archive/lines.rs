@@ -83,6 +83,9 @@ pub struct SessionLine {
     /// The author's note, `{text, place, depth, role, every, lore}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Box<RawValue>>,
+    /// Whether it sums itself up, `{enabled, every, model}`; the summaries are made anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<Box<RawValue>>,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its dice.

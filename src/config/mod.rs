@@ -29,7 +29,7 @@ pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, KeyError, Prices, Provider, Secret};
 use reader::{Reader, Table};
 pub use sections::{
-    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Recall, Search, Server, Storage, Trees,
+    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Recall, Search, Server, Storage, Summaries, Trees,
 };
 use source::Tree;
 
@@ -58,6 +58,8 @@ pub struct Config {
     pub aliases: Vec<Alias>,
     /// `[recall]`: how what was said long ago is found again.
     pub recall: Recall,
+    /// `[summaries]`: how sessions sum up what their prompts do not hold any more.
+    pub summaries: Summaries,
     /// `[limits]`: what one request, user or server may use.
     pub limits: Limits,
     /// `[log]`: what is logged and in which form.
@@ -150,6 +152,7 @@ impl Config {
             providers: provider::read_all(top.tables("providers", reader), reader, env),
             aliases: top.section("models", reader, alias::read),
             recall: top.section("recall", reader, Recall::read),
+            summaries: top.section("summaries", reader, Summaries::read),
             limits: top.section("limits", reader, Limits::read),
             log: top.section("log", reader, Log::read),
             search: top.section("search", reader, Search::read),

@@ -109,6 +109,17 @@ pub struct Recall {
     pub chars: usize,
 }
 
+/// `[summaries]`: how sessions sum up what their prompts do not hold any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summaries {
+    /// So many hundredths of a prompt's tokens are for summaries.
+    pub share: usize,
+    /// So many tokens of messages become one summary, where the session does not say.
+    pub every: usize,
+    /// So many summaries become a chapter.
+    pub chapter: usize,
+}
+
 /// The longest that a message or a reply may be set to, in kilobytes.
 const LONGEST_TEXT_KB: u32 = 16_384;
 /// The same in bytes: no server has longer texts.
@@ -305,6 +316,16 @@ impl Recall {
     }
 }
 
+impl Summaries {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self {
+            share: size(table.number("share", 10, 1..=50, "hundredths of a prompt", reader)),
+            every: size(table.number("every", 1_500, 100..=50_000, "tokens", reader)),
+            chapter: size(table.number("chapter", 6, 2..=50, "summaries", reader)),
+        }
+    }
+}
+
 impl Log {
     pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
         Self {
@@ -340,7 +361,7 @@ macro_rules! defaults {
     )*};
 }
 
-defaults!(Server, Storage, Plugins, Trees, Generation, Recall, Limits, Log, Search);
+defaults!(Server, Storage, Plugins, Trees, Generation, Recall, Summaries, Limits, Log, Search);
 
 fn size(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)

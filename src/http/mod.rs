@@ -35,8 +35,8 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, documents, drafts, exports, health, line, lorebooks, messages,
-    models, nodes, page, personas, pictures, plugins, presets, preview, search, sessions, states, transcript,
-    transfers, trash, tree, turns, worlds,
+    models, nodes, page, personas, pictures, plugins, presets, preview, search, sessions, states, summaries,
+    transcript, transfers, trash, tree, turns, worlds,
 };
 use table::{Entry, group, route};
 
@@ -161,6 +161,10 @@ fn stories() -> Vec<Entry> {
         route(PATCH, "/api/sessions/{sid}", User, "Changes settings of a session", sessions::change),
         route(DELETE, "/api/sessions/{sid}", User, "Moves a session to the trash", sessions::delete).answers(&[204]),
         route(GET, "/api/sessions/{sid}/scripts", User, "The regex scripts of a session", sessions::scripts),
+        route(GET, "/api/sessions/{sid}/summaries", User, "The summaries of a line", summaries::list),
+        route(PATCH, "/api/sessions/{sid}/summaries/{mid}", User, "Corrects a summary", summaries::change),
+        route(DELETE, "/api/sessions/{sid}/summaries/{mid}", User, "Has a summary made anew", summaries::delete)
+            .answers(&[204]),
         route(PUT, "/api/sessions/{sid}/plugins", User, "Sets the plugins of a session", sessions::set_plugins),
     ]
 }
@@ -214,8 +218,7 @@ fn reading() -> Vec<Entry> {
         route(GET, "/api/chat/{sid}/stash", User, "What was pruned", arrange::stash).answers(TAGGED),
         route(GET, "/api/chat/{sid}/stash/{fid}/tree", User, "What lies in a fragment", arrange::fragment)
             .answers(TAGGED),
-        route(GET, "/api/chat/{sid}/spent", User, "What the replies of a session took", sessions::spent)
-            .answers(TAGGED),
+        route(GET, "/api/chat/{sid}/spent", User, "What the replies of a session took", sessions::spent),
         route(GET, "/api/chat/{sid}/ops", User, "A part of the session's log", tree::operations),
         route(GET, "/api/chat/{sid}/node/{nid}", User, "One node", nodes::node).answers(TAGGED),
         route(GET, "/api/chat/{sid}/node/{nid}/alternatives", User, "The versions of a node", nodes::alternatives)

@@ -16,7 +16,8 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
 use crate::ids::{
-    CharacterId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId, TrashId,
+    CharacterId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId, SummaryId,
+    TrashId,
 };
 
 /// A query of the shape `T`.
@@ -216,6 +217,8 @@ path_ids! {
     Tid(TrashId) = "tid" "what you look for in the trash";
     /// The document of a path.
     Oid(DocumentId) = "oid" "the document";
+    /// The summary of a path.
+    Mid(SummaryId) = "mid" "the summary";
     /// The draft of a path.
     Did(DraftId) = "did" "the draft";
 }

@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::error::ApiError;
 use super::file::{Archive, Download, KIND, Packed, Picture, Upload};
 use super::form::Form;
-use super::query::{Cid, Did, EntryUid, Fid, Jid, Lid, Nid, Oid, Pid, PluginName, Query, Rid, Sid, Tid};
+use super::query::{Cid, Did, EntryUid, Fid, Jid, Lid, Mid, Nid, Oid, Pid, PluginName, Query, Rid, Sid, Tid};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -101,7 +101,7 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Cid, Did, Fid, Jid, Lid, Nid, Oid, Pid, Rid, Sid, Tid);
+path_inputs!(Cid, Did, Fid, Jid, Lid, Mid, Nid, Oid, Pid, Rid, Sid, Tid);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {

@@ -8,8 +8,8 @@
 //! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
 //!   with them, as cards and people wish.
 //! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
-//!   trace is read. [`recall`] chooses what of long ago is told again. [`tags`] hides what models write for machines,
-//!   [`status`] shows the world to the model.
+//!   trace is read. [`recall`] chooses what of long ago is told again, [`summaries`] what is told of it summed up. [`tags`]
+//!   hides what models write for machines, [`status`] shows the world to the model.
 //!
 //! To add a text to prompts: a part in `preset/read.rs` with its place in the order, its text in `preset/order.rs`; one that
 //! stands between messages in `preset/inject.rs`. The trace keeps what was sent, so a prompt can be rebuilt only as long as
@@ -25,6 +25,7 @@ pub mod recall;
 pub mod refill;
 pub mod scripts;
 pub mod status;
+pub mod summaries;
 pub mod tags;
 mod weave;
 

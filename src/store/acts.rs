@@ -15,7 +15,9 @@ use super::climb::{self, Rung};
 use super::error::{StoreError, WriteError};
 use super::held::{Counts, Held};
 use super::prepared::{prepared, update};
-use super::rows::{NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text, recall_to_text};
+use super::rows::{
+    NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text, recall_to_text, summaries_to_text,
+};
 use super::tables::{nodes, sessions};
 use super::tx::{Draft, Entry, Tx, row_id};
 
@@ -164,6 +166,7 @@ impl Tx<'_> {
             scripts: serde_json::json!(session.scripts).to_string(),
             recall: recall_to_text(&session.recall),
             note: session.note.as_ref().map(|note| note.to_json().to_string()),
+            summaries: summaries_to_text(&session.summaries),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;

@@ -8,7 +8,7 @@ use super::numbers::{self, Lasting};
 use super::read::padded;
 use super::remains;
 use super::tables::{deltas, fragments, keyframes, labels, nodes, operations, segments, texts, traces};
-use super::vectors;
+use super::{summaries, vectors};
 
 /// So many rows are named in one statement.
 const PIECE: usize = 512;
@@ -27,6 +27,7 @@ pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
         gone += diesel::delete(traces::table.filter(traces::node_n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(segments::table.filter(segments::node_n.eq_any(&some))).execute(conn)?;
         vectors::forget_nodes(conn, &some)?;
+        summaries::forget_nodes(conn, &some)?;
         gone += diesel::delete(texts::table.filter(texts::n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(nodes::table.filter(nodes::n.eq_any(&some))).execute(conn)?;
     }

@@ -159,6 +159,10 @@ impl Tx<'_> {
                 let note = if to.is_null() { None } else { Some(json) };
                 self.set(|conn| diesel::update(row).set(sessions::note.eq(note)).execute(conn))
             }
+            "summaries" => {
+                let summaries = if to.is_null() { None } else { Some(json) };
+                self.set(|conn| diesel::update(row).set(sessions::summaries.eq(summaries)).execute(conn))
+            }
             "params" => self.set(|conn| diesel::update(row).set(sessions::params.eq(json)).execute(conn)),
             "plugins" => self.set(|conn| diesel::update(row).set(sessions::plugins.eq(json)).execute(conn)),
             "persona" => {

@@ -24,7 +24,9 @@ use super::error::StoreError;
 use super::held::Held;
 use super::prepared::prepared;
 use super::read::{Reader, held, padded};
-use super::rows::{NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text, recall_to_text};
+use super::rows::{
+    NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text, recall_to_text, summaries_to_text,
+};
 use super::tables::{deltas, fragments, nodes, operations, segments, sessions, sources, texts, traces, users};
 use super::traces::{ELSEWHERE, unpacked};
 
@@ -193,6 +195,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             scripts: session.scripts,
             recall: recall_to_text(&session.recall).map(raw).transpose()?,
             note: session.note.as_ref().map(|note| raw(note.to_json().to_string())).transpose()?,
+            summaries: summaries_to_text(&session.summaries).map(raw).transpose()?,
             plugins: raw(plugins_to_text(&session.plugins))?,
             seed: session.seed,
             created: session.created.0,

@@ -57,6 +57,7 @@ impl Incoming {
         may_be_set("params", &json(&line.params))?;
         may_be_set("recall", &line.recall.as_deref().map_or(Value::Null, json))?;
         may_be_set("note", &line.note.as_deref().map_or(Value::Null, json))?;
+        may_be_set("summaries", &line.summaries.as_deref().map_or(Value::Null, json))?;
         may_be_set("plugins", &json(&line.plugins))
     }
 
@@ -124,6 +125,7 @@ impl Tx<'_> {
             scripts: serde_json::json!(line.scripts).to_string(),
             recall: line.recall.as_ref().map(|recall| recall.get().to_owned()),
             note: line.note.as_ref().map(|note| note.get().to_owned()),
+            summaries: line.summaries.as_ref().map(|summaries| summaries.get().to_owned()),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         Ok(Incoming { n })

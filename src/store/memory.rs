@@ -276,7 +276,7 @@ mod tests {
     use crate::clock::Time;
     use crate::store::conn::Key;
     use crate::store::held::Counts;
-    use crate::tree::{AllowedScripts, Recall, Session};
+    use crate::tree::{AllowedScripts, Recall, Session, Summaries};
     use serde_json::{Map, json};
     use uuid::Uuid;
 
@@ -304,6 +304,7 @@ mod tests {
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
             note: None,
+            summaries: Summaries::default(),
             plugins: Vec::new(),
             seed: 7,
             edits: 0,

@@ -12,7 +12,8 @@
 //!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
-//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts.
+//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts, `summaries.rs` what
+//!   models made of runs of messages.
 //!   `settings.rs` has the settings of a session by name.
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
 //!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
@@ -68,6 +69,7 @@ mod settings;
 mod shape;
 mod sources;
 mod spent;
+mod summaries;
 mod tables;
 mod traces;
 mod tx;
@@ -112,6 +114,7 @@ pub use settings::{settings_of, take_settings};
 pub use shape::{Dressed, Sketch, Spot};
 pub use sources::{Source, Whereabouts};
 pub use spent::Spent;
+pub use summaries::{NewSummary, Sources, Summary, hash_of_rows};
 pub use traces::{Missing, Trace};
 pub use tx::{Draft, Published, Tx};
 pub use undo::Undone;

@@ -8,7 +8,7 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::{Act, Effect, Operation};
 use crate::tree::{
-    AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Recall, Role, Session, Status,
+    AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Recall, Role, Session, Status, Summaries,
 };
 
 use super::conn::Key;
@@ -207,6 +207,16 @@ fn note_from_text(text: &str) -> Option<AuthorsNote> {
     AuthorsNote::from_json(&serde_json::from_str(text).ok()?)
 }
 
+/// Whether a session sums itself up, as its row has it; `None` where nothing was ever set.
+pub fn summaries_to_text(summaries: &Summaries) -> Option<String> {
+    (*summaries != Summaries::default()).then(|| summaries.to_json().to_string())
+}
+
+/// Whether a session sums itself up; `None` where that cannot be read.
+pub fn summaries_from_text(text: Option<&str>) -> Option<Summaries> {
+    Summaries::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
+}
+
 /// A session.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = sessions, treat_none_as_default_value = false)]
@@ -236,6 +246,7 @@ pub struct SessionRow {
     pub scripts: String,
     pub recall: Option<String>,
     pub note: Option<String>,
+    pub summaries: Option<String>,
 }
 
 impl SessionRow {
@@ -260,6 +271,7 @@ impl SessionRow {
             scripts: serde_json::from_str(&self.scripts).map_err(|_| bad("scripts")())?,
             recall: recall_from_text(self.recall.as_deref()).ok_or_else(bad("recall"))?,
             note: optional(self.note.as_deref(), note_from_text).ok_or_else(bad("note"))?,
+            summaries: summaries_from_text(self.summaries.as_deref()).ok_or_else(bad("summaries"))?,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::ids::PresetId;
 use crate::tree::bounds;
 use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, AuthorsNote, PersonaRef, Recall, Session};
+use crate::tree::{AllowedScripts, AuthorsNote, PersonaRef, Recall, Session, Summaries};
 
 use super::acts::may_be_kept;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
@@ -49,6 +49,8 @@ pub fn setting(session: &Session, name: &str) -> Value {
         "recall" if session.recall == Recall::default() => Value::Null,
         "recall" => session.recall.to_json(),
         "note" => session.note.as_ref().map_or(Value::Null, AuthorsNote::to_json),
+        "summaries" if session.summaries == Summaries::default() => Value::Null,
+        "summaries" => session.summaries.to_json(),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
     }
@@ -71,6 +73,7 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
         "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset), "an id or null"),
         "recall" => ("recall", Recall::from_json(to).is_some(), "{enabled, collections} or null"),
         "note" => ("authorsNote", to.is_null() || AuthorsNote::from_json(to).is_some(), "a note or null"),
+        "summaries" => ("summaries", Summaries::from_json(to).is_some(), "{enabled, every, model} or null"),
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         other => {
             let message = format!("a session has no setting \"{other}\"");

@@ -1,4 +1,5 @@
-//! What the replies of a session took: the sums of what stands on its nodes.
+//! What the replies of a session took, and the summaries that were made of it: the sums of what stands on its nodes and with
+//! those.
 
 use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
@@ -11,13 +12,15 @@ use super::error::StoreError;
 use super::held::Held;
 use super::read::Reader;
 use super::rows::object;
-use super::tables::{nodes, texts};
+use super::tables::{nodes, summaries, texts};
 
 /// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spent {
     /// How many replies have ended.
     pub replies: u64,
+    /// How many summaries were made of what prompts did not hold any more; their tokens, time and cost count too.
+    pub summaries: u64,
     /// Tokens that models read.
     pub prompt: u64,
     /// Those of them that the providers had read before.
@@ -53,19 +56,26 @@ impl Reader<'_> {
             let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
             let known = object(&metadata).ok_or(bad)?;
             if known.contains_key("latencyMs") && !known.contains_key("provenance") {
-                spent.add(&known);
+                spent.replies += 1;
+                spent.take(&known);
             }
+        }
+        let made = summaries::table.filter(summaries::session_n.eq(held.n)).select((summaries::n, summaries::metadata));
+        for row in made.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
+            let (n, metadata) = row?;
+            let bad = StoreError::Inconsistent { table: "summaries", column: "metadata", row: n };
+            spent.summaries += 1;
+            spent.take(&object(&metadata).ok_or(bad)?);
         }
         Ok(spent)
     }
 }
 
 impl Spent {
-    /// Adds a reply. What is no number there says nothing: a file of another server may have brought it.
-    fn add(&mut self, known: &Map<String, Value>) {
+    /// Adds a reply or a summary. What is no number there says nothing: a file of another server may have brought it.
+    fn take(&mut self, known: &Map<String, Value>) {
         let tokens = known.get("tokenCount");
         let count = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
-        self.replies += 1;
         self.prompt = self.prompt.saturating_add(count(tokens.and_then(|tokens| tokens.get("prompt"))));
         self.completion = self.completion.saturating_add(count(tokens.and_then(|tokens| tokens.get("completion"))));
         self.latency_ms = self.latency_ms.saturating_add(count(known.get("latencyMs")));

@@ -45,6 +45,7 @@ diesel::table! {
         scripts -> Text,
         recall -> Nullable<Text>,
         note -> Nullable<Text>,
+        summaries -> Nullable<Text>,
     }
 }
 diesel::table! {
@@ -133,8 +134,17 @@ diesel::table! {
 diesel::table! {
     embedders (model) { model -> Text, size -> Integer, cursor -> BigInt, }
 }
+diesel::table! {
+    summaries (n) {
+        n -> BigInt, id -> Binary, session_n -> BigInt, level -> SmallInt, first_n -> BigInt, last_n -> BigInt,
+        hash -> Binary, content -> Text, is_edited -> Bool, metadata -> Text, created -> BigInt,
+    }
+}
+diesel::table! {
+    summarised (summary_n, node_n) { summary_n -> BigInt, node_n -> BigInt, }
+}
 diesel::allow_tables_to_appear_in_same_query!(
     answers, blobs, card_files, characters, deltas, documents, edits, embedded, fragments, holds, jobs, keyframes,
-    labels, lorebooks, nodes, operations, personas, presets, segments, sessions, sources, texts, traces, users,
-    vectors,
+    labels, lorebooks, nodes, operations, personas, presets, segments, sessions, sources, summaries, summarised, texts,
+    traces, users, vectors,
 );

@@ -6,7 +6,7 @@ use crate::clock::{Ids, Time};
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use crate::store::{Draft, Source, Store, take_settings};
 use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, Recall, Role, Session};
+use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, Recall, Role, Session, Summaries};
 
 use super::import::ImportError;
 
@@ -77,6 +77,7 @@ impl Beginning {
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
             note: None,
+            summaries: Summaries::default(),
             plugins: Vec::new(),
             seed: ids.seed(),
             edits: 0,

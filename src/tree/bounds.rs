@@ -18,6 +18,9 @@ const MOST_COLLECTIONS: usize = 32;
 /// The longest name of a model, in bytes.
 const LONGEST_MODEL: usize = 300;
 
+/// Tokens of messages that may become one summary.
+pub const SUMMED_UP: std::ops::RangeInclusive<u32> = 100..=50_000;
+
 /// Whether somebody may speak under a name.
 ///
 /// # Errors
@@ -88,6 +91,18 @@ pub fn collections(names: &[String]) -> Result<(), Refusal> {
         return Err(invalid("recall", format!("a session looks through at most {MOST_COLLECTIONS} collections")));
     }
     names.iter().try_for_each(|name| collection(name))
+}
+
+/// Whether so many tokens of messages may become one summary.
+///
+/// # Errors
+/// They are too few or too many.
+pub fn every(tokens: u32) -> Result<(), Refusal> {
+    if SUMMED_UP.contains(&tokens) {
+        return Ok(());
+    }
+    let message = format!("a summary is made of {} to {} tokens of messages", SUMMED_UP.start(), SUMMED_UP.end());
+    Err(invalid("summaries.every", message))
 }
 
 const fn invalid(field: &'static str, message: String) -> Refusal {

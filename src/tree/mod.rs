@@ -10,7 +10,7 @@
 //! - [`clash`]: where two lines did what does not go together.
 //! - [`merge`]: what two lines did to the same places, and which of it holds.
 //! - [`note`]: the author's note, which stands in the prompts of a session.
-//! - [`recall`]: what a session recalls of what its prompts do not hold any more.
+//! - [`recall`]: what a session recalls of what its prompts do not hold any more; [`summaries`]: whether it sums that up.
 //! - [`run`]: which messages follow each other on one line.
 //! - [`mirror`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
 //!
@@ -33,6 +33,7 @@ pub mod preset;
 pub mod recall;
 pub mod run;
 pub mod session;
+pub mod summaries;
 
 pub use arrange::{Piece, TreeEdit};
 pub use delta::{Delta, Note, Trouble};
@@ -40,3 +41,4 @@ pub use node::{Effects, Kind, Node, Role, Siblings, Status};
 pub use note::{AuthorsNote, NotePlace};
 pub use recall::Recall;
 pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};
+pub use summaries::Summaries;

@@ -8,6 +8,7 @@ use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
 use super::note::AuthorsNote;
 use super::recall::Recall;
+use super::summaries::Summaries;
 
 /// One story: a tree, a HEAD and its settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +45,8 @@ pub struct Session {
     pub recall: Recall,
     /// What its author notes to the model; `None` = nothing.
     pub note: Option<AuthorsNote>,
+    /// Whether it sums up what they do not hold any more.
+    pub summaries: Summaries,
     /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
     /// The seed of all its dice.

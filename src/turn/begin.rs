@@ -10,7 +10,7 @@ use crate::plugin::{Hook, NodeFacts, Seeds};
 use crate::prompt::Cast;
 use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
 use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, Recall, Role, Session};
+use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, Recall, Role, Session, Summaries};
 
 use super::hooks::{Proposal, Stage};
 use super::{NewSession, Parts, PluginChoice, TurnError, cast, fill, force};
@@ -53,6 +53,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         params: new.params.clone(),
         preset: None,
         scripts: AllowedScripts::default(),
+        summaries: Summaries::default(),
         recall: Recall::default(),
         note: None,
         plugins,

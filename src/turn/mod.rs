@@ -6,7 +6,7 @@
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
 //!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` in the order of a preset, `recall.rs` what of long ago it tells again, `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
+//!   there, `ordered.rs` in the order of a preset, `recall.rs` what of long ago it tells again and `summed.rs` what it tells summed up (`summing.rs` has that made), `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
 //!   those that were read), `scripted.rs` has scripts change texts, `room.rs` says what both keep
 //!   to, `counts.rs` and `recount.rs` how large texts are.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
@@ -51,6 +51,8 @@ mod scripted;
 mod shelf;
 mod start;
 mod strikes;
+mod summed;
+mod summing;
 mod trace;
 mod tried;
 mod voices;
@@ -64,11 +66,11 @@ use tokio::runtime::Handle;
 
 use crate::clock::{Clock, Ids};
 use crate::config::Config;
-use crate::ids::{DraftId, NodeId, SessionId, UserId};
+use crate::ids::{DraftId, NodeId, SessionId, SummaryId, UserId};
 use crate::live::Live;
 use crate::plugin::{Catalogue, ScriptHost};
 use crate::provider::{Client, Embedder};
-use crate::store::{Claim, Reader, Seen, Store, StoreError, WriteError};
+use crate::store::{Claim, Held, Placed, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
 pub use asked::{
@@ -83,6 +85,7 @@ pub use providers::Cost;
 pub use recall::{FoundDocument, FoundDocuments};
 pub use scene::{Offered, QuickReply, Tip};
 pub use scripted::{Known as KnownScript, known as scripts};
+pub use summed::SummaryOfLine;
 pub use trace::{Rebuilt, read_trace};
 pub use tried::LoreTested;
 
@@ -148,6 +151,8 @@ pub(crate) struct Parts {
     pub shelf: Arc<shelf::Shelf>,
     /// Who recalls.
     pub memories: recall::Memories,
+    /// Who sums up.
+    pub summing: summing::Summing,
     /// How often what runs is kept.
     pub rhythm: Rhythm,
     /// What running replies were asked with.
@@ -209,6 +214,7 @@ impl Turns {
             catalogue: needs.catalogue,
             memories: recall::Memories::new(needs.config.recall.clone(), needs.embedder),
             models: needs.models,
+            summing: summing::Summing::default(),
             shelf: Arc::default(),
             rhythm: needs.rhythm,
             config: needs.config,
@@ -403,10 +409,38 @@ impl Turns {
         clients.iter().for_each(|client| self.parts.learn_again(client));
     }
 
+    /// Looks in the background whether the line to a node of a session is to be summed up further.
+    pub fn sum_up(&self, session: SessionId, leaf: NodeId) {
+        self.parts.summing.ring(session, leaf);
+    }
+
+    /// Whether something is being summed up in a session, and why nothing comes of it.
+    pub fn summing_up(&self, session: SessionId) -> (bool, Option<String>) {
+        self.parts.summing.state(session)
+    }
+
+    /// The summaries that were made of the line to a node, whether or not they still hold there.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn summaries(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Vec<SummaryOfLine>, StoreError> {
+        summed::of_line(reader, held, at)
+    }
+
+    /// One of them, as it stands on the line to HEAD.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn summary(reader: &mut Reader<'_>, held: &Held, id: SummaryId) -> Result<Option<SummaryOfLine>, StoreError> {
+        summed::one(reader, held, id)
+    }
+
     /// Saves partial texts and sweeps what nobody holds, for as long as the runtime lives.
     pub fn keep(&self) {
         let parts = Arc::clone(&self.parts);
         self.runtime.spawn(async move { keeper::keep(&parts).await });
+        let parts = Arc::clone(&self.parts);
+        self.runtime.spawn(async move { summing::serve(&parts).await });
     }
 
     /// Begins nothing more, asks every running reply to end now, and waits until each has been committed; for shutdown.

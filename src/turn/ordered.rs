@@ -15,9 +15,10 @@ use super::fill::{Purpose, Wanted};
 use super::lore::{Heard, Lorebooks};
 use super::note;
 use super::recall::{self, Recalled};
-use super::room::{Bounds, PAGE, began};
+use super::room::{self, Bounds, PAGE};
 use super::scene::Scene;
 use super::scripted::Scripted;
+use super::summed::{self, Summed};
 use super::trace::{self, Filled, Made, Order};
 
 /// The kind of the presets that make prompts.
@@ -52,15 +53,19 @@ pub(super) fn prompt(
     macros: &mut Macros<'_>,
 ) -> Result<Made, StoreError> {
     let (mut preset, is_chosen) = chosen(reader, scene)?;
-    let (context, reply) = room(&preset, &bounds);
-    let for_recall = recall::room(scene, &bounds.recall, context.saturating_sub(reply));
-    let context = context - for_recall;
+    let (context, reply) = sizes(&preset, &bounds);
+    let tokens = context.saturating_sub(reply);
+    let for_recall = recall::room(scene, &bounds.recall, tokens);
+    let known = summed::Known::at(reader, scene, &bounds.measure)?;
+    let for_summaries = known.as_ref().map_or(0, |known| known.room(bounds.summaries.share, tokens));
     let books = Lorebooks::at(reader, scene, &bounds.shelf)?;
     let mut scripted = Scripted::read(reader, scene, &preset, macros)?;
     let least = (context, books.looks_back());
     let Newest { kept: newest_first, said: mut history } = newest(reader, scene, &bounds, least, &mut scripted)?;
     history.reverse();
-    let cut = Cut::Steps(began(reader, &newest_first)?.map(|began| newest_first.len() - 1 - began));
+    let last = room::last(reader, newest_first.iter().map(|(placed, _)| placed))?;
+    let place = |first: i64| newest_first.iter().rev().position(|(placed, _)| placed.n == first);
+    let cut = Cut::Steps(last.as_ref().and_then(|last| place(last.first)));
     let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().rev().unzip();
     if preset.settings.naming == Naming::AsNeeded {
         preset.settings.naming = naming(&lines);
@@ -71,7 +76,7 @@ pub(super) fn prompt(
     }
     let own = note::of(scene.session(), &scene.cast);
     let open = note::open(&own, scene, scripted.macros);
-    let heard = Heard { said: &history, open: &open, prompt: context.saturating_sub(reply), purpose };
+    let heard = Heard { said: &history, open: &open, prompt: tokens, purpose };
     let called = books.call(reader, scene, &heard, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
@@ -85,6 +90,7 @@ pub(super) fn prompt(
         lore: &called.lore,
         note: note::placed(&own, scene, &called.lore),
         has_prefill: bounds.takes_beginnings,
+        aside: for_summaries + for_recall,
         ..given(&scene.cast)
     };
     let scripts = scripted.told();
@@ -100,10 +106,17 @@ pub(super) fn prompt(
     // What a server is told does not change with the preset: one that loads a model for it would load it anew.
     let Bounds { context, hide_tags, recall: cue, measure, .. } = bounds;
     let first = lines.len().saturating_sub(assembled.kept);
+    let begin = placed.get(first).map(|placed| placed.n);
+    let for_summaries = for_summaries.min(assembled.aside);
+    let summed = match known {
+        Some(known) => known.told(reader, scene, &measure, (for_summaries, tokens), (begin, last.as_ref()))?,
+        None => Summed::default(),
+    };
+    let for_recall = for_recall.min(assembled.aside.saturating_sub(summed.tokens));
     let recalled = recall::recalled(reader, scene, &cue, for_recall, (&placed, &lines, first), &hide_tags)?;
-    let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast, &recalled);
-    made.filled.operations = called.operations;
-    made.recalled = recalled.told;
+    let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
+    made.filled.operations = called.operations.into_iter().chain(summed.operation).collect();
+    (made.summed, made.recalled) = (summed.told, recalled.told);
     Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, measure, ..made })
 }
 
@@ -122,7 +135,7 @@ fn made(
     assembled: Assembled,
     (lines, placed): (&[Line], &[Placed]),
     cast: &Cast,
-    recalled: &Recalled,
+    (summed, recalled): (&Summed, &Recalled),
 ) -> Made {
     let first = lines.len().saturating_sub(assembled.kept);
     let names = cast.names();
@@ -131,6 +144,7 @@ fn made(
     let is_named = preset.settings.naming == Naming::Before;
     let shape = Shape { is_named, is_joined: preset.settings.form == Form::Turns };
     let mut pieces = preset::pieces(&assembled.begun(), &went, first, shape);
+    summed.join(&mut pieces);
     recalled.join(&mut pieces, went.len());
     let messages = preset::woven(&pieces, &went, shape);
     Made {
@@ -138,7 +152,7 @@ fn made(
         messages,
         history: placed.iter().skip(first).map(|placed| placed.n).collect(),
         cut: first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id),
-        tokens: assembled.tokens + recalled.tokens,
+        tokens: assembled.tokens + summed.tokens + recalled.tokens,
         filled: Filled { names: Some(names), ..Filled::default() },
         order: Some(Order { pieces, shape, left: assembled.left, is_chosen }),
         ..Made::default()
@@ -167,7 +181,7 @@ pub(super) fn said_before(
     scripted: &mut Scripted<'_, '_>,
 ) -> Result<(usize, Vec<Said>), StoreError> {
     let (preset, _) = chosen(reader, scene)?;
-    let (context, reply) = room(&preset, bounds);
+    let (context, reply) = sizes(&preset, bounds);
     let Newest { said, .. } = newest(reader, scene, bounds, (0, least), scripted)?;
     Ok((context.saturating_sub(reply), said.into_iter().rev().collect()))
 }
@@ -185,7 +199,7 @@ fn stable(pieces: &[Piece], lines: &[Line], shape: Shape, sent: &[Sent]) -> usiz
 }
 
 /// Tokens of context and of the reply: no more than the preset wants, and no more than the model has.
-fn room(preset: &Preset, bounds: &Bounds) -> (usize, usize) {
+fn sizes(preset: &Preset, bounds: &Bounds) -> (usize, usize) {
     let context = bounds.budget.saturating_add(bounds.reply);
     let context = preset.settings.context.map_or(context, |wanted| wanted.min(context));
     let reply = preset.settings.reply.filter(|_| !bounds.is_reply_said).unwrap_or(bounds.reply);
@@ -265,6 +279,7 @@ fn given(cast: &Cast) -> Given<'_> {
         strips_examples: false,
         pins_examples: false,
         has_prefill: false,
+        aside: 0,
         room: (0, 0),
     }
 }

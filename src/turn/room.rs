@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::prompt::{Line, Measure};
+use crate::config;
+use crate::prompt::Measure;
 use crate::provider::Endpoint;
 use crate::store::{Placed, Reader, StoreError};
 use crate::tree::Role;
@@ -43,6 +44,8 @@ pub struct Bounds {
     pub shelf: Arc<Shelf>,
     /// What it may recall by.
     pub recall: Cue,
+    /// How much it may sum up.
+    pub summaries: config::Summaries,
 }
 
 /// What model servers call the most tokens of a reply.
@@ -61,12 +64,26 @@ pub fn says_reply(params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
     [params, &endpoint.extra].into_iter().any(|said| MOST.iter().any(|key| said.contains_key(*key)))
 }
 
-/// Where the last prompt on this path began, as a position in its newest lines.
-pub fn began(reader: &mut Reader<'_>, newest_first: &[(Placed, Line)]) -> Result<Option<usize>, StoreError> {
-    let replies = newest_first.iter().filter(|(placed, _)| placed.node.role == Role::Assistant).take(LOOK_BACK);
-    for (placed, _) in replies {
-        if let Some(first) = reader.trace(placed)?.and_then(|trace| trace.history.first().copied()) {
-            return Ok(newest_first.iter().position(|(placed, _)| placed.n == first));
+/// The last prompt on a path.
+#[derive(Debug, Clone, Default)]
+pub struct Last {
+    /// The row at which its history began.
+    pub first: i64,
+    /// The rows of its history.
+    pub history: Vec<i64>,
+    /// What else its trace tells.
+    pub head: Map<String, Value>,
+}
+
+/// The last prompt on the path of these messages; `None` where there is none among the newest.
+pub fn last<'p>(
+    reader: &mut Reader<'_>,
+    newest_first: impl Iterator<Item = &'p Placed>,
+) -> Result<Option<Last>, StoreError> {
+    for placed in newest_first.filter(|placed| placed.node.role == Role::Assistant).take(LOOK_BACK) {
+        let Some(trace) = reader.trace(placed)? else { continue };
+        if let Some(first) = trace.history.first().copied() {
+            return Ok(Some(Last { first, history: trace.history, head: trace.head }));
         }
     }
     Ok(None)

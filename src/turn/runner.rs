@@ -10,7 +10,7 @@ use crate::ids::{SessionId, UserId};
 use crate::live::{Running, Stop};
 use crate::plugin::{Answer, Hook};
 use crate::prompt::TooLarge;
-use crate::provider::{self, Frame};
+use crate::provider::{self, Frame, Usage};
 use crate::store::{Draft, Ending, Reader, Trace};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
@@ -164,7 +164,11 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     let ending = ending(parts, &job, &scene, &machine, known);
     tell(&job, &ending);
     parts.live.close(&job.running);
-    Ok(ends::commit(parts, job.session, job.draft.id, job.step, ending).await?)
+    ends::commit(parts, job.session, job.draft.id, job.step, ending).await?;
+    if scene.session().summaries.is_on {
+        parts.summing.ring(job.session, job.draft.id);
+    }
+    Ok(())
 }
 
 /// Ends a reply whose turn never came.
@@ -246,6 +250,7 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
         shelf: Arc::clone(&parts.shelf),
         model: choice.first.model.clone(),
         recall: Cue::default(),
+        summaries: parts.config.summaries.clone(),
         takes_beginnings: choice.first.client.takes_beginnings(params),
         measure: parts.models.measure(&endpoint.id, &choice.first.model),
     }
@@ -419,19 +424,25 @@ const TRACED: [&str; 15] = [
     "error",
 ];
 
+/// Says what a text cost, where the model server did not.
+pub fn price(parts: &Parts, metadata: &mut Map<String, Value>, (provider, model): (&str, &str), usage: &Usage) {
+    let is_unknown = metadata.get("cost").is_some_and(Value::is_null);
+    let Some(Cost { cost, saved, from }) = parts.models.cost(provider, model, usage).filter(|_| is_unknown) else {
+        return;
+    };
+    metadata.insert("cost".into(), Value::Number(cost));
+    metadata.insert("costFrom".into(), from.into());
+    metadata.extend(saved.map(|saved| ("saved".to_owned(), Value::Number(saved))));
+}
+
 fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
     let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked, estimated } = known;
     metadata.extend(machine.facts());
     if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
         parts.models.learn_size(provider, model, estimated, usage.prompt);
     }
-    let unknown = metadata.get("cost").is_some_and(Value::is_null);
-    if let (true, Some((provider, model)), Some(usage)) = (unknown, &asked, machine.usage())
-        && let Some(Cost { cost, saved, from }) = parts.models.cost(provider, model, usage)
-    {
-        metadata.insert("cost".into(), Value::Number(cost));
-        metadata.insert("costFrom".into(), from.into());
-        metadata.extend(saved.map(|saved| ("saved".to_owned(), Value::Number(saved))));
+    if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
+        price(parts, &mut metadata, (provider, model), usage);
     }
     for key in TRACED {
         if let Some(value) = metadata.get(key) {

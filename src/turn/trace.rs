@@ -17,6 +17,8 @@ use super::TurnError;
 
 /// What the head of a trace has where a preset made the prompt: all but the oldest.
 const ORDERED: &str = "preset";
+/// What the head of a trace tells of summaries by.
+pub const SUMMED: &str = "summaries";
 
 /// A trace with its prompt; empty where no prompt was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +98,8 @@ pub struct Made {
     pub scripts: Vec<Value>,
     /// What lorebooks called up, and what was stopped; nothing where none holds.
     pub lore: Option<Value>,
+    /// What was told summed up; null where the session does not sum itself up.
+    pub summed: Value,
     /// What was recalled and why; null where nothing is.
     pub recalled: Value,
     /// The blocks that may not be left out do not fit: nothing can be sent.
@@ -178,9 +182,8 @@ impl Made {
             head.insert("historyCut".into(), cut.into());
             head.insert("hideTags".into(), self.hide_tags.clone().into());
             head.insert("macros".into(), self.filled.to_json());
-            if !self.recalled.is_null() {
-                head.insert("recall".into(), self.recalled.clone());
-            }
+            let told = [(SUMMED, &self.summed), ("recall", &self.recalled)].into_iter();
+            head.extend(told.filter(|(_, told)| !told.is_null()).map(|(key, told)| (key.to_owned(), told.clone())));
             head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), told_of_shape(order))));
         }
         head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));

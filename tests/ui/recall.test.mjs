@@ -1,8 +1,9 @@
 // The page against the real server: what a story recalls, and the documents that it looks through.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { check, chooseFromPage, clotho, newStory, open, session } from "./support/stage.mjs";
+import { reader, test, until } from "./support/browser.mjs";
+import { startClotho } from "./support/server.mjs";
+import { browser, check, chooseFromPage, clotho, model, newStory, open, own, session } from "./support/stage.mjs";
 
 describe("memory", () => {
   test("S1-17: is switched on for a story, documents are added, looked into, ticked and destroyed", async () => {
@@ -36,6 +37,54 @@ describe("memory", () => {
     // Nothing stands behind the name any more: with its tick the row goes.
     await row.getByRole("checkbox").click();
     await row.waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("S3-09: what slides out of sight is summed up, with the way to its messages; it is corrected and made anew", async () => {
+    const server = await startClotho(`
+[generation]
+context_tokens = 700
+reply_tokens = 60
+
+[summaries]
+every = 100
+share = 30
+
+[[providers]]
+id = "mock"
+base_url = "${model.url}"
+models = ["m"]
+`);
+    own.push(server);
+    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
+    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+    let { activeLeafId: parentId } = made;
+    const newest = async () => (await server.api("GET", `/api/sessions/${made.id}`)).activeLeafId;
+    for (let mile = 0; mile < 8; mile += 1) {
+      const content = `Mile ${mile}, ${"past dull hedges and grey fields ".repeat(8)}`;
+      const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId, content, generate: true });
+      await until(async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete", "the reply");
+      parentId = await newest();
+    }
+    const { page, close } = await reader(browser);
+    await page.goto(`${server.base}/s/${made.id}`);
+    await chooseFromPage(page, "Memory");
+    const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
+    await dialog.getByRole("checkbox", { name: /^Sum up what slides out of sight/ }).check();
+    const first = dialog.getByRole("article", { name: /messages$/ }).first();
+    await first.getByText("Yes.", { exact: true }).waitFor();
+    await until(async () => !(await server.api("GET", `/api/sessions/${made.id}/summaries`)).isWorking, "all of it");
+    await first.getByRole("button", { name: "Correct it" }).click();
+    await first.getByLabel("Text").fill("They set out.");
+    await first.getByRole("button", { name: "Keep it" }).click();
+    await first.getByText("They set out.", { exact: true }).waitFor();
+    await first.getByText("Corrected").waitFor();
+    await check(page, "what is summed up");
+    await first.getByRole("button", { name: "Make it anew" }).click();
+    await first.getByText("Yes.", { exact: true }).waitFor();
+    await first.getByRole("button", { name: "Its last message" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("Mile 0,").first().waitFor();
     await close();
   });
 });

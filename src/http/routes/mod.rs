@@ -26,6 +26,7 @@ pub mod preview;
 pub mod search;
 pub mod sessions;
 pub mod states;
+pub mod summaries;
 pub mod transcript;
 pub mod transfers;
 pub mod trash;

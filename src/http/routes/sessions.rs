@@ -1,9 +1,8 @@
 //! Sessions and their settings.
 
-use actix_web::HttpRequest;
 use serde_json::{Map, Value, json};
 
-use super::{Program, held, look, sight};
+use super::{Program, held, look};
 use crate::app::App;
 use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::{Body, ListBody};
@@ -88,6 +87,10 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
     if let Some(Some(model)) = &body.0.model {
         app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
     }
+    let summaries = body.0.summaries.clone();
+    if let Some(model) = summaries.as_ref().and_then(|summaries| summaries.model.as_ref()) {
+        app.models.find(model).map_err(|error| ApiError::invalid("summaries.model", error.to_string()))?;
+    }
     if let Some(Some(id)) = body.0.preset_id {
         may_make_prompts(&app, caller, id.0).await?;
     }
@@ -111,13 +114,27 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
             tx.settings(&actor, sid.0, &settings)
         })
         .await?;
-    Reply::ok(&load(&app, caller, sid).await?)
+    let session = load(&app, caller, sid).await?;
+    if summaries.is_some_and(|summaries| summaries.enabled) {
+        app.turns.sum_up(sid.0, session.active_leaf_id.0);
+    }
+    Reply::ok(&session)
 }
 
 /// The settings by their names in the log.
 fn settings(change: SessionChange) -> Vec<(String, Value)> {
-    let SessionChange { title, mode, model, params, preset_id, recall, regex_scripts, authors_note, persona_id: _ } =
-        change;
+    let SessionChange {
+        title,
+        mode,
+        model,
+        params,
+        preset_id,
+        recall,
+        summaries,
+        regex_scripts,
+        authors_note,
+        persona_id: _,
+    } = change;
     let named = [
         ("title", title.map(Value::from)),
         ("mode", mode.map(Mode::word).map(Value::from)),
@@ -127,6 +144,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
         ("scripts", regex_scripts.map(|allowed| json!(allowed))),
         ("recall", recall.map(Value::from)),
         ("note", authors_note.map(|note| note.map_or(Value::Null, |note| tree::AuthorsNote::from(note).to_json()))),
+        ("summaries", summaries.map(Value::from)),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -201,7 +219,11 @@ pub async fn scripts(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsOf
 ///
 /// # Errors
 /// The session is not there.
-pub async fn spent(app: Program, request: HttpRequest, caller: Caller, sid: Sid) -> Answer<Spent> {
-    let read = |reader: &mut Reader<'_>, held: &Held| Ok(Spent::new(reader.spent(held)?, held.session.op));
-    sight(&app, &request, caller, sid, read).await?.json()
+pub async fn spent(app: Program, caller: Caller, sid: Sid) -> Answer<Spent> {
+    // No operation tells of summaries, so the answer has no tag.
+    let read = move |reader: &mut Reader<'_>| {
+        let held = held(reader, caller, sid)?;
+        Ok::<_, ApiError>(Spent::new(reader.spent(&held)?, held.session.op))
+    };
+    Reply::ok(&app.store.read(read).await?)
 }

@@ -11,8 +11,8 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::ids::{
-    CharacterId, DocumentId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId, TrashId,
-    UserId,
+    CharacterId, DocumentId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId,
+    SummaryId, TrashId, UserId,
 };
 
 /// An id on the wire.
@@ -37,6 +37,8 @@ pub type DocumentRef = Id<DocumentId>;
 pub type TrashRef = Id<TrashId>;
 /// The id of a job.
 pub type JobRef = Id<JobId>;
+/// The id of a summary.
+pub type SummaryRef = Id<SummaryId>;
 /// The id of a draft.
 pub type DraftRef = Id<DraftId>;
 /// The id of a user.

@@ -24,6 +24,7 @@ pub mod preview;
 pub mod report;
 pub mod search;
 pub mod sessions;
+pub mod summaries;
 pub mod transcript;
 pub mod trash;
 pub mod tree;

@@ -57,6 +57,8 @@ pub struct Session {
     pub recall: Recall,
     /// What its author notes to the model; null = nothing.
     pub authors_note: Option<AuthorsNote>,
+    /// Whether it sums up what its prompts do not hold any more.
+    pub summaries: SummarySettings,
     /// Its plugins.
     pub plugins: Vec<PluginSetting>,
     /// How much there is.
@@ -220,6 +222,36 @@ pub struct SessionChange {
     #[serde(deserialize_with = "given_object")]
     #[schema(value_type = Option<AuthorsNote>)]
     pub authors_note: Option<Option<AuthorsNote>>,
+    /// Whether it sums itself up from now on.
+    #[serde(default, deserialize_with = "some_object")]
+    pub summaries: Option<SummarySettings>,
+}
+
+/// Whether a session sums up what its prompts do not hold any more, in the background.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SummarySettings {
+    /// Whether it does.
+    pub enabled: bool,
+    /// So many tokens of messages become one summary, 100 to 50000; null = as the server has it.
+    #[serde(default)]
+    pub every: Option<u32>,
+    /// The model that is asked; null = the session's own.
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+impl From<&tree::Summaries> for SummarySettings {
+    fn from(summaries: &tree::Summaries) -> Self {
+        Self { enabled: summaries.is_on, every: summaries.every, model: summaries.model.clone() }
+    }
+}
+
+impl From<SummarySettings> for Value {
+    fn from(summaries: SummarySettings) -> Self {
+        let SummarySettings { enabled, every, model } = summaries;
+        tree::Summaries { is_on: enabled, every, model }.to_json()
+    }
 }
 
 /// What a session recalls of what its prompts do not hold any more.
@@ -260,6 +292,8 @@ pub struct PluginsSet {
 pub struct Spent {
     /// How many replies have ended.
     pub replies: u64,
+    /// How many summaries were made in the background; their tokens, time and cost count too.
+    pub summaries: u64,
     /// Tokens, as the model servers counted them.
     pub token_count: Tokens,
     /// Tokens of the prompts that the model servers had read before.
@@ -292,10 +326,21 @@ pub struct Tokens {
 impl Spent {
     /// What was added up, as of an operation.
     pub fn new(spent: store::Spent, op: i64) -> Self {
-        let store::Spent { replies, prompt, cached, completion, latency_ms, cost, saved, without_cost, beyond_cost } =
-            spent;
+        let store::Spent { replies, summaries, prompt, cached, completion, latency_ms, .. } = spent;
+        let store::Spent { cost, saved, without_cost, beyond_cost, .. } = spent;
         let token_count = Tokens { prompt, completion };
-        Self { replies, token_count, cached_tokens: cached, latency_ms, cost, saved, without_cost, beyond_cost, op }
+        Self {
+            replies,
+            summaries,
+            token_count,
+            cached_tokens: cached,
+            latency_ms,
+            cost,
+            saved,
+            without_cost,
+            beyond_cost,
+            op,
+        }
     }
 }
 
@@ -321,6 +366,7 @@ impl Session {
             regex_scripts: RegexScripts { card: session.scripts.card, preset: session.scripts.preset },
             recall: Recall::from(&session.recall),
             authors_note: session.note.as_ref().map(AuthorsNote::from),
+            summaries: SummarySettings::from(&session.summaries),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts,
             preview: None,
@@ -360,6 +406,9 @@ impl SessionChange {
         bounds::collections(self.recall.as_ref().map_or(&[], |recall| &recall.collections))?;
         if let Some(Some(note)) = &self.authors_note {
             tree::AuthorsNote::from(note.clone()).check()?;
+        }
+        if let Some(every) = self.summaries.as_ref().and_then(|summaries| summaries.every) {
+            bounds::every(every)?;
         }
         model(self.model.as_ref().and_then(|model| model.as_deref()))
     }

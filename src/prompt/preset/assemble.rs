@@ -23,6 +23,8 @@ pub struct Assembled {
     pub left: Vec<Left>,
     /// Tokens of all of it.
     pub tokens: usize,
+    /// Tokens that were kept free for something else.
+    pub aside: usize,
 }
 
 impl Assembled {
@@ -70,6 +72,7 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     if let Err(too_large) = room.check() {
         return Err(Unfit { too_large, left: unsent(parts, left) });
     }
+    room.set_aside(given.aside, given.history.last().map_or(0, |newest| words.count(&newest.text)));
     let mut chat = Chat { new_chat, messages: Vec::new(), kept: 0, left: Vec::new() };
     let mut shown = Shown::default();
     let blocks = if is_in(EXAMPLES) && !given.strips_examples {
@@ -84,6 +87,11 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     }
     if is_in(HISTORY) {
         let injected = inject::injected(&parts, note.as_ref(), given, words);
+        let between = injected.iter().filter(|one| !one.text.trim().is_empty()).map(|one| words.count(&one.text)).sum();
+        room.set_aside(
+            room.aside(),
+            given.history.last().map_or(between, |newest| between + words.count(&newest.text)),
+        );
         chat.fit(preset, given, injected, &mut room, words);
     }
     if !given.pins_examples && form == Form::Parts {
@@ -95,7 +103,7 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     let kept = chat.kept;
     let messages = laid_out(form, parts, chat, shown, ending.messages);
     let messages = if preset.settings.squash { squash::squash(messages) } else { messages };
-    Ok(Assembled { messages, prefill: ending.prefill, kept, left, tokens: room.spent() })
+    Ok(Assembled { messages, prefill: ending.prefill, kept, left, tokens: room.spent(), aside: room.aside() })
 }
 
 /// The texts of a request that is not sent.

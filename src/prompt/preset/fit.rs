@@ -10,11 +10,13 @@ const FRAME: usize = 3;
 pub(super) struct Room {
     all: usize,
     spent: usize,
+    /// What is kept free of all that there would be.
+    aside: usize,
 }
 
 impl Room {
     pub(super) const fn new((context, reply): (usize, usize)) -> Self {
-        Self { all: context.saturating_sub(reply).saturating_sub(FRAME), spent: 0 }
+        Self { all: context.saturating_sub(reply).saturating_sub(FRAME), spent: 0, aside: 0 }
     }
 
     /// Takes what has to go.
@@ -29,6 +31,19 @@ impl Room {
             self.spent += tokens;
         }
         fits
+    }
+
+    /// Keeps so much free for something else, and no more than is left beside what is to go in any case.
+    pub(super) fn set_aside(&mut self, wanted: usize, beside: usize) {
+        let all = self.all.saturating_add(self.aside);
+        let left = all.saturating_sub(self.spent).saturating_sub(beside);
+        self.aside = wanted.min(left);
+        self.all = all - self.aside;
+    }
+
+    /// Tokens that are kept free.
+    pub(super) const fn aside(&self) -> usize {
+        self.aside
     }
 
     /// The same room with so many tokens of it kept free for something else.

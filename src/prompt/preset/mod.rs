@@ -313,6 +313,9 @@ pub struct Given<'a> {
     pub pins_examples: bool,
     /// Whether the provider lets the program begin the reply.
     pub has_prefill: bool,
+    /// Tokens that are kept free for something else, as far as what has to go and what stands between the last messages leave
+    /// them.
+    pub aside: usize,
     /// Tokens of context and of the reply, where the preset does not say.
     pub room: (usize, usize),
 }

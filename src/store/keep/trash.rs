@@ -21,6 +21,7 @@ use crate::store::held::Held;
 use crate::store::holds;
 use crate::store::read::Reader;
 use crate::store::remains;
+use crate::store::summaries;
 use crate::store::tables::{
     characters, edits, fragments, labels, lorebooks, nodes, operations, personas, presets, sessions, sources, users,
 };
@@ -344,6 +345,7 @@ impl Tx<'_> {
                 return Ok(destroy::operations(conn, &some)?);
             }
             diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
+            summaries::forget_session(conn, session_n)?;
             let own: Option<Vec<u8>> =
                 sessions::table.find(session_n).select(sessions::id).get_result(conn).optional()?;
             diesel::delete(sources::table.filter(sources::became.eq(own.unwrap_or_default()))).execute(conn)?;

@@ -5,7 +5,7 @@ import * as api from "../net/recall.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 
-/** @import { Document, Id, Recall } from "../lib/wire.d.ts" */
+/** @import { Document, Id, Recall, SummarySettings } from "../lib/wire.d.ts" */
 
 /** What the open story recalls from now on. @param {Recall} recall */
 export async function changeRecall(recall) {
@@ -13,6 +13,22 @@ export async function changeRecall(recall) {
   const changed = open && (await attempt(() => api.setRecall(open.id, recall)));
   if (changed && story.session.peek()?.id === changed.id) story.putSession({ recall: changed.recall ?? recall });
 }
+
+/** Whether the open story sums itself up from now on. @param {SummarySettings} summaries */
+export async function changeSummaries(summaries) {
+  const open = story.session.peek();
+  const changed = open && (await attempt(() => api.setSummaries(open.id, summaries)));
+  if (changed && story.session.peek()?.id === changed.id) story.putSession({ summaries: changed.summaries ?? summaries });
+}
+
+/** The summaries of the line on screen. */
+export const readSummaries = () => attempt(() => api.summaries(story.session.peek()?.id ?? "", story.line.peek().at(-1)));
+
+/** Gives a summary another text. @param {Id} id @param {string} content */
+export const correct = (id, content) => attempt(async () => (await api.correctSummary(story.session.peek()?.id ?? "", id, content), true));
+
+/** Has a summary made anew. @param {Id} id */
+export const anew = (id) => attempt(async () => (await api.dropSummary(story.session.peek()?.id ?? "", id), true));
 
 export const readCollections = () => attempt(api.collections);
 

@@ -102,6 +102,8 @@ export interface Session {
   recall?: Recall;
   /** What its author notes to the model. */
   authorsNote?: AuthorsNote | null;
+  /** Whether it sums up what its prompts do not hold any more. */
+  summaries?: SummarySettings;
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
@@ -124,6 +126,33 @@ export interface Recall {
   enabled: boolean;
   /** Collections of documents that it looks through. */
   collections: string[];
+}
+
+export interface SummarySettings {
+  enabled: boolean;
+  /** So many tokens of messages become one summary; null as the server has it. */
+  every?: number | null;
+  /** The model that is asked; null = that of the story. */
+  model?: string | null;
+}
+
+export interface Summaries {
+  items: Summary[];
+  isWorking: boolean;
+  /** Why nothing comes of it. */
+  problem?: string;
+}
+
+export interface Summary {
+  id: Id;
+  /** 1: of messages; more: a chapter of summaries. */
+  level: number;
+  content: string;
+  firstId: Id | null;
+  lastId: Id | null;
+  nodeIds: Id[];
+  isStale: boolean;
+  isEdited: boolean;
 }
 
 export interface Collection {
@@ -740,6 +769,8 @@ export interface Me {
 /** What the replies of a story took. */
 export interface Spent {
   replies: number;
+  /** Summaries made in the background. */
+  summaries?: number;
   tokenCount: { prompt: number; completion: number };
   /** Of those read, what the model servers had read before. */
   cachedTokens: number;

@@ -20,3 +20,18 @@ export const addDocument = (collection, content, key) => call("POST", "/api/docu
 
 /** @param {Wire.Id} id */
 export const removeDocument = (id) => call("DELETE", `/api/documents/${id}`);
+
+/** Whether a story sums itself up from now on. @param {Wire.Id} sid @param {Wire.SummarySettings} summaries @returns {Promise<Wire.Session>} */
+export const setSummaries = (sid, summaries) => call("PATCH", `/api/sessions/${sid}`, { summaries });
+
+/** The summaries of the line to a message. @param {Wire.Id} sid @param {Wire.Id | undefined} nodeId @returns {Promise<Wire.Summaries>} */
+export async function summaries(sid, nodeId) {
+  const answer = await call("GET", `/api/sessions/${sid}/summaries${query({ nodeId })}`);
+  return { ...answer, items: items(answer) };
+}
+
+/** @param {Wire.Id} sid @param {Wire.Id} id @param {string} content */
+export const correctSummary = (sid, id, content) => call("PATCH", `/api/sessions/${sid}/summaries/${id}`, { content });
+
+/** @param {Wire.Id} sid @param {Wire.Id} id */
+export const dropSummary = (sid, id) => call("DELETE", `/api/sessions/${sid}/summaries/${id}`);

@@ -6,6 +6,7 @@ import { keyring } from "../lib/once.js";
 import words from "../lib/strings/en-recall.js";
 import { session } from "../model/story.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
+import { SummariesOf } from "./summaries.js";
 
 /** @import { Collection, Document } from "../lib/wire.d.ts" */
 
@@ -32,6 +33,7 @@ export function RecallOf() {
   const count = (/** @type {string} */ name) => all.value?.find((one) => one.name === name)?.count ?? 0;
   return h(Modal, { title: t("command.recall"), class: "wide lore", keeps: true }, html`<p class="aside">${t("recall.text")}</p>
     <label class="check"><input type="checkbox" checked=${recall.enabled} onChange=${turn} autofocus /><span>${t("recall.on")}<small>${t("recall.onHint")}</small></span></label>
+    ${h(SummariesOf, null)}
     <h3>${t("recall.documents")}</h3><p class="aside">${t("recall.documentsHint")}</p>
     ${isUnread.value && h(Blank, { symbol: "warning", title: t("recall.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
     ${all.value === null ? !isUnread.value && h(Waiting, { rows: 2 }) : html`<ul>${names.map((name) => h(Row, { key: name, name, count: count(name), isChosen: recall.collections.includes(name), choose: (isOn) => choose(name, isOn), read }))}</ul>`}

@@ -20,13 +20,14 @@ export function Spent() {
 }
 
 /** @param {{sums: Sums}} props */
-function Table({ sums: { replies, tokenCount, cachedTokens, latencyMs, cost, saved, withoutCost, beyondCost } }) {
+function Table({ sums: { replies, summaries = 0, tokenCount, cachedTokens, latencyMs, cost, saved, withoutCost, beyondCost } }) {
   const number = new Intl.NumberFormat(locale.value);
   const money = new Intl.NumberFormat(locale.value, { maximumSignificantDigits: 12 });
-  const unpriced = withoutCost === replies ? t("spent.noPrice") : withoutCost > 0 ? t("spent.without", { n: withoutCost }) : "";
+  const unpriced = withoutCost === replies + summaries ? t("spent.noPrice") : withoutCost > 0 ? t("spent.without", { n: withoutCost }) : "";
   const beyond = beyondCost > 0 ? t("spent.beyond", { n: beyondCost }) : "";
   const rows = [
     [t("spent.replies"), number.format(replies)],
+    ...(summaries > 0 ? [[t("spent.summaries"), number.format(summaries)]] : []),
     [t("spent.prompt"), number.format(tokenCount.prompt)],
     ...(cachedTokens > 0 ? [[t("spent.cached"), number.format(cachedTokens)]] : []),
     [t("spent.completion"), number.format(tokenCount.completion)],

@@ -3,7 +3,7 @@
 //! `contract` compares the table of routes, the document and what is served; `refusals` sends every route what it must not
 //! take; `owners` asks every route for somebody else's things; `gate` comes from the wrong side; `codes` has a refusal of
 //! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
-//! `views` (the faces of a tree), `cards` (cards of other programs, pictures), `lorebooks`, `presets`, `ordered` (prompts by a preset), `scripts` (regex scripts in them), `memory` (what is recalled), `nearest` (who compares vectors), `branches` (several of its lines), `transcripts` (a line as a file), `exports` (a line as a file of
+//! `views` (the faces of a tree), `cards` (cards of other programs, pictures), `lorebooks`, `presets`, `ordered` (prompts by a preset), `scripts` (regex scripts in them), `memory` (what is recalled), `summaries` (what is summed up), `nearest` (who compares vectors), `branches` (several of its lines), `transcripts` (a line as a file), `exports` (a line as a file of
 //! others), `transfers` (whole sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
 //! request twice, the same answer twice), `files` (the page), `finds` and `searches` (searching), `hosts` (what the server itself offers), `models` (whole turns over every kind of model server),
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
@@ -50,6 +50,7 @@ mod scripts;
 mod searches;
 mod sockets;
 mod spent;
+mod summaries;
 mod templates;
 mod tokens;
 mod transcripts;

@@ -21,6 +21,8 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{rid}", NOTHING)
         // And these in `memory.rs`.
         .replace("{oid}", NOTHING)
+        // And these in `summaries.rs`.
+        .replace("{mid}", NOTHING)
         // What must be said to be answered at all.
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
@@ -44,6 +46,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
         ("PUT", "edit") => json!({"operations": [{"op": "prune", "nodeId": node}]}),
         ("PUT", "plugins") => json!([]),
         ("POST", "entries") | ("PATCH", "{uid}") => json!({"entry": {"content": "Mine now"}}),
+        ("PATCH", "{mid}") => json!({"content": "Mine now"}),
         ("PATCH", "{sid}") => json!({"title": "Mine now"}),
         ("PATCH", _) => json!({"name": "Mine now"}),
         _ => return None,

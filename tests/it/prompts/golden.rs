@@ -278,6 +278,7 @@ impl Case {
             strips_examples: is("strip_examples"),
             pins_examples: is("pin_examples"),
             has_prefill: setup["source"] == "claude",
+            aside: 0,
             room: self.room(),
         };
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;

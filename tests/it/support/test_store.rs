@@ -13,7 +13,7 @@ use clotho::store::{
     StoreError, Tx, User, WriteError, Written,
 };
 use clotho::tree::edit::Asked;
-use clotho::tree::{AllowedScripts, Delta, Kind, Recall, Role, Session, Status, TreeEdit};
+use clotho::tree::{AllowedScripts, Delta, Kind, Recall, Role, Session, Status, Summaries, TreeEdit};
 use clotho::world::{Change, Operation, Pointer, World};
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
@@ -217,6 +217,7 @@ impl TestStore {
             scripts: AllowedScripts::default(),
             recall: Recall::default(),
             note: None,
+            summaries: Summaries::default(),
             plugins: Vec::new(),
             seed: self.ids.seed(),
             edits: 0,

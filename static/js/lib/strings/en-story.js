@@ -322,6 +322,7 @@ export default {
   "hint.timelines": "Both timelines stay: the arrows ‹ 1/2 › below a message lead from one to the other.",
 
   "spent.replies": "Replies",
+  "spent.summaries": "Summaries",
   "spent.prompt": "Tokens read",
   "spent.cached": "Of these read before",
   "spent.completion": "Tokens written",

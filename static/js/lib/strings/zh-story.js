@@ -347,6 +347,7 @@ export default {
   "notice.builtUpon": "现在做不到：后来的操作用到了它。",
 
   "spent.replies": "回复",
+  "spent.summaries": "总结",
   "spent.prompt": "读入的词元",
   "spent.cached": "其中先前读过的",
   "spent.completion": "写出的词元",

@@ -1,0 +1,3 @@
+DROP TABLE summarised;
+DROP TABLE summaries;
+ALTER TABLE sessions DROP COLUMN summaries;

@@ -1,0 +1,66 @@
+//! Whether a session sums up what stands no longer in its prompts: a setting, as plain data.
+
+use serde_json::{Value, json};
+
+use super::bounds;
+
+/// How a session sums itself up (`docs/domain.md` 7).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summaries {
+    /// Whether it does.
+    pub is_on: bool,
+    /// So many tokens of messages become one summary; `None` = as the server's settings say.
+    pub every: Option<u32>,
+    /// The model that is asked; `None` = that of the session.
+    pub model: Option<String>,
+}
+
+impl Summaries {
+    /// The setting as the log, a row and a file keep it: `{enabled, every, model}`.
+    pub fn to_json(&self) -> Value {
+        json!({"enabled": self.is_on, "every": self.every, "model": self.model})
+    }
+
+    /// Reads that; `None` for what is no such setting. Null is one that was never set.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        if value.is_null() {
+            return Some(Self::default());
+        }
+        let is_on = value.get("enabled")?.as_bool()?;
+        let every = match value.get("every") {
+            None | Some(Value::Null) => None,
+            Some(every) => Some(u32::try_from(every.as_u64()?).ok()?),
+        };
+        let model = match value.get("model") {
+            None | Some(Value::Null) => None,
+            Some(model) => Some(model.as_str()?.to_owned()),
+        };
+        let fits = every.is_none_or(|every| bounds::every(every).is_ok());
+        let fits = fits && model.as_deref().is_none_or(|model| bounds::model(model).is_ok());
+        fits.then_some(Self { is_on, every, model })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_comes_back_as_it_was() {
+        let all = Summaries { is_on: true, every: Some(500), model: Some("quick".into()) };
+        for summaries in [all, Summaries { is_on: true, ..Summaries::default() }] {
+            assert_eq!(Summaries::from_json(&summaries.to_json()), Some(summaries));
+        }
+        assert_eq!(Summaries::from_json(&Value::Null), Some(Summaries::default()));
+        for bad in [
+            json!(1),
+            json!({}),
+            json!({"enabled": 1}),
+            json!({"enabled": true, "every": 5}),
+            json!({"enabled": true, "every": "many"}),
+            json!({"enabled": true, "model": 7}),
+        ] {
+            assert_eq!(Summaries::from_json(&bad), None, "{bad}");
+        }
+    }
+}

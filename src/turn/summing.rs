@@ -1,0 +1,347 @@
+//! Summing up in the background (`docs/memory.md`): after a turn of a session that wants it, a model is asked for a summary of what
+//! has slid, or will soon slide, out of its prompts and has none yet; and for a chapter where there are enough of them.
+//!
+//! No turn waits for any of this. Of one session one call runs at a time, of all of them [`AT_ONCE`]; a model that fails is left
+//! alone for a while, longer each time, and at last until the next turn. Nothing is written before an answer is whole, so a server
+//! that was stopped goes on by itself: what is to be done follows from what is there.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+
+use crate::ids::{NodeId, SessionId, SummaryId};
+use crate::prompt::recall::beginning;
+use crate::prompt::{self, Line, Sent, summaries, tags};
+use crate::store::{Held, NewSummary, Placed, Reader, Show, StoreError};
+use crate::tree::Session;
+
+use super::machine::{Event, Fault, Machine};
+use super::models::{Candidate, Choice};
+use super::room::{Bounds, Last};
+use super::summed::Known;
+use super::trace::{Made, SUMMED};
+use super::{Generate, Parts, ask, draft, room, runner, start, trace};
+
+/// So many calls run at once for all sessions together.
+const AT_ONCE: usize = 2;
+/// So many summaries are made after one turn; the next turn has more of them made.
+const AT_A_TIME: usize = 32;
+/// So many ends of lines of one session wait at most; the oldest is dropped, and its next turn brings it back.
+const LINES: usize = 8;
+/// How long it rests after the first failure, and at most; twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// After so many failures in a row it rests until the next turn.
+const TRIES: u32 = 6;
+/// Messages that are read at once.
+const PIECE: usize = 32;
+/// So many newest messages are looked at for the last prompt.
+const NEWEST: i64 = 16;
+/// What lies between two summaries is left out where it is less than this part of what becomes one.
+const SMALLEST: usize = 8;
+
+/// Who sums up.
+#[derive(Debug)]
+pub struct Summing {
+    /// The ends of lines that are to be looked at; a session that is here has its task.
+    waiting: Mutex<HashMap<SessionId, VecDeque<NodeId>>>,
+    /// Those of them whose task has not begun.
+    new: Mutex<Vec<SessionId>>,
+    bell: Notify,
+    /// Why nothing comes of it in some sessions.
+    troubles: Mutex<HashMap<SessionId, String>>,
+    places: Semaphore,
+}
+
+impl Default for Summing {
+    fn default() -> Self {
+        Self {
+            waiting: Mutex::default(),
+            new: Mutex::default(),
+            bell: Notify::new(),
+            troubles: Mutex::default(),
+            places: Semaphore::new(AT_ONCE),
+        }
+    }
+}
+
+impl Summing {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<SessionId, VecDeque<NodeId>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, HashMap<SessionId, String>> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something is being summed up in a session, and why nothing comes of it.
+    pub fn state(&self, session: SessionId) -> (bool, Option<String>) {
+        let is_working = self.waiting().contains_key(&session);
+        (is_working, self.troubles().get(&session).cloned())
+    }
+
+    /// Has the line to a node looked at.
+    pub fn ring(&self, session: SessionId, leaf: NodeId) {
+        let mut waiting = self.waiting();
+        let is_new = !waiting.contains_key(&session);
+        let lines = waiting.entry(session).or_default();
+        lines.retain(|line| *line != leaf);
+        lines.push_back(leaf);
+        let surplus = lines.len().saturating_sub(LINES);
+        lines.drain(..surplus);
+        if is_new {
+            self.new.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+            self.bell.notify_one();
+        }
+    }
+
+    fn take_new(&self) -> Vec<SessionId> {
+        std::mem::take(&mut *self.new.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The next end of a line; at the last one the session has no task any more.
+    fn next(&self, session: SessionId) -> Option<NodeId> {
+        let mut waiting = self.waiting();
+        let next = waiting.get_mut(&session).and_then(VecDeque::pop_front);
+        if next.is_none() {
+            waiting.remove(&session);
+        }
+        next
+    }
+}
+
+/// Sums up for as long as the runtime lives: first what the last stop left, then what is asked for.
+pub async fn serve(parts: &Arc<Parts>) {
+    match parts.store.read::<_, StoreError, _>(|reader| reader.summing_up()).await {
+        Ok(all) => all.into_iter().for_each(|(session, head)| parts.summing.ring(session, head)),
+        Err(error) => tracing::error!("what is to be summed up could not be read: {error}"),
+    }
+    loop {
+        for session in parts.summing.take_new() {
+            tokio::spawn(work(Arc::clone(parts), session));
+        }
+        parts.summing.bell.notified().await;
+    }
+}
+
+async fn work(parts: Arc<Parts>, session: SessionId) {
+    let (mut pause, mut failures) = (FIRST_PAUSE, 0);
+    while let Some(leaf) = parts.summing.next(session) {
+        // A long story that begins to sum itself up is not paid for all at once.
+        for _ in 0..AT_A_TIME {
+            if parts.is_stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            match step(&parts, session, leaf).await {
+                Ok(is_more) => {
+                    parts.summing.troubles().remove(&session);
+                    (pause, failures) = (FIRST_PAUSE, 0);
+                    if !is_more {
+                        break;
+                    }
+                }
+                Err(why) => {
+                    failures += 1;
+                    tracing::warn!(%session, ?pause, "nothing is summed up for a while: {why}");
+                    parts.summing.troubles().insert(session, why);
+                    if failures >= TRIES {
+                        parts.summing.waiting().remove(&session);
+                        return;
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+}
+
+/// What is to be asked for.
+struct Task {
+    level: i16,
+    /// The rows of the messages, oldest first.
+    rows: Vec<i64>,
+    messages: Vec<Sent>,
+}
+
+/// Makes one summary; `true` if there may be more to do.
+async fn step(parts: &Arc<Parts>, session: SessionId, leaf: NodeId) -> Result<bool, String> {
+    let read = move |reader: &mut Reader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
+    let session = parts.store.read::<_, StoreError, _>(read).await.map_err(told)?;
+    let Some(session) = session.filter(|session| session.summaries.is_on) else { return Ok(false) };
+    let (choice, params) = who(parts, &session)?;
+    let bounds = runner::bounds(parts, &choice, &params);
+    let id = session.id;
+    let look = bounds.clone();
+    let task = parts.store.read::<_, StoreError, _>(move |reader| task(reader, id, leaf, &look)).await.map_err(told)?;
+    let Some(Task { level, rows, messages }) = task else { return Ok(false) };
+    let made = Made { messages, reply: bounds.reply, context: bounds.context, ..Made::default() };
+    let _place = parts.summing.places.acquire().await.map_err(told)?;
+    let (content, metadata) = ask(parts, &choice, &params, &made).await?;
+    let content = tags::hide(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
+    let created = parts.clock.now();
+    let new = NewSummary { id: SummaryId::new(parts.ids.next(created)), level, rows, content, metadata, created };
+    if new.content.is_empty() {
+        return Err("the model wrote nothing that may be told".to_owned());
+    }
+    parts.store.write(move |tx| tx.put_summary(id, &new)).await.map_err(told)?;
+    Ok(true)
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Who is asked, and with which parameters: those of the session are for its own model.
+fn who(parts: &Parts, session: &Session) -> Result<(Choice, Map<String, Value>), String> {
+    let model = session.summaries.model.clone();
+    let is_own = model.is_none();
+    let generate = Generate { n: 1, model, params: Map::new(), character: None };
+    let choice = draft::writer(parts, session, &generate).map_err(told)?;
+    let params = if is_own { start::params(session, &generate) } else { Map::new() };
+    Ok((choice, params))
+}
+
+/// What is to be summed up next on the line to a node.
+fn task(
+    reader: &mut Reader<'_>,
+    session: SessionId,
+    leaf: NodeId,
+    bounds: &Bounds,
+) -> Result<Option<Task>, StoreError> {
+    let Some(held) = reader.any_session(session)? else { return Ok(None) };
+    let Some(at) = reader.node(&held, leaf)? else { return Ok(None) };
+    let newest = reader.newest_page(&held, &at, NEWEST, Show::Enabled)?.nodes;
+    let Some(last) = room::last(reader, newest.iter().rev())? else { return Ok(None) };
+    let known = Known::on(reader, &held, &at, &bounds.measure)?;
+    if let Some(end) = out_of_sight(&last, &known)
+        && let Some(task) = of_messages(reader, &held, &known, end, bounds)?
+    {
+        return Ok(Some(task));
+    }
+    Ok(of_summaries(&known, bounds))
+}
+
+/// The place before which messages have slid, or will soon slide, out of prompts: all that the last one did not hold, and of what
+/// it did the older half, if it was nearly full.
+fn out_of_sight(last: &Last, known: &Known) -> Option<usize> {
+    let begin = last.history.iter().find_map(|row| known.places.get(row))?;
+    let is_cut = last.head.get("historyCut").is_some_and(|cut| !cut.is_null());
+    let number = |value: Option<&Value>| value.and_then(Value::as_u64);
+    let tokens = number(last.head.get("tokens").and_then(|tokens| tokens.get("count")));
+    let budget = number(last.head.get(SUMMED).and_then(|told| told.get("budget")));
+    let is_full = tokens.zip(budget).is_some_and(|(tokens, budget)| tokens > budget / 4 * 3);
+    (is_cut || is_full).then(|| begin + last.history.len() / 2)
+}
+
+/// Tokens of messages that become one summary.
+fn every(session: &Session, bounds: &Bounds) -> usize {
+    let wanted = session.summaries.every.and_then(|every| usize::try_from(every).ok());
+    wanted.unwrap_or(bounds.summaries.every).min(bounds.budget / 4).max(1)
+}
+
+/// The oldest messages before a place that no summary has, if they are enough.
+fn of_messages(
+    reader: &mut Reader<'_>,
+    held: &Held,
+    known: &Known,
+    end: usize,
+    bounds: &Bounds,
+) -> Result<Option<Task>, StoreError> {
+    let every = every(&held.session, bounds);
+    for gap in summaries::gaps(&known.spans, end) {
+        let rows = known.rows.get(gap.first..gap.end).unwrap_or_default();
+        let (mut tokens, mut taken, mut lines) = (0, 0, Vec::new());
+        'reading: for some in rows.chunks(PIECE) {
+            for placed in reader.placed(held, some)? {
+                taken += 1;
+                if let Some(line) = line(&placed, bounds) {
+                    tokens += bounds.measure.message(&line.text);
+                    lines.push(line);
+                }
+                if tokens >= every {
+                    break 'reading;
+                }
+            }
+        }
+        let is_enough = tokens >= every || (gap.is_closed && tokens > every / SMALLEST);
+        if is_enough && !lines.is_empty() {
+            let rows = rows.get(..taken).unwrap_or_default().to_vec();
+            return Ok(Some(Task { level: 1, rows, messages: prompt::summary(&lines) }));
+        }
+    }
+    Ok(None)
+}
+
+/// A message as it is shown to who sums it up; nothing of one that models are not sent.
+fn line(placed: &Placed, bounds: &Bounds) -> Option<Line> {
+    let line = trace::line(&placed.node, &bounds.hide_tags);
+    let text = beginning(&line.text, bounds.budget / 2).to_owned();
+    (placed.node.is_sent() && !text.trim().is_empty()).then_some(Line { text, ..line })
+}
+
+/// A chapter of the oldest summaries that are in none, if there are enough.
+fn of_summaries(known: &Known, bounds: &Bounds) -> Option<Task> {
+    let chosen = summaries::chapter(&known.spans, bounds.summaries.chapter)?;
+    let spans = || chosen.iter().filter_map(|at| known.spans.get(*at));
+    let rows = known.rows.get(spans().next()?.first..=spans().next_back()?.last)?.to_vec();
+    let texts = chosen.iter().filter_map(|at| known.all.get(*at)).map(|one| one.content.clone());
+    let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
+    let level = spans().next()?.level + 1;
+    (!texts.is_empty()).then(|| Task { level, rows, messages: summaries::ask_for_chapter(&texts) })
+}
+
+/// The answer of the first model that gives one, and what is known of it.
+async fn ask(
+    parts: &Arc<Parts>,
+    choice: &Choice,
+    params: &Map<String, Value>,
+    made: &Made,
+) -> Result<(String, Map<String, Value>), String> {
+    let deadline = Instant::now() + parts.config.limits.generation;
+    let mut why = "no model can be asked".to_owned();
+    for candidate in choice.candidates() {
+        let machine = hear(parts, candidate, params, made, deadline).await;
+        if let Some(Fault { message, .. }) = machine.fault() {
+            why = format!("{}: {message}", candidate.name);
+            continue;
+        }
+        let mut metadata = machine.facts();
+        metadata.insert("model".into(), candidate.name.as_str().into());
+        if let Some(usage) = machine.usage() {
+            runner::price(parts, &mut metadata, (&candidate.client.endpoint().id, &candidate.model), usage);
+        }
+        return Ok((machine.content().to_owned(), metadata));
+    }
+    Err(why)
+}
+
+/// Hears one model to its end.
+async fn hear(
+    parts: &Arc<Parts>,
+    candidate: &Candidate,
+    params: &Map<String, Value>,
+    made: &Made,
+    deadline: Instant,
+) -> Machine {
+    let endpoint = candidate.client.endpoint();
+    let request = ask::request(params, parts.ids.seed(), candidate.model.clone(), made, endpoint);
+    let mut machine = Machine::new(parts.clock.now());
+    let mut frames = candidate.client.stream(&request);
+    while !machine.is_over() {
+        let event = match tokio::time::timeout_at(deadline, frames.next()).await {
+            Ok(Some(Ok(frame))) => Event::Frame(frame),
+            Ok(Some(Err(failure))) => Event::Failed(Fault::new(failure.code(), failure.to_string(), failure.hint())),
+            Ok(None) => Event::Ended,
+            Err(_) => Event::Failed(Fault::new("provider_timeout", "it took too long", "ask for less")),
+        };
+        machine.on(event, parts.clock.now());
+    }
+    machine
+}
