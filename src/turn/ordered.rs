@@ -113,7 +113,7 @@ pub(super) fn prompt(
         None => Summed::default(),
     };
     let for_recall = for_recall.min(assembled.aside.saturating_sub(summed.tokens));
-    let recalled = recall::recalled(reader, scene, &cue, for_recall, (&placed, &lines, first), &hide_tags)?;
+    let recalled = recall::recalled(reader, scene, &cue, (for_recall, &measure), (&placed, &lines, first), &hide_tags)?;
     let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
     made.filled.operations = called.operations.into_iter().chain(summed.operation).collect();
     (made.summed, made.recalled) = (summed.told, recalled.told);

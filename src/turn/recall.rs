@@ -15,7 +15,7 @@ use crate::config;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::prompt::preset::Piece;
 use crate::prompt::recall::{self, Counted, Memory, Nearest, Query};
-use crate::prompt::{self, Cast, Line, Sent, tags};
+use crate::prompt::{Cast, Line, Measure, Sent, tags};
 use crate::provider::Embedder;
 use crate::search::Terms;
 use crate::store::{Document, Placed, Reader, Show, Store, StoreError};
@@ -358,7 +358,7 @@ pub(super) fn recalled(
     reader: &mut Reader<'_>,
     scene: &Scene,
     cue: &Cue,
-    room: usize,
+    (room, measure): (usize, &Measure),
     (placed, lines, first): (&[Placed], &[Line], usize),
     hide_tags: &[String],
 ) -> Result<Recalled, StoreError> {
@@ -376,7 +376,7 @@ pub(super) fn recalled(
     }
     let session = scene.session();
     pool.documents(reader, session.owner, &session.recall.collections)?;
-    chosen(reader, scene, cue, room, &pool, hide_tags)
+    chosen(reader, scene, cue, (room, measure), &pool, hide_tags)
 }
 
 /// The best of a pool that there is room for, the oldest first, documents before all.
@@ -384,27 +384,27 @@ fn chosen(
     reader: &mut Reader<'_>,
     scene: &Scene,
     cue: &Cue,
-    room: usize,
+    (room, measure): (usize, &Measure),
     pool: &Pool,
     hide_tags: &[String],
 ) -> Result<Recalled, StoreError> {
-    let mut left = room.saturating_sub(recall::frame());
+    let mut left = room.saturating_sub(recall::frame(measure));
     let (mut chosen, mut terms) = (Vec::new(), Terms::default());
     for one in pool.ranked(reader, cue)? {
         if chosen.len() >= cue.settings.texts || left < LEAST {
             break;
         }
         let Some(text) = pool.texts.get(one.at) else { continue };
-        let Some((name, whose, content)) = told(reader, scene, *text, hide_tags)? else { continue };
+        let Some(Told { name, whose, content }) = told(reader, scene, *text, hide_tags)? else { continue };
         let frame = Memory { whose: whose.clone(), text: String::new() }.told();
-        let most = (room / 2).min(left).saturating_sub(prompt::tokens(&frame));
+        let most = (room / 2).min(left).saturating_sub(measure.message(&frame));
         if most < LEAST / 2 {
             continue;
         }
         let terms = std::cell::RefCell::new(&mut terms);
-        let text = recall::excerpt(&content, most, |piece| pool.weigh(&mut terms.borrow_mut(), piece));
+        let text = recall::excerpt(&content, most, measure, |piece| pool.weigh(&mut terms.borrow_mut(), piece));
         let memory = Memory { whose, text };
-        let tokens = prompt::tokens(&memory.told());
+        let tokens = measure.message(&memory.told());
         if tokens <= left {
             left -= tokens;
             chosen.push((one, name, memory, tokens));
@@ -412,7 +412,7 @@ fn chosen(
     }
     // The pool has the newest message first, and documents after all messages.
     chosen.sort_by_key(|(one, ..)| std::cmp::Reverse(one.at));
-    let tell = |(one, (kind, id), _, tokens): &(Ranked, (&str, String), Memory, usize)| json!({*kind: id, "score": one.score, "words": one.words, "similarity": one.similarity, "tokens": tokens});
+    let tell = |(one, Name { kind, id }, _, tokens): &(Ranked, Name, Memory, usize)| json!({*kind: id, "score": one.score, "words": one.words, "similarity": one.similarity, "tokens": tokens});
     let by = if cue.vector.is_some() { json!(["words", "vectors"]) } else { json!(["words"]) };
     let texts: Vec<Value> = chosen.iter().map(tell).collect();
     let mut told = json!({"by": by, "looked": pool.texts.len(), "texts": texts});
@@ -420,27 +420,38 @@ fn chosen(
         told.insert("problem".into(), problem.as_str().into());
     }
     let text = recall::block(&chosen.into_iter().map(|(_, _, memory, _)| memory).collect::<Vec<_>>());
-    let tokens = if text.is_empty() { 0 } else { prompt::tokens(&text) };
+    let tokens = if text.is_empty() { 0 } else { measure.message(&text) };
     Ok(Recalled { text, tokens, told })
 }
 
-/// A text as it is told: what names it in a trace, whose it is, and what it says.
-#[expect(clippy::type_complexity, reason = "three texts, taken apart where it is called")]
-fn told(
-    reader: &mut Reader<'_>,
-    scene: &Scene,
-    text: Text,
-    hide_tags: &[String],
-) -> Result<Option<((&'static str, String), String, String)>, StoreError> {
+/// What names a text in a trace.
+struct Name {
+    kind: &'static str,
+    id: String,
+}
+
+/// A text as it is told.
+struct Told {
+    name: Name,
+    /// Who said it, or where it is written.
+    whose: String,
+    content: String,
+}
+
+fn told(reader: &mut Reader<'_>, scene: &Scene, text: Text, hide_tags: &[String]) -> Result<Option<Told>, StoreError> {
     if text.is_document {
         let document = reader.document_in_row(scene.session().owner, text.n)?;
-        return Ok(document.map(|one| (("documentId", one.id.to_string()), one.collection, one.content)));
+        return Ok(document.map(|one| Told {
+            name: Name { kind: "documentId", id: one.id.to_string() },
+            whose: one.collection,
+            content: one.content,
+        }));
     }
     let placed = reader.placed(&scene.held, &[text.n])?.pop();
     Ok(placed.map(|placed| {
         let line = super::trace::line(&placed.node, hide_tags);
-        let whose = whose(&line, &scene.cast);
-        (("nodeId", placed.node.id.to_string()), whose, scene.cast.names().fill(&line.text))
+        let name = Name { kind: "nodeId", id: placed.node.id.to_string() };
+        Told { name, whose: whose(&line, &scene.cast), content: scene.cast.names().fill(&line.text) }
     }))
 }
 

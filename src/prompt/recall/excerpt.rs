@@ -1,6 +1,6 @@
 //! The part of a long text that is worth being told again.
 
-use crate::prompt::tokens;
+use crate::prompt::Measure;
 
 /// Where texts may be cut.
 const ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；'];
@@ -8,8 +8,9 @@ const ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；']
 const CUT: &str = "…";
 
 /// A text, or of one that takes more tokens than there are the sentences around the one that weighs most.
-pub fn excerpt(text: &str, most: usize, weigh: impl Fn(&str) -> f32) -> String {
+pub fn excerpt(text: &str, most: usize, measure: &Measure, weigh: impl Fn(&str) -> f32) -> String {
     let text = text.trim();
+    let tokens = |text: &str| measure.message(text);
     if tokens(text) <= most {
         return text.to_owned();
     }
@@ -34,26 +35,28 @@ pub fn excerpt(text: &str, most: usize, weigh: impl Fn(&str) -> f32) -> String {
         }
     }
     let part = part(first, last);
-    let short = shortened(part.trim(), most);
+    let short = shortened(part.trim(), most, measure);
     let is_cut = last + 1 < sentences.len() || short.len() < part.trim().len();
     [if first > 0 { CUT } else { "" }, &short, if is_cut { CUT } else { "" }].concat()
 }
 
-/// The beginning of a text that takes so many tokens.
-fn shortened(text: &str, most: usize) -> String {
-    let mut quarters = most.saturating_sub(tokens("")).saturating_mul(4);
-    let fits = |c: &char| {
-        let takes = if c.is_ascii() { 1 } else { 4 };
-        let fits = quarters >= takes;
-        quarters = quarters.saturating_sub(takes);
-        fits
-    };
-    text.chars().take_while(fits).collect()
+/// The longest beginning of a text that takes no more tokens than there are.
+fn shortened(text: &str, most: usize, measure: &Measure) -> String {
+    let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+    let beginning = |end: &usize| text.get(..*end).unwrap_or_default();
+    let fitting = ends.partition_point(|end| measure.message(beginning(end)) <= most);
+    let end = fitting.checked_sub(1).and_then(|last| ends.get(last));
+    end.map(beginning).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prompt::tokens;
+
+    fn excerpt(text: &str, most: usize, weigh: impl Fn(&str) -> f32) -> String {
+        super::excerpt(text, most, &Measure::default(), weigh)
+    }
 
     fn weigh(word: &'static str) -> impl Fn(&str) -> f32 {
         move |text| if text.contains(word) { 1.0 } else { 0.0 }

@@ -18,6 +18,8 @@ pub use fuse::fused;
 pub use nearest::{Nearest, similarity, strongest};
 pub use words::{Counted, Query};
 
+use super::Measure;
+
 /// What stands above what is recalled.
 const HEAD: &str = "What was said or written earlier, out of sight of the messages above, the oldest first:";
 
@@ -47,8 +49,8 @@ pub fn block(memories: &[Memory]) -> String {
 }
 
 /// Tokens that a block takes beside its texts.
-pub fn frame() -> usize {
-    super::tokens(HEAD)
+pub fn frame(measure: &Measure) -> usize {
+    measure.message(HEAD)
 }
 
 /// What is embedded of a text: its beginning, up to so many characters.

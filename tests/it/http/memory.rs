@@ -99,6 +99,22 @@ async fn a_timeline_recalls_its_own_past_only() {
     assert_eq!(play.trace(&back.reply).await["recall"]["texts"], json!([]), "all of it is in the prompt anyway");
 }
 
+/// Recall takes what the rest of a prompt leaves: a card that nearly fills it costs the recall and not the reply.
+#[tokio::test]
+async fn a_card_that_fills_the_prompt_recalls_less() {
+    let play = recalling(TestApp::with(), &["Maps"]).await;
+    play.app.post("/api/documents", &json!({"collection": "Maps", "content": "The harbour lies north."})).await;
+    play.say("Where is the harbour?").await;
+    assert!(play.recalled().contains("north"));
+    let mut wide = narrow();
+    wide["prompts"][0]["content"] = json!("Tell it all. ".repeat(178));
+    let wide = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Wide", "body": wide})).await;
+    play.set(json!({"presetId": wide["id"]})).await;
+    let said = play.say("Where is the harbour, I ask?").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    assert_eq!(node["status"], "complete", "{node}");
+}
+
 /// Domain 6.6: a preview is what a send sends; who does not want it recalls nothing, and what is taken out of prompts is not
 /// recalled either.
 #[tokio::test]
