@@ -109,6 +109,8 @@ fn books() -> Vec<Entry> {
         route(POST, "/api/lorebooks/import", User, "Keeps a lorebook of another program", lorebooks::import)
             .answers(&[201]),
         route(POST, "/api/lorebooks/test", User, "Which entries would fire, and why", lorebooks::test),
+        route(GET, "/api/lorebooks/settings", User, "The house rules of lore", lorebooks::settings),
+        route(PUT, "/api/lorebooks/settings", User, "Says the house rules of lore", lorebooks::set_settings),
         route(GET, "/api/lorebooks/{lid}", User, "One lorebook with its entries", lorebooks::read),
         route(PATCH, "/api/lorebooks/{lid}", User, "Changes fields of a lorebook", lorebooks::change),
         route(DELETE, "/api/lorebooks/{lid}", User, "Moves a lorebook to the trash", lorebooks::delete).answers(&[204]),

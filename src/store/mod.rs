@@ -49,6 +49,7 @@ mod import;
 mod jobs;
 mod journal;
 mod keep;
+mod lore;
 mod memory;
 mod naming;
 mod numbers;

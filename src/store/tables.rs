@@ -1,7 +1,9 @@
 //! The tables as diesel sees them; `migrations/` is their source. Private to the store.
 
 diesel::table! {
-    users (n) { n -> BigInt, id -> Binary, name -> Text, role -> Text, created -> BigInt, }
+    users (n) {
+        n -> BigInt, id -> Binary, name -> Text, role -> Text, created -> BigInt, lore -> Nullable<Text>,
+    }
 }
 diesel::table! {
     blobs (n) { n -> BigInt, hash -> Binary, bytes -> Binary, }
@@ -143,8 +145,40 @@ diesel::table! {
 diesel::table! {
     summarised (summary_n, node_n) { summary_n -> BigInt, node_n -> BigInt, }
 }
+diesel::table! {
+    lore_texts (n) { n -> BigInt, lorebook_n -> BigInt, hash -> Binary, }
+}
+diesel::table! {
+    lore_embedded (n) { n -> BigInt, lorebook_n -> BigInt, model -> Text, updated -> BigInt, }
+}
 diesel::allow_tables_to_appear_in_same_query!(
-    answers, blobs, card_files, characters, deltas, documents, edits, embedded, fragments, holds, jobs, keyframes,
-    labels, lorebooks, nodes, operations, personas, presets, segments, sessions, sources, summaries, summarised, texts,
-    traces, users, vectors,
+    answers,
+    blobs,
+    card_files,
+    characters,
+    deltas,
+    documents,
+    edits,
+    embedded,
+    fragments,
+    holds,
+    jobs,
+    keyframes,
+    labels,
+    lore_embedded,
+    lore_texts,
+    lorebooks,
+    nodes,
+    operations,
+    personas,
+    presets,
+    segments,
+    sessions,
+    sources,
+    summaries,
+    summarised,
+    texts,
+    traces,
+    users,
+    vectors,
 );

@@ -4,16 +4,16 @@
 //! What was in mind and which times run becomes a part of the world, by operations of the reply: so both go back with the
 //! branch, a preview changes nothing, and a reply that fails leaves no trace of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use crate::ids::{LorebookId, UserId};
 use crate::prompt::lore::{
-    Around, Book, Bound, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, scan,
+    Around, Book, Bound, Fired, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, scan,
 };
-use crate::prompt::{self, Cast, preset};
+use crate::prompt::{Cast, Measure, preset};
 use crate::store::{HeldBook, HoldsFor, Reader, Show, StoreError};
 use crate::tree::{Role, book};
 use crate::world::{Change, Operation, Pointer, Section};
@@ -31,6 +31,8 @@ const MOST_MESSAGES: usize = 1_000;
 const MOST_TOLD: usize = 200;
 /// Of a title so many letters are told.
 const LONGEST_TITLE: usize = 200;
+/// So many lines of lore are counted once and then known.
+const MOST_LINES: usize = 4_096;
 /// The depth of what does not say one.
 const DEPTH: i64 = 4;
 /// Why operations of lore are there.
@@ -57,6 +59,8 @@ pub struct Heard<'h> {
     pub prompt: usize,
     /// What the prompt is made for.
     pub purpose: &'h Purpose,
+    /// What texts are measured by.
+    pub measure: &'h Measure,
 }
 
 /// What lore does to a prompt and to the world.
@@ -73,6 +77,14 @@ pub struct Called {
 }
 
 impl Lorebooks {
+    /// None yet, with the house rules of whose they are.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn of(reader: &mut Reader<'_>, owner: UserId) -> Result<Self, StoreError> {
+        Ok(Self { settings: settings(reader, owner)?, ..Self::default() })
+    }
+
     /// Those that hold at a scene.
     ///
     /// # Errors
@@ -94,7 +106,7 @@ impl Lorebooks {
             let Some(what) = what else { continue };
             held.extend(reader.holding(session.owner, what)?.into_iter().map(|book| (scope, book)));
         }
-        let mut own = Self::default();
+        let mut own = Self::of(reader, session.owner)?;
         own.take(reader, session.owner, shelf, held)?;
         if !own.books.is_empty() {
             own.who = who(reader, scene, &card)?;
@@ -160,7 +172,7 @@ impl Lorebooks {
         Ok(Called {
             outlets: outlets.collect(),
             operations: operations(&scene.world.lore, &outcome),
-            told: (!self.books.is_empty()).then(|| self.told(&outcome)),
+            told: (!self.books.is_empty()).then(|| self.told(&outcome, heard.measure)),
             lore: placed(outcome.printed),
         })
     }
@@ -191,30 +203,18 @@ impl Lorebooks {
             ..Scanned::default()
         };
         let mut draw = fill::chance_for(scene, heard.purpose, WHY);
-        Ok(self.scan(&scanned, &timers, scripted, &mut draw))
+        Ok(self.scan(&scanned, &timers, &mut Asked::new(scripted, &mut draw, heard.measure)))
     }
 
     /// Looks through the books.
-    pub fn scan(
-        &self,
-        scanned: &Scanned,
-        timers: &Timers,
-        scripted: &mut Scripted<'_, '_>,
-        draw: &mut dyn FnMut() -> f64,
-    ) -> Outcome {
+    pub fn scan(&self, scanned: &Scanned, timers: &Timers, asked: &mut Asked<'_, '_, '_, '_>) -> Outcome {
         let bound: Vec<Bound<'_>> = self.books().map(|(scope, book)| Bound { scope, book }).collect();
-        scan(&bound, &self.settings, scanned, timers, &mut Asked { scripted, draw })
+        scan(&bound, &self.settings, scanned, timers, asked)
     }
 
     /// What a trace keeps of it.
-    fn told(&self, outcome: &Outcome) -> Value {
-        let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| {
-            let mut told = verdict(&fired.verdict);
-            if let Some(map) = told.as_object_mut() {
-                map.insert("tokens".to_owned(), tokens(&fired.text).into());
-            }
-            told
-        });
+    fn told(&self, outcome: &Outcome, measure: &Measure) -> Value {
+        let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| Value::Object(told(fired, measure)));
         json!({
             "books": self.named(),
             "fired": fired.collect::<Vec<_>>(),
@@ -280,10 +280,40 @@ fn cards(cast: &Cast) -> [String; 6] {
         .map(|text| names.fill(text))
 }
 
+/// The house rules of lore that a user has.
+///
+/// # Errors
+/// The database fails.
+pub fn settings(reader: &mut Reader<'_>, owner: UserId) -> Result<Settings, StoreError> {
+    Ok(Settings::from_kept(reader.lore_settings(owner)?))
+}
+
 /// What activation asks of the rest of a prompt.
-struct Asked<'s, 'm, 'a, 'd> {
+pub struct Asked<'s, 'm, 'a, 'd> {
     scripted: &'s mut Scripted<'m, 'a>,
     draw: &'d mut dyn FnMut() -> f64,
+    measure: &'d Measure,
+    /// Tokens of lines that were counted already: what is called up is counted again with each entry.
+    counted: HashMap<String, usize>,
+}
+
+impl<'s, 'm, 'a, 'd> Asked<'s, 'm, 'a, 'd> {
+    /// Asks these.
+    pub fn new(scripted: &'s mut Scripted<'m, 'a>, draw: &'d mut dyn FnMut() -> f64, measure: &'d Measure) -> Self {
+        Self { scripted, draw, measure, counted: HashMap::new() }
+    }
+
+    /// Tokens of a line. A tokenizer takes longer to count than to look up what it said.
+    fn line(&mut self, line: &str) -> usize {
+        if let Some(known) = self.counted.get(line) {
+            return *known;
+        }
+        let count = self.measure.text(line);
+        if self.counted.len() < MOST_LINES {
+            self.counted.insert(line.to_owned(), count);
+        }
+        count
+    }
 }
 
 impl Around for Asked<'_, '_, '_, '_> {
@@ -307,7 +337,10 @@ impl Around for Asked<'_, '_, '_, '_> {
     }
 
     fn tokens(&mut self, text: &str) -> usize {
-        tokens(text)
+        if !self.measure.is_exact() {
+            return tokens(self.measure, text);
+        }
+        text.split_inclusive('\n').map(|line| self.line(line)).sum()
     }
 
     fn draw(&mut self) -> f64 {
@@ -315,8 +348,19 @@ impl Around for Asked<'_, '_, '_, '_> {
     }
 }
 
-fn tokens(text: &str) -> usize {
-    if text.is_empty() { 0 } else { prompt::tokens(text) }
+/// Tokens of an entry's text; none of an empty one.
+fn tokens(measure: &Measure, text: &str) -> usize {
+    if text.is_empty() { 0 } else { measure.text(text) }
+}
+
+/// What somebody is told of an active entry: what it is, why, and how many tokens it takes.
+pub fn told(fired: &Fired, measure: &Measure) -> Map<String, Value> {
+    let mut told = match verdict(&fired.verdict) {
+        Value::Object(told) => told,
+        _ => Map::new(),
+    };
+    told.insert("tokens".to_owned(), tokens(measure, &fired.text).into());
+    told
 }
 
 /// Where the texts go, as a preset takes them.

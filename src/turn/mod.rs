@@ -79,6 +79,7 @@ pub use asked::{
 };
 pub use counts::unusable_files;
 pub use keeper::Rhythm;
+pub use lore::settings as lore_settings;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use ordered::readable as preset;
 pub use providers::Cost;

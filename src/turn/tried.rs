@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::ids::{LorebookId, NodeId, UserId};
-use crate::prompt;
+use crate::prompt::Measure;
 use crate::prompt::lore::{Outcome, Said, Scanned, Scope, Timers};
 use crate::prompt::macros::{Facts, Macros, Sizes};
 use crate::store::Reader;
@@ -15,7 +15,7 @@ use crate::tree::edit::{self, Refusal};
 
 use super::asked::LoreTest;
 use super::fill::{self, Purpose};
-use super::lore::{Heard, Lorebooks, verdict};
+use super::lore::{Asked, Heard, Lorebooks, verdict};
 use super::note;
 use super::room::Bounds;
 use super::scene::{self, Look};
@@ -71,15 +71,15 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
             let sizes = Sizes { context: bounds.context, reply: bounds.reply };
             let facts = fill::facts(&scene, sizes, &bounds.model, purpose);
             let mut draw = fill::chance(&scene, purpose);
-            let mut macros = Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draw);
+            let mut macros = Macros::new(&facts, scene.world.vars.clone(), fill::globals(reader, caller)?, &mut draw);
             let preset = ordered::chosen(reader, &scene)?.0;
             let mut scripted = Scripted::read(reader, &scene, &preset, &mut macros)?;
             let least = books.looks_back();
             let (prompt, said) = ordered::said_before(reader, &mut scene, &bounds, least, &mut scripted)?;
             let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
-            let heard = Heard { said: &said, open: &open, prompt, purpose };
+            let heard = Heard { said: &said, open: &open, prompt, purpose, measure: &bounds.measure };
             let outcome = books.outcome(reader, &scene, &heard, &mut scripted)?;
-            Ok(told(&books, outcome))
+            Ok(told(&books, outcome, &bounds.measure))
         })
         .await
 }
@@ -97,11 +97,11 @@ fn by_itself(
     caller: UserId,
     asked: &LoreTest,
 ) -> Result<LoreTested, TurnError> {
-    let mut books = Lorebooks::default();
+    let mut books = Lorebooks::of(reader, caller)?;
     take(reader, &mut books, parts, caller, &asked.books)?;
     let facts = Facts::default();
     let (mut draw, mut luck) = (|| 0.0, || 0.0);
-    let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
+    let mut macros = Macros::new(&facts, Map::new(), fill::globals(reader, caller)?, &mut draw);
     let generation = &parts.config.generation;
     let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
     let scanned = Scanned {
@@ -111,8 +111,11 @@ fn by_itself(
         prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
         ..Scanned::default()
     };
-    let outcome = books.scan(&scanned, &Timers::default(), &mut Scripted::none(&mut macros), &mut luck);
-    Ok(told(&books, outcome))
+    // No model is asked, so nobody counts.
+    let measure = Measure::default();
+    let mut scripted = Scripted::none(&mut macros);
+    let outcome = books.scan(&scanned, &Timers::default(), &mut Asked::new(&mut scripted, &mut luck, &measure));
+    Ok(told(&books, outcome, &measure))
 }
 
 /// The books that are named; each has to be the caller's.
@@ -130,7 +133,7 @@ fn take(
     Ok(())
 }
 
-fn told(books: &Lorebooks, outcome: Outcome) -> LoreTested {
+fn told(books: &Lorebooks, outcome: Outcome, measure: &Measure) -> LoreTested {
     let verdicts = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let spoken: HashSet<(&str, &str)> = verdicts.map(|verdict| (verdict.book.as_str(), verdict.uid.as_str())).collect();
     let mut known: Vec<&str> = Vec::new();
@@ -145,12 +148,9 @@ fn told(books: &Lorebooks, outcome: Outcome) -> LoreTested {
         silent.extend(others.take(left).map(|entry| entry.unspoken(&book.id)));
     }
     let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| {
-        let mut told = verdict(&fired.verdict);
-        if let Some(map) = told.as_object_mut() {
-            let count = if fired.text.is_empty() { 0 } else { prompt::tokens(&fired.text) };
-            map.extend([("tokens".to_owned(), count.into()), ("text".to_owned(), fired.text.as_str().into())]);
-        }
-        told
+        let mut told = super::lore::told(fired, measure);
+        told.insert("text".to_owned(), fired.text.as_str().into());
+        Value::Object(told)
     });
     LoreTested {
         books: books.named(),

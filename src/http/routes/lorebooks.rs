@@ -15,15 +15,17 @@ use crate::http::error::ApiError;
 use crate::http::form::Form;
 use crate::http::query::{EntryUid, Lid, Query};
 use crate::http::wire::lorebooks::{
-    BookExportQuery, BookFormat, EntryChange, EntryFields, EntryGone, ImportedLorebook, LoreEntry, LoreTestOf,
-    LoreTested, Lorebook, LorebookFields, LorebookHolds,
+    BookExportQuery, BookFormat, EntryChange, EntryFields, EntryGone, ImportedLorebook, LoreEntry, LoreSettings,
+    LoreTestOf, LoreTested, Lorebook, LorebookFields, LorebookHolds,
 };
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::LorebookId;
 use crate::interop::book;
+use crate::prompt::lore;
 use crate::store::{self, Claim, Tx};
 use crate::transfer::{self, BookNotKept, Report};
 use crate::tree::book::fits;
+use crate::turn;
 
 /// The caller's lorebooks, oldest first.
 ///
@@ -231,6 +233,26 @@ pub async fn set_holds(app: Program, caller: Caller, id: Lid, body: Body<Loreboo
     let (holds, now) = (body.0.read()?, app.clock.now());
     app.store.write(move |tx| tx.set_holds(caller.0, id.0, &holds, now)).await?;
     Reply::ok(&held(&app, caller, id).await?)
+}
+
+/// The caller's house rules of lore.
+///
+/// # Errors
+/// The database fails.
+pub async fn settings(app: Program, caller: Caller) -> Answer<LoreSettings> {
+    let read = move |reader: &mut store::Reader<'_>| Ok(turn::lore_settings(reader, caller.0)?);
+    Reply::ok(&LoreSettings::from(app.store.read::<_, ApiError, _>(read).await?))
+}
+
+/// Says the caller's house rules of lore. What is left out is as it is shipped.
+///
+/// # Errors
+/// A field does not fit.
+pub async fn set_settings(app: Program, caller: Caller, body: Body<LoreSettings>) -> Answer<LoreSettings> {
+    let wanted = body.0.read()?;
+    let kept = (wanted != lore::Settings::default()).then(|| wanted.to_kept());
+    app.store.write(move |tx| tx.set_lore_settings(caller.0, kept.as_ref())).await?;
+    settings(app, caller).await
 }
 
 /// Which entries would fire, and why the others would not. Nothing is written.

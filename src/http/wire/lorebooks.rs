@@ -8,6 +8,7 @@ use super::ids::{CharacterRef, Id, LorebookRef, NodeRef, PersonaRef, SessionRef,
 use super::report::Report;
 use crate::http::error::{ApiError, Code};
 use crate::interop::book;
+use crate::prompt::lore;
 use crate::store;
 use crate::tree::book::{differing, fits};
 use crate::turn;
@@ -193,6 +194,147 @@ impl From<store::Holds> for LorebookHolds {
             session_ids: refs(&holds.sessions),
             persona_ids: refs(&holds.personas),
             character_ids: refs(&holds.characters),
+        }
+    }
+}
+
+/// The house rules of lore: how every lorebook of their owner is looked through. What is left out is as it is shipped.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LoreSettings {
+    /// How many messages are looked at, the newest first, where an entry does not say so itself.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub scan_depth: i64,
+    /// As long as fewer entries are active, older messages are looked at; 0 = no.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub min_activations: usize,
+    /// But no more than so many messages for that; 0 = all.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub min_activations_depth: i64,
+    /// The share of the prompt that lore may take, in hundredths.
+    #[schema(minimum = 0, maximum = 100)]
+    pub budget_percent: f64,
+    /// But no more tokens than this; 0 = no such limit.
+    #[schema(minimum = 0, maximum = 10_000_000)]
+    pub budget_cap: usize,
+    /// Messages are looked at with the names of their speakers.
+    pub include_names: bool,
+    /// Texts of entries call up others.
+    pub recursive: bool,
+    /// How often the books are looked through at most, the first time included; 0 = no such limit.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub max_recursion_steps: usize,
+    /// Capitals count, where an entry does not say otherwise.
+    pub case_sensitive: bool,
+    /// Keys of one word are not found inside of others, where an entry does not say otherwise.
+    pub match_whole_words: bool,
+    /// Whose entries come first.
+    pub strategy: LoreStrategy,
+    /// In a group the entry with the most keys wins.
+    pub group_scoring: bool,
+    /// Which entries are called up without a key.
+    pub similar: LoreSimilar,
+}
+
+/// Whose entries come first.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LoreStrategy {
+    /// All in one list.
+    Evenly,
+    /// The character's.
+    CharacterFirst,
+    /// Those for everything.
+    GlobalFirst,
+}
+
+/// When entries are called up because they fit what was said: by vectors where a model of embeddings is set and has made some,
+/// else by the words that both share.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LoreSimilar {
+    /// At most so many entries at once; 0 = none.
+    #[schema(minimum = 0, maximum = 100)]
+    pub entries: usize,
+    /// They have to fit the last so many messages.
+    #[schema(minimum = 1, maximum = 100)]
+    pub messages: usize,
+    /// How near their vectors have to be, in hundredths.
+    #[schema(minimum = 0, maximum = 100)]
+    pub threshold: u32,
+    /// All entries, and not only those that say so themselves (`vectorized`).
+    pub all: bool,
+}
+
+impl Default for LoreSettings {
+    fn default() -> Self {
+        Self::from(lore::Settings::default())
+    }
+}
+
+impl Default for LoreSimilar {
+    fn default() -> Self {
+        LoreSettings::default().similar
+    }
+}
+
+impl From<lore::Settings> for LoreSettings {
+    fn from(settings: lore::Settings) -> Self {
+        let lore::Similar { entries, messages, threshold, all } = settings.similar;
+        Self {
+            scan_depth: settings.depth,
+            min_activations: settings.min_activations,
+            min_activations_depth: settings.min_activations_depth,
+            budget_percent: settings.budget,
+            budget_cap: settings.budget_cap,
+            include_names: settings.includes_names,
+            recursive: settings.recursive,
+            max_recursion_steps: settings.max_passes,
+            case_sensitive: settings.case_sensitive,
+            match_whole_words: settings.whole_words,
+            strategy: match settings.strategy {
+                lore::Strategy::Evenly => LoreStrategy::Evenly,
+                lore::Strategy::CharacterFirst => LoreStrategy::CharacterFirst,
+                lore::Strategy::GlobalFirst => LoreStrategy::GlobalFirst,
+            },
+            group_scoring: settings.group_scoring,
+            similar: LoreSimilar { entries, messages, threshold: threshold.into(), all },
+        }
+    }
+}
+
+impl LoreSettings {
+    /// The house rules.
+    ///
+    /// # Errors
+    /// Names the field that does not fit.
+    pub fn read(self) -> Result<lore::Settings, ApiError> {
+        let LoreSimilar { entries, messages, threshold, all } = self.similar;
+        let threshold = u8::try_from(threshold).unwrap_or(u8::MAX);
+        let settings = lore::Settings {
+            depth: self.scan_depth,
+            min_activations: self.min_activations,
+            min_activations_depth: self.min_activations_depth,
+            budget: self.budget_percent,
+            budget_cap: self.budget_cap,
+            includes_names: self.include_names,
+            recursive: self.recursive,
+            case_sensitive: self.case_sensitive,
+            whole_words: self.match_whole_words,
+            strategy: match self.strategy {
+                LoreStrategy::Evenly => lore::Strategy::Evenly,
+                LoreStrategy::CharacterFirst => lore::Strategy::CharacterFirst,
+                LoreStrategy::GlobalFirst => lore::Strategy::GlobalFirst,
+            },
+            group_scoring: self.group_scoring,
+            max_passes: self.max_recursion_steps,
+            similar: lore::Similar { entries, messages, threshold, all },
+            ..lore::Settings::default()
+        };
+        match settings.unfit() {
+            Some((field, least, most)) => Err(ApiError::invalid(field, format!("{field} is from {least} to {most}"))
+                .hint(format!("send a number from {least} to {most}, or leave {field} out for what is usual"))),
+            None => Ok(settings),
         }
     }
 }

@@ -38,7 +38,7 @@ pub use book::{Book, Bound, Scope};
 pub use entry::{Entry, Position};
 pub use print::{AtDepth, Printed};
 pub use scan::{Fired, Outcome, Scanned, Who, scan};
-pub use settings::{Settings, Strategy};
+pub use settings::{Settings, Similar, Strategy};
 pub use text::{CARD_TEXTS, Said};
 pub use timers::{Timer, Timers};
 pub use when::Condition;

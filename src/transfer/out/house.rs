@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
 use crate::interop::{Fate, Finding, card, picture};
+use crate::prompt::lore;
 use crate::store::{CardFile, ExportError, HoldsFor, PersonaCard, Reader, Snapshot, StoreError};
 
 use super::super::cards::{lorebook_of, sheet};
@@ -58,6 +59,7 @@ pub fn export_all<W: Write + Seek>(
     let mut house = House { reader, owner, shelf, list, gone, settings };
     let cards = house.cards()?;
     house.lorebooks(&cards)?;
+    house.lore_settings()?;
     let personas = house.personas()?;
     let groups = house.presets()?;
     let files = Files { cards: &cards.files, personas: &personas };
@@ -99,6 +101,15 @@ impl<W: Write + Seek> House<'_, W> {
         let sources = self.reader.sources_of(self.owner, became)?;
         let name = sources.iter().find_map(|source| source.name.strip_prefix(folder)?.strip_prefix('/'));
         Ok(name.filter(|name| is_plain(name)).map(str::to_owned))
+    }
+
+    /// How lorebooks are looked through.
+    fn lore_settings(&mut self) -> Result<(), StoreError> {
+        let kept = self.reader.lore_settings(self.owner)?;
+        if kept.is_some() {
+            self.settings.lore(lore::Settings::from_kept(kept));
+        }
+        Ok(())
     }
 
     /// The files of the cards: of what came in its own, of the others their names.

@@ -1,8 +1,10 @@
-//! The settings that go out: personas, tags, regular expressions, global variables, which lorebooks hold for all chats or belong to
-//! a card beside its own, and the notes of cards. Whatever else the
-//! other program sets there is its own business.
+//! The settings that go out: personas, tags, regular expressions, global variables, which lorebooks hold for all chats or
+//! belong to a card beside its own, how lorebooks are looked through, and the notes of cards. Whatever else the other program
+//! sets there is its own business.
 
 use serde_json::{Map, Value, json};
+
+use crate::prompt::lore;
 
 /// The settings while they come together.
 #[derive(Debug, Default)]
@@ -17,6 +19,7 @@ pub struct Settings {
     extra_books: Vec<Value>,
     notes: Vec<Value>,
     variables: Map<String, Value>,
+    lore: Option<lore::Settings>,
 }
 
 impl Settings {
@@ -78,17 +81,30 @@ impl Settings {
         self.variables.extend(variables);
     }
 
+    /// How lorebooks are looked through, where somebody said it.
+    pub fn lore(&mut self, settings: lore::Settings) {
+        self.lore = Some(settings);
+    }
+
     /// As they are written.
     pub fn text(self) -> String {
         let Self { personas, descriptions, default, tags, tag_map, .. } = self;
+        let mut lore = Map::new();
+        lore.insert("world_info".into(), json!({"globalSelect": self.for_all, "charLore": self.extra_books}));
+        let (mut extensions, rules) = (Map::new(), self.lore.map(|rules| rules.written()));
+        extensions.insert("regex".into(), self.regex.into());
+        extensions.insert("note".into(), json!({"chara": self.notes}));
+        extensions.insert("variables".into(), json!({"global": self.variables}));
+        if let Some((rules, vectors)) = rules {
+            lore.extend(rules);
+            extensions.insert("vectors".into(), vectors.into());
+        }
         json!({
             "power_user": {"personas": personas, "persona_descriptions": descriptions, "default_persona": default},
             "tags": tags,
             "tag_map": tag_map,
-            "world_info_settings": {"world_info": {"globalSelect": self.for_all, "charLore": self.extra_books}},
-            "extension_settings": {
-                "regex": self.regex, "note": {"chara": self.notes}, "variables": {"global": self.variables},
-            },
+            "world_info_settings": lore,
+            "extension_settings": extensions,
         })
         .to_string()
     }

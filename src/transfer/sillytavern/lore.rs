@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::ids::LorebookId;
 use crate::interop::book;
 use crate::interop::{Fate, Finding};
-use crate::store::HoldsFor;
+use crate::prompt::lore;
+use crate::store::{HoldsFor, StoreError};
 
 use super::super::Item;
 use super::super::books::arriving_book;
@@ -15,6 +16,7 @@ use super::super::house::Place;
 use super::super::import::ImportError;
 use super::known::Verdict;
 use super::root::Root;
+use super::settings::SETTINGS;
 use super::{Work, unreadable};
 
 /// A book that came in.
@@ -97,6 +99,29 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         })
         .await?;
         Ok(Some(id))
+    }
+
+    /// How lorebooks were looked through: that holds here too, unless somebody has said it here already.
+    pub async fn lore_settings(&mut self) -> Result<(), ImportError> {
+        let Some(wanted) = self.settings.lore() else { return Ok(()) };
+        let owner = self.wish.owner;
+        let kept = self.store.read::<_, StoreError, _>(move |reader| reader.lore_settings(owner)).await?;
+        if lore::Settings::from_kept(kept.clone()) == wanted {
+            return Ok(());
+        }
+        let finding = if kept.is_some() {
+            let words = "how lorebooks are looked through was said here already, and stays as it is";
+            Finding::new(Fate::Skipped, "lore_settings_own", words)
+        } else {
+            let words = "how lorebooks were looked through there (depth, budget, recursion and so on) holds here too";
+            Finding::new(Fate::Works, "lore_settings", words)
+        };
+        let (fate, file) = (finding.fate, self.settings.file().to_owned());
+        self.note(Item { fate, ..Item::skipped("file", SETTINGS, finding).from_file(file) });
+        if fate == Fate::Works && !self.wish.is_dry {
+            self.store.write(move |tx| tx.set_lore_settings(owner, Some(&wanted.to_kept()))).await?;
+        }
+        Ok(())
     }
 
     /// A book that belongs to somebody, and what is to say of that.

@@ -209,6 +209,7 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
             }
         }
         let mut cast = Cast::default();
+        self.lore_settings().await?;
         self.lorebooks(root).await?;
         self.personas(root, &mut cast).await?;
         self.learn_names().await?;

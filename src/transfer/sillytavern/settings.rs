@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::interop::text;
+use crate::prompt::lore;
 
 use super::root::Root;
 
@@ -84,6 +85,19 @@ impl Settings {
     pub fn variables(&self) -> Option<&Map<String, Value>> {
         let variables = self.value.pointer("/extension_settings/variables/global").and_then(Value::as_object);
         variables.filter(|variables| !variables.is_empty())
+    }
+
+    /// How lorebooks were looked through, where they say anything of it.
+    pub fn lore(&self) -> Option<lore::Settings> {
+        let rules = self.value.get("world_info_settings").and_then(Value::as_object);
+        let vectors = self.value.pointer("/extension_settings/vectors").and_then(Value::as_object);
+        let rules = rules.filter(|rules| rules.keys().any(|name| name.starts_with("world_info_")));
+        let vectors = vectors.filter(|vectors| vectors.contains_key("enabled_world_info"));
+        if rules.is_none() && vectors.is_none() {
+            return None;
+        }
+        let read = rules.map(lore::Settings::read).unwrap_or_default();
+        Some(vectors.map_or_else(|| read.clone(), |vectors| read.clone().with_vectors(vectors)).bounded())
     }
 
     /// Whether a lorebook held for all chats.

@@ -13,7 +13,7 @@ import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { restore } from "./library.js";
 
-/** @import { Id, LoreEntry, Lorebook, LorebookHolds } from "../lib/wire.d.ts" */
+/** @import { Id, LoreEntry, LoreRules, Lorebook, LorebookHolds } from "../lib/wire.d.ts" */
 /** @import { Words } from "../model/lore.js" */
 /** @typedef {Omit<Partial<LoreEntry>, "uid">} NewEntry */
 
@@ -100,6 +100,13 @@ export const readHolders = (holds) =>
     const older = await Promise.all((holds?.sessionIds ?? []).filter((id) => !known.has(id)).map((id) => session(id)));
     return { sessionIds: [...older, ...newest.items].map(({ id, title }) => ({ id, name: title })), personaIds: people, characterIds: cards };
   });
+
+// How all of them are looked through
+
+export const readRules = () => attempt(api.rules);
+
+/** What is left out is as usual. @param {Partial<LoreRules>} rules */
+export const setRules = (rules) => attempt(() => api.setRules(rules));
 
 // Entries
 

@@ -228,6 +228,23 @@ export interface LorebookHolds {
   characterIds: Id[];
 }
 
+/** How all lorebooks are looked through. */
+export interface LoreRules {
+  scanDepth: number;
+  minActivations: number;
+  minActivationsDepth: number;
+  budgetPercent: number;
+  budgetCap: number;
+  includeNames: boolean;
+  recursive: boolean;
+  maxRecursionSteps: number;
+  caseSensitive: boolean;
+  matchWholeWords: boolean;
+  strategy: "evenly" | "characterFirst" | "globalFirst";
+  groupScoring: boolean;
+  similar: { entries: number; messages: number; threshold: number; all: boolean };
+}
+
 /** What lorebooks called up for a reply, and what was stopped. */
 export interface LoreTold {
   books: { id: Id; name: string; scope: string }[];

@@ -30,6 +30,12 @@ export const holds = (id) => call("GET", `${at(id)}/holds`);
 /** @param {Wire.Id} id @param {Wire.LorebookHolds} holds @returns {Promise<Wire.LorebookHolds>} */
 export const setHolds = (id, holds) => call("PUT", `${at(id)}/holds`, holds);
 
+/** @returns {Promise<Wire.LoreRules>} */
+export const rules = () => call("GET", "/api/lorebooks/settings");
+
+/** What is left out is as usual. @param {Partial<Wire.LoreRules>} rules @returns {Promise<Wire.LoreRules>} */
+export const setRules = (rules) => call("PUT", "/api/lorebooks/settings", rules);
+
 /** @param {Wire.Id} id */
 export const remove = (id) => call("DELETE", at(id));
 

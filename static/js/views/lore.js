@@ -8,6 +8,7 @@ import { keyring } from "../lib/once.js";
 import cards from "../lib/strings/en-cards.js";
 import { begunIn, bookById, books } from "../model/lore.js";
 import { Book } from "./lorebook.js";
+import { Rules } from "./lore-rules.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { DropPlace, NameForm } from "./shelf.js";
 import { takeFocus } from "./sure.js";
@@ -65,6 +66,7 @@ function List({ at, last, isUnread, choose }) {
   return html`<p class="aside">${t("lore.text")}</p>
     <div class="actions start"><button type="button" ref=${first} aria-expanded=${making.value} onClick=${() => (making.value = !making.peek())}>${icon("plus")}<span>${t("lore.new")}</span></button><button type="button" onClick=${choose}>${icon("upload")}<span>${t("lore.bring")}</span></button></div>
     ${making.value && h(NameForm, { name: "", save: make, done: () => (home(), (making.value = false)) })}
+    ${h(Rules, {})}
     ${list === null ? !isUnread && h(Waiting, { rows: 3 }) : list.length === 0 ? h(Blank, { symbol: "lore", title: t("lore.empty"), hint: t("lore.emptyHint") }) : html`<ul>${list.map((book) => h(Row, { key: book.id, book, isLast: book.id === last, open: () => (at.value = book.id), drop: () => removeBook(book).then(home) }))}</ul>`}`;
 }
 

@@ -4,7 +4,7 @@ use super::play::{Play, Said};
 use super::*;
 
 /// A story whose prompts are made by a preset, and a book that holds for it.
-async fn with(entries: Value) -> (Play, String) {
+pub async fn with(entries: Value) -> (Play, String) {
     let play = Play::start().await;
     let preset =
         play.app.post("/api/presets", &json!({"kind": "openai", "name": "Plain", "body": {"prompts": []}})).await;
@@ -15,23 +15,23 @@ async fn with(entries: Value) -> (Play, String) {
     (play, book)
 }
 
-async fn book(play: &Play, entries: Value) -> String {
+pub async fn book(play: &Play, entries: Value) -> String {
     id(&play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await)
 }
 
-async fn hold(play: &Play, book: &str, holds: Value) -> Value {
+pub async fn hold(play: &Play, book: &str, holds: Value) -> Value {
     play.app.put(&format!("/api/lorebooks/{book}/holds"), &holds).await
 }
 
 /// An entry in the form of world info.
-fn entry(uid: u64, key: &str, content: &str, more: Value) -> Value {
+pub fn entry(uid: u64, key: &str, content: &str, more: Value) -> Value {
     let mut entry = json!({"uid": uid, "key": [key], "content": content, "comment": format!("entry {uid}")});
     entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     entry
 }
 
 /// Whether the newest request has a text.
-fn sent(play: &Play, text: &str) -> bool {
+pub fn sent(play: &Play, text: &str) -> bool {
     play.app.mock().requests().pop().unwrap().to_string().contains(text)
 }
 
@@ -39,11 +39,11 @@ async fn lore(play: &Play, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["lore"].clone()
 }
 
-async fn told(play: &Play, said: &Said) -> Value {
+pub async fn told(play: &Play, said: &Said) -> Value {
     play.get(&format!("node/{}/trace", said.reply)).await["lore"].clone()
 }
 
-fn uids(list: &Value) -> Vec<&str> {
+pub fn uids(list: &Value) -> Vec<&str> {
     list.as_array().unwrap_or_else(|| panic!("{list}")).iter().map(|one| one["uid"].as_str().unwrap()).collect()
 }
 

@@ -31,6 +31,7 @@ mod gate;
 mod heads;
 mod hosts;
 mod lore;
+mod lore_rules;
 mod lorebooks;
 mod macros;
 mod memory;

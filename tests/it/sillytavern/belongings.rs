@@ -4,6 +4,7 @@
 use std::fs;
 
 use clotho::interop::picture;
+use clotho::prompt::lore;
 use clotho::store::{CardFile, CharacterCard, Lorebook, PersonaCard};
 use serde_json::json;
 
@@ -70,6 +71,56 @@ fn sillytavern_books_come_in() {
     assert_eq!(harbour.id, before.iter().find(|book| book.card["name"] == "Harbour").unwrap().id);
     assert_eq!(after.iter().find(|book| book.id == edited.id).unwrap().card, edited.card);
     store.is_well();
+}
+
+/// S4-61, formats 2b: how lorebooks were looked through there holds here too, goes out as it came, and is not written over once
+/// somebody has said it here.
+#[test]
+fn sillytavern_rules_of_lore_come_in() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let owner = store.owner;
+    let rules = json!({
+        "world_info_settings": {"world_info": {"globalSelect": []}, "world_info_depth": 7, "world_info_budget": 40,
+            "world_info_character_strategy": 2, "world_info_recursive": false, "world_info_overflow_alert": true},
+        "extension_settings": {"vectors": {"enabled_world_info": true, "max_entries": 8, "query": 3,
+            "score_threshold": 0.4, "enabled_for_all": false}},
+    });
+    root.card("Ivo Hale").file("settings.json", &rules.to_string());
+    let arrived = taken(&store, root.path());
+    assert_eq!(codes(&arrived, "settings.json"), ["lore_settings"], "{}", arrived.report);
+    let read = |store: &TestStore| lore::Settings::from_kept(store.read(move |reader| reader.lore_settings(owner)));
+    let kept = read(&store);
+    assert_eq!((kept.depth, kept.budget, kept.strategy, kept.recursive), (7, 40.0, lore::Strategy::GlobalFirst, false));
+    assert_eq!((kept.similar.entries, kept.similar.messages, kept.similar.threshold), (8, 3, 40));
+    assert!(codes(&taken(&store, root.path()), "settings.json").is_empty(), "nothing new");
+
+    let (folder, _) = super::house::out(&store);
+    let out = fs::read(folder.path().join("settings.json")).unwrap();
+    let out: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(out["world_info_settings"]["world_info_depth"], 7);
+    assert_eq!(out["extension_settings"]["vectors"], rules["extension_settings"]["vectors"]);
+    let next = TestStore::new();
+    taken(&next, folder.path());
+    let owner = next.owner;
+    assert_eq!(lore::Settings::from_kept(next.read(move |reader| reader.lore_settings(owner))), kept);
+
+    root.file("settings.json", &rules.to_string().replace("\"world_info_depth\":7", "\"world_info_depth\":3"));
+    assert_eq!(codes(&taken(&store, root.path()), "settings.json"), ["lore_settings_own"]);
+    assert_eq!(read(&store), kept);
+
+    // Folders without a word of it, and with nonsense.
+    let (other, odd) = (TestStore::new(), DataRoot::new());
+    odd.card("Ivo Hale");
+    odd.file("settings.json", &json!({"world_info_settings": {"world_info": {"globalSelect": []}}}).to_string());
+    assert!(codes(&taken(&other, odd.path()), "settings.json").is_empty());
+    odd.file(
+        "settings.json",
+        &json!({"world_info_settings": {"world_info_depth": 1e300, "world_info_budget": []}}).to_string(),
+    );
+    taken(&other, odd.path());
+    let owner = other.owner;
+    let kept = lore::Settings::from_kept(other.read(move |reader| reader.lore_settings(owner)));
+    assert_eq!((kept.unfit(), kept.depth, kept.budget), (None, 1_000, 25.0));
 }
 
 /// S4-61: a card has the lorebook that it names there; the copy inside it is no second book, unless it says other things.

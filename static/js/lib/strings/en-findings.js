@@ -63,6 +63,8 @@ export default {
   "finding.book_copied": "The book in the card is a copy of a lorebook: it has that one.",
   "finding.chat_lorebook": "A chat has a lorebook of its own: where that is here, it holds for its story.",
   "finding.lore_for_all": "It was for all chats, and holds for everything here.",
+  "finding.lore_settings": "How lorebooks were looked through there (depth, budget, recursion and so on) holds here too.",
+  "finding.lore_settings_own": "You have rules of your own for lorebooks: they stay as they are.",
   "finding.lorebook": "It has its lorebook as it had there; what the book in the card says besides is kept.",
   "finding.lorebook_missing": "The lorebook that belongs to it is not there.",
   "finding.no_lorebook": "There is no lorebook in it.",

@@ -5,9 +5,10 @@ import type en from "./en.js";
 import type findings from "./en-findings.js";
 import type lore from "./en-lore.js";
 import type note from "./en-note.js";
+import type loreRules from "./en-lore-rules.js";
 import type presets from "./en-presets.js";
 import type presetEdit from "./en-preset-edit.js";
 import type recall from "./en-recall.js";
 import type story from "./en-story.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof lore | keyof typeof note | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall;

@@ -64,6 +64,8 @@ export default {
   "finding.book_copied": "卡里的书是那本世界书的副本：它就用那本世界书",
   "finding.chat_lorebook": "这个聊天有自己的世界书：那本书在这里时，对它的故事有效",
   "finding.lore_for_all": "它原来对所有聊天都有效，在这里对全部有效",
+  "finding.lore_settings": "世界书的读取方式（深度、预算、递归等）沿用到这里",
+  "finding.lore_settings_own": "你在这里已有自己的世界书规则，保持不变",
   "finding.lorebook": "它的世界书和那边一样；卡里的书说的不同，也保留",
   "finding.lorebook_missing": "属于它的世界书不在",
   "finding.no_lorebook": "里面没有世界书",

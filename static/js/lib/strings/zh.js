@@ -4,6 +4,7 @@ import edit from "./zh-edit.js";
 import findings from "./zh-findings.js";
 import lore from "./zh-lore.js";
 import note from "./zh-note.js";
+import loreRules from "./zh-lore-rules.js";
 import presetEdit from "./zh-preset-edit.js";
 import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
@@ -16,6 +17,7 @@ export default {
   ...findings,
   ...lore,
   ...note,
+  ...loreRules,
   ...presetEdit,
   ...presets,
   ...recall,
