@@ -1,5 +1,6 @@
-//! Embedding in the background: what is said in sessions that recall, and every document, gets a vector, batch after batch,
-//! from the log itself and from a place in it that is kept with the vectors. No turn waits for it, and where the model server
+//! Embedding in the background: what is said in sessions that recall, every document, and the entries of lorebooks that
+//! may be called up by what they mean get a vector, batch after batch: messages from the log itself and from a place in
+//! it that is kept with the vectors, lorebooks each time they changed. No turn waits for it, and where the model server
 //! is out of order it waits longer each time and says so; turns recall by words meanwhile.
 
 use std::collections::{HashSet, VecDeque};
@@ -11,10 +12,12 @@ use indexmap::{IndexMap, IndexSet};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
+use crate::clock::Time;
 use crate::config;
 use crate::ids::{NodeId, SessionId};
+use crate::interop::book;
 use crate::oplog::{Effect, Operation};
-use crate::prompt::{recall, tags};
+use crate::prompt::{lore, recall, tags};
 use crate::provider::{Embedder, Failure};
 use crate::store::{Embedding, Reader, Store, StoreError, WriteError};
 use crate::tree::{Kind, Recall, Status};
@@ -26,6 +29,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long it waits after the first failure, and at most; twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// So many entries of one lorebook have vectors, the first ones.
+const MOST_ENTRIES: usize = 5_000;
 /// A text that any model can embed: where even this fails, it is not for the texts.
 const PROBE: &str = "a lamp";
 
@@ -81,9 +86,19 @@ struct Standing {
     is_far: bool,
     /// Texts that the model cannot embed.
     left_out: HashSet<blake3::Hash>,
+    /// A lorebook whose entries are being embedded.
+    shelved: Option<Shelved>,
+}
+
+/// What is left to embed of a lorebook.
+struct Shelved {
+    n: i64,
+    updated: Time,
+    left: VecDeque<Text>,
 }
 
 /// A text to embed.
+#[derive(Clone)]
 struct Text {
     hash: blake3::Hash,
     text: String,
@@ -168,6 +183,9 @@ async fn step(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> 
             return Ok(true);
         }
     }
+    if books(own, store, standing).await? {
+        return Ok(true);
+    }
     if standing.waiting.is_empty() && !look(own, store, standing).await? {
         return Ok(false);
     }
@@ -194,6 +212,52 @@ async fn documents(own: &Background, store: &Arc<Store>, standing: &mut Standing
     }
 }
 
+/// Embeds a batch of the entries of a lorebook that changed; `true` if there was one.
+async fn books(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+    let mut shelved = match standing.shelved.take() {
+        Some(shelved) => shelved,
+        None => match shelved(own, store).await? {
+            Some(shelved) => shelved,
+            None => return Ok(false),
+        },
+    };
+    let batch: Vec<Text> = shelved.left.iter().take(own.settings.batch).cloned().collect();
+    let count = batch.len();
+    if let Err(error) = embed(own, store, standing, batch).await {
+        standing.shelved = Some(shelved);
+        return Err(error);
+    }
+    shelved.left.drain(..count);
+    if shelved.left.is_empty() {
+        let (model, n, updated) = (own.embedder.name.clone(), shelved.n, shelved.updated);
+        store.write(move |tx| tx.lore_embedded(n, &model, updated)).await?;
+    } else {
+        standing.shelved = Some(shelved);
+    }
+    Ok(true)
+}
+
+/// The next lorebook that changed, with the texts of its entries that may be called up by what they mean: named, so
+/// that what is made of them stays as long as they do.
+async fn shelved(own: &Background, store: &Arc<Store>) -> Result<Option<Shelved>, EmbedError> {
+    let model = own.embedder.name.clone();
+    let read = move |reader: &mut Reader<'_>| reader.unembedded_lorebook(&model);
+    let Some(found) = store.read::<_, StoreError, _>(read).await? else { return Ok(None) };
+    let rules = lore::Settings::from_kept(found.rules).similar;
+    let chars = own.settings.chars;
+    let texts: IndexMap<blake3::Hash, Text> = book::entries(&found.book)
+        .into_iter()
+        .map(|entry| lore::Entry::read(String::new(), entry))
+        .filter(|entry| entry.may_fit(rules.all))
+        .take(if rules.entries == 0 { 0 } else { MOST_ENTRIES })
+        .map(|entry| (recall::hash(&entry.content, chars), entry.content))
+        .map(|(hash, text)| (hash, Text { hash, text, node: None }))
+        .collect();
+    let (n, hashes) = (found.n, texts.keys().copied().collect::<Vec<_>>());
+    store.write(move |tx| tx.name_lore_texts(n, &hashes)).await?;
+    Ok(Some(Shelved { n, updated: found.updated, left: texts.into_values().collect() }))
+}
+
 /// Reads on in the log; `true` if it moved.
 async fn look(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
     let (model, cursor) = (own.embedder.name.clone(), standing.cursor);
@@ -206,8 +270,8 @@ async fn look(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> 
         Ok((after, touched(reader, &log)?, next, is_far))
     };
     let (after, waiting, next, is_far) = store.read::<_, StoreError, _>(read).await?;
-    *standing =
-        Standing { cursor: Some(after), waiting, next, is_far, left_out: std::mem::take(&mut standing.left_out) };
+    let Standing { left_out, shelved, .. } = std::mem::take(standing);
+    *standing = Standing { cursor: Some(after), waiting, next, is_far, left_out, shelved };
     Ok(next != after)
 }
 
@@ -316,8 +380,8 @@ async fn embed(
     Ok(())
 }
 
-/// The vectors of texts. Where the server refuses them together they are tried one by one: a text that it cannot embed must not
-/// hold up the others.
+/// The vectors of texts. Where the server refuses them together they are tried one by one: a text that it cannot embed
+/// must not hold up the others.
 async fn vectors(
     own: &Background,
     standing: &mut Standing,

@@ -11,7 +11,7 @@ use std::str::CharIndices;
 
 use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, Tokenizer};
 
-use super::english::Stems;
+use super::english::{Stems, stem};
 
 /// How the analyser is called in the index.
 pub(super) const NAME: &str = "clotho";
@@ -38,19 +38,24 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Terms of texts by their English ground forms, for who counts them and keeps none.
+/// Terms of texts, English ones by their ground forms, for who counts them and keeps none. Very short words in Latin letters
+/// say nothing and are left out.
 pub struct Terms(TextAnalyzer);
 
 impl Default for Terms {
     fn default() -> Self {
-        Self(stems())
+        Self(analyser())
     }
 }
 
 impl Terms {
     /// Hands on every term of a text, in order.
     pub fn each(&mut self, text: &str, mut take: impl FnMut(&str)) {
-        self.0.token_stream(text).process(&mut |token| take(&token.text));
+        self.0.token_stream(text).process(&mut |token| match stem(&token.text) {
+            Some(stem) => take(&stem),
+            None if token.text.bytes().any(|byte| !byte.is_ascii_alphabetic()) => take(&token.text),
+            None => {}
+        });
     }
 }
 
@@ -269,6 +274,14 @@ mod tests {
         assert_eq!(found.iter().map(|(at, word, text)| (*at, word.as_str(), *text)).collect::<Vec<_>>(), expected);
         assert_eq!(words("灯・塔"), ["灯", "塔"]);
         assert_eq!(words("か\u{3099}き"), ["か", "かき", "き"]);
+    }
+
+    /// What counts words counts those of any script, and English ones by their ground forms.
+    #[test]
+    fn terms_of_any_script() {
+        let mut found = Vec::new();
+        Terms::default().each("The lanterns of 灯塔, привет 20 hp", |term| found.push(term.to_owned()));
+        assert_eq!(found, ["the", "lantern", "灯", "灯塔", "塔", "привет", "20"]);
     }
 
     #[test]

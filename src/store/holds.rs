@@ -1,5 +1,5 @@
-//! For what lorebooks hold: everything, or a session, a persona, a character. A card names its own books itself, so what is said
-//! of characters is read from cards and rows together, and taken back in both.
+//! For what lorebooks hold: everything, or a session, a persona, a character. A card names its own books itself, so
+//! what is said of characters is read from cards and rows together, and taken back in both.
 
 use diesel::prelude::*;
 use serde_json::Value;
@@ -188,7 +188,8 @@ impl Reader<'_> {
         held(self.conn, owner_n, book_n, book).map(Some)
     }
 
-    /// The caller's lorebooks that hold for something, in the order in which that was said. What a card names is not here.
+    /// The caller's lorebooks that hold for something, in the order in which that was said. What a card names is not
+    /// here.
     ///
     /// # Errors
     /// The database fails or a row is damaged.

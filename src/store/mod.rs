@@ -103,6 +103,7 @@ pub use import::Incoming;
 pub use jobs::KeptJob;
 pub use keep::{Discarded, Swept, TRASH_KEPT_MS, Trashed};
 pub use keep::{checkup, copies, figures};
+pub use lore::Unembedded;
 pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, Lorebook, PersonaCard, User};

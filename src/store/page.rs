@@ -52,6 +52,14 @@ impl Show {
 }
 
 #[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = diesel::sql_types::Bool)]
+    counts: bool,
+}
+
+#[derive(QueryableByName)]
 struct OnLine {
     #[diesel(sql_type = BigInt)]
     n: i64,
@@ -102,6 +110,32 @@ impl Reader<'_> {
         ));
         let up: Vec<OnLine> = prepared(query.bind::<BigInt, _>(leaf.n)).load(self.conn)?;
         Ok(up.into_iter().rev().map(|row| row.n).collect())
+    }
+
+    /// How many nodes there are on the way up from one, itself included, until another one, itself excluded; and whether that
+    /// was met before so many had been looked at. Without another one the way goes up to the root.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn count_up(
+        &mut self,
+        from: &Placed,
+        until: Option<i64>,
+        show: Show,
+        most: i64,
+    ) -> Result<(u64, bool), StoreError> {
+        // status 0: generating.
+        let query = diesel::sql_query(format!(
+            "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = $1 UNION ALL \
+               SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n WHERE up.n <> $2) \
+             SELECT nodes.n, (status <> 0{}) AS counts FROM up JOIN nodes ON nodes.n = up.n LIMIT $3",
+            show.condition(),
+        ));
+        let query = query.bind::<BigInt, _>(from.n).bind::<BigInt, _>(until.unwrap_or(0)).bind::<BigInt, _>(most);
+        let up: Vec<Counted> = prepared(query).load(self.conn)?;
+        let is_met = until.is_some() && up.last().map(|last| last.n) == until;
+        let counts = up.iter().filter(|row| row.counts && Some(row.n) != until).count();
+        Ok((u64::try_from(counts).unwrap_or(u64::MAX), is_met))
     }
 
     pub(super) fn page_from(&mut self, held: &Held, start: i64, limit: i64, show: Show) -> Result<Page, StoreError> {

@@ -1,5 +1,5 @@
-//! What embeddings made of texts: a vector for each text and model, found by the text's hash, so that equal texts are embedded
-//! once. All of it is derived and may be deleted; what is destroyed takes its vector along.
+//! What embeddings made of texts: a vector for each text and model, found by the text's hash, so that equal texts are
+//! embedded once. All of it is derived and may be deleted; what is destroyed takes its vector along.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::conn::Conn;
 use super::error::{StoreError, WriteError};
 use super::prepared::prepared;
 use super::read::Reader;
-use super::tables::{documents, embedded, embedders, nodes, vectors};
+use super::tables::{documents, embedded, embedders, lore_texts, nodes, vectors};
 use super::tx::Tx;
 
 /// So many hashes are named in one statement.
@@ -149,7 +149,8 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
 }
 
 impl Tx<'_> {
-    /// Keeps what a model made of texts, as far as those are still there. The first vector says how many numbers all have.
+    /// Keeps what a model made of texts, as far as those are still there. The first vector says how many numbers all
+    /// have.
     ///
     /// # Errors
     /// The database fails.
@@ -233,8 +234,10 @@ fn put(conn: &mut Conn, model: &str, hash: &[u8], vector: &[u8]) -> QueryResult<
 fn is_named(conn: &mut Conn, hash: &[u8]) -> QueryResult<bool> {
     let of_node = embedded::table.filter(embedded::hash.eq(hash));
     let of_document = documents::table.filter(documents::hash.eq(hash));
+    let of_lore = lore_texts::table.filter(lore_texts::hash.eq(hash));
     Ok(diesel::select(diesel::dsl::exists(of_node)).get_result(conn)?
-        || diesel::select(diesel::dsl::exists(of_document)).get_result(conn)?)
+        || diesel::select(diesel::dsl::exists(of_document)).get_result(conn)?
+        || diesel::select(diesel::dsl::exists(of_lore)).get_result(conn)?)
 }
 
 /// Forgets what was made of the texts of nodes that are destroyed.

@@ -1,15 +1,16 @@
 //! Lore at a scene: which lorebooks hold there, what they call up in what was said, and where it goes (`docs/lore.md`).
 //!
-//! Books come from the store by what they hold for, read once and then from the shelf; [`crate::prompt::lore`] says what fires.
-//! What was in mind and which times run becomes a part of the world, by operations of the reply: so both go back with the
-//! branch, a preview changes nothing, and a reply that fails leaves no trace of them.
+//! Books come from the store by what they hold for, read once and then from the shelf; [`crate::prompt::lore`] says
+//! what fires. What was in mind and which times run becomes a part of the world, by operations of the reply: so both go
+//! back with the branch, a preview changes nothing, and a reply that fails leaves no trace of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::ids::{LorebookId, UserId};
+use crate::ids::{LorebookId, NodeId, UserId};
 use crate::prompt::lore::{
     Around, Book, Bound, Fired, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, scan,
 };
@@ -21,9 +22,11 @@ use crate::world::{Change, Operation, Pointer, Section};
 use super::cast;
 use super::fill::{self, Purpose, Wanted};
 use super::hooks::SERVER;
+use super::recall::Cue;
 use super::scene::Scene;
 use super::scripted::Scripted;
 use super::shelf::Shelf;
+use super::similar::{self, Found};
 
 /// Messages beyond this are never looked at.
 const MOST_MESSAGES: usize = 1_000;
@@ -33,6 +36,11 @@ const MOST_TOLD: usize = 200;
 const LONGEST_TITLE: usize = 200;
 /// So many lines of lore are counted once and then known.
 const MOST_LINES: usize = 4_096;
+/// Messages are counted this far back at least, and at most.
+const NEAREST: i64 = 1_000;
+const FARTHEST: i64 = 100_000;
+/// Where the world keeps what was counted.
+const TALLY: &str = "counted";
 /// The depth of what does not say one.
 const DEPTH: i64 = 4;
 /// Why operations of lore are there.
@@ -61,6 +69,17 @@ pub struct Heard<'h> {
     pub purpose: &'h Purpose,
     /// What texts are measured by.
     pub measure: &'h Measure,
+    /// What entries may be found by that fit what was said.
+    pub cue: &'h Cue,
+}
+
+/// What fires, and why.
+#[derive(Debug, Clone)]
+pub struct Looked {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How entries were found that fit what was said; nothing where none may be.
+    pub similar: Option<Value>,
 }
 
 /// What lore does to a prompt and to the world.
@@ -77,14 +96,6 @@ pub struct Called {
 }
 
 impl Lorebooks {
-    /// None yet, with the house rules of whose they are.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub fn of(reader: &mut Reader<'_>, owner: UserId) -> Result<Self, StoreError> {
-        Ok(Self { settings: settings(reader, owner)?, ..Self::default() })
-    }
-
     /// Those that hold at a scene.
     ///
     /// # Errors
@@ -106,7 +117,7 @@ impl Lorebooks {
             let Some(what) = what else { continue };
             held.extend(reader.holding(session.owner, what)?.into_iter().map(|book| (scope, book)));
         }
-        let mut own = Self::of(reader, session.owner)?;
+        let mut own = Self::default();
         own.take(reader, session.owner, shelf, held)?;
         if !own.books.is_empty() {
             own.who = who(reader, scene, &card)?;
@@ -114,7 +125,7 @@ impl Lorebooks {
         Ok(own)
     }
 
-    /// Takes further books.
+    /// Takes further books; with the first one come the house rules of whose they are.
     ///
     /// # Errors
     /// The database fails.
@@ -130,6 +141,9 @@ impl Lorebooks {
                 Some(book) => Some(book),
                 None => read(reader, owner, held.id)?.inspect(|book| shelf.put(held.id, held.updated, book)),
             };
+            if book.is_some() && self.books.is_empty() {
+                self.settings = settings(reader, owner)?;
+            }
             self.books.extend(book.map(|book| (scope, book)));
         }
         Ok(())
@@ -150,6 +164,9 @@ impl Lorebooks {
     pub fn looks_back(&self) -> usize {
         let own = usize::try_from(self.settings.depth).unwrap_or(0);
         let deepest = self.books().map(|(_, book)| book.looks_back()).max();
+        let similar = &self.settings.similar;
+        let fits = similar.entries > 0 && self.books().any(|(_, book)| book.fitting(similar.all).next().is_some());
+        let own = own.max(if fits { similar.messages } else { 0 });
         deepest.map_or(0, |deepest| deepest.max(own).min(MOST_MESSAGES))
     }
 
@@ -167,12 +184,12 @@ impl Lorebooks {
         if self.books.is_empty() && scene.world.lore.is_empty() {
             return Ok(Called::default());
         }
-        let outcome = self.outcome(reader, scene, heard, scripted)?;
+        let Looked { outcome, similar } = self.outcome(reader, scene, heard, scripted)?;
         let outlets = outcome.printed.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         Ok(Called {
             outlets: outlets.collect(),
-            operations: operations(&scene.world.lore, &outcome),
-            told: (!self.books.is_empty()).then(|| self.told(&outcome, heard.measure)),
+            operations: operations(scene, heard.purpose, &outcome),
+            told: (!self.books.is_empty()).then(|| self.told(&outcome, similar, heard.measure)),
             lore: placed(outcome.printed),
         })
     }
@@ -187,23 +204,38 @@ impl Lorebooks {
         scene: &Scene,
         heard: &Heard<'_>,
         scripted: &mut Scripted<'_, '_>,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<Looked, StoreError> {
         let timers = scene.world.lore.get("timers").cloned().and_then(|timers| serde_json::from_value(timers).ok());
         let timers: Timers = timers.unwrap_or_default();
         let counts = timers != Timers::default() || self.books().any(|(_, book)| book.counts_messages());
+        let delay = self.books().map(|(_, book)| book.longest_delay()).max().unwrap_or(0);
+        let reach = Reach { is_running: timers != Timers::default(), delay: i64::try_from(delay).unwrap_or(i64::MAX) };
         let newest_first = heard.said.iter().rev().take(MOST_MESSAGES);
+        let texts: Vec<&str> = newest_first.clone().map(|said| said.text.as_str()).collect();
+        let Found { near, told: similar } = self.fitting(reader, &texts, heard.cue)?;
         let scanned = Scanned {
             messages: newest_first.map(|said| Said { name: said.name.clone(), text: said.text.clone() }).collect(),
-            count: if counts { count(reader, scene, heard)? } else { 0 },
+            count: if counts { count(reader, scene, heard, reach)? } else { 0 },
             card: cards(&scene.cast),
             injects: heard.open.to_vec(),
             trigger: heard.purpose.word().to_owned(),
             who: self.who.clone(),
             prompt: heard.prompt,
+            near,
             ..Scanned::default()
         };
         let mut draw = fill::chance_for(scene, heard.purpose, WHY);
-        Ok(self.scan(&scanned, &timers, &mut Asked::new(scripted, &mut draw, heard.measure)))
+        let outcome = self.scan(&scanned, &timers, &mut Asked::new(scripted, &mut draw, heard.measure));
+        Ok(Looked { outcome, similar })
+    }
+
+    /// The entries that fit what was said, the newest of it first.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn fitting(&self, reader: &mut Reader<'_>, newest_first: &[&str], cue: &Cue) -> Result<Found, StoreError> {
+        let books: Vec<&Arc<Book>> = self.books.iter().map(|(_, book)| book).collect();
+        similar::fitting(reader, &books, &self.settings.similar, newest_first, cue)
     }
 
     /// Looks through the books.
@@ -213,7 +245,7 @@ impl Lorebooks {
     }
 
     /// What a trace keeps of it.
-    fn told(&self, outcome: &Outcome, measure: &Measure) -> Value {
+    fn told(&self, outcome: &Outcome, similar: Option<Value>, measure: &Measure) -> Value {
         let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| Value::Object(told(fired, measure)));
         json!({
             "books": self.named(),
@@ -225,6 +257,7 @@ impl Lorebooks {
             "budget": outcome.budget,
             "overflowed": outcome.overflowed,
             "passes": outcome.passes,
+            "similar": similar,
             "notes": outcome.notes,
         })
     }
@@ -238,8 +271,8 @@ fn read(reader: &mut Reader<'_>, owner: UserId, id: LorebookId) -> Result<Option
     }))
 }
 
-/// The card of who answers as it is now, for it says which books belong to it; of one that is gone the version that the session
-/// keeps.
+/// The card of who answers as it is now, for it says which books belong to it; of one that is gone the version that the
+/// session keeps.
 fn card(reader: &mut Reader<'_>, scene: &Scene) -> Result<Map<String, Value>, StoreError> {
     let session = scene.session();
     let Some(own) = cast::speaker(session, scene.speaker) else { return Ok(Map::new()) };
@@ -261,19 +294,47 @@ fn who(reader: &mut Reader<'_>, scene: &Scene, card: &Map<String, Value>) -> Res
     Ok(Who { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
 }
 
-/// How many messages there are to be seen in the whole story.
-fn count(reader: &mut Reader<'_>, scene: &Scene, heard: &Heard<'_>) -> Result<u64, StoreError> {
+/// How many messages there are to be seen in the story, as far as times need it: from where they were counted last, so
+/// that a deep story costs no more than times last. The first time, and for entries that wait for a long story, as far
+/// as those look.
+fn count(reader: &mut Reader<'_>, scene: &Scene, heard: &Heard<'_>, reach: Reach) -> Result<u64, StoreError> {
     // A message that a preview pretends to be written stands in no row.
     let (at, unwritten) = match scene.at.n {
         0 => (scene.at.node.parent.map(|parent| reader.node(&scene.held, parent)).transpose()?.flatten(), 1),
         _ => (Some(scene.at.clone()), 0),
     };
-    let written = at.map(|at| reader.line(&at, Show::Enabled)).transpose()?.map_or(0, |line| line.len());
-    let continued = usize::from(matches!(heard.purpose.wanted, Wanted::More(_)));
-    Ok(u64::try_from(written + unwritten + continued).unwrap_or(u64::MAX))
+    let continued = u64::from(matches!(heard.purpose.wanted, Wanted::More(_)));
+    let Some(at) = at else { return Ok(unwritten + continued) };
+    let last: Option<Tally> = scene.world.lore.get(TALLY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
+    let last = last.filter(|_| reach.is_running);
+    let until = match &last {
+        Some(tally) => reader.node(&scene.held, tally.node)?.map(|placed| placed.n),
+        None => None,
+    };
+    let most = if reach.is_running { FARTHEST } else { reach.delay.clamp(NEAREST, FARTHEST) };
+    let (seen, is_met) = reader.count_up(&at, until, Show::Enabled, most)?;
+    let before = last.filter(|_| is_met).map_or(0, |tally| tally.messages);
+    Ok(seen + before + unwritten + continued)
 }
 
-/// The texts of the cards that an entry may look at, in the order of [`crate::prompt::lore::CARD_TEXTS`], with names filled in.
+/// How far back messages are counted.
+#[derive(Debug, Clone, Copy)]
+struct Reach {
+    /// Times run already: they go by what was counted when they began.
+    is_running: bool,
+    /// The longest wait of an entry for a story to be long enough.
+    delay: i64,
+}
+
+/// What was counted when a time last began or ended: so many messages up to and with this one.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Tally {
+    node: NodeId,
+    messages: u64,
+}
+
+/// The texts of the cards that an entry may look at, in the order of [`crate::prompt::lore::CARD_TEXTS`], with names
+/// filled in.
 fn cards(cast: &Cast) -> [String; 6] {
     let names = cast.names();
     [&cast.persona, &cast.description, &cast.personality, &cast.depth_prompt, &cast.scenario, &cast.creator_notes]
@@ -393,13 +454,15 @@ pub fn verdict(verdict: &Verdict) -> Value {
     serde_json::to_value(Verdict { title, ..verdict.clone() }).unwrap_or_default()
 }
 
-/// What is in mind from now on, and which times run, where that is not so already.
-fn operations(now: &Map<String, Value>, outcome: &Outcome) -> Vec<Operation> {
+/// What is in mind from now on, and which times run, where that is not so already; and with times what they go by.
+fn operations(scene: &Scene, purpose: &Purpose, outcome: &Outcome) -> Vec<Operation> {
+    let now = &scene.world.lore;
     let active = outcome.active.iter().take(MOST_TOLD).map(|fired| verdict(&fired.verdict)).collect::<Vec<_>>();
     let timers = serde_json::to_value(&outcome.timers).unwrap_or_default();
     let none = |key: &str| match key {
         "active" => json!([]),
-        _ => serde_json::to_value(Timers::default()).unwrap_or_default(),
+        "timers" => serde_json::to_value(Timers::default()).unwrap_or_default(),
+        _ => Value::Null,
     };
     let set = |(key, value): (&str, Value)| {
         let before = now.get(key).cloned().unwrap_or_else(|| none(key));
@@ -409,5 +472,14 @@ fn operations(now: &Map<String, Value>, outcome: &Outcome) -> Vec<Operation> {
             ..Operation::new(Pointer::from_keys([key]), change, WHY, SERVER)
         })
     };
-    [("active", Value::from(active)), ("timers", timers)].into_iter().filter_map(set).collect()
+    let mut operations: Vec<Operation> =
+        [("active", Value::from(active)), ("timers", timers)].into_iter().filter_map(set).collect();
+    let times_changed = operations.iter().any(|operation| operation.path == Pointer::from_keys(["timers"]));
+    if times_changed && outcome.timers != Timers::default() {
+        // What is continued stands in no row of its own yet.
+        let continued = u64::from(matches!(purpose.wanted, Wanted::More(_)));
+        let tally = Tally { node: scene.at.node.id, messages: outcome.count.saturating_sub(continued) };
+        operations.extend(set((TALLY, serde_json::to_value(tally).unwrap_or_default())));
+    }
+    operations
 }

@@ -49,6 +49,7 @@ mod runner;
 mod scene;
 mod scripted;
 mod shelf;
+mod similar;
 mod start;
 mod strikes;
 mod summed;

@@ -76,7 +76,8 @@ pub(super) fn prompt(
     }
     let own = note::of(scene.session(), &scene.cast);
     let open = note::open(&own, scene, scripted.macros);
-    let heard = Heard { said: &history, open: &open, prompt: tokens, purpose, measure: &bounds.measure };
+    let (measure, cue) = (&bounds.measure, &bounds.recall);
+    let heard = Heard { said: &history, open: &open, prompt: tokens, purpose, measure, cue };
     let called = books.call(reader, scene, &heard, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);

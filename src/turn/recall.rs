@@ -1,9 +1,9 @@
-//! What a prompt tells again of what it does not hold any more (`docs/memory.md`): messages on the way up from where the history
-//! was cut, on this timeline and no other, and documents of the collections that the session looks through.
+//! What a prompt tells again of what it does not hold any more (`docs/memory.md`): messages on the way up from where
+//! the history was cut, on this timeline and no other, and documents of the collections that the session looks through.
 //!
-//! Words are always looked at; vectors where a model of embeddings is set and has made some. The vector of what was said last
-//! is made before the prompt is ([`Memories::ask`]), because that is read in one go; a model that does not answer in time costs
-//! the vectors of one prompt and nothing else, and the trace says so.
+//! Words are always looked at; vectors where a model of embeddings is set and has made some. The vector of what was
+//! said last is made before the prompt is ([`Memories::ask`]), because that is read in one go; a model that does not
+//! answer in time costs the vectors of one prompt and nothing else, and the trace says so.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::clock::Time;
 use crate::config;
 use crate::ids::{NodeId, SessionId, UserId};
+use crate::prompt::lore;
 use crate::prompt::preset::Piece;
 use crate::prompt::recall::{self, Counted, Memory, Nearest, Query};
 use crate::prompt::{Cast, Line, Measure, Sent, tags};
@@ -60,6 +61,24 @@ pub struct Cue {
     vector: Option<(String, Arc<[f32]>)>,
     /// Why there is none.
     problem: Option<String>,
+    /// What entries of lorebooks are found by.
+    pub lore: Meaning,
+}
+
+/// What was said last, as a vector.
+#[derive(Debug, Clone, Default)]
+pub struct Meaning {
+    /// The model and the vector.
+    pub vector: Option<(String, Arc<[f32]>)>,
+    /// Why there is none.
+    pub problem: Option<String>,
+}
+
+impl Cue {
+    /// Of a text so many characters have a vector.
+    pub const fn chars(&self) -> usize {
+        self.settings.chars
+    }
 }
 
 /// What is recalled.
@@ -107,20 +126,51 @@ impl Memories {
     ) -> Cue {
         let Some(embedder) = &self.embedder else { return self.by_words() };
         let read = move |reader: &mut Reader<'_>| {
-            let held = reader.session(caller, session)?.filter(|held| held.session.recall.is_on);
-            let Some(held) = held else { return Ok(None) };
-            let page = reader.page(&held, leaf, None, 2, Show::Enabled)?;
-            Ok(Some(page.nodes.into_iter().map(|placed| placed.node.content).collect::<Vec<String>>()))
+            let Some(held) = reader.session(caller, session)? else { return Ok(None) };
+            let lore = lore_messages(reader, caller)?;
+            let least = if held.session.recall.is_on { 2 } else { 0 };
+            // What has no text, such as the place of a reply, says nothing.
+            let most = least.max(lore.saturating_mul(2));
+            let page = match most {
+                0 => return Ok(None),
+                most => reader.page(&held, leaf, None, i64::try_from(most).unwrap_or(i64::MAX), Show::Enabled)?,
+            };
+            let said = page.nodes.into_iter().map(|placed| (placed.node.is_sent(), placed.node.content));
+            Ok(Some((least, lore, said.collect::<Vec<(bool, String)>>())))
         };
         match store.read::<_, StoreError, _>(read).await {
-            Ok(Some(mut said)) => {
-                said.extend(content.map(str::to_owned));
-                let question = question(&said);
-                self.with_vector(store, now, embedder, question).await
+            Ok(Some((least, lore, mut said))) => {
+                said.extend(content.map(|content| (true, content.to_owned())));
+                let texts = said.iter().filter(|(is_sent, text)| *is_sent && !text.trim().is_empty());
+                let texts: Vec<&str> = texts.rev().take(lore).map(|(_, text)| text.as_str()).collect();
+                let lore = self.meaning(store, now, &texts.join("\n")).await;
+                let last: Vec<String> =
+                    said.into_iter().rev().take(least + usize::from(content.is_some())).map(|(_, text)| text).collect();
+                let last: Vec<String> = last.into_iter().rev().collect();
+                let cue = match least {
+                    0 => self.by_words(),
+                    _ => self.with_vector(store, now, embedder, question(&last)).await,
+                };
+                Cue { lore, ..cue }
             }
             // Nothing is recalled there, or the prompt will hear of what failed.
             Ok(None) | Err(_) => self.by_words(),
         }
+    }
+
+    /// What entries of lorebooks are found by in a text that nobody said anywhere.
+    pub async fn ask_lore(&self, store: &Store, now: Time, caller: UserId, text: &str) -> Cue {
+        let read = move |reader: &mut Reader<'_>| lore_messages(reader, caller);
+        let is_asked = store.read::<_, StoreError, _>(read).await.is_ok_and(|messages| messages > 0);
+        let lore = if is_asked { self.meaning(store, now, text).await } else { Meaning::default() };
+        Cue { lore, ..self.by_words() }
+    }
+
+    /// The vector of what was said last, for entries of lorebooks.
+    async fn meaning(&self, store: &Store, now: Time, said: &str) -> Meaning {
+        let Some(embedder) = self.embedder.as_ref().filter(|_| !said.is_empty()) else { return Meaning::default() };
+        let Cue { vector, problem, .. } = self.with_vector(store, now, embedder, said.to_owned()).await;
+        Meaning { vector, problem }
     }
 
     fn by_words(&self) -> Cue {
@@ -219,6 +269,15 @@ impl Memories {
         };
         store.read(look).await
     }
+}
+
+/// How many messages entries of lorebooks have to fit; 0 where none may be found so.
+fn lore_messages(reader: &mut Reader<'_>, owner: UserId) -> Result<usize, StoreError> {
+    if !reader.has_lore_texts(owner)? {
+        return Ok(0);
+    }
+    let similar = lore::Settings::from_kept(reader.lore_settings(owner)?).similar;
+    Ok(if similar.entries > 0 { similar.messages } else { 0 })
 }
 
 /// What is asked with a vector: the last word, with what was said before it where it is short.
@@ -350,7 +409,8 @@ impl Pool {
     }
 }
 
-/// What is recalled at a scene where the history was cut: `lines` are all that were read of it, and those from `first` on went.
+/// What is recalled at a scene where the history was cut: `lines` are all that were read of it, and those from `first`
+/// on went.
 ///
 /// # Errors
 /// The database fails.
@@ -465,8 +525,8 @@ fn whose(line: &Line, cast: &Cast) -> String {
 }
 
 impl Recalled {
-    /// Puts it into a prompt with so many lines of history: just before the last one, where it disturbs no beginning that the
-    /// provider keeps.
+    /// Puts it into a prompt with so many lines of history: just before the last one, where it disturbs no beginning
+    /// that the provider keeps.
     pub fn join(&self, pieces: &mut Vec<Piece>, lines: usize) {
         if self.text.is_empty() {
             return;

@@ -1,5 +1,6 @@
-//! Lorebooks that were read already: reading a large one takes longer than looking through it. They are known by their id and by
-//! when they last changed, so an old one is never taken for a new one; those that nobody asked for the longest go first.
+//! Lorebooks that were read already: reading a large one takes longer than looking through it. They are known by their
+//! id and by when they last changed, so an old one is never taken for a new one; those that nobody asked for the
+//! longest go first.
 
 use std::collections::HashMap;
 use std::fmt;

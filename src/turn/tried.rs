@@ -1,4 +1,5 @@
-//! Lore that somebody tries: which entries would fire in a session, or in a text by itself, and why the others would not.
+//! Lore that somebody tries: which entries would fire in a session, or in a text by itself, and why the others would
+//! not.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::ids::{LorebookId, NodeId, UserId};
 use crate::prompt::Measure;
-use crate::prompt::lore::{Outcome, Said, Scanned, Scope, Timers};
+use crate::prompt::lore::{Said, Scanned, Scope, Timers};
 use crate::prompt::macros::{Facts, Macros, Sizes};
 use crate::store::Reader;
 use crate::tree::Session;
@@ -15,11 +16,13 @@ use crate::tree::edit::{self, Refusal};
 
 use super::asked::LoreTest;
 use super::fill::{self, Purpose};
-use super::lore::{Asked, Heard, Lorebooks, verdict};
+use super::lore::{Asked, Heard, Looked, Lorebooks, verdict};
 use super::note;
+use super::recall::Cue;
 use super::room::Bounds;
 use super::scene::{self, Look};
 use super::scripted::Scripted;
+use super::similar::Found;
 use super::{Generate, Parts, TurnError, draft, ordered, preview, runner, start};
 
 /// Of each list so many entries are told.
@@ -44,6 +47,8 @@ pub struct LoreTested {
     pub overflowed: bool,
     /// How often the books were looked through.
     pub passes: usize,
+    /// How entries were found that fit what was said; nothing where none may be.
+    pub similar: Option<Value>,
     /// What was given up or could not be read.
     pub notes: Vec<String>,
 }
@@ -53,12 +58,13 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
     let now = parts.clock.now();
     let new = NodeId::new(parts.ids.next(now));
     let inside = Arc::clone(parts);
+    let cue = cue(parts, caller, &asked).await?;
     parts
         .store
         .read(move |reader| {
-            let Some(session) = asked.session else { return by_itself(&inside, reader, caller, &asked) };
+            let Some(session) = asked.session else { return by_itself(&inside, reader, caller, &asked, &cue) };
             let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let bounds = bounds(&inside, &held.session)?;
+            let bounds = Bounds { recall: cue, ..bounds(&inside, &held.session)? };
             let look = Look::at(&inside, caller, session, asked.node.unwrap_or(held.session.head));
             let mut scene = scene::read_in(reader, held, &look)?;
             if let Some(text) = asked.text {
@@ -77,11 +83,24 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
             let least = books.looks_back();
             let (prompt, said) = ordered::said_before(reader, &mut scene, &bounds, least, &mut scripted)?;
             let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
-            let heard = Heard { said: &said, open: &open, prompt, purpose, measure: &bounds.measure };
-            let outcome = books.outcome(reader, &scene, &heard, &mut scripted)?;
-            Ok(told(&books, outcome, &bounds.measure))
+            let (measure, cue) = (&bounds.measure, &bounds.recall);
+            let heard = Heard { said: &said, open: &open, prompt, purpose, measure, cue };
+            let looked = books.outcome(reader, &scene, &heard, &mut scripted)?;
+            Ok(told(&books, looked, &bounds.measure))
         })
         .await
+}
+
+/// What entries may be found by that fit what is said there.
+async fn cue(parts: &Arc<Parts>, caller: UserId, asked: &LoreTest) -> Result<Cue, TurnError> {
+    let (now, text) = (parts.clock.now(), asked.text.as_deref());
+    let Some(session) = asked.session else {
+        return Ok(parts.memories.ask_lore(&parts.store, now, caller, text.unwrap_or_default()).await);
+    };
+    let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let held = held.ok_or(Refusal::NotFound("the session"))?;
+    let leaf = asked.node.unwrap_or(held.session.head);
+    Ok(parts.memories.ask(&parts.store, now, (caller, session, leaf), text).await)
 }
 
 fn bounds(parts: &Parts, session: &Session) -> Result<Bounds, TurnError> {
@@ -96,16 +115,20 @@ fn by_itself(
     reader: &mut Reader<'_>,
     caller: UserId,
     asked: &LoreTest,
+    cue: &Cue,
 ) -> Result<LoreTested, TurnError> {
-    let mut books = Lorebooks::of(reader, caller)?;
+    let mut books = Lorebooks::default();
     take(reader, &mut books, parts, caller, &asked.books)?;
     let facts = Facts::default();
     let (mut draw, mut luck) = (|| 0.0, || 0.0);
     let mut macros = Macros::new(&facts, Map::new(), fill::globals(reader, caller)?, &mut draw);
     let generation = &parts.config.generation;
     let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
+    let text = asked.text.clone().unwrap_or_default();
+    let Found { near, told: similar } = books.fitting(reader, &[text.as_str()], cue)?;
     let scanned = Scanned {
-        messages: vec![Said { name: String::new(), text: asked.text.clone().unwrap_or_default() }],
+        messages: vec![Said { name: String::new(), text }],
+        near,
         count: 1,
         trigger: Purpose::FIRST.word().to_owned(),
         prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
@@ -115,7 +138,7 @@ fn by_itself(
     let measure = Measure::default();
     let mut scripted = Scripted::none(&mut macros);
     let outcome = books.scan(&scanned, &Timers::default(), &mut Asked::new(&mut scripted, &mut luck, &measure));
-    Ok(told(&books, outcome, &measure))
+    Ok(told(&books, Looked { outcome, similar }, &measure))
 }
 
 /// The books that are named; each has to be the caller's.
@@ -133,7 +156,7 @@ fn take(
     Ok(())
 }
 
-fn told(books: &Lorebooks, outcome: Outcome, measure: &Measure) -> LoreTested {
+fn told(books: &Lorebooks, Looked { outcome, similar }: Looked, measure: &Measure) -> LoreTested {
     let verdicts = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let spoken: HashSet<(&str, &str)> = verdicts.map(|verdict| (verdict.book.as_str(), verdict.uid.as_str())).collect();
     let mut known: Vec<&str> = Vec::new();
@@ -161,6 +184,7 @@ fn told(books: &Lorebooks, outcome: Outcome, measure: &Measure) -> LoreTested {
         budget: outcome.budget,
         overflowed: outcome.overflowed,
         passes: outcome.passes,
+        similar,
         notes: outcome.notes,
     }
 }

@@ -97,6 +97,28 @@ fn store_deep_session_costs_no_more_than_a_shallow_one() {
     assert_eq!(store.checkout(begun.session, ids[DEEP - 5_000], false), ids[DEEP], "the leaf last visited");
 }
 
+/// Formats 2b, step 10: times of lore go by how many messages there are; counting them costs as much as is new since
+/// the last time, at any depth, and what is hidden or no message does not count.
+#[test]
+fn store_lore_is_counted_as_far_as_its_times_last() {
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let ids = line(&store, &begun, 2_000);
+    let last = store.placed(begun.session, ids[2_000]);
+    let count = |until: Option<i64>, most: i64| {
+        let last = last.clone();
+        store.read(move |reader| reader.count_up(&last, until, Show::Enabled, most))
+    };
+    let row = |at: usize| Some(store.placed(begun.session, ids[at]).n);
+    assert_eq!(count(None, 100_000), (2_001, false), "up to the root, which is none");
+    assert_eq!((count(None, 500), count(row(1_990), 100_000)), ((500, false), (10, true)));
+    assert_eq!((count(row(2_000), 100_000), count(row(5), 500)), ((0, true), (500, false)));
+    let (actor, session, hidden) = (store.actor(), begun.session, ids[1_995]);
+    let update = StateUpdate { node: hidden, is_enabled: Some(false), effects: None, rating: None, is_unread: None };
+    store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
+    assert_eq!((count(row(1_990), 100_000), count(row(1_995), 100_000)), ((9, true), (5, true)));
+}
+
 fn mute(store: &TestStore, begun: &Begun, node: NodeId) {
     let (actor, session) = (store.actor(), begun.session);
     let update = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
@@ -372,8 +394,8 @@ fn store_takes_wide_forks_and_large_worlds() {
     assert_eq!(blobs, 13, "each large section is kept once, whatever the number of keyframes");
 }
 
-/// What a turn costs the writer: in both commits no question is asked, since it remembers what it wrote; and two replies
-/// cost what they are. The transaction is counted too.
+/// What a turn costs the writer: in both commits no question is asked, since it remembers what it wrote; and two
+/// replies cost what they are. The transaction is counted too.
 #[test]
 fn store_turn_asks_nothing_it_has_written() {
     Spy::watch();
@@ -400,8 +422,8 @@ fn store_turn_asks_nothing_it_has_written() {
     assert!(first.iter().chain(&second).all(|ran| !ran.sql.contains("SELECT")), "{first:#?}\n{second:#?}");
 }
 
-/// A keyframe asks nothing either: the world of the node above is remembered and goes on to the next, and what is cut from it
-/// is what a look with nothing in memory folds.
+/// A keyframe asks nothing either: the world of the node above is remembered and goes on to the next, and what is cut
+/// from it is what a look with nothing in memory folds.
 #[test]
 fn store_keyframe_asks_nothing_it_has_written() {
     Spy::watch();
@@ -432,8 +454,8 @@ fn store_keyframe_asks_nothing_it_has_written() {
     assert_eq!((turns(&store, &begun, leaf), turns(&store, &begun, other)), (7, 5));
 }
 
-/// What the writer remembers is forgotten with what was taken back, whether the request was refused after it had written
-/// or the whole group failed: numbers, HEAD, the log and the nodes themselves are those of before.
+/// What the writer remembers is forgotten with what was taken back, whether the request was refused after it had
+/// written or the whole group failed: numbers, HEAD, the log and the nodes themselves are those of before.
 #[test]
 fn store_forgets_what_was_taken_back() {
     let mut store = TestStore::new();

@@ -152,8 +152,8 @@ pub async fn add(app: Program, caller: Caller, id: Lid, body: Body<EntryFields>)
     Reply::created(&entry)
 }
 
-/// Changes the fields of an entry that the request names, unless it says something else by now than the caller saw there. What
-/// says already what it is to say stays as it is: a request that is repeated is no quarrel.
+/// Changes the fields of an entry that the request names, unless it says something else by now than the caller saw
+/// there. What says already what it is to say stays as it is: a request that is repeated is no quarrel.
 ///
 /// # Errors
 /// It is not there, a field does not fit, or somebody else changed it meanwhile.

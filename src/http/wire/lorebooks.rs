@@ -36,9 +36,9 @@ pub struct Lorebook {
     pub updated_at: String,
 }
 
-/// An entry of a lorebook, with the names of world info: `uid`, `key`, `keysecondary`, `comment`, `content`, `constant`,
-/// `selective`, `selectiveLogic`, `order`, `position`, `depth`, `role`, `disable`, `probability`, `group` … What is unknown is
-/// kept.
+/// An entry of a lorebook, with the names of world info: `uid`, `key`, `keysecondary`, `comment`, `content`,
+/// `constant`, `selective`, `selectiveLogic`, `order`, `position`, `depth`, `role`, `disable`, `probability`, `group` …
+/// What is unknown is kept.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LoreEntry(pub Map<String, Value>);
@@ -97,7 +97,8 @@ pub struct EntryFields {
 pub struct EntryChange {
     /// The fields that change.
     pub entry: LoreEntry,
-    /// What the caller saw there, all of it or some fields: if one of them says something else by now, nothing is changed.
+    /// What the caller saw there, all of it or some fields: if one of them says something else by now, nothing is
+    /// changed.
     pub expected_entry: Option<LoreEntry>,
 }
 
@@ -151,7 +152,8 @@ pub struct LorebookHolds {
     pub session_ids: Vec<SessionRef>,
     /// It holds where one of these personas is played.
     pub persona_ids: Vec<PersonaRef>,
-    /// It holds for replies of these characters. Those whose cards name it are among them, and lose it when they are left out.
+    /// It holds for replies of these characters. Those whose cards name it are among them, and lose it when they are
+    /// left out.
     pub character_ids: Vec<CharacterRef>,
 }
 
@@ -248,8 +250,8 @@ pub enum LoreStrategy {
     GlobalFirst,
 }
 
-/// When entries are called up because they fit what was said: by vectors where a model of embeddings is set and has made some,
-/// else by the words that both share.
+/// When entries are called up because they fit what was said: by vectors where a model of embeddings is set and has
+/// made some, else by the words that both share.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LoreSimilar {
@@ -405,15 +407,28 @@ pub struct LoreTested {
     pub overflowed: bool,
     /// How often the books were looked through.
     pub passes: usize,
+    /// How entries were found that fit what was said: `{by, looked, found, problem?}`; nothing where none may be.
+    #[schema(value_type = Option<Object>)]
+    pub similar: Option<Value>,
     /// What was given up or could not be read.
     pub notes: Vec<String>,
 }
 
 impl From<turn::LoreTested> for LoreTested {
     fn from(tested: turn::LoreTested) -> Self {
-        let turn::LoreTested { books, fired, stopped, silent, silent_count, budget, overflowed, passes, notes } =
-            tested;
-        Self { books, fired, stopped, silent, silent_count, budget, overflowed, passes, notes }
+        let turn::LoreTested {
+            books,
+            fired,
+            stopped,
+            silent,
+            silent_count,
+            budget,
+            overflowed,
+            passes,
+            similar,
+            notes,
+        } = tested;
+        Self { books, fired, stopped, silent, silent_count, budget, overflowed, passes, similar, notes }
     }
 }
 

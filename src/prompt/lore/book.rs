@@ -1,10 +1,13 @@
 //! A book, read once and scanned often; and the books of a story in their order.
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value};
 
 use super::entry::Entry;
 use super::finder::Finder;
 use super::settings::Strategy;
+use super::words::{Cut, Words};
 
 /// Entries of one book beyond this are not read.
 const MOST_ENTRIES: usize = 100_000;
@@ -27,13 +30,15 @@ pub struct Book {
     pub(super) levels: Vec<i64>,
     /// Its entries for which times run.
     pub(super) timed: Vec<usize>,
+    /// The words of those that may be called up without a key: of those that say so, and of all.
+    words: [OnceLock<Words>; 2],
     /// What of it could not be read, in words for the user.
     pub notes: Vec<String>,
 }
 
 impl Book {
-    /// Reads a book from world info. Entries come as an object or a list; whole numbers as keys come in their order, others
-    /// behind them as they stand.
+    /// Reads a book from world info. Entries come as an object or a list; whole numbers as keys come in their order,
+    /// others behind them as they stand.
     pub fn read(id: impl Into<String>, name: impl Into<String>, book: &Map<String, Value>) -> Self {
         let listed: Vec<(String, &Value)> = match book.get("entries") {
             Some(Value::Object(map)) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
@@ -61,16 +66,42 @@ impl Book {
         let deepest = entries.iter().filter_map(|entry| entry.scan_depth).max().unwrap_or(0);
         let lasts = |entry: &Entry| entry.sticky > 0 || entry.cooldown > 0;
         let timed = entries.iter().enumerate().filter(|(_, entry)| lasts(entry)).map(|(at, _)| at).collect();
-        Self { id: id.into(), name: name.into(), entries, finder, sorted, deepest, levels, timed, notes }
+        Self {
+            id: id.into(),
+            name: name.into(),
+            entries,
+            finder,
+            sorted,
+            deepest,
+            levels,
+            timed,
+            words: Default::default(),
+            notes,
+        }
     }
 }
 
 impl Book {
-    /// How many messages back its entries look or count, at most.
+    /// The longest that one of its entries waits for a story to be long enough, in messages.
+    pub fn longest_delay(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.delay).max().unwrap_or(0)
+    }
+
+    /// How many messages back its entries look, at most.
     pub fn looks_back(&self) -> usize {
-        let delays = self.entries.iter().map(|entry| entry.delay).max().unwrap_or(0);
-        let deepest = usize::try_from(self.deepest).unwrap_or(0);
-        usize::try_from(delays).unwrap_or(usize::MAX).max(deepest)
+        usize::try_from(self.deepest).unwrap_or(0)
+    }
+
+    /// The places of the entries that may be called up by what they say; of all, or of those that say so.
+    pub fn fitting(&self, all: bool) -> impl Iterator<Item = usize> {
+        self.entries.iter().enumerate().filter(move |(_, entry)| entry.may_fit(all)).map(|(at, _)| at)
+    }
+
+    /// The words of those, in their order; cut once and then known.
+    pub fn words(&self, all: bool, cut: Cut<'_>) -> &Words {
+        let [some, every] = &self.words;
+        let own = if all { every } else { some };
+        own.get_or_init(|| Words::of(self.fitting(all).filter_map(|at| self.entries.get(at)), cut))
     }
 
     /// Whether anything of it goes by how many messages there are in the whole story.
@@ -83,7 +114,9 @@ impl Book {
         let keys = |entry: &Entry| {
             entry.keys.iter().chain(&entry.secondary).map(|key| 300 + key.written.len() * 4).sum::<usize>()
         };
-        let entry = |entry: &Entry| 600 + entry.content.len() + entry.title.len() + keys(entry);
+        // Who may be called up by what it says has its words beside it.
+        let words = |entry: &Entry| if entry.may_fit(false) { entry.content.len() * 2 } else { 0 };
+        let entry = |entry: &Entry| 600 + entry.content.len() + entry.title.len() + keys(entry) + words(entry);
         self.entries.iter().map(entry).sum()
     }
 }

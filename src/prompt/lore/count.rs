@@ -2,8 +2,8 @@
 
 use super::Around;
 
-/// As long as texts are no longer than this, their tokens are counted as those of one text; beyond it each by itself, because
-/// counting everything again for each entry would take the square of the time.
+/// As long as texts are no longer than this, their tokens are counted as those of one text; beyond it each by itself,
+/// because counting everything again for each entry would take the square of the time.
 const COUNTED_AS_ONE: usize = 32 << 10;
 
 /// Texts, one a line, and their tokens.

@@ -30,7 +30,8 @@ impl Effort {
         Self::spend(&mut self.bytes, bytes, &mut self.notes, "the books have too much to look for in a story this long")
     }
 
-    /// The steps that one use of a pattern on a text of this size (in UTF-16 units) may take; `None` = there are none left.
+    /// The steps that one use of a pattern on a text of this size (in UTF-16 units) may take; `None` = there are none
+    /// left.
     pub fn steps(&mut self, units: usize) -> Option<Steps> {
         // Even a pattern that ends at once costs a walk through the text.
         let left = Self::spend(&mut self.steps, units.saturating_add(64), &mut self.notes, TOO_MANY_PATTERNS);

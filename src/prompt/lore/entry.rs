@@ -138,6 +138,8 @@ pub struct Entry {
     pub(super) ignores_budget: bool,
     pub(super) filter: Filter,
     pub(super) when: Option<Result<Condition, String>>,
+    /// It may be called up by what it says, without a key.
+    pub(super) is_vectorized: bool,
     /// Changes when the entry does; empty where nothing of it lasts.
     pub(super) hash: String,
 }
@@ -147,6 +149,11 @@ impl Entry {
     pub fn unspoken(&self, book: &str) -> Verdict {
         let why = if self.disabled { Why::Disabled } else { Why::NoKey };
         Verdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
+    }
+
+    /// Whether it may be called up by what it says, without a key: where it says so, or the house rules do.
+    pub fn may_fit(&self, all: bool) -> bool {
+        (self.is_vectorized || all) && !self.disabled && !self.content.trim().is_empty()
     }
 
     /// Reads an entry; what it leaves out or says in a way nobody understands is as if nothing were said.
@@ -193,6 +200,7 @@ impl Entry {
             ignores_budget: truth(get("ignoreBudget")),
             filter: Filter::read(get("characterFilter")),
             when: when.map(Condition::read),
+            is_vectorized: truth(get("vectorized")),
             hash: if sticky > 0 || cooldown > 0 { hash(entry) } else { String::new() },
         }
     }
@@ -242,8 +250,9 @@ fn hash(entry: &Map<String, Value>) -> String {
 const ON: &str = "@@activate";
 const OFF: &str = "@@dont_activate";
 
-/// Takes the leading lines that speak to the program from a text: whether they force the entry on or off (both: on), and the
-/// rest. A line with a third `@` stands in for an unknown one right before it. A text of nothing else stays as it is.
+/// Takes the leading lines that speak to the program from a text: whether they force the entry on or off (both: on),
+/// and the rest. A line with a third `@` stands in for an unknown one right before it. A text of nothing else stays as
+/// it is.
 fn spoken(content: &str) -> (Option<bool>, String) {
     if !content.starts_with("@@") {
         return (None, content.to_owned());

@@ -1,8 +1,8 @@
 //! All plain keys of a book at once: one look at each text tells which keys are in it, and where.
 //!
-//! The automaton knows the beginning of each key, folded so that capitals make no difference. A key that it does not find is
-//! not there, whatever the rules; one that it knows whole is there, unless capitals count. So hardly any text is looked at
-//! key by key.
+//! The automaton knows the beginning of each key, folded so that capitals make no difference. A key that it does not
+//! find is not there, whatever the rules; one that it knows whole is there, unless capitals count. So hardly any text
+//! is looked at key by key.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::entry::Entry;
 
-/// Bytes of a key that the automaton knows: all of most keys, and so few that a key of a megabyte, or a thousand that begin
-/// alike, cost no more than others.
+/// Bytes of a key that the automaton knows: all of most keys, and so few that a key of a megabyte, or a thousand that
+/// begin alike, cost no more than others.
 const PREFIX: usize = 32;
 
 /// Which pattern of the automaton stands for a key, and whether for all of it.
@@ -140,8 +140,8 @@ impl Finder {
         vec![Sight::NOWHERE; self.owners.len()]
     }
 
-    /// Notes which keys are in a part, and tells `found` each entry that it may call up; some more than once. The text is
-    /// folded by [`fold`].
+    /// Notes which keys are in a part, and tells `found` each entry that it may call up; some more than once. The text
+    /// is folded by [`fold`].
     pub fn look(&self, part: Part, folded: &str, sights: &mut [Sight], mut found: impl FnMut(usize)) {
         let Some(automaton) = self.automaton.as_ref().filter(|automaton| automaton.patterns_len() > 0) else { return };
         for hit in automaton.find_overlapping_iter(folded) {

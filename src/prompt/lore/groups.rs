@@ -41,8 +41,8 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
         Self { entry, places, left, lost: Vec::new(), groups, settings }
     }
 
-    /// Lets entries that stay win their groups, then those with the most keys, then group by group: the one that is active
-    /// already, the one that goes first, or one that is drawn. Who is left, in order, and who lost how.
+    /// Lets entries that stay win their groups, then those with the most keys, then group by group: the one that is
+    /// active already, the one that goes first, or one that is drawn. Who is left, in order, and who lost how.
     pub fn settle(
         mut self,
         running: &Running,
@@ -59,7 +59,8 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
         (self.left.into_iter().flatten().collect(), self.lost)
     }
 
-    /// Which groups have an entry that stays: the others of it lose. One that rests loses in a group even where it stays.
+    /// Which groups have an entry that stays: the others of it lose. One that rests loses in a group even where it
+    /// stays.
     fn settle_running(&mut self, groups: &[(String, Vec<usize>)], running: &Running) -> Vec<bool> {
         let Running { sticky, cooldown } = running;
         let mut settled = Vec::with_capacity(groups.len());
@@ -105,7 +106,8 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
         active: &[usize],
         mut draw: impl FnMut() -> f64,
     ) {
-        // An active entry stands for its group only by the whole text of the field: one of two groups stands for neither.
+        // An active entry stands for its group only by the whole text of the field: one of two groups stands for
+        // neither.
         let taken: HashSet<String> =
             active.iter().filter_map(|at| (self.entry)(*at)).map(|entry| entry.group.clone()).collect();
         for ((name, members), _) in groups.iter().zip(settled).filter(|(_, settled)| !**settled) {

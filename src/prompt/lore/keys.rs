@@ -93,7 +93,8 @@ fn has(text: &str, key: &str, effort: &mut Effort) -> bool {
     effort.compare(text.len().saturating_add(key.len())) && text.contains(key)
 }
 
-/// Whether a text has a key with nothing around it that JavaScript takes for part of a word: ASCII letters, digits, `_`.
+/// Whether a text has a key with nothing around it that JavaScript takes for part of a word: ASCII letters, digits,
+/// `_`.
 fn has_word(text: &str, key: &str, effort: &mut Effort) -> bool {
     if key.is_empty() {
         return true;
@@ -167,8 +168,8 @@ impl Key {
         trim(&self.written).len() == self.written.len()
     }
 
-    /// Whether a look at the whole story tells that it is there or not; `None` = only [`Key::is_in`] can. `sight` tells whether
-    /// the pattern was seen, as a word or anywhere.
+    /// Whether a look at the whole story tells that it is there or not; `None` = only [`Key::is_in`] can. `sight` tells
+    /// whether the pattern was seen, as a word or anywhere.
     pub fn is_seen(&self, manner: Manner, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
         let Some((known, Test::Plain { is_word, .. })) = self.known.zip(self.fixed.as_ref()) else { return None };
         if !sight(known.pattern, false) {

@@ -60,6 +60,10 @@ impl<'a> Passes<'a> {
         if self.running.sticky.contains(&at) {
             return Ok(Why::Sticky);
         }
+        self.by_key(at, own, phase).or_else(|why| self.near.get(&at).cloned().ok_or(why))
+    }
+
+    fn by_key(&mut self, at: usize, own: &'a Entry, phase: Phase) -> Result<Why, Why> {
         if own.keys.is_empty() {
             return Err(Why::NoKey);
         }

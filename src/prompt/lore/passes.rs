@@ -1,5 +1,5 @@
-//! The steps of a scan, in SillyTavern's order: pass by pass, who may, who excludes whom, who fits; then once more with what
-//! was called up.
+//! The steps of a scan, in SillyTavern's order: pass by pass, who may, who excludes whom, who fits; then once more with
+//! what was called up.
 
 use std::collections::HashMap;
 
@@ -52,6 +52,8 @@ pub struct Passes<'a> {
     pub(super) is_done: Vec<bool>,
     pub(super) active: Vec<usize>,
     pub(super) whys: HashMap<usize, Why>,
+    /// Entries that fit what was said, and how.
+    pub(super) near: HashMap<usize, Why>,
     contents: HashMap<usize, String>,
     levels: Vec<i64>,
     pub(super) level: i64,
@@ -103,6 +105,7 @@ impl<'a> Passes<'a> {
             is_done: vec![false; size],
             active: Vec::new(),
             whys: HashMap::new(),
+            near: HashMap::new(),
             contents: HashMap::new(),
             levels: Vec::new(),
             level: 0,
@@ -128,6 +131,10 @@ impl<'a> Passes<'a> {
         if !self.scanned.without_times {
             self.run_timers();
         }
+        for near in &self.scanned.near {
+            let place = self.places.get(near.book).and_then(|places| places.get(near.entry)).copied().flatten();
+            self.near.extend(place.map(|at| (at, near.why.clone())));
+        }
         let always: Vec<usize> = self
             .books
             .iter()
@@ -136,6 +143,7 @@ impl<'a> Passes<'a> {
                 bound.book.finder.always.iter().filter_map(|at| places.get(*at).copied().flatten())
             })
             .chain(self.running.sticky.iter().copied())
+            .chain(self.near.keys().copied())
             .collect();
         self.enliven(always);
         let fixed: Vec<(Part, String)> = self.texts.fixed().map(|(part, text)| (part, text.to_owned())).collect();
@@ -350,6 +358,7 @@ impl<'a> Passes<'a> {
             active: fired,
             timers: self.timers,
             budget: self.budget,
+            count: self.scanned.count,
             overflowed: self.overflowed,
             passes: self.passes,
             stopped,

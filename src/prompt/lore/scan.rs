@@ -20,6 +20,17 @@ pub struct Who {
     pub tags: Vec<String>,
 }
 
+/// An entry that fits what was said, whatever its keys are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// The place of its book among those that are scanned.
+    pub book: usize,
+    /// Its own place in there.
+    pub entry: usize,
+    /// How it fits: [`Why::Words`] or [`Why::Vectors`].
+    pub why: Why,
+}
+
 /// What is scanned.
 #[derive(Debug, Clone, Default)]
 pub struct Scanned {
@@ -31,6 +42,8 @@ pub struct Scanned {
     pub card: [String; 6],
     /// Texts that others put into the prompt and open to lore.
     pub injects: Vec<String>,
+    /// Entries that fit what was said: nothing else has to speak for them.
+    pub near: Vec<Near>,
     /// What is asked for: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
     pub trigger: String,
     /// The character.
@@ -63,6 +76,8 @@ pub struct Outcome {
     pub timers: Timers,
     /// The tokens that lore might take.
     pub budget: usize,
+    /// How many messages there were to be seen.
+    pub count: u64,
     /// There was more than that.
     pub overflowed: bool,
     /// How often the books were looked through.

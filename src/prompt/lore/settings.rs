@@ -86,8 +86,8 @@ pub struct Settings {
     pub max_passes: usize,
     /// Who is called up without a key.
     pub similar: Similar,
-    /// An entry that loses in two groups takes another one with it, as in SillyTavern. Off: an entry that is in no group must
-    /// not vanish because of others.
+    /// An entry that loses in two groups takes another one with it, as in SillyTavern. Off: an entry that is in no
+    /// group must not vanish because of others.
     #[serde(skip)]
     pub removes_twice: bool,
 }

@@ -50,8 +50,8 @@ enum Ends {
 }
 
 impl Timers {
-    /// Drops what is over with so many messages, lets the rest begin, and tells what runs. `find` knows the place of an entry
-    /// by its `book.uid`.
+    /// Drops what is over with so many messages, lets the rest begin, and tells what runs. `find` knows the place of an
+    /// entry by its `book.uid`.
     pub fn run(
         &mut self,
         messages: u64,

@@ -1,5 +1,5 @@
-//! Conditions on variables: `affinity >= 20 and not combat.over`. A little language without parentheses, so that reading one
-//! never goes deep: `or` joins what `and` joins.
+//! Conditions on variables: `affinity >= 20 and not combat.over`. A little language without parentheses, so that
+//! reading one never goes deep: `or` joins what `and` joins.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Why an entry is active, or is not: recorded with each reply and shown to whoever tests a book.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// How an entry lost in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -22,6 +22,25 @@ pub enum Group {
     Mistaken,
 }
 
+/// How well an entry fits, in hundredths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Score(u32);
+
+impl Score {
+    /// A score; what is below zero is none.
+    pub fn of(score: f32) -> Self {
+        let hundredths = (score * 100.0).round().clamp(0.0, 1_000_000.0);
+        // By way of its digits: a whole number within bounds.
+        Self(format!("{hundredths:.0}").parse().unwrap_or(0))
+    }
+}
+
+impl Serialize for Score {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(f64::from(self.0) / 100.0)
+    }
+}
+
 /// Why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "why", rename_all = "camelCase")]
@@ -36,6 +55,16 @@ pub enum Why {
     Key {
         /// The key, as it is written; a long one only as far as it helps.
         key: String,
+    },
+    /// Active: it shares words with what was said.
+    Words {
+        /// How well it fits; only good for comparing.
+        score: Score,
+    },
+    /// Active: its vector is near to that of what was said.
+    Vectors {
+        /// How near, up to 1.
+        score: Score,
     },
     /// Not active: it is switched off.
     Disabled,
@@ -76,7 +105,10 @@ pub enum Why {
 impl Why {
     /// Whether it is a reason to be active.
     pub const fn is_active(&self) -> bool {
-        matches!(self, Self::Constant | Self::Forced | Self::Sticky | Self::Key { .. })
+        matches!(
+            self,
+            Self::Constant | Self::Forced | Self::Sticky | Self::Key { .. } | Self::Words { .. } | Self::Vectors { .. }
+        )
     }
 
     /// How much it tells: a later pass that found nothing does not hide what stopped an entry before.

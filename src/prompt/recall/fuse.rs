@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// How little the first places count more than the next ones: what two rankings agree on goes before what one of them puts
-/// first (reciprocal rank fusion, with the usual constant).
+/// How little the first places count more than the next ones: what two rankings agree on goes before what one of them
+/// puts first (reciprocal rank fusion, with the usual constant).
 const CALM: f32 = 60.0;
 
 /// The places of several lists as one list, the best first; of equals the one that comes first.

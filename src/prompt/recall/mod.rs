@@ -1,5 +1,5 @@
-//! Recall: which of many texts are worth being told again, and how a prompt tells them. Pure: the texts, their terms and who
-//! compares vectors are handed in.
+//! Recall: which of many texts are worth being told again, and how a prompt tells them. Pure: the texts, their terms
+//! and who compares vectors are handed in.
 //!
 //! - `words`: texts ranked by the words that they share with what was said last ([`Query`])
 //! - `nearest`: who finds the nearest vectors ([`Nearest`]), and the exact comparison of two

@@ -1,14 +1,14 @@
-//! Who finds the nearest vectors. Exact comparison with each candidate is the reference; another index may take its place
-//! behind the same trait, and has to pass the same tests (`tests/it/http/nearest.rs`).
+//! Who finds the nearest vectors. Exact comparison with each candidate is the reference; another index may take its
+//! place behind the same trait, and has to pass the same tests (`tests/it/http/nearest.rs`).
 
 /// Vectors of texts, by the hashes of those.
 pub trait Nearest {
     /// How it fails.
     type Error;
 
-    /// The nearest of these texts to a vector of length 1, the nearest first: the place of each among them, and how near it is,
-    /// from -1 to 1. At most so many, none farther than `least`. What has no vector, or one of another size, is left out. Of
-    /// two that are equally near the one that is named first comes first.
+    /// The nearest of these texts to a vector of length 1, the nearest first: the place of each among them, and how
+    /// near it is, from -1 to 1. At most so many, none farther than `least`. What has no vector, or one of another
+    /// size, is left out. Of two that are equally near the one that is named first comes first.
     ///
     /// # Errors
     /// Where the vectors are kept fails.
@@ -21,7 +21,8 @@ pub trait Nearest {
     ) -> Result<Vec<(usize, f32)>, Self::Error>;
 }
 
-/// How near two vectors of length 1 are, from -1 to 1; `None` where they have not the same size, or the answer is no number.
+/// How near two vectors of length 1 are, from -1 to 1; `None` where they have not the same size, or the answer is no
+/// number.
 pub fn similarity(one: &[f32], other: &[f32]) -> Option<f32> {
     let sum: f32 = one.iter().zip(other).map(|(one, other)| one * other).sum();
     (one.len() == other.len() && sum.is_finite()).then_some(sum)

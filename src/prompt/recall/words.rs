@@ -1,5 +1,5 @@
-//! Texts ranked by the words that they share with a question (BM25). The texts are read one after another and not kept: of each
-//! only how often it has which word.
+//! Texts ranked by the words that they share with a question (BM25). The texts are read one after another and not kept:
+//! of each only how often it has which word.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,24 @@ pub struct Counted {
     found: Vec<(usize, f32)>,
 }
 
+impl Counted {
+    /// A text of so many terms that has none of what is asked for, so far.
+    pub const fn of(length: f32) -> Self {
+        Self { length, found: Vec::new() }
+    }
+}
+
 impl Query {
+    /// Every term that is asked for.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        self.terms.keys().map(String::as_str)
+    }
+
+    /// Notes that a text of a known length has a term so often.
+    pub fn found(&self, term: &str, times: f32, text: &mut Counted) {
+        text.found.extend(self.terms.get(term).map(|at| (*at, times)));
+    }
+
     /// Asks for a term; of the same one twice the larger weight counts.
     pub fn ask(&mut self, term: &str, weight: f32) {
         let next = self.weights.len();
@@ -59,7 +76,8 @@ impl Query {
         }
     }
 
-    /// The best of these texts, the best first, with their scores; what shares only words that most of them have is left out.
+    /// The best of these texts, the best first, with their scores; what shares only words that most of them have is
+    /// left out.
     pub fn ranked(&self, texts: &[Counted], most: usize) -> Vec<(usize, f32)> {
         let all = texts.iter().map(|_| 1.0).sum::<f32>();
         let average = (texts.iter().map(|text| text.length).sum::<f32>() / all.max(1.0)).max(1.0);

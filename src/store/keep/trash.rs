@@ -19,6 +19,7 @@ use crate::store::error::{StoreError, WriteError};
 use crate::store::files;
 use crate::store::held::Held;
 use crate::store::holds;
+use crate::store::lore;
 use crate::store::read::Reader;
 use crate::store::remains;
 use crate::store::summaries;
@@ -239,6 +240,7 @@ impl Tx<'_> {
                 }),
                 (Discarded::Lorebook, n) => tx.set_one(|conn| {
                     holds::forget_of_books(conn, &[n])?;
+                    lore::forget_of_books(conn, &[n])?;
                     diesel::delete(lorebooks::table.find(n)).execute(conn)
                 }),
                 (Discarded::Preset, n) => tx.set_one(|conn| diesel::delete(presets::table.find(n)).execute(conn)),
@@ -260,6 +262,7 @@ impl Tx<'_> {
             let books = lorebooks::table.filter(lorebooks::trashed.lt(before)).select(lorebooks::n);
             let books: Vec<i64> = books.load(conn)?;
             holds::forget_of_books(conn, &books)?;
+            lore::forget_of_books(conn, &books)?;
             let books = diesel::delete(lorebooks::table.filter(lorebooks::trashed.lt(before))).execute(conn)?;
             let presets = diesel::delete(presets::table.filter(presets::trashed.lt(before))).execute(conn)?;
             holds::forget_of_gone(conn)?;

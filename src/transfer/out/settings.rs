@@ -1,6 +1,6 @@
-//! The settings that go out: personas, tags, regular expressions, global variables, which lorebooks hold for all chats or
-//! belong to a card beside its own, how lorebooks are looked through, and the notes of cards. Whatever else the other program
-//! sets there is its own business.
+//! The settings that go out: personas, tags, regular expressions, global variables, which lorebooks hold for all chats
+//! or belong to a card beside its own, how lorebooks are looked through, and the notes of cards. Whatever else the
+//! other program sets there is its own business.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! The settings of a folder: one file that names tags, personas and much else. What is read of it is here; the rest stays
-//! there.
+//! The settings of a folder: one file that names tags, personas and much else. What is read of it is here; the rest
+//! stays there.
 
 use std::collections::HashMap;
 

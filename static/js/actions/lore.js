@@ -132,7 +132,14 @@ export const writeEntry = (id, uid, mine, seen) =>
   });
 
 /** What the reader writes of an entry, as it was seen. @param {Partial<LoreEntry>} entry */
-const seenOf = ({ comment, key, content, constant, disable }) => ({ comment: comment ?? null, key: key ?? null, content: content ?? null, constant: constant ?? null, disable: disable ?? null });
+const seenOf = ({ comment, key, content, constant, disable, vectorized }) => ({
+  comment: comment ?? null,
+  key: key ?? null,
+  content: content ?? null,
+  constant: constant ?? null,
+  disable: disable ?? null,
+  vectorized: vectorized ?? null,
+});
 
 /** The entry as somebody else has written it meanwhile, where that is why something was refused. @param {unknown} error @returns {LoreEntry | null} */
 const meanwhile = (error) => (error instanceof ApiError && error.code === "conflict" && error.details.entry) || null;

@@ -252,6 +252,8 @@ export interface LoreTold {
   stopped: LoreVerdict[];
   silent: number;
   overflowed: boolean;
+  /** How entries were found that fit what was said. */
+  similar?: { by: string[]; looked: number; found: number; problem?: string } | null;
   notes: string[];
 }
 
@@ -264,6 +266,8 @@ export interface LoreVerdict {
   key?: string;
   tokens?: number;
   problem?: string;
+  /** How well it fits. */
+  score?: number;
 }
 
 /** What another program keeps for its prompts; all that it says is asked for apart. */
@@ -328,6 +332,8 @@ export interface LoreEntry {
   constant?: boolean;
   disable?: boolean;
   addMemo?: boolean;
+  /** It comes without a key too, when it fits what was said. */
+  vectorized?: boolean;
 }
 
 /** What an import made of what it was given. */

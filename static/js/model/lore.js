@@ -4,7 +4,7 @@ import { keysOf, recall, remember } from "../lib/storage.js";
 
 /** @import { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts" */
 
-/** What a reader writes of an entry. @typedef {Pick<Required<LoreEntry>, "comment" | "key" | "content" | "constant" | "disable">} Words */
+/** What a reader writes of an entry. @typedef {Pick<Required<LoreEntry>, "comment" | "key" | "content" | "constant" | "disable" | "vectorized">} Words */
 /** Words that were begun; `before`: what stood there then. @typedef {{mine: Words, before: LoreEntry | null}} Begun */
 
 /** Null: nobody has looked yet. */
@@ -33,7 +33,7 @@ export function draftOf(id, uid) {
 /** @param {Id} id @param {string | null} uid @param {Begun | null} begun null forgets it */
 export const keepDraft = (id, uid, begun) => remember(keyOf(id, uid), begun && JSON.stringify(begun), WHERE);
 
-/** What is kept of a passage as lore while it is being written: it belongs to the passage, as no entry is there yet. @typedef {{mine: Omit<Words, "disable">, where: string, book: string}} Keeping */
+/** What is kept of a passage as lore while it is being written: it belongs to the passage, as no entry is there yet. @typedef {{mine: Omit<Words, "disable" | "vectorized">, where: string, book: string}} Keeping */
 
 const keeping = (/** @type {unknown} */ passage) => `keepLore.${JSON.stringify(passage)}`;
 
@@ -56,4 +56,4 @@ export const begunIn = (id) => keysOf(keyOf(id, ""), WHERE).map((key) => key.sli
 export const alike = (one, other) => seen(one) === seen(other);
 
 /** @param {Partial<LoreEntry>} entry */
-const seen = ({ comment, key, content, constant, disable }) => JSON.stringify([(comment ?? "").trim(), key ?? [], (content ?? "").replaceAll("\r\n", "\n"), constant === true, disable === true]);
+const seen = ({ comment, key, content, constant, disable, vectorized }) => JSON.stringify([(comment ?? "").trim(), key ?? [], (content ?? "").replaceAll("\r\n", "\n"), constant === true, disable === true, vectorized === true]);

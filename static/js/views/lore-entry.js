@@ -28,7 +28,7 @@ export function EntryForm({ bookId, entry, done }) {
   /** @returns {Words} */
   const words = () => {
     const typed = new FormData(/** @type {HTMLFormElement} */ (form.current));
-    return /** @type {Words} */ ({ ...entryOf(typed, keys.peek()), disable: !typed.has("on") });
+    return /** @type {Words} */ ({ ...entryOf(typed, keys.peek()), disable: !typed.has("on"), vectorized: typed.has("vectorized") });
   };
   const keep = () => {
     const mine = words();
@@ -39,6 +39,7 @@ export function EntryForm({ bookId, entry, done }) {
     field("comment").value = from.comment ?? "";
     field("content").value = from.content ?? "";
     field("constant").checked = from.constant === true;
+    field("vectorized").checked = from.vectorized === true;
     field("on").checked = from.disable !== true;
     keys.value = from.key ?? [];
     keep();
@@ -89,6 +90,7 @@ export function EntryForm({ bookId, entry, done }) {
   const at = meanwhile.value;
   return html`<form ref=${form} onSubmit=${save} onInput=${keep} onChange=${keep}>
     ${draft && html`<p class="aside" role="status">${t("lore.begunHere")}</p>`}${h(EntryFields, { entry: start, keys })}
+    <label class="check"><input type="checkbox" name="vectorized" defaultChecked=${start.vectorized === true} /><span>${t("lore.meaning")}<small>${t("lore.meaningHint")}</small></span></label>
     <label class="check"><input type="checkbox" name="on" defaultChecked=${start.disable !== true} /><span>${t("lore.on")}<small>${t("lore.onHint")}</small></span></label>
     ${at?.is === "changed" && h(Changed, { now: at.now, keepMine, takeTheirs })}
     ${at?.is === "taken" && html`<p class="aside" role="status">${t("lore.taken")} <button type="button" class="link" ref=${takeFocus} onClick=${() => backToMine(at.mine)}>${t("lore.backToMine")}</button></p>`}

@@ -150,7 +150,7 @@ function Row({ bookId, entry, isLast, put, edit, drop }) {
     else box.checked = entry.disable !== true;
   };
   return html`<li class="fragment"><article class=${entry.disable ? "off" : ""} aria-label=${name}><h3>${name}</h3>
-    ${(entry.constant || keys.length > 0) && html`<p class="chips">${entry.constant && html`<span class="chip on">${t("lore.always")}</span>`}${keys.slice(0, MOST_KEYS).map((key) => html`<span key=${key} class="chip">${excerpt(key, 40)}</span>`)}${keys.length > MOST_KEYS && html`<small>${t("lore.moreKeys", { n: keys.length - MOST_KEYS })}</small>`}</p>`}
+    ${(entry.constant || entry.vectorized || keys.length > 0) && html`<p class="chips">${entry.constant && html`<span class="chip on">${t("lore.always")}</span>`}${entry.vectorized && html`<span class="chip on">${t("lore.meaning")}</span>`}${keys.slice(0, MOST_KEYS).map((key) => html`<span key=${key} class="chip">${excerpt(key, 40)}</span>`)}${keys.length > MOST_KEYS && html`<small>${t("lore.moreKeys", { n: keys.length - MOST_KEYS })}</small>`}</p>`}
     <p class="aside">${excerpt(plain((entry.content ?? "").slice(0, MOST_TEXT)), 240)}</p>
     <div class="actions"><label class="check"><input type="checkbox" checked=${entry.disable !== true} aria-label=${t("lore.isOn", { name })} onChange=${turn} /><span>${t("lore.on")}</span></label>
       <button type="button" ref=${isLast ? takeFocus : null} aria-label=${t("lore.edit", { name })} onClick=${edit}>${icon("edit")}<span>${t("command.edit")}</span></button>

@@ -92,14 +92,14 @@ const Operations = ({ operations }) =>
   )}</tbody></table>`;
 
 /** Which entries of lorebooks were called up, which were stopped, and why. @param {{lore: LoreTold}} props */
-function Lore({ lore: { books, fired, stopped, silent, overflowed, notes } }) {
+function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }) {
   const bookOf = (/** @type {LoreVerdict} */ { book }) => books.find(({ id }) => id === book)?.name ?? "";
-  const reasonOf = (/** @type {LoreVerdict} */ { why, key, problem }) => [wordFor(`why.lore.${why}`) || why, key, problem].filter(Boolean).join(": ");
+  const reasonOf = (/** @type {LoreVerdict} */ { why, key, problem, score }) => [wordFor(`why.lore.${why}`) || why, key, problem, score].filter(Boolean).join(": ");
   const row = (/** @type {LoreVerdict} */ one, /** @type {boolean} */ isIn) =>
     html`<li key=${`${one.book}.${one.uid}`} class=${isIn ? "" : "dropped"}><b>${one.title || t("lore.nameless", { uid: one.uid })}</b> <small>${[bookOf(one), one.tokens === undefined ? "" : t("why.tokens", { n: one.tokens })].filter(Boolean).join(" · ")}</small> <small>${reasonOf(one)}</small></li>`;
   return html`<section><h3>${t("why.lore")}</h3>${fired.length === 0 && html`<p class="aside">${t("why.noLore")}</p>`}
     ${fired.length + stopped.length > 0 && html`<ol class="blocks">${fired.map((one) => row(one, true))}${stopped.map((one) => row(one, false))}</ol>`}
-    ${silent > 0 && html`<p class="aside">${t("why.loreSilent", { n: silent })}</p>`}${overflowed && html`<p class="aside">${t("why.loreFull")}</p>`}${notes.map((note) => html`<p key=${note} class="aside bad">${sentence(note)}</p>`)}</section>`;
+    ${silent > 0 && html`<p class="aside">${t("why.loreSilent", { n: silent })}</p>`}${overflowed && html`<p class="aside">${t("why.loreFull")}</p>`}${similar?.problem && html`<p class="aside bad">${t("why.loreNoVectors")} ${sentence(similar.problem)}</p>`}${notes.map((note) => html`<p key=${note} class="aside bad">${sentence(note)}</p>`)}</section>`;
 }
 
 /** @param {{trace: Trace}} props */

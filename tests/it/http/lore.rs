@@ -47,8 +47,8 @@ pub fn uids(list: &Value) -> Vec<&str> {
     list.as_array().unwrap_or_else(|| panic!("{list}")).iter().map(|one| one["uid"].as_str().unwrap()).collect()
 }
 
-/// S3-16: what is said chooses the lore: a key in the input brings its entry into the prompt, and its reason into the trace. What
-/// nobody spoke of stays out.
+/// S3-16: what is said chooses the lore: a key in the input brings its entry into the prompt, and its reason into the
+/// trace. What nobody spoke of stays out.
 #[tokio::test]
 async fn a_key_calls_up_its_entry() {
     let entries = json!([
@@ -97,8 +97,8 @@ async fn what_was_in_mind_stays() {
     assert_eq!(lore(&play, &said.reply).await, before);
 }
 
-/// Domain 3.6: an entry that stays does so for so many messages of its own line; another line, or one step back, knows nothing
-/// of it.
+/// Domain 3.6: an entry that stays does so for so many messages of its own line; another line, or one step back, knows
+/// nothing of it.
 #[tokio::test]
 async fn times_follow_the_branch() {
     let (play, _) = with(json!([entry(1, "gate", "It squeaks.", json!({"sticky": 6, "cooldown": 8}))])).await;
@@ -201,8 +201,8 @@ async fn a_condition_looks_at_the_world() {
     assert!(!sent(&play, "She smiles."));
 }
 
-/// What a book holds for is one truth: for everything, a session, a persona, a character, and what a card names; each is found by
-/// the turn, and can be taken back.
+/// What a book holds for is one truth: for everything, a session, a persona, a character, and what a card names; each
+/// is found by the turn, and can be taken back.
 #[tokio::test]
 async fn a_book_holds_for_what_it_is_told() {
     let (play, book) = with(json!([entry(1, "gate", "It squeaks.", json!({}))])).await;
@@ -380,8 +380,8 @@ async fn a_cards_own_book_works_at_once() {
     assert_eq!((&told["books"][0]["scope"], uids(&told["fired"])), (&json!("character"), vec!["1"]));
 }
 
-/// Domain 2.13: a merge brings over what happened, not what was in mind on the other line: two lines that both had lore do not
-/// conflict for it.
+/// Domain 2.13: a merge brings over what happened, not what was in mind on the other line: two lines that both had lore
+/// do not conflict for it.
 #[tokio::test]
 async fn lore_is_no_conflict_of_a_merge() {
     let (play, _) =

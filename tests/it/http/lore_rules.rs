@@ -1,4 +1,5 @@
-//! The house rules of lore: kept with their owner, heard by every send, preview and trial; and what a trial knows of a prompt.
+//! The house rules of lore: kept with their owner, heard by every send, preview and trial; and what a trial knows of a
+//! prompt.
 
 use super::lore::{book, entry, hold, sent, told, uids, with};
 use super::*;

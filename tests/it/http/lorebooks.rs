@@ -52,8 +52,8 @@ async fn a_book_is_kept_and_changed() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
-/// S4-61: an entry is added, changed and taken out by itself; the others stay as they are, also what another window does
-/// meanwhile.
+/// S4-61: an entry is added, changed and taken out by itself; the others stay as they are, also what another window
+/// does meanwhile.
 #[tokio::test]
 async fn an_entry_is_kept_by_itself() {
     let app = TestServer::start().await;
@@ -93,8 +93,8 @@ async fn an_entry_is_kept_by_itself() {
     assert_eq!((keys.first(), keys.last()), (Some(&&json!("a/b")), Some(&&json!(7))));
 }
 
-/// S4-61: who says what they saw in an entry writes over nobody: it is refused with the entry as it is now, and whoever has
-/// seen that can still mean it. Who does not say it writes as before.
+/// S4-61: who says what they saw in an entry writes over nobody: it is refused with the entry as it is now, and whoever
+/// has seen that can still mean it. Who does not say it writes as before.
 #[tokio::test]
 async fn nobody_is_written_over_unseen() {
     let app = TestServer::start().await;
@@ -116,7 +116,8 @@ async fn nobody_is_written_over_unseen() {
     let error = write("DELETE", json!({"expectedEntry": read})).await.refused("conflict");
     assert_eq!(error["details"]["entry"], now().await);
 
-    // What it is now was seen: it is meant. Sent twice, it is no quarrel with oneself; other fields are nobody's business.
+    // What it is now was seen: it is meant. Sent twice, it is no quarrel with oneself; other fields are nobody's
+    // business.
     write("PATCH", json!({"entry": mine, "expectedEntry": now().await})).await.expect(200);
     assert_eq!(write("PATCH", body).await.expect(200)["content"], "Mine.");
     write("PATCH", json!({"entry": {"disable": true}})).await.expect(200);
@@ -194,8 +195,8 @@ async fn recorded_books_come_in_and_go_out() {
     assert_eq!(none.refused("invalid")["details"]["field"], "file");
 }
 
-/// The book inside of a card is a lorebook of its own that belongs to the character; what is changed in it goes out with the
-/// card, and what is not, as it came.
+/// The book inside of a card is a lorebook of its own that belongs to the character; what is changed in it goes out
+/// with the card, and what is not, as it came.
 #[tokio::test]
 async fn a_cards_book_belongs_to_its_character() {
     let app = TestServer::start().await;

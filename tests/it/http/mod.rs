@@ -32,6 +32,7 @@ mod heads;
 mod hosts;
 mod lore;
 mod lore_rules;
+mod lore_similar;
 mod lorebooks;
 mod macros;
 mod memory;

@@ -118,6 +118,7 @@ impl<'a> Story<'a> {
             .rev()
             .collect();
         let scanned = Scanned {
+            near: Vec::new(),
             count: messages.len() as u64,
             messages,
             card: [

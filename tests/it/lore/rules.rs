@@ -98,8 +98,8 @@ fn lore_an_entry_that_loses_twice_takes_no_other_along() {
     assert_eq!(of(true), ["1", "2"], "as in SillyTavern");
 }
 
-/// Accidents that are followed: a key of blanks is in any text, also in none; text that was left out for want of room is
-/// looked at; a level of recursion opens only after something else called; an entry at no depth stands at none.
+/// Accidents that are followed: a key of blanks is in any text, also in none; text that was left out for want of room
+/// is looked at; a level of recursion opens only after something else called; an entry at no depth stands at none.
 #[test]
 fn lore_accidents_that_books_rely_on() {
     let house = &mut House::default();
@@ -119,8 +119,8 @@ fn lore_accidents_that_books_rely_on() {
     assert_eq!(json!(printed.at_depth), json!([{"depth": null, "role": 0, "entries": ["text 0"]}]));
 }
 
-/// Capitals, whole words and scripts without blanks, where one look at a text finds the keys and where each is looked for by
-/// itself, say the same.
+/// Capitals, whole words and scripts without blanks, where one look at a text finds the keys and where each is looked
+/// for by itself, say the same.
 #[test]
 fn lore_keys_are_found_the_same_way_however_they_are_looked_for() {
     let long = "a key that is much longer than what the automaton knows of it";

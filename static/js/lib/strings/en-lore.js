@@ -27,6 +27,8 @@ export default {
   "lore.suggest": "Take “{name}” as a key",
   "lore.always": "Always",
   "lore.alwaysHint": "It needs no key: it belongs to every scene.",
+  "lore.meaning": "By meaning",
+  "lore.meaningHint": "It comes without a key too, when it fits what was said.",
   "lore.on": "On",
   "lore.onHint": "Switched off, it stays in the book and does nothing.",
   "lore.isOn": "“{name}” is on",

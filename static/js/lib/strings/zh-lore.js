@@ -28,6 +28,8 @@ export default {
   "lore.suggest": "把“{name}”作为关键词",
   "lore.always": "始终",
   "lore.alwaysHint": "不需要关键词，每个场景都用得上。",
+  "lore.meaning": "按含义",
+  "lore.meaningHint": "只要与说过的话相符，没有关键词也会触发。",
   "lore.on": "启用",
   "lore.onHint": "停用后仍留在书里，但不起作用。",
   "lore.isOn": "“{name}”已启用",
