@@ -1,0 +1,90 @@
+//! Made-up books: entries as they are written, with two keys each and some hundred bytes of text, in books of ten thousand; and
+//! messages that speak of a few of them.
+
+use clotho::prompt::lore::{Around, Book, Said};
+use serde_json::{Map, Value, json};
+
+/// Entries of one book.
+const ENTRIES: usize = 10_000;
+const WORDS: [&str; 12] =
+    ["lantern", "harbour", "willow", "granite", "keeper", "tide", "candle", "moss", "gate", "wall", "raven", "bell"];
+
+/// Books as JSON.
+pub struct Lore(Vec<String>);
+
+impl Lore {
+    /// So many bytes of them.
+    pub fn of(bytes: usize) -> Self {
+        let (mut books, mut left, mut number) = (Vec::new(), bytes, 0_usize);
+        while left > 0 {
+            let mut entries = Map::new();
+            while entries.len() < ENTRIES && left > 0 {
+                let entry = entry(number);
+                left = left.saturating_sub(entry.to_string().len());
+                entries.insert(number.to_string(), entry);
+                number += 1;
+            }
+            books.push(json!({"entries": entries}).to_string());
+        }
+        Self(books)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.iter().map(String::len).sum()
+    }
+
+    /// Every byte, looked at once.
+    pub fn sum(&self) -> u64 {
+        self.0.iter().flat_map(|book| book.bytes()).map(u64::from).sum()
+    }
+
+    pub fn parse(&self) -> Vec<Value> {
+        self.0.iter().map(|book| serde_json::from_str(book).unwrap()).collect()
+    }
+
+    pub fn books(&self) -> Vec<Book> {
+        let parsed = self.parse().into_iter().enumerate();
+        parsed.map(|(at, book)| Book::read(at.to_string(), "Book", book.as_object().unwrap())).collect()
+    }
+}
+
+fn entry(number: usize) -> Value {
+    let word = |at: usize| WORDS[(number / 7 + at * 5) % WORDS.len()];
+    let text: Vec<String> = (0..40).map(|at| format!("{} {}", word(at), word(at + 3))).collect();
+    json!({"uid": number, "comment": format!("Place {number}"), "key": [format!("place{number}"), format!("{}{number}", word(1))],
+        "content": text.join(" "), "order": number % 100, "position": 0, "useProbability": true, "probability": 100})
+}
+
+/// The newest first.
+pub fn said(messages: usize) -> Vec<Said> {
+    let text = |n: usize| {
+        let words: Vec<&str> = (0..60).map(|at| WORDS[(n * 7 + at * 3) % WORDS.len()]).collect();
+        format!("We went to place{} and on to place{}. {}", n * 13, n * 29 + 1, words.join(" "))
+    };
+    (0..messages).map(|n| Said { name: "Rin".to_owned(), text: text(n) }).collect()
+}
+
+/// Nobody who knows the rest of a prompt.
+pub struct House;
+
+impl Around for House {
+    fn fill(&mut self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn script(&mut self, text: String, _: Option<i64>) -> String {
+        text
+    }
+
+    fn variable(&mut self, _: &[String]) -> Option<Value> {
+        None
+    }
+
+    fn tokens(&mut self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+
+    fn draw(&mut self) -> f64 {
+        0.5
+    }
+}

@@ -1,0 +1,138 @@
+//! What it costs to look for lore, beside reading the same bytes once: `cargo bench --bench lore [-- NAME… SIZE]`.
+//!
+//! `scan` looks through books of ten megabytes in all for what was said last; `large` does so with the last hundred messages;
+//! `read` is what a book costs once after each change. The limit is 50 ms for ten megabytes. A number among the names is the
+//! size of the books in megabytes: a small one only shows that the bench runs.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    missing_docs,
+    reason = "a bench that cannot go on stops, and its numbers are for reading"
+)]
+
+mod books;
+#[path = "../foundation/table.rs"]
+#[allow(dead_code, reason = "the other benches need more of it")]
+mod table;
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use clotho::prompt::lore::{Book, Bound, Said, Scanned, Scope, Settings, Timers, Words, scan};
+use clotho::prompt::recall::Query;
+
+use books::{House, Lore, said};
+use table::{head, median, ratio, row, timed};
+
+const ROUNDS: usize = 21;
+/// What ten megabytes may take.
+const LIMIT: Duration = Duration::from_millis(50);
+
+/// A figure, by the size of the books.
+type Figure = fn(usize);
+
+const FIGURES: [(&str, Figure); 4] = [("scan", small), ("large", large), ("read", read), ("words", words)];
+
+fn main() {
+    let said: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let (sizes, wanted): (Vec<String>, Vec<String>) = said.into_iter().partition(|word| word.parse::<usize>().is_ok());
+    let size = sizes.first().and_then(|size| size.parse().ok()).unwrap_or(10);
+    for (name, figure) in FIGURES {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            figure(size << 20);
+        }
+    }
+}
+
+fn small(bytes: usize) {
+    looked("Lore looked through for the last two messages", bytes, 2);
+}
+
+fn large(bytes: usize) {
+    looked("Lore looked through for the last hundred messages", bytes, 100);
+}
+
+/// A scan, beside adding up every byte of the same books once.
+fn looked(title: &str, bytes: usize, messages: usize) {
+    head(title, &["lore", "entries", "active", "p50", "limit", "reading the bytes once", "scan / reading"]);
+    let lore = Lore::of(bytes);
+    let books: Vec<Book> = lore.books();
+    let bound: Vec<Bound<'_>> = books.iter().map(|book| Bound { scope: Scope::Global, book }).collect();
+    let settings = Settings { depth: i64::try_from(messages).unwrap(), ..Settings::default() };
+    let scanned = Scanned { messages: said(messages), count: 9, prompt: 32_000, ..Scanned::default() };
+    let (mut scans, mut reads, mut active) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..ROUNDS {
+        scans.push(timed(|| {
+            let outcome = scan(&bound, &settings, &scanned, &Timers::default(), &mut House);
+            active = black_box(outcome).active.len();
+        }));
+        reads.push(timed(|| _ = black_box(lore.sum())));
+    }
+    let (scans, reads) = (median(&mut scans), median(&mut reads));
+    row(&[
+        format!("{:.1} MB", lore.len() as f64 / f64::from(1 << 20)),
+        books.iter().map(|book| book.entries.len()).sum::<usize>().to_string(),
+        active.to_string(),
+        format!("{:.2} ms", scans.as_secs_f64() * 1e3),
+        format!("{} ms", LIMIT.as_millis()),
+        format!("{:.2} ms", reads.as_secs_f64() * 1e3),
+        ratio(scans, reads),
+    ]);
+}
+
+/// Reading books, beside parsing the same JSON once.
+fn read(bytes: usize) {
+    head("Lore read once after a change", &["lore", "p50", "parsing the JSON once", "read / parsing"]);
+    let lore = Lore::of(bytes);
+    let (mut reads, mut parses) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS.min(5) {
+        reads.push(timed(|| _ = black_box(lore.books())));
+        parses.push(timed(|| _ = black_box(lore.parse())));
+    }
+    let (reads, parses) = (median(&mut reads), median(&mut parses));
+    row(&[
+        format!("{:.1} MB", lore.len() as f64 / f64::from(1 << 20)),
+        format!("{:.1} ms", reads.as_secs_f64() * 1e3),
+        format!("{:.1} ms", parses.as_secs_f64() * 1e3),
+        ratio(reads, parses),
+    ]);
+}
+
+/// Finding entries by the words that they share with what was said, beside reading the bytes once.
+fn words(bytes: usize) {
+    head(
+        "Entries found by the words that they share with two messages",
+        &["lore", "p50", "reading the bytes once", "words / reading", "cut into words once"],
+    );
+    let lore = Lore::of(bytes);
+    let books = lore.books();
+    let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split(' ').for_each(take);
+    let mut words: Vec<Words> = Vec::new();
+    let once = timed(|| words = books.iter().map(|book| Words::of(&book.entries, &mut cut)).collect());
+    let mut query = Query::default();
+    for Said { text, .. } in said(2) {
+        text.split(' ').for_each(|word| query.ask(word, 1.0));
+    }
+    let (mut finds, mut reads) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        finds.push(timed(|| {
+            let counted: Vec<_> = words.iter().flat_map(|words| words.counted(&query)).collect();
+            black_box(query.ranked(&counted, 5));
+        }));
+        reads.push(timed(|| _ = black_box(lore.sum())));
+    }
+    let (finds, reads) = (median(&mut finds), median(&mut reads));
+    row(&[
+        format!("{:.1} MB", lore.len() as f64 / f64::from(1 << 20)),
+        format!("{:.2} ms", finds.as_secs_f64() * 1e3),
+        format!("{:.2} ms", reads.as_secs_f64() * 1e3),
+        ratio(finds, reads),
+        format!("{:.0} ms", once.as_secs_f64() * 1e3),
+    ]);
+}
