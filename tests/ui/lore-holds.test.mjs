@@ -1,0 +1,87 @@
+// The page against the real server: for what a lorebook holds, and how lorebooks are read, chosen on the page and heard by the
+// next prompt.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { test, until } from "./support/browser.mjs";
+import { chat, check, chooseFromPage, clotho, open, replyIsThere, say, session, newStory } from "./support/stage.mjs";
+
+const shelf = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Lorebooks", exact: true });
+/** Which entries the next prompt of a story has. @param {string} path @param {string} content */
+const called = async (path, content) => {
+  const { lore } = await clotho.api("POST", `${chat(path)}/prompt`, { parentId: (await session(path)).activeLeafId, content });
+  return (lore?.fired ?? []).map(({ title }) => title).sort();
+};
+
+describe("what lorebooks do", () => {
+  test("S3-16: what a book holds for is chosen on the page, and the next prompt has its entries or has them not", async () => {
+    const { id } = await clotho.api("POST", "/api/lorebooks", { name: "Tides", entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }] });
+    const [path, other] = [await newStory({ title: "The quay" }), await newStory({ title: "Inland" })];
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Lorebooks");
+    await shelf(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
+    const book = page.getByRole("dialog", { name: "Tides" });
+    await book.getByText("It holds for:").waitFor();
+    assert.deepEqual(await called(path, "The tide!"), []);
+    await book.getByText("It holds for:").click();
+    await book.getByRole("combobox", { name: "Add a story…" }).selectOption({ label: "The quay" });
+    await book.getByRole("button", { name: "No longer for “The quay”" }).waitFor();
+    assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
+    await book.getByRole("checkbox", { name: /^everything/ }).check();
+    await until(async () => (await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything, "it holds for everything");
+    assert.deepEqual(await called(other, "The tide!"), ["Ebb"]);
+    await book.getByRole("checkbox", { name: /^everything/ }).uncheck();
+    await until(async () => !(await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything, "it does not any more");
+    assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
+    await page.keyboard.press("Escape");
+    await book.waitFor({ state: "detached" });
+    await say(page, "The tide!");
+    await replyIsThere(page);
+    const { activeLeafId } = await session(path);
+    const { lore, messages } = await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/trace`);
+    assert.deepEqual(lore.fired.map(({ title }) => title), ["Ebb"]);
+    assert.ok(JSON.stringify(messages).includes("It turns at six."), "it reached the model");
+    await chooseFromPage(page, "Lorebooks");
+    await shelf(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
+    await book.getByText("It holds for:").click();
+    await book.getByRole("button", { name: "No longer for “The quay”" }).click();
+    await book.getByText("nothing yet").waitFor();
+    assert.deepEqual(await called(path, "The tide!"), []);
+    await close();
+  });
+
+  test("how lorebooks are read is changed on the page, holds for the next prompt, and goes back to what is usual", async () => {
+    const { id } = await clotho.api("POST", "/api/lorebooks", { name: "Kings", entries: [
+      { comment: "King", key: ["king"], content: "He is old." },
+      { comment: "Road", key: ["zzz"], content: "The old road to the northern harbour." },
+    ] });
+    const path = await newStory();
+    const { activeLeafId: _, ...sid } = await session(path);
+    await clotho.api("PUT", `/api/lorebooks/${id}/holds`, { sessionIds: [sid.id] });
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Lorebooks");
+    await shelf(page).getByText("How lorebooks are read").click();
+    const form = shelf(page).locator(".lore-rules form");
+    await form.getByRole("spinbutton", { name: /^Messages to look at Keys/ }).waitFor();
+    await check(page, "how lorebooks are read");
+    assert.deepEqual(await called(path, "The kingdom!"), []);
+    await form.getByRole("checkbox", { name: /^Whole words/ }).uncheck();
+    await form.getByRole("spinbutton", { name: /^Messages to look at Keys/ }).fill("1");
+    await form.getByRole("button", { name: "Save" }).click();
+    await shelf(page).getByText("Kept. It holds from the next message on.").waitFor();
+    assert.deepEqual(await called(path, "The kingdom!"), ["King"]);
+    const { scanDepth, matchWholeWords } = await clotho.api("GET", "/api/lorebooks/settings");
+    assert.deepEqual([scanDepth, matchWholeWords], [1, false]);
+    await form.getByRole("button", { name: "As usual" }).click();
+    await until(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual");
+    assert.deepEqual(await called(path, "The kingdom!"), []);
+    // An entry that is marked comes without its key.
+    await shelf(page).getByRole("article", { name: "Kings" }).getByRole("button", { name: "Open" }).click();
+    const book = page.getByRole("dialog", { name: "Kings" });
+    await book.getByRole("button", { name: "Edit “Road”" }).click();
+    await book.getByRole("checkbox", { name: /^By meaning/ }).check();
+    await book.getByRole("button", { name: "Save", exact: true }).click();
+    await book.getByRole("article", { name: "Road" }).getByText("By meaning").waitFor();
+    assert.deepEqual(await called(path, "Which road leads to the northern harbour?"), ["Road"]);
+    await close();
+  });
+});
