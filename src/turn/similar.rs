@@ -18,9 +18,9 @@ const MOST: usize = 5_000;
 const BEFORE: f32 = 0.5;
 /// English words, in their ground forms, that everybody says.
 const EMPTY: [&str; 68] = [
-    "about", "after", "again", "all", "also", "and", "any", "are", "away", "back", "been", "befor", "but", "can",
+    "about", "after", "again", "all", "also", "and", "ani", "are", "away", "back", "been", "befor", "but", "can",
     "could", "did", "down", "for", "from", "get", "had", "has", "have", "her", "here", "him", "his", "how", "into",
-    "its", "just", "let", "like", "may", "more", "not", "now", "off", "one", "our", "out", "over", "say", "see", "she",
+    "it", "just", "let", "like", "may", "more", "not", "now", "off", "one", "our", "out", "over", "say", "see", "she",
     "some", "that", "the", "their", "them", "then", "there", "they", "this", "too", "veri", "was", "were", "what",
     "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];

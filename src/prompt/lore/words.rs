@@ -97,10 +97,10 @@ mod tests {
     }
 
     fn ranked(asked: &str, entries: &[Entry]) -> Vec<usize> {
-        let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split(' ').for_each(take);
+        let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split_whitespace().for_each(take);
         let words = Words::of(entries, &mut cut);
         let mut query = Query::default();
-        asked.split(' ').for_each(|word| query.ask(word, 1.0));
+        asked.split_whitespace().for_each(|word| query.ask(word, 1.0));
         query.ranked(&words.counted(&query), 10).into_iter().map(|(place, _)| place).collect()
     }
 
