@@ -71,9 +71,12 @@ pub struct SessionLine {
     pub model: Option<String>,
     /// Parameters for the model, an object.
     pub params: Box<RawValue>,
-    /// The preset of its prompts, which does not come along.
+    /// The preset of its prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<PresetId>,
+    /// What that preset says, but for what is nobody else's business: it is kept where nobody has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset_kept: Option<PresetLine>,
     /// Which regex scripts of others change what is sent.
     #[serde(default)]
     pub scripts: AllowedScripts,
@@ -96,6 +99,16 @@ pub struct SessionLine {
     pub updated: i64,
     /// How many nodes follow.
     pub nodes: u64,
+}
+
+/// A preset that goes along with a session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PresetLine {
+    /// Its name.
+    pub name: String,
+    /// All that it says, an object.
+    pub body: Box<RawValue>,
 }
 
 /// What the bytes of a blob are.

@@ -11,8 +11,8 @@ mod reader;
 mod writer;
 
 pub use lines::{
-    BlobKind, BlobLine, DeltaLine, End, Header, History, Line, NodeLine, OperationLine, Sent, SessionLine, SourceLine,
-    TraceLine,
+    BlobKind, BlobLine, DeltaLine, End, Header, History, Line, NodeLine, OperationLine, PresetLine, Sent, SessionLine,
+    SourceLine, TraceLine,
 };
 pub use reader::{Fault, Flaw, Limits, Lines};
 pub use writer::Writer;

@@ -45,6 +45,13 @@ const MEANINGS: [(&str, &str); 12] = [
 /// Fields of presets that are nobody else's business.
 const SECRETS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
 
+/// Takes what is nobody else's business out of a preset that goes along with something else.
+pub fn leave_secrets(body: &mut Map<String, Value>) {
+    for key in SECRETS {
+        body.shift_remove(key);
+    }
+}
+
 /// Why a file is no preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PresetError {
@@ -119,6 +126,12 @@ pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<Finding> {
     }];
     let extensions = body.get("extensions");
     findings.extend(scripts::found(extensions.and_then(|extensions| extensions.get("regex_scripts"))));
+    let models = extensions.and_then(|extensions| extensions.get("clotho")?.get("models")?.as_array());
+    if let Some(models) = models.filter(|models| !models.is_empty() && kind == "openai") {
+        let names: Vec<&str> = models.iter().filter_map(Value::as_str).collect();
+        let words = format!("it makes the prompts of all stories on {} that have chosen no preset", names.join(", "));
+        findings.push(Finding::new(Fate::Works, "for_models", words));
+    }
     let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
     if !secrets.is_empty() {

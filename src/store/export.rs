@@ -11,7 +11,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::archive::{
-    BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, Sent, SessionLine, SourceLine, TraceLine,
+    BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, PresetLine, Sent, SessionLine, SourceLine,
+    TraceLine,
 };
 use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::Effect;
@@ -23,6 +24,7 @@ use super::conn::{self, Conn};
 use super::error::StoreError;
 use super::held::Held;
 use super::prepared::prepared;
+use super::presets::kept_preset;
 use super::read::{Reader, held, padded};
 use super::rows::{
     NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text, recall_to_text, summaries_to_text,
@@ -176,6 +178,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     fn session(&mut self, nodes: usize) -> Result<(), ExportError> {
+        let preset_kept = self.preset()?;
         let session = &self.held.session;
         let raw = |text: String| raw("sessions", "params", self.held.n, text);
         let line = SessionLine {
@@ -192,6 +195,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             model: session.model.clone(),
             params: raw(Value::Object(session.params.clone()).to_string())?,
             preset: session.preset,
+            preset_kept,
             scripts: session.scripts,
             recall: recall_to_text(&session.recall).map(raw).transpose()?,
             note: session.note.as_ref().map(|note| raw(note.to_json().to_string())).transpose()?,
@@ -206,6 +210,14 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         let cards: Vec<String> = cards.cloned().collect();
         self.line(&Line::Session(Box::new(line)))?;
         cards.iter().try_for_each(|hash| self.blob(BlobKind::Card, hash))
+    }
+
+    /// The preset of its prompts, as it goes along.
+    fn preset(&mut self) -> Result<Option<PresetLine>, ExportError> {
+        let session = &self.held.session;
+        let Some(id) = session.preset else { return Ok(None) };
+        let Some((name, body)) = kept_preset(self.conn, session.owner, id)? else { return Ok(None) };
+        Ok(Some(PresetLine { name, body: raw("presets", "body", self.held.n, body)? }))
     }
 
     /// Tells a blob, once.

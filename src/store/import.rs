@@ -93,6 +93,7 @@ impl Tx<'_> {
     /// The owner does not exist, or the database fails.
     pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<Incoming, WriteError> {
         let owner_n = self.user_n(owner)?;
+        self.put_preset_of(owner, line)?;
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;

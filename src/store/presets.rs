@@ -5,9 +5,13 @@ use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
 use serde_json::{Map, Value};
 
+use crate::archive::SessionLine;
 use crate::clock::Time;
 use crate::ids::{PresetId, UserId};
+use crate::interop::preset::leave_secrets;
+use crate::prompt::preset::models_of;
 use crate::tree::edit::Refusal;
+use crate::tree::preset::fits;
 
 use super::error::{StoreError, WriteError};
 use super::people::Card;
@@ -33,6 +37,8 @@ pub struct PresetHead {
     pub created: Time,
     /// When it last changed.
     pub updated: Time,
+    /// For which models it is used where a session chose none.
+    pub models: Vec<String>,
 }
 
 /// The bodies of all presets of a kind.
@@ -48,7 +54,7 @@ pub struct Bodies {
 const MOST_BYTES: usize = 4 << 20;
 
 /// The columns of a list.
-type Columns = (i64, Vec<u8>, String, String, Option<String>, i64, i64);
+type Columns = (i64, Vec<u8>, String, String, Option<String>, i64, i64, Option<String>);
 
 /// The columns of a whole one.
 type WholeColumns = (i64, String, String, Option<String>, String, i64, i64);
@@ -85,13 +91,37 @@ impl Reader<'_> {
                 presets::file,
                 presets::created,
                 presets::updated,
+                presets::models,
             ))
             .load(self.conn)?;
-        let head = |(n, id, kind, name, file, created, updated): Columns| {
+        let head = |(n, id, kind, name, file, created, updated, models): Columns| {
             let id = PresetId::from_slice(&id).ok_or_else(|| damaged("id", n))?;
-            Ok(PresetHead { id, kind, name, file, created: Time(created), updated: Time(updated) })
+            let models = models.map_or(Ok(Vec::new()), |models| serde_json::from_str(&models));
+            let models = models.map_err(|_| damaged("models", n))?;
+            Ok(PresetHead { id, kind, name, file, created: Time(created), updated: Time(updated), models })
         };
         rows.into_iter().map(head).collect()
+    }
+
+    /// The caller's presets that say for which models they are, oldest first, with the names that they say.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn presets_for_models(&mut self, caller: UserId) -> Result<Vec<(PresetId, Vec<String>)>, StoreError> {
+        let own = presets::table
+            .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(presets::models.is_not_null())
+            .filter(presets::trashed.is_null())
+            .order(presets::n)
+            .select((presets::n, presets::id, presets::models));
+        let rows: Vec<(i64, Vec<u8>, Option<String>)> = own.load(self.conn)?;
+        let read = |(n, id, models): (i64, Vec<u8>, Option<String>)| {
+            let id = PresetId::from_slice(&id).ok_or_else(|| damaged("id", n))?;
+            let models = serde_json::from_str(&models.unwrap_or_default()).map_err(|_| damaged("models", n))?;
+            Ok((id, models))
+        };
+        rows.into_iter().map(read).collect()
     }
 
     /// What all presets of a kind say of the caller's, oldest first, up to some megabytes.
@@ -149,6 +179,27 @@ impl Reader<'_> {
     }
 }
 
+/// Name and body of a preset that makes prompts, as it goes along with a session: without what is nobody else's business.
+pub(super) fn kept_preset(
+    conn: &mut super::conn::Conn,
+    owner: UserId,
+    id: PresetId,
+) -> Result<Option<(String, String)>, StoreError> {
+    let row: Option<(i64, String, String)> = presets::table
+        .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+        .filter(users::id.eq(owner.as_bytes().to_vec()))
+        .filter(presets::id.eq(id.as_bytes().to_vec()))
+        .filter(presets::kind.eq("openai"))
+        .filter(presets::trashed.is_null())
+        .select((presets::n, presets::name, presets::body))
+        .get_result(conn)
+        .optional()?;
+    let Some((n, name, body)) = row else { return Ok(None) };
+    let mut body: Map<String, Value> = serde_json::from_str(&body).map_err(|_| damaged("body", n))?;
+    leave_secrets(&mut body);
+    Ok(Some((name, Value::from(body).to_string())))
+}
+
 const fn damaged(column: &'static str, row: i64) -> StoreError {
     StoreError::Inconsistent { table: "presets", column, row }
 }
@@ -172,6 +223,7 @@ impl Tx<'_> {
                 presets::body.eq(body(new)),
                 presets::created.eq(new.created.0),
                 presets::updated.eq(new.updated.0),
+                presets::models.eq(models(new)),
             );
             diesel::insert_into(presets::table).values(row).execute(conn)?;
             Ok(())
@@ -201,13 +253,44 @@ impl Tx<'_> {
         Ok(new.id)
     }
 
+    /// Keeps the preset that came along with a session, unless somebody has it, or did: it would be another one by now, or was
+    /// thrown away. One that is none stays out.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub(super) fn put_preset_of(&mut self, owner: UserId, line: &SessionLine) -> Result<(), WriteError> {
+        let (Some(id), Some(kept)) = (line.preset, &line.preset_kept) else { return Ok(()) };
+        let Ok(Value::Object(mut body)) = serde_json::from_str(kept.body.get()) else { return Ok(()) };
+        // It came for this session: what it says of models would take others along.
+        if let Some(own) =
+            body.get_mut("extensions").and_then(|extensions| extensions.get_mut("clotho")?.as_object_mut())
+        {
+            own.shift_remove("models");
+        }
+        let card = [("kind", "openai".into()), ("name", kept.name.clone().into()), ("body", Value::from(body))];
+        let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let known: i64 = self.run(|conn| {
+            let same = presets::table.filter(presets::id.eq(id.as_bytes().to_vec()));
+            Ok(same.count().get_result(conn)?)
+        })?;
+        if known > 0 || fits(&card).is_err() {
+            return Ok(());
+        }
+        let at = Time(line.updated);
+        self.put_preset(owner, &Preset { id, card, created: at, updated: at })
+    }
+
     /// Replaces name and body of one of the caller's presets.
     ///
     /// # Errors
     /// It is not there or somebody else's.
     pub fn update_preset(&mut self, owner: UserId, new: &Preset) -> Result<(), WriteError> {
-        let set =
-            (presets::name.eq(text(new, "name")), presets::body.eq(body(new)), presets::updated.eq(new.updated.0));
+        let set = (
+            presets::name.eq(text(new, "name")),
+            presets::body.eq(body(new)),
+            presets::updated.eq(new.updated.0),
+            presets::models.eq(models(new)),
+        );
         self.change_preset(owner, new.id, |conn, own| diesel::update(presets::table.find(own)).set(set).execute(conn))
     }
 
@@ -217,8 +300,12 @@ impl Tx<'_> {
     /// It is not there or somebody else's.
     pub fn swap_preset(&mut self, owner: UserId, seen: Time, new: &Preset) -> Result<bool, WriteError> {
         let owner_n = self.user_n(owner)?;
-        let set =
-            (presets::name.eq(text(new, "name")), presets::body.eq(body(new)), presets::updated.eq(new.updated.0));
+        let set = (
+            presets::name.eq(text(new, "name")),
+            presets::body.eq(body(new)),
+            presets::updated.eq(new.updated.0),
+            presets::models.eq(models(new)),
+        );
         let changed = self.run(|conn| {
             let own = presets::table
                 .filter(presets::id.eq(new.id.as_bytes().to_vec()))
@@ -261,6 +348,13 @@ impl Tx<'_> {
 
 fn text<'a>(preset: &'a Preset, key: &str) -> &'a str {
     preset.card.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// For which models it is, if it says so.
+fn models(preset: &Preset) -> Option<String> {
+    let body = preset.card.get("body")?.as_object().filter(|_| text(preset, "kind") == "openai")?;
+    let models = models_of(body);
+    (!models.is_empty()).then(|| Value::from(models).to_string())
 }
 
 fn body(preset: &Preset) -> String {

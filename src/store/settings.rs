@@ -27,6 +27,7 @@ pub fn take_settings(session: &mut Session, settings: &Map<String, Value>) {
             ("mode", Value::String(mode)) => session.mode.clone_from(mode),
             ("model", model) => session.model = model.as_str().map(str::to_owned),
             ("params", Value::Object(params)) => session.params.clone_from(params),
+            ("preset", preset) => session.preset = preset.as_str().and_then(|id| id.parse().ok()),
             ("scripts", scripts) => session.scripts = AllowedScripts::deserialize(scripts).unwrap_or_default(),
             ("note", note) => session.note = AuthorsNote::from_json(note),
             ("plugins", plugins) => session.plugins = plugins_from_text(&plugins.to_string()).unwrap_or_default(),

@@ -35,7 +35,7 @@ diesel::table! {
 diesel::table! {
     presets (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, kind -> Text, name -> Text, file -> Nullable<Text>, body -> Text,
-        created -> BigInt, updated -> BigInt, trashed -> Nullable<BigInt>,
+        created -> BigInt, updated -> BigInt, trashed -> Nullable<BigInt>, models -> Nullable<Text>,
     }
 }
 diesel::table! {

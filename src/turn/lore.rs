@@ -65,6 +65,8 @@ pub struct Heard<'h> {
     pub open: &'h [String],
     /// Tokens that the whole prompt may take.
     pub prompt: usize,
+    /// Tokens that lore takes at most, whatever its own settings say.
+    pub most: usize,
     /// What the prompt is made for.
     pub purpose: &'h Purpose,
     /// What texts are measured by.
@@ -222,6 +224,7 @@ impl Lorebooks {
             who: self.who.clone(),
             prompt: heard.prompt,
             near,
+            most: Some(heard.most),
             ..Scanned::default()
         };
         let mut draw = fill::chance_for(scene, heard.purpose, WHY);

@@ -24,6 +24,7 @@ mod asked;
 mod begin;
 mod cast;
 mod change;
+mod chosen;
 mod counts;
 mod draft;
 mod echo;
@@ -78,11 +79,11 @@ pub use asked::{
     Edit, Generate, GoOn, Impersonate, LoreTest, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll,
     Started, Summarise,
 };
+pub use chosen::readable as preset;
 pub use counts::unusable_files;
 pub use keeper::Rhythm;
 pub use lore::settings as lore_settings;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
-pub use ordered::readable as preset;
 pub use providers::Cost;
 pub use recall::{FoundDocument, FoundDocuments};
 pub use scene::{Offered, QuickReply, Tip};

@@ -38,6 +38,8 @@ pub enum Writer {
 /// The models that a name stands for.
 #[derive(Debug, Clone)]
 pub struct Choice {
+    /// The name by which it was asked for.
+    pub asked: String,
     /// The one that is asked.
     pub first: Candidate,
     /// Those that are asked one after another where it cannot answer.
@@ -81,6 +83,11 @@ impl Passed {
 }
 
 impl Choice {
+    /// The names that it has: as it was asked for, `provider/model`, and the model's own.
+    pub fn names(&self) -> Vec<String> {
+        vec![self.asked.clone(), self.first.name.clone(), self.first.model.clone()]
+    }
+
     /// Every model, in the order in which they are asked.
     pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         std::iter::once(&self.first).chain(&self.others)
@@ -145,9 +152,20 @@ impl Models {
         }
         let choice = match self.aliases.iter().find(|alias| alias.name == name) {
             Some(alias) => self.choice_of(alias)?,
-            None => Choice { first: self.candidate(name)?, others: Vec::new(), passed: Vec::new() },
+            None => {
+                Choice { asked: name.to_owned(), first: self.candidate(name)?, others: Vec::new(), passed: Vec::new() }
+            }
         };
         Ok(Writer::Model(choice))
+    }
+
+    /// The names of the model that a session's name of one stands for, the server's own where it has none: as it is asked for,
+    /// `provider/model`, and the model's own. None where no model would be asked.
+    pub fn names(&self, name: Option<&str>) -> Vec<String> {
+        match self.find(name.unwrap_or(&self.default)) {
+            Ok(Writer::Model(choice)) => choice.names(),
+            _ => Vec::new(),
+        }
     }
 
     /// The models that a name of the settings stands for, as far as they can be asked.
@@ -164,7 +182,7 @@ impl Models {
         }
         let mut found = found.into_iter();
         match found.next() {
-            Some(first) => Ok(Choice { first, others: found.collect(), passed }),
+            Some(first) => Ok(Choice { asked: alias.name.clone(), first, others: found.collect(), passed }),
             None => Err(why.unwrap_or_else(|| UnknownModel::None(alias.name.clone()))),
         }
     }

@@ -1,16 +1,15 @@
 //! The prompt in the order of a preset, our own where nobody chose one: what [`crate::prompt::preset`] asks for is read here.
 
-use serde_json::Value;
-
 use crate::prompt::macros::Macros;
 use crate::prompt::preset::{
     self, Assembled, Cut, Form, Given, Kind, Lore, Naming, Piece, Place, Placed as Text, Preset, Said, Shape, Unfit,
-    Unreadable, Words,
+    Words,
 };
 use crate::prompt::{self, Cast, Line, Measure, Sent};
-use crate::store::{self, Placed, Reader, Show, StoreError};
+use crate::store::{Placed, Reader, Show, StoreError};
 use crate::tree::Role;
 
+use super::chosen::{By, Chosen, chosen};
 use super::fill::{Purpose, Wanted};
 use super::lore::{Heard, Lorebooks};
 use super::note;
@@ -20,26 +19,6 @@ use super::scene::Scene;
 use super::scripted::Scripted;
 use super::summed::{self, Summed};
 use super::trace::{self, Filled, Made, Order};
-
-/// The kind of the presets that make prompts.
-const KIND: &str = "openai";
-
-/// A preset that makes prompts; `None` for one of another kind.
-pub fn readable(kept: &store::Preset) -> Option<Result<Preset, Unreadable>> {
-    let is_kind = kept.card.get("kind").and_then(Value::as_str) == Some(KIND);
-    let body = kept.card.get("body").and_then(Value::as_object).filter(|_| is_kind)?;
-    Some(Preset::read(body))
-}
-
-/// The preset of the scene's session as it is now, and whether somebody chose it: our own where nobody did, or the chosen one
-/// is gone.
-pub(super) fn chosen(reader: &mut Reader<'_>, scene: &Scene) -> Result<(Preset, bool), StoreError> {
-    let session = scene.session();
-    let kept = session.preset.map(|id| reader.preset(session.owner, id)).transpose()?.flatten();
-    let preset = kept.as_ref().and_then(readable).and_then(Result::ok);
-    let is_chosen = preset.is_some();
-    Ok((preset.unwrap_or_else(Preset::own), is_chosen))
-}
 
 /// The prompt at a scene, in the order of its preset.
 ///
@@ -52,10 +31,10 @@ pub(super) fn prompt(
     purpose: &Purpose,
     macros: &mut Macros<'_>,
 ) -> Result<Made, StoreError> {
-    let (mut preset, is_chosen) = chosen(reader, scene)?;
+    let Chosen { mut preset, by } = chosen(reader, scene.session(), &bounds.names)?;
     let (context, reply) = sizes(&preset, &bounds);
     let tokens = context.saturating_sub(reply);
-    let for_recall = recall::room(scene, &bounds.recall, tokens);
+    let for_recall = recall::room(scene, &bounds.recall, tokens).min(preset.own.shares.for_recalled(tokens));
     let known = summed::Known::at(reader, scene, &bounds.measure)?;
     let for_summaries = known.as_ref().map_or(0, |known| known.room(bounds.summaries.share, tokens));
     let books = Lorebooks::at(reader, scene, &bounds.shelf)?;
@@ -76,8 +55,9 @@ pub(super) fn prompt(
     }
     let own = note::of(scene.session(), &scene.cast);
     let open = note::open(&own, scene, scripted.macros);
+    let most = preset.own.shares.for_lore(tokens, for_recall);
     let (measure, cue) = (&bounds.measure, &bounds.recall);
-    let heard = Heard { said: &history, open: &open, prompt: tokens, purpose, measure, cue };
+    let heard = Heard { said: &history, open: &open, prompt: tokens, most, purpose, measure, cue };
     let called = books.call(reader, scene, &heard, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
@@ -86,6 +66,7 @@ pub(super) fn prompt(
         world: &status,
         cut,
         room: (context, reply),
+        whole: tokens,
         history: &history,
         filler: &bounds.filler,
         lore: &called.lore,
@@ -99,7 +80,7 @@ pub(super) fn prompt(
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
         Err(Unfit { too_large, left }) => {
-            let order = Some(Order { left, is_chosen, ..Order::default() });
+            let order = Some(Order { left, by, ..Order::default() });
             let too_large = Some(too_large);
             return Ok(Made { order, scripts, lore: called.told, too_large, ..Made::default() });
         }
@@ -115,7 +96,7 @@ pub(super) fn prompt(
     };
     let for_recall = for_recall.min(assembled.aside.saturating_sub(summed.tokens));
     let recalled = recall::recalled(reader, scene, &cue, (for_recall, &measure), (&placed, &lines, first), &hide_tags)?;
-    let mut made = made(&preset, is_chosen, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
+    let mut made = made(&preset, by, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
     made.filled.operations = called.operations.into_iter().chain(summed.operation).collect();
     (made.summed, made.recalled) = (summed.told, recalled.told);
     Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, measure, ..made })
@@ -132,7 +113,7 @@ const fn kind(wanted: &Wanted) -> Kind {
 /// What was assembled, with what a trace keeps of it.
 fn made(
     preset: &Preset,
-    is_chosen: bool,
+    by: By,
     assembled: Assembled,
     (lines, placed): (&[Line], &[Placed]),
     cast: &Cast,
@@ -155,7 +136,7 @@ fn made(
         cut: first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id),
         tokens: assembled.tokens + summed.tokens + recalled.tokens,
         filled: Filled { names: Some(names), ..Filled::default() },
-        order: Some(Order { pieces, shape, left: assembled.left, is_chosen }),
+        order: Some(Order { pieces, shape, left: assembled.left, by }),
         ..Made::default()
     }
 }
@@ -181,7 +162,7 @@ pub(super) fn said_before(
     least: usize,
     scripted: &mut Scripted<'_, '_>,
 ) -> Result<(usize, Vec<Said>), StoreError> {
-    let (preset, _) = chosen(reader, scene)?;
+    let Chosen { preset, .. } = chosen(reader, scene.session(), &bounds.names)?;
     let (context, reply) = sizes(&preset, bounds);
     let Newest { said, .. } = newest(reader, scene, bounds, (0, least), scripted)?;
     Ok((context.saturating_sub(reply), said.into_iter().rev().collect()))
@@ -282,6 +263,7 @@ fn given(cast: &Cast) -> Given<'_> {
         has_prefill: false,
         aside: 0,
         room: (0, 0),
+        whole: 0,
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Bounds {
     pub filler: String,
     /// The model that is asked.
     pub model: String,
+    /// The names that it has: presets may be for one of them.
+    pub names: Vec<String>,
     /// What texts are measured by.
     pub measure: Measure,
     /// Whether the model can be handed the beginning of its reply.

@@ -249,6 +249,7 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
         is_reply_said: room::says_reply(params, endpoint),
         shelf: Arc::clone(&parts.shelf),
         model: choice.first.model.clone(),
+        names: choice.names(),
         recall: Cue::default(),
         summaries: parts.config.summaries.clone(),
         takes_beginnings: choice.first.client.takes_beginnings(params),

@@ -11,6 +11,7 @@ use crate::store::{Held, Reader, StoreError};
 use crate::tree::{Kind, Node, Role, Session};
 
 use super::cast;
+use super::chosen::{Chosen, chosen};
 use super::scene::Scene;
 
 /// The kind of the presets that are scripts of a user's own.
@@ -119,11 +120,12 @@ pub struct Known {
     pub script: Script,
 }
 
-/// The scripts that have a part in a session, in the order in which they run, those of each of its characters.
+/// The scripts that have a part in a session whose model has these names, in the order in which they run, those of each of its
+/// characters.
 ///
 /// # Errors
 /// The database fails, or a card that the session keeps is not there any more.
-pub fn known(reader: &mut Reader<'_>, session: &Session) -> Result<Vec<Known>, StoreError> {
+pub fn known(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Vec<Known>, StoreError> {
     let mut all = Vec::new();
     let mut take = |scope: Scope, whose: &str, list: &[Value]| {
         let known = |script| Known { scope, whose: whose.to_owned(), script };
@@ -131,11 +133,9 @@ pub fn known(reader: &mut Reader<'_>, session: &Session) -> Result<Vec<Known>, S
         all.extend(list.iter().filter_map(Script::read).take(more).map(known));
     };
     take(Scope::Global, "", &reader.preset_bodies(session.owner, KIND)?.all);
-    if let Some(kept) = session.preset.map(|id| reader.preset(session.owner, id)).transpose()?.flatten() {
-        let preset = kept.card.get("body").and_then(Value::as_object).and_then(|body| Preset::read(body).ok());
-        let name = kept.card.get("name").and_then(Value::as_str).unwrap_or_default();
-        take(Scope::Preset, name, &preset.map(|preset| preset.scripts).unwrap_or_default());
-    }
+    let Chosen { preset, by } = chosen(reader, session, names)?;
+    let name = by.kept.map(|(_, name)| name).unwrap_or_default();
+    take(Scope::Preset, &name, &preset.scripts);
     for card in &session.cards {
         let cast = cast::cast(&cast::object(&reader.blob(&card.hash)?), &Map::new());
         take(Scope::Card, &cast.character, &cast.scripts);

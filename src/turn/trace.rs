@@ -14,6 +14,7 @@ use crate::tree::{Node, Role};
 use crate::world::Operation;
 
 use super::TurnError;
+use super::chosen::By;
 
 /// What the head of a trace has where a preset made the prompt: all but the oldest.
 const ORDERED: &str = "preset";
@@ -61,8 +62,8 @@ pub struct Order {
     pub shape: Shape,
     /// What did not go.
     pub left: Vec<Left>,
-    /// Whether somebody chose the preset.
-    pub is_chosen: bool,
+    /// Which preset it was, and why.
+    pub by: By,
 }
 
 /// What a prompt was made of.
@@ -153,7 +154,7 @@ impl Filled {
 impl Made {
     /// Whether it was made by a preset that somebody chose.
     pub fn has_preset(&self) -> bool {
-        self.order.as_ref().is_some_and(|order| order.is_chosen)
+        self.order.as_ref().is_some_and(|order| order.by.is_kept())
     }
 
     /// How large it is, and who says so: a tokenizer, the model server, or an estimate.
@@ -294,8 +295,9 @@ fn told_of_left(left: &Left, measure: &Measure) -> (Value, String) {
     )
 }
 
-fn told_of_shape(Order { shape, is_chosen, .. }: &Order) -> Value {
-    json!({"named": shape.is_named, "joined": shape.is_joined, "chosen": is_chosen})
+fn told_of_shape(Order { shape, by, .. }: &Order) -> Value {
+    let shape = [("named", shape.is_named), ("joined", shape.is_joined), ("chosen", by.is_kept())];
+    shape.into_iter().map(|(key, is)| (key.to_owned(), is.into())).chain(by.told()).collect()
 }
 
 /// Where a text comes from, by its first part.

@@ -15,6 +15,7 @@ use crate::tree::Session;
 use crate::tree::edit::{self, Refusal};
 
 use super::asked::LoreTest;
+use super::chosen::chosen;
 use super::fill::{self, Purpose};
 use super::lore::{Asked, Heard, Looked, Lorebooks, verdict};
 use super::note;
@@ -78,13 +79,14 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
             let facts = fill::facts(&scene, sizes, &bounds.model, purpose);
             let mut draw = fill::chance(&scene, purpose);
             let mut macros = Macros::new(&facts, scene.world.vars.clone(), fill::globals(reader, caller)?, &mut draw);
-            let preset = ordered::chosen(reader, &scene)?.0;
+            let preset = chosen(reader, scene.session(), &bounds.names)?.preset;
             let mut scripted = Scripted::read(reader, &scene, &preset, &mut macros)?;
             let least = books.looks_back();
             let (prompt, said) = ordered::said_before(reader, &mut scene, &bounds, least, &mut scripted)?;
             let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
+            let most = preset.own.shares.for_lore(prompt, 0);
             let (measure, cue) = (&bounds.measure, &bounds.recall);
-            let heard = Heard { said: &said, open: &open, prompt, purpose, measure, cue };
+            let heard = Heard { said: &said, open: &open, prompt, most, purpose, measure, cue };
             let looked = books.outcome(reader, &scene, &heard, &mut scripted)?;
             Ok(told(&books, looked, &bounds.measure))
         })

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, check, chooseFromPage, clotho, model, newStory, open, replyIsThere, say, session } from "./support/stage.mjs";
+import { REFUSED, browser, check, chooseFromPage, clotho, last, model, newStory, open, replyIsThere, say, session, use } from "./support/stage.mjs";
 
 const KEPT = '{"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]},"prompts":[{"identifier":"main","name":"Main","content":"Tell it slowly.","odd":1.0},{"identifier":"tide","name":"Tide","content":"Mind the tide.","role":"user"}],"prompt_order":[{"character_id":100000,"order":[]},{"character_id":100001,"order":[{"identifier":"main","enabled":true},{"identifier":"charDescription","enabled":true},{"identifier":"chatHistory","enabled":true},{"identifier":"tide","enabled":true,"kept":7.0}]}]}';
 
@@ -138,6 +138,36 @@ describe("editing presets", () => {
     await close();
   });
 
+  test("one can be for models: it makes the prompts where a story chose none, and says so; shares of the prompt are set", async () => {
+    const id = await preset("For m");
+    const path = await newStory();
+    const { page, close } = await editing("For m", path);
+    await dialog(page).getByText("Models that it is for").click();
+    const models = dialog(page).getByRole("form", { name: "Models that it is for" });
+    await models.getByRole("textbox").fill("another\nmock/*");
+    await models.getByRole("button", { name: "Save" }).click();
+    await models.getByText("Saved.").waitFor();
+    await dialog(page).getByText("Sampling, room and form").click();
+    const sampling = dialog(page).getByRole("form", { name: "Sampling, room and form" });
+    await sampling.getByRole("spinbutton", { name: "Lore, at most" }).fill("20");
+    await sampling.getByRole("spinbutton", { name: "These three leave to the history" }).fill("40");
+    await check(page, "shares");
+    await sampling.getByRole("button", { name: "Save" }).click();
+    await sampling.getByText("Saved.").waitFor();
+    assert.deepEqual((await body(id)).extensions.clotho, { models: ["another", "mock/*"], shares: { lore: 20, history: 40 } });
+    await button(page, "All presets").click();
+    await dialog(page).getByRole("article", { name: "For m" }).getByText("Where nothing is chosen, for another, mock/*").waitFor();
+    await page.keyboard.press("Escape");
+    model.say(["Yes."]);
+    await say(page, "Who is there?");
+    await replyIsThere(page);
+    assert.match(JSON.stringify(model.requests.at(-1).messages), /Tell it slowly/);
+    await use(last(page), "Why?");
+    await page.getByRole("dialog", { name: "Why?" }).getByText("For m, because it is for mock/*").waitFor();
+    await clotho.api("DELETE", `/api/presets/${id}`);
+    await close();
+  });
+
   test("two who edit at once do not write over one another: it is told, shown, and one's own is kept or given up", async () => {
     const id = await preset("Shared");
     const { page, close } = await editing("Shared", null, { expected: REFUSED });
@@ -152,6 +182,13 @@ describe("editing presets", () => {
     await button(page, "Save mine over it").click();
     await form.waitFor({ state: "detached" });
     assert.equal((await body(id)).prompts[1].content, "Mine.");
+    await button(page, "Edit “Tide”").click();
+    await form.getByRole("textbox", { name: "Text" }).fill("Not yet saved.");
+    await button(page, "All presets").click();
+    await dialog(page).getByText("What you have typed here").first().waitFor();
+    await button(page, "Go on writing").click();
+    assert.equal(await form.getByRole("textbox", { name: "Text" }).inputValue(), "Not yet saved.");
+    await form.getByRole("button", { name: "Cancel" }).click();
     await clotho.api("PATCH", `/api/presets/${id}`, { change: { order: [{ identifier: "tide", enabled: true }, { identifier: "main", enabled: true }] } });
     await button(page, "Move “Tide” up").click();
     await dialog(page).getByRole("alert").getByText("Somebody else has changed this meanwhile.").waitFor();

@@ -1,5 +1,7 @@
 //! Sessions and their settings.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::{Program, held, look};
@@ -206,9 +208,10 @@ async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> 
 /// # Errors
 /// The session is not there.
 pub async fn scripts(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsOfSession> {
+    let models = Arc::clone(&app.models);
     let read = move |reader: &mut Reader<'_>| {
         let session = held(reader, caller, sid)?.session;
-        let known = turn::scripts(reader, &session)?;
+        let known = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
         let items = known.into_iter().map(|known| ScriptOfSession::new(known, session.scripts)).collect();
         Ok::<_, ApiError>(ScriptsOfSession { items })
     };

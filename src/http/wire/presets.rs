@@ -9,7 +9,7 @@ use super::PageQuery;
 use super::ids::{Id, PresetRef};
 use super::report::Report;
 use crate::http::error::{ApiError, Code};
-use crate::prompt::preset::{Change, NotChanged, Seen, Wrong};
+use crate::prompt::preset::{Change, NotChanged, Seen, Wrong, models_of};
 use crate::store;
 use crate::tree::preset::fits;
 use crate::turn;
@@ -36,6 +36,8 @@ pub struct Preset {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub effective: Option<Map<String, Value>>,
+    /// For which models it is used where a session chose no preset: aliases or names, `*` for any characters.
+    pub models: Vec<String>,
     /// When it came.
     pub created_at: String,
     /// When it last changed.
@@ -298,6 +300,7 @@ impl From<store::Preset> for Preset {
             name: text(preset.card.shift_remove("name")).unwrap_or_default(),
             file: text(preset.card.shift_remove("file")),
             body: preset.card.shift_remove("body"),
+            models: effective.as_ref().map(models_of).unwrap_or_default(),
             effective,
             created_at: preset.created.to_string(),
             updated_at: preset.updated.to_string(),
@@ -314,6 +317,7 @@ impl From<store::PresetHead> for Preset {
             file: head.file,
             body: None,
             effective: None,
+            models: head.models,
             created_at: head.created.to_string(),
             updated_at: head.updated.to_string(),
         }

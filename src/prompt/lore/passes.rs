@@ -111,7 +111,7 @@ impl<'a> Passes<'a> {
             level: 0,
             deeper: 0,
             called: Counted::default(),
-            budget: settings.tokens(scanned.prompt),
+            budget: settings.tokens(scanned.prompt).min(scanned.most.unwrap_or(usize::MAX)),
             overflowed: false,
             passes: 0,
             list,

@@ -50,6 +50,8 @@ pub struct Scanned {
     pub who: Who,
     /// Tokens that the whole prompt may take.
     pub prompt: usize,
+    /// The most tokens for lore, whatever its settings say.
+    pub most: Option<usize>,
     /// Times are neither looked at nor set, as in a trial run of SillyTavern.
     pub without_times: bool,
 }

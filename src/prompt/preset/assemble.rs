@@ -80,10 +80,14 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     } else {
         Vec::new()
     };
+    let share = Share::new(preset, given);
     if given.pins_examples {
-        shown = Shown::fit(&blocks, &mut room, words);
+        shown = Shown::fit(&blocks, &mut room, words, share);
     } else if form == Form::Turns {
-        shown = Shown::fit_beside(&blocks, given.history.last(), &mut room, words);
+        let newest = given.history.last().map_or(0, |said| words.count(&said.text));
+        // The history keeps a quarter of the room where nobody says how much, and always what its newest message takes.
+        let kept = newest.max(if share.is_said { share.kept } else { room.all() / 4 });
+        shown = Shown::fit(&blocks, &mut room, words, Share { kept, ..share });
     }
     if is_in(HISTORY) {
         let injected = inject::injected(&parts, note.as_ref(), given, words);
@@ -95,7 +99,7 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
         chat.fit(preset, given, injected, &mut room, words);
     }
     if !given.pins_examples && form == Form::Parts {
-        shown = Shown::fit(&blocks, &mut room, words);
+        shown = Shown::fit(&blocks, &mut room, words, Share { kept: 0, ..share });
     }
     let examples = blocks.into_iter().skip(shown.blocks).flatten().filter(|message| !message.text.is_empty());
     left.extend(examples.map(|message| message.left(LeftOut::Budget)));
@@ -343,22 +347,35 @@ struct Shown {
     blocks: usize,
 }
 
-impl Shown {
-    /// Whole blocks from the first on, until one does not fit.
-    fn fit(blocks: &[Vec<Message>], room: &mut Room, words: &dyn Words) -> Self {
-        let cost = |block: &[Message]| block.iter().map(|message| words.count(&message.text)).sum();
-        let fitting = blocks.iter().take_while(|block| room.take(cost(block)));
-        let blocks: Vec<&Vec<Message>> = fitting.collect();
-        Self { blocks: blocks.len(), messages: blocks.into_iter().flatten().cloned().collect() }
-    }
+/// What examples may take of the room.
+#[derive(Clone, Copy)]
+struct Share {
+    /// The most tokens.
+    most: usize,
+    /// Tokens that they leave to the history.
+    kept: usize,
+    /// Whether the preset says what they leave.
+    is_said: bool,
+}
 
-    /// The same, leaving the history a quarter of the room, or as much as its newest message takes.
-    fn fit_beside(blocks: &[Vec<Message>], newest: Option<&Said>, room: &mut Room, words: &dyn Words) -> Self {
-        let newest = newest.map_or(0, |said| words.count(&said.text));
-        let mut own = room.without(newest.max(room.all() / 4));
-        let shown = Self::fit(blocks, &mut own, words);
+impl Share {
+    fn new(preset: &Preset, given: &Given<'_>) -> Self {
+        let (context, reply) = given.room;
+        let whole = if given.whole > 0 { given.whole } else { context.saturating_sub(reply) };
+        let shares = &preset.own.shares;
+        let kept = shares.for_history(whole);
+        Self { most: shares.for_examples(whole), kept: kept.unwrap_or_default(), is_said: kept.is_some() }
+    }
+}
+
+impl Shown {
+    /// Whole blocks from the first on, until one does not fit or takes more than their share.
+    fn fit(blocks: &[Vec<Message>], room: &mut Room, words: &dyn Words, share: Share) -> Self {
+        let cost = |block: &[Message]| block.iter().map(|message| words.count(&message.text)).sum();
+        let mut own = room.without(share.kept).capped(share.most);
+        let blocks: Vec<&Vec<Message>> = blocks.iter().take_while(|block| own.take(cost(block))).collect();
         room.spend(own.spent().saturating_sub(room.spent()));
-        shown
+        Self { blocks: blocks.len(), messages: blocks.into_iter().flatten().cloned().collect() }
     }
 }
 

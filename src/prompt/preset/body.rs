@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::read::{AS_NEEDED, ORDER_ID, TURNS, called};
-use super::{Form, Naming, Part, Preset};
+use super::{Form, Naming, Part, Preset, Shares};
 
 impl Preset {
     /// The preset as JSON that reads as the same one. What the file left out is there as it holds.
@@ -51,6 +51,13 @@ impl Preset {
         if !self.own.models.is_empty() {
             ours.insert("models".to_owned(), self.own.models.clone().into());
         }
+        let Shares { lore, examples, recalled, history } = self.own.shares;
+        let shares = [("lore", lore), ("examples", examples), ("recalled", recalled), ("history", history)];
+        let shares = shares.into_iter().filter_map(|(key, percent)| Some((key.to_owned(), percent?.into())));
+        let shares: Map<String, Value> = shares.collect();
+        if !shares.is_empty() {
+            ours.insert("shares".to_owned(), shares.into());
+        }
         let mut extensions = Map::from_iter([("clotho".to_owned(), ours.into())]);
         if !self.scripts.is_empty() {
             extensions.insert("regex_scripts".to_owned(), self.scripts.clone().into());
@@ -95,7 +102,7 @@ mod tests {
                 {"identifier": "own", "injection_position": 1, "injection_depth": 2, "content": "x", "injection_trigger": ["swipe"]},
             ],
             "prompt_order": [{"character_id": 100_001, "order": [{"identifier": "own", "enabled": true}]}],
-            "extensions": {"clotho": {"stop": ["###"], "models": ["smart", "gpt-*"]}, "regex_scripts": [{"findRegex": "a"}]},
+            "extensions": {"clotho": {"stop": ["###"], "models": ["smart", "gpt-*"], "shares": {"lore": 20, "history": 40}}, "regex_scripts": [{"findRegex": "a"}]},
         });
         let preset = Preset::read(body.as_object().unwrap()).unwrap();
         assert_eq!(preset.samplers["stop"], json!(["###"]));

@@ -47,6 +47,8 @@ enum Is {
     One(&'static [&'static str]),
     /// Texts of a list.
     Texts,
+    /// An object of percents.
+    Shares,
 }
 
 impl Is {
@@ -64,6 +66,13 @@ impl Is {
             Self::One(words) => {
                 let is_one = value.as_str().is_some_and(|word| words.contains(&word));
                 (is_one, format!("one of these is expected: {}", words.join(", ")))
+            }
+            Self::Shares => {
+                let fits = |(key, share): (&String, &Value)| {
+                    SHARES.contains(&key.as_str()) && share.as_u64().is_some_and(|percent| percent <= 100)
+                };
+                let is_right = value.as_object().is_some_and(|shares| shares.iter().all(fits));
+                (is_right, format!("whole percents from 0 to 100 are expected, by the names {}", SHARES.join(", ")))
             }
             Self::Texts => {
                 let fits =
@@ -101,8 +110,16 @@ const FIELDS: [(&str, Is); 20] = [
     ("squash_system_messages", Is::Switch),
 ];
 
-const OURS: [(&str, Is); 4] =
-    [("form", Is::One(&[TURNS])), ("names", Is::One(&[AS_NEEDED])), ("stop", Is::Texts), ("models", Is::Texts)];
+/// What a share can be of.
+const SHARES: [&str; 4] = ["lore", "examples", "recalled", "history"];
+
+const OURS: [(&str, Is); 5] = [
+    ("form", Is::One(&[TURNS])),
+    ("names", Is::One(&[AS_NEEDED])),
+    ("stop", Is::Texts),
+    ("models", Is::Texts),
+    ("shares", Is::Shares),
+];
 
 fn found<'a>(table: &'a [(&str, Is)], key: &str, place: &str) -> Result<&'a Is, Wrong> {
     let names = || table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");

@@ -51,6 +51,11 @@ impl Room {
         Self { all: self.all.saturating_sub(tokens), ..self }
     }
 
+    /// The same room where no more than so many are taken from now on.
+    pub(super) fn capped(self, tokens: usize) -> Self {
+        Self { all: self.all.min(self.spent.saturating_add(tokens)), ..self }
+    }
+
     /// Tokens of all of it.
     pub(super) const fn all(&self) -> usize {
         self.all

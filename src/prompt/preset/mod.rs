@@ -23,7 +23,9 @@ mod inject;
 mod names;
 mod order;
 mod read;
+mod shares;
 mod squash;
+mod suits;
 mod trail;
 
 use serde_json::{Map, Value};
@@ -34,7 +36,9 @@ use crate::tree::Role;
 pub use assemble::{Assembled, Unfit, assemble};
 pub use check::Wrong;
 pub use edit::{Change, NotChanged, Seen};
-pub use read::{MAIN, Unreadable};
+pub use read::{MAIN, Unreadable, models_of};
+pub use shares::Shares;
+pub use suits::{Closeness, closest};
 pub use trail::{Piece, Shape, pieces, woven};
 
 /// What a request is for.
@@ -138,6 +142,8 @@ pub struct Settings {
 pub struct Own {
     /// The models for which it is used where a story chose none: aliases or names, `*` for any characters.
     pub models: Vec<String>,
+    /// How much of a prompt some of its texts may take.
+    pub shares: Shares,
 }
 
 /// Where in the chat a part stands.
@@ -318,6 +324,8 @@ pub struct Given<'a> {
     pub aside: usize,
     /// Tokens of context and of the reply, where the preset does not say.
     pub room: (usize, usize),
+    /// Tokens of the whole prompt, also those that are kept for what is recalled; 0 = what the room says.
+    pub whole: usize,
 }
 
 /// What knows the words of a request: macros and the size of texts.

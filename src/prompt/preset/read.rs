@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Form, InChat, Naming, Own, Part, Preset, Settings};
+use super::{Form, InChat, Naming, Own, Part, Preset, Settings, Shares};
 use crate::tree::Role;
 
 /// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
@@ -148,7 +148,7 @@ impl Preset {
         }
         let scripts = map.get("extensions").and_then(|extensions| extensions.get("regex_scripts")?.as_array());
         let scripts = scripts.cloned().unwrap_or_default();
-        let own = Own { models: texts(map, "models") };
+        let own = Own { models: models_of(map), shares: shares(map) };
         let mut preset = Self { settings: settings(map), samplers: samplers(map), scripts, own, ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
         if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
@@ -214,6 +214,22 @@ pub(super) const AS_NEEDED: &str = "asNeeded";
 /// What stands under `extensions.clotho`.
 fn ours<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     map.get("extensions")?.get("clotho")?.get(key)
+}
+
+/// For which models a preset says that it is.
+pub fn models_of(map: &Map<String, Value>) -> Vec<String> {
+    texts(map, "models")
+}
+
+fn shares(map: &Map<String, Value>) -> Shares {
+    let percent = |key: &str| ours(map, "shares")?.get(key)?.as_u64().and_then(|n| usize::try_from(n).ok());
+    let percent = |key| percent(key).map(|n| n.min(100));
+    Shares {
+        lore: percent("lore"),
+        examples: percent("examples"),
+        recalled: percent("recalled"),
+        history: percent("history"),
+    }
 }
 
 /// A list of texts there.

@@ -175,7 +175,9 @@ impl<W: Write + Seek> House<'_, W> {
         let lines = Lines::of(&mut self.reader, held, &sources, shared.names.entry(folder.clone()).or_default())?;
         let persona = held.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
         let (head, mut open) = (self.spoken(held)?, None);
-        let mut story = Story::of(settings_of(&held.session));
+        let mut settings = settings_of(&held.session);
+        settings.extend(held.session.preset.map(|id| ("preset".to_owned(), id.to_string().into())));
+        let mut story = Story::of(settings);
         for End { leaf, name } in &lines.ends {
             let Some(end) = self.reader.node(held, *leaf)? else { continue };
             let line = Line::whole(&mut self.reader, held, end)?;

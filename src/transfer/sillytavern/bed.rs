@@ -255,6 +255,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if let Some(note) = &bed.note {
             settings.entry("note").or_insert_with(|| note.to_json());
         }
+        self.choose_preset(&mut settings).await?;
         let beginning = Beginning {
             session: bed.session,
             root: bed.root,

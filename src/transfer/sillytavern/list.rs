@@ -22,6 +22,8 @@ use super::scan::Scanned;
 
 /// So many characters are read at once.
 const PAGE: i64 = 100;
+/// How files of presets that make prompts are noted.
+const PROMPTS: &str = "openai/";
 /// So many labels of a session are taken.
 const MOST_LABELS: usize = 1_000;
 
@@ -129,6 +131,12 @@ impl List {
         self.files.get(name).map(|(_, is)| *is).filter(|is| self.stories.contains_key(is))
     }
 
+    /// The file of presets as which something went out.
+    fn preset(&self, is: Uuid) -> Option<&str> {
+        let mut files = self.files.iter().filter(|(_, (_, one))| *one == is);
+        files.find(|(name, _)| name.starts_with(PROMPTS)).map(|(name, _)| name.as_str())
+    }
+
     /// What goes along with a session.
     pub fn story(&self, id: Uuid) -> Option<&Story> {
         self.stories.get(&id)
@@ -143,6 +151,25 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         let held = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
         self.arrived.totals.known += u64::from(held.is_some());
         Ok(held.map(|held| held.id))
+    }
+
+    /// The preset that a session chose there becomes what it is here; one that is not here is chosen by nobody.
+    pub async fn choose_preset(&self, settings: &mut Map<String, Value>) -> Result<(), ImportError> {
+        let told = settings.shift_remove("preset").and_then(|id| id.as_str()?.parse::<Uuid>().ok());
+        let Some((id, file)) = told.and_then(|id| Some((id, self.list.preset(id)?.to_owned()))) else { return Ok(()) };
+        let here = match self.known::<PresetId>(file).await?.here() {
+            Some(here) => Some(here),
+            None => {
+                let owner = self.wish.owner;
+                let own = move |reader: &mut Reader<'_>| {
+                    let held = PresetId::from_slice(id.as_bytes()).map(|id| id.held(reader, owner)).transpose()?;
+                    Ok::<_, ImportError>(held.flatten().map(|held| held.id))
+                };
+                self.store.read(own).await?
+            }
+        };
+        settings.extend(here.map(|here| ("preset".to_owned(), here.to_string().into())));
+        Ok(())
     }
 
     /// Whether a group is one that is here, or was made of a session that is here, as it went out.

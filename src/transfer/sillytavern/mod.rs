@@ -214,6 +214,7 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
         self.personas(root, &mut cast).await?;
         self.learn_names().await?;
         self.characters(root, &mut cast).await?;
+        self.prompts(root).await?;
         for folder in &root.folders {
             self.folder(folder, &mut cast).await?;
         }

@@ -44,17 +44,27 @@ struct Found<'a> {
 }
 
 impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
-    /// Brings the presets in.
+    /// Brings those in that make prompts, before the sessions that choose one of them.
+    pub async fn prompts(&mut self, root: &Root) -> Result<(), ImportError> {
+        self.preset_files(root, true).await
+    }
+
+    /// Brings the other presets in.
     pub async fn presets(&mut self, root: &Root) -> Result<(), ImportError> {
-        for (kind, place) in &root.presets {
+        self.preset_files(root, false).await?;
+        self.regular_expressions().await?;
+        self.variables().await
+    }
+
+    async fn preset_files(&mut self, root: &Root, makes_prompts: bool) -> Result<(), ImportError> {
+        for (kind, place) in root.presets.iter().filter(|(kind, _)| (*kind == "openai") == makes_prompts) {
             self.go_on()?;
             match place.read() {
                 Ok(bytes) => self.preset_file(kind, place, &bytes).await?,
                 Err(error) => self.report(unreadable(&place.name, &error)),
             }
         }
-        self.regular_expressions().await?;
-        self.variables().await
+        Ok(())
     }
 
     /// The variables that held for all chats.

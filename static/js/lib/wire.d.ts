@@ -276,6 +276,8 @@ export interface Preset {
   kind: string;
   name: string;
   file: string | null;
+  /** For which models it is used where a story chose none. */
+  models?: string[];
   updatedAt: string;
 }
 
@@ -591,6 +593,8 @@ export interface Trace {
   /** What made one text of the prompt, where the server completes a text. */
   template?: { name: string; problem?: string };
   cost?: number | null;
+  /** The preset that made it, and why it was that one: the story chose it, or it is for this model, or it is our own. */
+  preset?: { by?: "session" | "model" | "own"; name?: string; model?: string };
   /** What the provider's memory saved of the cost. */
   saved?: number;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };

@@ -103,7 +103,7 @@ function walkMenu(event) {
 const Sure = later(() => import("./sure.js").then((module) => module.Sure), 0);
 
 /** Whether something was typed in a field. @param {Element | null} box */
-const isBegun = (box) => [.../** @type {NodeListOf<HTMLInputElement>} */ (box?.querySelectorAll("input:not([type=checkbox], [type=radio]), textarea") ?? [])].some((field) => field.value !== field.defaultValue);
+export const isBegun = (box) => [.../** @type {NodeListOf<HTMLInputElement>} */ (box?.querySelectorAll("input:not([type=checkbox], [type=radio]), textarea") ?? [])].some((field) => field.value !== field.defaultValue);
 
 /** A modal dialog; Escape, the cross and a click beside it close it. `keeps`: what was typed is not lost by that without a question. @param {{title: string, class?: string, keeps?: boolean, children?: ComponentChildren}} props */
 export function Modal({ title, class: look = "", keeps = false, children }) {

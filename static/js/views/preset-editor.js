@@ -8,11 +8,11 @@ import { whenLookedAt } from "../lib/looked.js";
 import { keyring } from "../lib/once.js";
 import words from "../lib/strings/en-preset-edit.js";
 import { session } from "../model/story.js";
-import { Blank, Waiting, icon } from "./parts.js";
+import { Blank, Waiting, icon, isBegun } from "./parts.js";
 import { Preview } from "./preset-preview.js";
 import { Prompts } from "./preset-prompts.js";
 import { Models, Sampling, Texts } from "./preset-settings.js";
-import { takeFocus } from "./sure.js";
+import { Sure, takeFocus } from "./sure.js";
 
 /** @import { ComponentChildren } from "../../vendor/preact.js" */
 /** @import { Key } from "../lib/i18n.js" */
@@ -28,22 +28,32 @@ export function PresetEditor({ id, back, goTo }) {
     void edit.load();
     return whenLookedAt(() => edit.trouble.peek() === null && void edit.load());
   }, []);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  /** What is done once it is certain that what was typed may go. */
+  const asking = useSignal(/** @type {(() => unknown) | null} */ (null));
+  const surely = (/** @type {() => unknown} */ act) => () => (isBegun(box.current) ? (asking.value = act) : act());
   const preset = edit.preset.value;
   const serves = session.value?.presetId === id;
   const copy = async () => {
     const made = await copyPreset(id, t("presetEdit.copyOf", { name: preset?.name ?? "" }).slice(0, 200), keyFor);
     if (made) goTo(made.id);
   };
-  const head = html`<div class="actions start"><button type="button" ref=${takeFocus} onClick=${back}>${icon("back")}<span>${t("presetEdit.back")}</span></button>
+  const drop = () => {
+    const act = asking.peek();
+    asking.value = null;
+    void act?.();
+  };
+  const head = html`<div class="actions start"><button type="button" ref=${takeFocus} onClick=${surely(back)}>${icon("back")}<span>${t("presetEdit.back")}</span></button>
     ${preset && html`${session.value && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}
-      <button type="button" onClick=${copy}>${icon("copy")}<span>${t("presetEdit.copy")}</span></button>
-      <button type="button" aria-disabled=${edit.back.value.length === 0 ? "true" : null} onClick=${() => edit.back.peek().length > 0 && edit.undo()}>${icon("undo")}<span>${t("presetEdit.undo")}</span></button>`}</div>`;
+      <button type="button" onClick=${surely(copy)}>${icon("copy")}<span>${t("presetEdit.copy")}</span></button>
+      <button type="button" aria-disabled=${edit.back.value.length === 0 ? "true" : null} onClick=${surely(() => edit.back.peek().length > 0 && edit.undo())}>${icon("undo")}<span>${t("presetEdit.undo")}</span></button>`}</div>
+    ${asking.value && h(Sure, { text: t("typed.text"), yes: t("typed.drop"), no: t("typed.keep"), act: drop, keep: () => (asking.value = null) })}`;
   if (edit.trouble.value === "gone") return html`${head}${h(Blank, { symbol: "warning", title: t("presetEdit.gone"), hint: t("presetEdit.goneHint") })}`;
   if (edit.trouble.value === "unread") return html`${head}${h(Blank, { symbol: "warning", title: t("preset.unread") }, html`<button type="button" class="primary" onClick=${edit.load}>${t("retry")}</button>`)}`;
   if (!preset) return html`${head}${h(Waiting, { rows: 5 })}`;
   if (!preset.effective) return html`${head}${h(Blank, { symbol: "warning", title: t("presetEdit.none"), hint: t("presetEdit.noneHint") })}`;
   const version = edit.version.value;
-  return html`<div class="stash preset-editor">${head}
+  return html`<div class="stash preset-editor" ref=${box}>${head}
     <section aria-label=${t("presetEdit.prompts")}><h3>${t("presetEdit.prompts")}</h3><p class="aside">${t("presetEdit.promptsText")}</p>${h(Prompts, { edit, preset })}</section>
     ${h(Fold, { title: "presetEdit.sampling" }, h(Sampling, { key: version, edit, preset }))}
     ${h(Fold, { title: "presetEdit.texts" }, h(Texts, { key: version, edit, preset }))}

@@ -15,7 +15,8 @@ const PLACE = { injection_position: 0, injection_depth: 4, injection_order: 100 
 
 /** @param {{edit: Editing, part: PresetPart | null, title: string, done: () => void}} props without a part a new one */
 export function PartForm({ edit, part, title, done }) {
-  const start = useRef(/** @type {Partial<PresetPart>} */ (part ?? { role: "system" })).current;
+  // A field has line breaks of one kind: those of a file are no change.
+  const start = useRef(/** @type {Partial<PresetPart>} */ (part ? { ...part, ...(part.content !== undefined && { content: part.content.replaceAll("\r\n", "\n") }) } : { role: "system" })).current;
   const isMarker = start.marker === true;
   const isInChat = useSignal(start.injection_position === 1);
   const meanwhile = useSignal(/** @type {PresetChange | null} */ (null));

@@ -22,12 +22,19 @@ const NUMBERS = [
 ];
 const TEXTS = ["impersonation_prompt", "continue_nudge_prompt", "new_chat_prompt", "new_example_chat_prompt", "send_if_empty", "assistant_prefill", "assistant_impersonation", "scenario_format", "personality_format", "wi_format"];
 const NAMES = [-1, 0, 1, 2];
+const SHARES = ["lore", "examples", "recalled", "history"];
 
 const lines = (/** @type {FormDataEntryValue | null} */ typed) => [...new Set(String(typed ?? "").split("\n").map((line) => line.replace(/\r$/, "")).filter(Boolean))];
 /** A line break inside of a stop string is written as \n. */
 const shown = (/** @type {string} */ text) => text.replaceAll("\n", "\\n");
 const meant = (/** @type {string} */ text) => text.replaceAll("\\n", "\n");
 const words = (/** @type {string} */ key, /** @type {string} */ of = "field") => wordFor(`presetEdit.${of}.${key}`, { 0: "{0}" });
+
+/** In one order, and nothing where none is said. @param {Record<string, number | null | undefined>} shares */
+function sharesOf(shares) {
+  const said = SHARES.filter((key) => shares[key] != null).map((key) => [key, shares[key]]);
+  return said.length > 0 ? Object.fromEntries(said) : null;
+}
 
 /**
  * A form of some of what a preset says; only what was changed in it is sent.
@@ -76,19 +83,21 @@ export function Sampling({ edit, preset }) {
   const form = own["form"] === "turns";
   const before = {
     fields: { ...Object.fromEntries(NUMBERS.map(([key]) => [key, all[key] ?? null])), names_behavior: all["names_behavior"] ?? 0, squash_system_messages: all["squash_system_messages"] === true },
-    own: { names: own["names"] ?? null, form: own["form"] ?? null, stop: own["stop"] ?? null },
+    own: { names: own["names"] ?? null, form: own["form"] ?? null, stop: own["stop"] ?? null, shares: sharesOf(own["shares"] ?? {}) },
   };
   const read = (/** @type {FormData} */ typed) => {
     const number = (/** @type {string} */ key) => (String(typed.get(key) ?? "").trim() === "" ? null : Number(typed.get(key)));
     const stop = lines(typed.get("stop")).map(meant);
+    const shares = sharesOf(Object.fromEntries(SHARES.map((key) => [key, number(`share-${key}`)])));
     const isAsNeeded = typed.get("names") === "asNeeded";
     return {
       fields: { ...Object.fromEntries(NUMBERS.map(([key]) => [key, number(key)])), names_behavior: isAsNeeded ? before.fields.names_behavior : Number(typed.get("names")), squash_system_messages: typed.has("squash") },
-      own: { names: isAsNeeded ? "asNeeded" : null, form: typed.has("form") ? "turns" : null, stop: stop.length > 0 ? stop : null },
+      own: { names: isAsNeeded ? "asNeeded" : null, form: typed.has("form") ? "turns" : null, stop: stop.length > 0 ? stop : null, shares },
     };
   };
   return h(Form, { edit, read, before, label: t("presetEdit.sampling") }, html`<p class="aside">${t("presetEdit.samplingText")}</p>
     <div class="pair">${NUMBERS.map(([key, least, most, step]) => html`<label key=${key}>${words(key)}<input type="number" name=${key} min=${least} max=${most} step=${step} placeholder=${t("presetEdit.unsaid")} defaultValue=${String(all[key] ?? "")} /></label>`)}</div>
+    <fieldset><legend>${t("presetEdit.shares")}</legend><p class="aside">${t("presetEdit.sharesText")}</p><div class="pair">${SHARES.map((key) => html`<label key=${key}>${words(key, "share")}<input type="number" name=${`share-${key}`} min="0" max="100" step="1" placeholder=${t("presetEdit.unsaid")} defaultValue=${String(own["shares"]?.[key] ?? "")} /></label>`)}</div></fieldset>
     <label>${t("presetEdit.stop")}<textarea name="stop" rows="2" spellcheck="false" defaultValue=${(own["stop"] ?? []).map(shown).join("\n")}></textarea><small>${t("presetEdit.stopHint")}</small></label>
     <label>${t("presetEdit.naming")}<select name="names">${["asNeeded", ...NAMES.map(String)].map((value) => html`<option key=${value} value=${value} selected=${value === naming}>${words(value, "names")}</option>`)}</select></label>
     <label class="check"><input type="checkbox" name="form" defaultChecked=${form} /><span>${t("presetEdit.form")}<small>${t("presetEdit.formHint")}</small></span></label>
@@ -98,10 +107,11 @@ export function Sampling({ edit, preset }) {
 /** @param {{edit: Editing, preset: WholePreset}} props */
 export function Texts({ edit, preset }) {
   const all = preset.effective ?? {};
-  const before = { fields: { ...Object.fromEntries(TEXTS.map((key) => [key, all[key] ?? ""])), continue_prefill: all["continue_prefill"] === true }, own: {} };
+  const text = (/** @type {string} */ key) => String(all[key] ?? "").replaceAll("\r\n", "\n");
+  const before = { fields: { ...Object.fromEntries(TEXTS.map((key) => [key, text(key)])), continue_prefill: all["continue_prefill"] === true }, own: {} };
   const read = (/** @type {FormData} */ typed) => ({ fields: { ...Object.fromEntries(TEXTS.map((key) => [key, String(typed.get(key) ?? "").replaceAll("\r\n", "\n")])), continue_prefill: typed.has("continue_prefill") }, own: {} });
   return h(Form, { edit, read, before, label: t("presetEdit.texts") }, html`<p class="aside">${t("presetEdit.textsText")}</p>
-    ${TEXTS.map((key) => html`<label key=${key}>${words(key)}<textarea name=${key} rows="2" spellcheck="false" defaultValue=${String(all[key] ?? "")}></textarea></label>`)}
+    ${TEXTS.map((key) => html`<label key=${key}>${words(key)}<textarea name=${key} rows="2" spellcheck="false" defaultValue=${text(key)}></textarea></label>`)}
     <label class="check"><input type="checkbox" name="continue_prefill" defaultChecked=${all["continue_prefill"] === true} /><span>${t("presetEdit.continuePrefill")}<small>${t("presetEdit.continuePrefillHint")}</small></span></label>`);
 }
 

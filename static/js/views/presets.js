@@ -142,7 +142,7 @@ function Shelf({ list, presetId, last, read, drop, edit }) {
 }
 
 /** @param {{preset: Preset, isOpened: boolean, isLast: boolean, read: () => unknown, drop: () => unknown, edit: () => void}} props */
-function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, isLast, read, drop, edit }) {
+function Row({ preset: { id, kind, name, file, models = [], updatedAt }, isOpened, isLast, read, drop, edit }) {
   const naming = useSignal(false);
   const looking = useSignal(isOpened);
   const rename = useRef(/** @type {HTMLElement | null} */ (null));
@@ -168,7 +168,7 @@ function Row({ preset: { id, kind, name, file, updatedAt }, isOpened, isLast, re
   const isScript = kind === "regex";
   const serves = session.value?.presetId === id;
   return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}${serves && html` <span class="chip on">${t("preset.used")}</span>`}</h4>
-    <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>
+    <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>${models.length > 0 && html`<p class="aside">${t("presetEdit.for", { models: models.join(", ") })}</p>`}
     <div class="actions">${mayServe && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}${kind === "openai" && html`<button type="button" ref=${isLast ? takeFocus : null} onClick=${edit}>${icon("edit")}<span>${t("presetEdit.edit")}</span></button>`}<button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
       <button type="button" ref=${rename} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("edit")}<span>${t(isScript ? "script.edit" : "preset.rename")}</span></button>
       <button type="button" onClick=${() => takePreset(id)}>${icon("download")}<span>${t("preset.take")}</span></button>

@@ -104,7 +104,7 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, note
 
 /** @param {{trace: Trace}} props */
 function Prompt({ trace }) {
-  const { blueprint = [], messages = [], scripts = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, tokens, template, cost, saved } = trace;
+  const { blueprint = [], messages = [], scripts = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, tokens, template, cost, saved, preset } = trace;
   const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
@@ -113,6 +113,7 @@ function Prompt({ trace }) {
     [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
     [t("why.size"), tokens ? sizeOf(tokens) : null],
     [t("why.template"), template ? [wordFor(`why.template.${template.name}`) || template.name, template.problem].filter(Boolean).join(": ") : null],
+    [t("why.preset"), preset?.by ? t(`why.presetBy.${preset.by}`, { name: preset.name ?? "", model: preset.model ?? "" }) : null],
     [t("why.usage"), usage && Object.keys(usage).length ? brief(usage) : null],
     [t("why.cached"), cachedTokens ? String(cachedTokens) : null],
     [t("why.cost"), cost == null ? null : String(cost)],

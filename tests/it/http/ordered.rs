@@ -163,3 +163,105 @@ async fn a_card_has_a_word_in_between() {
         assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
     }
 }
+
+/// A preset for models, with a text by which a prompt shows it.
+async fn for_models(app: &TestServer, name: &str, models: &[&str]) -> String {
+    let body = json!({
+        "prompts": [{"identifier": "main", "content": format!("Told by {name}.")}],
+        "extensions": {"clotho": {"models": models}},
+    });
+    id(&app.post("/api/presets", &json!({"kind": "openai", "name": name, "body": body})).await)
+}
+
+/// S4-34: where a story chose no preset, the one that is for its model makes its prompts: the one that names the model most
+/// closely, of those that do alike the oldest; a story's own choice goes before it, and what is in the trash is for none.
+#[tokio::test]
+async fn a_preset_can_be_for_a_model() {
+    let play = Play::start().await;
+    let asked = async |expected: &str| {
+        let said = play.say("Hi.").await;
+        let request = play.app.mock().requests().pop().unwrap();
+        let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+        assert_eq!(trace["isExact"], true);
+        let first = request["messages"][0]["content"].as_str().unwrap().to_owned();
+        assert_eq!(first.contains("Told by"), !expected.is_empty(), "{first}");
+        assert!(expected.is_empty() || first.contains(&format!("Told by {expected}.")), "{expected}: {first}");
+        let mut told = trace["preset"].clone();
+        told["asked"] = trace["model"].clone();
+        told
+    };
+    let own = asked("").await;
+    assert_eq!(own["by"], "own");
+    let model = own["asked"].as_str().unwrap().to_owned();
+    for_models(&play.app, "Nobody's", &["another-*"]).await;
+    let any = for_models(&play.app, "Any", &["*"]).await;
+    let told = asked("Any").await;
+    assert_eq!((&told["by"], &told["name"], &told["model"]), (&json!("model"), &json!("Any"), &json!("*")));
+    assert_eq!(told["id"], json!(any));
+    let begin: String = model.chars().take(3).collect();
+    for_models(&play.app, "Some", &["zzz", &format!("{begin}*")]).await;
+    asked("Some").await;
+    let close = for_models(&play.app, "This", &[&model.to_uppercase()]).await;
+    for_models(&play.app, "Later", &[&model]).await;
+    assert_eq!(asked("This").await["model"], json!(model.to_uppercase()));
+    let listed = play.app.get("/api/presets").await;
+    assert_eq!(listed["items"][1]["models"], json!(["*"]));
+
+    let path = format!("/api/presets/{close}");
+    let other = json!({"change": {"own": {"models": ["another"]}}});
+    play.app.ask("PATCH", &path).json(&other).send().await.expect(200);
+    asked("Later").await;
+    let session = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &session).json(&json!({"presetId": any})).send().await.expect(200);
+    assert_eq!(asked("Any").await["by"], "session");
+    play.app.ask("PATCH", &session).json(&json!({"presetId": null})).send().await.expect(200);
+    for one in play.app.get("/api/presets").await["items"].as_array().unwrap() {
+        play.app.ask("DELETE", &format!("/api/presets/{}", id(one))).send().await.expect(204);
+    }
+    asked("").await;
+}
+
+/// S4-34: what a preset says of shares is what happens: examples and lore take no more than theirs, and what stays out says that
+/// it is for want of room.
+#[tokio::test]
+async fn shares_are_kept_to() {
+    let app = TestServer::start().await;
+    let block = |n: usize| format!("<START>\n{{{{char}}}}: Example {n}. {}\n", "lamp oil and wick ".repeat(20));
+    let examples: String = (0..8).map(block).collect();
+    let character = app.character(&json!({"name": "Rin", "firstMessage": "Hello.", "exampleMessages": examples})).await;
+    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let play = Play { app, sid };
+    let lore = |n: usize| json!({"key": ["lamp"], "comment": format!("{n}"), "content": format!("Lore {n}. {}", "tide ".repeat(60))});
+    let entries: Vec<Value> = (0..8).map(lore).collect();
+    let book = play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await;
+    let holds = json!({"everything": true, "sessionIds": [], "personaIds": [], "characterIds": []});
+    play.app.put(&format!("/api/lorebooks/{}/holds", id(&book)), &holds).await;
+    let made = play.app.post("/api/presets", &json!({"from": "own", "name": "Mine"})).await;
+    let path = format!("/api/presets/{}", id(&made));
+    let head = play.head().await;
+    let asked = json!({"parentId": head, "content": "The lamp?", "presetId": made["id"]});
+    let with = async |shares: Value| {
+        let change =
+            json!({"fields": {"openai_max_context": 4000, "openai_max_tokens": 500}, "own": {"shares": shares}});
+        play.app.ask("PATCH", &path).json(&json!({"change": change})).send().await.expect(200);
+        play.app.post(&play.chat("prompt"), &asked).await
+    };
+    let tokens = |trace: &Value, slots: &[&str], kept: bool| -> u64 {
+        let of = |block: &&Value| slots.contains(&block["slot"].as_str().unwrap()) && block["kept"] == kept;
+        trace["blueprint"].as_array().unwrap().iter().filter(of).map(|block| block["tokens"].as_u64().unwrap()).sum()
+    };
+    let examples = ["dialogueExamples"];
+    let all = with(Value::Null).await;
+    assert_eq!(tokens(&all, &examples, false), 0, "{}", all["blueprint"]);
+    let few = with(json!({"examples": 10, "lore": 8})).await;
+    let taken = tokens(&few, &examples, true);
+    assert!(taken > 0 && taken <= 350, "{taken}");
+    let left = few["blueprint"].as_array().unwrap().iter().filter(|block| block["kept"] == false);
+    assert!(left.clone().count() > 0 && left.clone().all(|block| block["why"] == "budget"), "{}", few["blueprint"]);
+    assert_eq!(few["lore"]["budget"], json!(280));
+    let none = with(json!({"history": 100})).await;
+    assert_eq!((tokens(&none, &examples, true), &none["lore"]["fired"]), (0, &json!([])));
+    let odd = json!({"change": {"own": {"shares": {"lore": 101}}}});
+    let error = play.app.ask("PATCH", &path).json(&odd).send().await.refused("invalid");
+    assert_eq!(error["details"]["field"], "change.own.shares");
+}

@@ -134,6 +134,7 @@ impl<'a> Story<'a> {
             trigger: words(&turn["trigger"]).to_owned(),
             who: Who { file: words(&case["character"]["file"]).to_owned(), tags: list(&case["character"]["tags"]) },
             prompt: usize::try_from(case["max_prompt_tokens"].as_u64().unwrap()).unwrap(),
+            most: None,
             without_times: turn["dry_run"] == true,
         };
         let mut around = Recorded { case, draws: 0 };

@@ -276,6 +276,7 @@ impl Case {
             filler: "",
             cut: Cut::Exact,
             strips_examples: is("strip_examples"),
+            whole: 0,
             pins_examples: is("pin_examples"),
             has_prefill: setup["source"] == "claude",
             aside: 0,

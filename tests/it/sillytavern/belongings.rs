@@ -289,12 +289,12 @@ fn sillytavern_presets_are_kept_whole() {
     let regex = ("regex", "Hush");
     assert_eq!(
         told,
-        [("group", "Ferry"), ("openai", "Plain"), ("instruct", "Old"), ("quickReplies", "Mine"), regex, regex, regex],
+        [("openai", "Plain"), ("group", "Ferry"), ("instruct", "Old"), ("quickReplies", "Mine"), regex, regex, regex],
         "{}",
         arrived.report
     );
     assert_eq!((arrived.totals.presets, arrived.totals.skipped), (7, 1));
-    let plain = heads[1].id;
+    let plain = heads[0].id;
     let kept = store.read(move |reader| reader.preset(owner, plain)).unwrap();
     assert_eq!(kept.card["body"].to_string(), body.to_string(), "to the letter");
     assert_eq!(codes(&arrived, "Plain"), ["preset", "regex_scripts", "secret"]);

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clotho::ids::CharacterId;
-use clotho::store::{CardFile, CharacterCard};
+use clotho::ids::{CharacterId, PresetId};
+use clotho::store::{CardFile, CharacterCard, Preset};
 use clotho::tree::{CardRef, Kind, PluginSetting, Role, TreeEdit};
 use serde_json::{Map, json};
 
@@ -264,4 +264,45 @@ fn damage_is_told() {
 /// Writes something else in the place of a card.
 fn damage(store: &TestStore, hash: &str) {
     store.execute(&format!("UPDATE blobs SET bytes = x'7b' WHERE hash = x'{hash}'"));
+}
+
+/// S4-34: which preset a story's prompts are made by goes along; in another house it is that preset as it came in there, in the
+/// same one it stays, and where its file did not come along nobody has chosen one.
+#[test]
+fn the_preset_of_a_story_goes_along() {
+    let store = TestStore::new();
+    let rin = character(&store, &json!({"name": "Rin"}));
+    let (owner, now) = (store.owner, store.now());
+    for name in ["Other", "Mine"] {
+        let body = json!({"prompts": [{"identifier": "main", "content": name}], "temperature": 0.5});
+        let card = json!({"kind": "openai", "name": name, "body": body}).as_object().unwrap().clone();
+        let preset = Preset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
+        store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
+    }
+    let presets = |store: &TestStore| {
+        let owner = store.owner;
+        store.read(move |reader| reader.presets(owner, Some("openai"), 0, 10))
+    };
+    let mine = presets(&store)[1].id;
+    let (sid, _) = story(&store, rin, "Night", &["Hi."]);
+    let actor = store.actor();
+    store.write(move |tx| tx.settings(&actor, sid, &[("preset".to_owned(), mine.to_string().into())])).unwrap();
+    let (folder, _) = out(&store);
+
+    let other = TestStore::new();
+    taken(&other, folder.path());
+    let chosen = only(&other).session.preset.unwrap();
+    assert_ne!(chosen, mine);
+    assert_eq!(presets(&other).iter().find(|head| head.id == chosen).unwrap().name, "Mine");
+    for house in [&other, &store] {
+        let known = rows(house);
+        taken(house, folder.path());
+        assert_eq!(rows(house), known);
+    }
+    assert_eq!(only(&store).session.preset, Some(mine));
+
+    fs::remove_file(folder.path().join("OpenAI Settings/Mine.json")).unwrap();
+    let plain = TestStore::new();
+    taken(&plain, folder.path());
+    assert_eq!((only(&plain).session.preset, presets(&plain).len()), (None, 1));
 }

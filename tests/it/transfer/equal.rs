@@ -1,8 +1,8 @@
 //! What comes in is what went out.
 
 use clotho::archive::Limits;
-use clotho::ids::SessionId;
-use clotho::store::{StoreError, Trace};
+use clotho::ids::{PresetId, SessionId};
+use clotho::store::{Preset, StoreError, Trace};
 use clotho::transfer::{self, ImportError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -203,4 +203,39 @@ fn a_file_is_there_whole_or_not_at_all() {
     assert_eq!((after[0], after[1]), (before[0], before[1] + 1), "{after:?}");
     assert_eq!(import(&other, &file).unwrap(), begun.session);
     assert!(exported(&other, begun.session) == file);
+}
+
+/// S4-34: the preset that a session chose comes along with its file, without what is nobody else's business; where it is already, or
+/// in the trash, nothing is done with it.
+#[test]
+fn the_preset_of_a_session_comes_along() {
+    let store = TestStore::new();
+    let begun = session(&store);
+    let (sid, owner, now) = (begun.session, store.owner, store.now());
+    let body = json!({"temperature": 0.5, "prompts": [], "proxy_password": "hush", "big": 7.50});
+    let card = json!({"kind": "openai", "name": "Mine", "body": body}).as_object().unwrap().clone();
+    let preset = Preset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
+    let id = preset.id;
+    store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
+    let actor = store.actor();
+    store.write(move |tx| tx.settings(&actor, sid, &[("preset".to_owned(), id.to_string().into())])).unwrap();
+    let file = exported(&store, sid);
+    assert!(!String::from_utf8_lossy(&file).contains("hush"));
+
+    let other = TestStore::new();
+    let kept = |store: &TestStore| {
+        let owner = store.owner;
+        store.read(move |reader| reader.preset(owner, id))
+    };
+    for _ in 0..2 {
+        let there = import(&other, &file).unwrap();
+        assert_eq!(other.held(there).session.preset, Some(id));
+        let kept = kept(&other).unwrap().card;
+        assert_eq!(kept["name"], "Mine");
+        assert_eq!(kept["body"].to_string(), json!({"temperature": 0.5, "prompts": [], "big": 7.50}).to_string());
+    }
+    let (owner, at) = (other.owner, other.now());
+    other.write(move |tx| tx.trash_preset(owner, id, at)).unwrap();
+    import(&other, &file).unwrap();
+    assert!(kept(&other).is_none(), "what was thrown away stays there");
 }

@@ -4,6 +4,7 @@ export default {
   "finding.regex_scripts": "One regex script for what the model is sent: a story can switch it off.|{count} regex scripts for what the model is sent: a story can switch them off.",
   "finding.regex_display": "One regex script for what is shown only: texts are shown as written.|{count} regex scripts for what is shown only: texts are shown as written.",
   "finding.own_script": "It changes what the model is sent, in every story.",
+  "finding.for_models": "It makes the prompts of all stories on the models that it names, where they have chosen no preset.",
   "finding.own_variables": "Macros read them, in every story.",
   "finding.scripts": "One script in JavaScript: no code of a card runs here, a plugin can do the same.|{count} scripts in JavaScript: no code of a card runs here, a plugin can do the same.",
   "finding.scripts_jquery": "One script calls jQuery: the page that it changes is not here.|{count} scripts call jQuery: the page that they change is not here.",

@@ -5,6 +5,7 @@ export default {
   "finding.regex_scripts": "{count} 个用于发给模型的正则脚本：可以在故事里关掉",
   "finding.regex_display": "{count} 个只用于显示的正则脚本：文字照原样显示",
   "finding.own_script": "在每个故事里改变发给模型的文字",
+  "finding.for_models": "在没有选择预设的故事里，只要用到它指明的模型，就由它决定提示词",
   "finding.own_variables": "在每个故事里供宏读取",
   "finding.scripts": "{count} 个 JavaScript 脚本：这里的角色卡不运行代码，插件可以做到同样的事",
   "finding.scripts_jquery": "其中 {count} 个脚本调用 jQuery：它们要改的网页不在这里",

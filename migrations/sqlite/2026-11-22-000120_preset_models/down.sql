@@ -1,0 +1,2 @@
+DROP INDEX presets_by_models;
+ALTER TABLE presets DROP COLUMN models;
