@@ -17,10 +17,10 @@ const MOST: usize = 5_000;
 /// What was said before the last word weighs less.
 const BEFORE: f32 = 0.5;
 /// English words, in their ground forms, that everybody says.
-const EMPTY: [&str; 68] = [
+const EMPTY: [&str; 67] = [
     "about", "after", "again", "all", "also", "and", "ani", "are", "away", "back", "been", "befor", "but", "can",
     "could", "did", "down", "for", "from", "get", "had", "has", "have", "her", "here", "him", "his", "how", "into",
-    "it", "just", "let", "like", "may", "more", "not", "now", "off", "one", "our", "out", "over", "say", "see", "she",
+    "just", "let", "like", "may", "more", "not", "now", "off", "one", "our", "out", "over", "say", "see", "she",
     "some", "that", "the", "their", "them", "then", "there", "they", "this", "too", "veri", "was", "were", "what",
     "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
