@@ -10,7 +10,7 @@ use clotho::store::{
 use clotho::tree::edit::Refusal;
 use clotho::tree::mirror::Mirror;
 use clotho::tree::{CardRef, Delta, Effects, Kind, PersonaRef, PluginSetting, Role, Session, Status};
-use clotho::world::{Pointer, World};
+use clotho::world::{Change, Operation, Pointer, Section, World};
 use serde_json::{Map, Value, json};
 
 use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, pointer, rules, set};
@@ -282,6 +282,26 @@ fn store_appends_changes_and_knows_which_rules_were_in_force() {
     });
     assert!(new.is_same(&rules("combat", 200)) && old.is_same(&rules("combat", 100)));
     assert_eq!(new.plugins[0].root, Some(Pointer::from_keys(["combat"])));
+}
+
+/// S0-12: what happened on one branch happened on that branch; it is there again where one comes back to it.
+#[test]
+fn store_keeps_what_happened_to_its_branch() {
+    let store = TestStore::new();
+    let Begun { session, greetings, .. } = keep(&store);
+    let event = json!({"text": "met Ann at the ferry", "tags": ["ann"]});
+    let mut met = store.draft(Role::Assistant, Kind::Message, "Ann waves.");
+    let happened = Operation::new(pointer(""), Change::Append(event.clone()), "", "server");
+    met.delta = delta([Operation { section: Section::Events, ..happened }]);
+    let met = store.append(session, greetings[0], met);
+    let after = store.append(session, met, store.said("I wave back."));
+    let beside = store.append(session, greetings[0], store.said("I stay at home."));
+    let events = |node| store.world(session, node).events.clone();
+    assert_eq!((events(met), events(after)), (vec![event.clone()], vec![event.clone()]));
+    assert!(events(beside).is_empty() && events(greetings[0]).is_empty());
+    store.checkout(session, beside, true);
+    store.checkout(session, after, true);
+    assert_eq!(events(store.head(session)), [event]);
 }
 
 /// S0-08, S0-40, S2-06: settings are logged, read back and refused when the session could not be read with them.
