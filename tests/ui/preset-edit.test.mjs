@@ -196,6 +196,73 @@ describe("editing presets", () => {
     await close();
   });
 
+  test("what was typed into a prompt is lost by nothing without a question, and outlasts a reload and the way back", async () => {
+    await preset("Typed");
+    const opened = await editing("Typed");
+    const { page, close } = opened;
+    const form = dialog(page).getByRole("form", { name: "Tide" });
+    const text = form.getByRole("textbox", { name: "Text" });
+    await button(page, "Move “Tide” up").click();
+    await dialog(page).getByText("Tide is now 3 of 4").waitFor({ state: "attached" });
+    await button(page, "Edit “Tide”").click();
+    await text.fill("Half a thought");
+    const asked = dialog(page).getByText("What you have typed here is not saved.");
+    for (const other of ["Edit “Main prompt”", "Edit “Tide”", "All presets", "Undo", "New prompt", "Delete “Tide”"]) {
+      await button(page, other).click();
+      await asked.waitFor();
+      await button(page, "Go on writing").click();
+      assert.equal(await text.inputValue(), "Half a thought", other);
+    }
+    const again = async () => {
+      await page.getByRole("button", { name: "Presets", exact: true }).click();
+      await dialog(page).getByRole("article", { name: "Typed", exact: true }).getByRole("button", { name: "Edit", exact: true }).click();
+      await form.getByText("What you had begun here").waitFor();
+      assert.equal(await text.inputValue(), "Half a thought");
+    };
+    await page.reload();
+    await again();
+    await form.getByRole("combobox", { name: "Where it stands" }).selectOption({ label: "Among the messages" });
+    await form.getByRole("spinbutton", { name: /^Depth/ }).fill("7");
+    await page.evaluate(() => (history.pushState(null, "", location.href), history.back()));
+    await dialog(page).waitFor({ state: "detached" });
+    await again();
+    assert.equal(await form.getByRole("spinbutton", { name: /^Depth/ }).inputValue(), "7");
+    await button(page, "Edit “Main prompt”").click();
+    await button(page, "Throw it away").click();
+    await dialog(page).getByRole("form", { name: "Main prompt" }).waitFor();
+    await button(page, "Edit “Tide”").click();
+    assert.equal(await text.inputValue(), "Mind the tide.");
+    await close();
+  });
+
+  test("a prompt that somebody else deletes while it is written stays on screen and can be kept as a new one", async () => {
+    const id = await preset("Lost");
+    const { page, close } = await editing("Lost", null, { expected: REFUSED });
+    await button(page, "Edit “Tide”").click();
+    const form = dialog(page).getByRole("form", { name: "Tide" });
+    await form.getByRole("textbox", { name: "Text" }).fill("Mind the ebb.");
+    await clotho.api("PATCH", `/api/presets/${id}`, { change: { removed: ["tide"], order: [{ identifier: "main", enabled: true }, { identifier: "chatHistory", enabled: true }] } });
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByText("Somebody has deleted this prompt meanwhile.").waitFor();
+    assert.equal(await form.getByRole("textbox", { name: "Text" }).inputValue(), "Mind the ebb.");
+    await check(page, "a prompt that is gone");
+    await form.getByRole("button", { name: "Save as a new prompt" }).click();
+    await form.waitFor({ state: "detached" });
+    await row(page, "Tide").waitFor();
+    const { prompts } = await body(id);
+    assert.deepEqual([prompts.at(-1).name, prompts.at(-1).content, prompts.at(-1).role], ["Tide", "Mind the ebb.", "user"]);
+    assert.notEqual(prompts.at(-1).identifier, "tide");
+    await close();
+  });
+
+  test("two quick presses move a prompt by two", async () => {
+    const id = await preset("Quick");
+    const { page, close } = await editing("Quick");
+    await button(page, "Move “Tide” up").evaluate((up) => (up.click(), up.click()));
+    await until(async () => (await order(id)) === "main tide charDescription chatHistory", "by two");
+    await close();
+  });
+
   test("on a phone, in Chinese, in the dark: nothing is wider than the screen", async () => {
     await preset("潮汐", KEPT.replaceAll("Mind the tide.", "0123456789".repeat(60)));
     const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });

@@ -7,8 +7,10 @@ import { addEnglish, t } from "../lib/i18n.js";
 import { whenLookedAt } from "../lib/looked.js";
 import { keyring } from "../lib/once.js";
 import words from "../lib/strings/en-preset-edit.js";
+import { forgetUnder } from "../model/begun.js";
 import { session } from "../model/story.js";
 import { Blank, Waiting, icon, isBegun } from "./parts.js";
+import { begunIn } from "./preset-part.js";
 import { Preview } from "./preset-preview.js";
 import { Prompts } from "./preset-prompts.js";
 import { Models, Sampling, Texts } from "./preset-settings.js";
@@ -31,7 +33,8 @@ export function PresetEditor({ id, back, goTo }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   /** What is done once it is certain that what was typed may go. */
   const asking = useSignal(/** @type {(() => unknown) | null} */ (null));
-  const surely = (/** @type {() => unknown} */ act) => () => (isBegun(box.current) ? (asking.value = act) : act());
+  const ask = (/** @type {Element | null} */ within, /** @type {() => unknown} */ act) => void (isBegun(within) ? (asking.value = act) : act());
+  const surely = (/** @type {() => unknown} */ act) => () => ask(box.current, act);
   const preset = edit.preset.value;
   const serves = session.value?.presetId === id;
   const copy = async () => {
@@ -41,6 +44,7 @@ export function PresetEditor({ id, back, goTo }) {
   const drop = () => {
     const act = asking.peek();
     asking.value = null;
+    forgetUnder(begunIn(edit));
     void act?.();
   };
   const head = html`<div class="actions start"><button type="button" ref=${takeFocus} onClick=${surely(back)}>${icon("back")}<span>${t("presetEdit.back")}</span></button>
@@ -54,7 +58,7 @@ export function PresetEditor({ id, back, goTo }) {
   if (!preset.effective) return html`${head}${h(Blank, { symbol: "warning", title: t("presetEdit.none"), hint: t("presetEdit.noneHint") })}`;
   const version = edit.version.value;
   return html`<div class="stash preset-editor" ref=${box}>${head}
-    <section aria-label=${t("presetEdit.prompts")}><h3>${t("presetEdit.prompts")}</h3><p class="aside">${t("presetEdit.promptsText")}</p>${h(Prompts, { edit, preset })}</section>
+    <section aria-label=${t("presetEdit.prompts")}><h3>${t("presetEdit.prompts")}</h3><p class="aside">${t("presetEdit.promptsText")}</p>${h(Prompts, { edit, preset, ask })}</section>
     ${h(Fold, { title: "presetEdit.sampling" }, h(Sampling, { key: version, edit, preset }))}
     ${h(Fold, { title: "presetEdit.texts" }, h(Texts, { key: version, edit, preset }))}
     ${h(Fold, { title: "presetEdit.models" }, h(Models, { key: version, edit, preset }))}

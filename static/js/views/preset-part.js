@@ -1,7 +1,10 @@
 // One prompt of a preset, being written.
-import { h, html, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.js";
-import { REPLACED, freshIdentifier, hasPlace, orderOf } from "../lib/preset.js";
+import { REPLACED, freshIdentifier, hasPlace, orderOf, partsOf } from "../lib/preset.js";
+import { keepBegun } from "../model/begun.js";
+import { fieldsOf, fillIn, useBegun } from "./begun.js";
+import { icon } from "./parts.js";
 import { Meanwhile } from "./preset-settings.js";
 import { takeFocus } from "./sure.js";
 
@@ -13,51 +16,65 @@ const TRIGGERS = /** @type {const} */ (["normal", "continue", "impersonate", "sw
 /** What a prompt says that says nothing of its place. */
 const PLACE = { injection_position: 0, injection_depth: 4, injection_order: 100 };
 
-/** @param {{edit: Editing, part: PresetPart | null, title: string, done: () => void}} props without a part a new one */
-export function PartForm({ edit, part, title, done }) {
+/** The name under which is kept what was begun of the parts of a preset. @param {Editing} edit */
+export const begunIn = ({ id }) => `preset.${id}.`;
+
+/** @param {{edit: Editing, part: PresetPart | null, isGone?: boolean, title: string, done: () => void}} props without a part a new one; `isGone`: somebody has deleted it meanwhile */
+export function PartForm({ edit, part, isGone = false, title, done }) {
+  const key = begunIn(edit) + (part?.identifier ?? "");
+  const begun = useBegun(key);
   // A field has line breaks of one kind: those of a file are no change.
   const start = useRef(/** @type {Partial<PresetPart>} */ (part ? { ...part, ...(part.content !== undefined && { content: part.content.replaceAll("\r\n", "\n") }) } : { role: "system" })).current;
   const isMarker = start.marker === true;
-  const isInChat = useSignal(start.injection_position === 1);
+  const isInChat = useSignal(begun?.["place"] ? begun["place"] === "1" : start.injection_position === 1);
   const meanwhile = useSignal(/** @type {PresetChange | null} */ (null));
   const busy = useRef(false);
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   /** The identifier of a new one stays the same if it has to be sent again. */
   const fresh = useRef("");
 
-  /** What differs from what was there when the form was opened. @returns {Partial<PresetPart>} */
-  const written = () => {
+  const typedIn = () => {
     const typed = new FormData(/** @type {HTMLFormElement} */ (form.current));
     const number = (/** @type {keyof typeof PLACE} */ key) => (typed.get(key) === null || typed.get(key) === "" ? (start[key] ?? PLACE[key]) : Number(typed.get(key)));
-    const words = {
+    return {
       name: String(typed.get("name") ?? "").trim(),
-      role: /** @type {PresetPart["role"]} */ (String(typed.get("role"))),
+      role: /** @type {NonNullable<PresetPart["role"]>} */ (String(typed.get("role"))),
       ...(!isMarker && { content: String(typed.get("content") ?? "").replaceAll("\r\n", "\n") }),
       ...(hasPlace({ identifier: part?.identifier ?? "" }) && { injection_position: Number(isInChat.peek()), injection_depth: number("injection_depth"), injection_order: number("injection_order") }),
       injection_trigger: TRIGGERS.filter((word) => typed.has(`on-${word}`)),
       ...(REPLACED.has(part?.identifier ?? "") && { forbid_overrides: typed.has("forbid") }),
     };
+  };
+  /** What differs from what was there when the form was opened. @returns {Partial<PresetPart>} */
+  const written = () => {
     const before = { role: "system", content: "", injection_trigger: [], forbid_overrides: false, ...PLACE, ...start, name: part ? title : "" };
     const isOther = ([key, value] = /** @type {[string, unknown]} */ (["", ""])) => JSON.stringify(value) !== JSON.stringify(/** @type {any} */ (before)[key]);
-    return Object.fromEntries(Object.entries(words).filter(isOther));
+    return Object.fromEntries(Object.entries(typedIn()).filter(isOther));
   };
+  const keep = () => form.current && keepBegun(key, Object.keys(written()).length > 0 ? fieldsOf(form.current) : null);
+  useLayoutEffect(() => {
+    if (begun && form.current) fillIn(form.current, begun);
+  }, []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     if (busy.current) return;
-    const fields = written();
-    if (part && Object.keys(fields).length === 0) return done();
+    const isNew = part === null || isGone;
+    const fields = isGone ? typedIn() : written();
+    if (!isNew && Object.keys(fields).length === 0) return done();
     busy.current = true;
     const came = await edit.change((now) => {
-      if (part) return { prompts: [{ identifier: part.identifier, ...fields }] };
+      if (!isNew) return { prompts: [{ identifier: part.identifier, ...fields }] };
       const identifier = (fresh.current ||= freshIdentifier(now));
       return { prompts: [{ identifier, role: "system", ...fields, name: fields.name || t("presetEdit.nameless") }], order: [...orderOf(now), { identifier, enabled: true }] };
     });
     busy.current = false;
     if (came?.is === "written") done();
-    if (came?.is === "changed") meanwhile.value = came.now;
+    // Of what is gone by now the list tells.
+    const isThere = isNew || partsOf(edit.preset.peek() ?? /** @type {any} */ ({})).some(({ identifier }) => identifier === part.identifier);
+    if (came?.is === "changed" && isThere) meanwhile.value = came.now;
   };
   const takeTheirs = () => (done(), (edit.version.value += 1));
-  return html`<form ref=${form} onSubmit=${save} aria-label=${title}>
+  return html`<form ref=${form} onSubmit=${save} onInput=${keep} onChange=${keep} aria-label=${title}>${begun && html`<p class="aside" role="status">${t("lore.begunHere")}</p>`}
     <label>${t("lore.fieldName")}<input name="name" required=${part === null} maxlength="200" ref=${takeFocus} defaultValue=${part ? title : ""} /></label>
     ${!isMarker && html`<label>${t("presetEdit.content")}<textarea name="content" rows="8" spellcheck="false" defaultValue=${start.content ?? ""}></textarea><small>${t("presetEdit.contentHint")}</small></label>`}
     <div class="pair"><label>${t("presetEdit.role")}<select name="role" defaultValue=${start.role ?? "system"}>${ROLES.map((role) => html`<option key=${role} value=${role} selected=${role === (start.role ?? "system")}>${t(`presetEdit.role.${role}`)}</option>`)}</select></label>
@@ -66,6 +83,6 @@ export function PartForm({ edit, part, title, done }) {
       <label>${t("presetEdit.order")}<input type="number" name="injection_order" min="-10000" max="10000" step="1" required defaultValue=${String(start.injection_order ?? 100)} /><small>${t("presetEdit.orderHint")}</small></label></div>`}
     ${REPLACED.has(part?.identifier ?? "") && html`<label class="check"><input type="checkbox" name="forbid" defaultChecked=${start.forbid_overrides === true} /><span>${t("presetEdit.forbid")}<small>${t("presetEdit.forbidHint")}</small></span></label>`}
     <details><summary>${t("presetEdit.triggers")}</summary><p class="aside">${t("presetEdit.triggersText")}</p><div class="pair">${TRIGGERS.map((word) => html`<label key=${word} class="check"><input type="checkbox" name=${`on-${word}`} defaultChecked=${(start.injection_trigger ?? []).includes(word)} /><span>${t(`presetEdit.trigger.${word}`)}</span></label>`)}</div></details>
-    ${meanwhile.value && h(Meanwhile, { now: meanwhile.value, keepMine: () => ((meanwhile.value = null), form.current?.requestSubmit()), takeTheirs })}
-    <div class="actions"><button type="button" onClick=${done}>${t("cancel")}</button>${!meanwhile.value && html`<button class="primary">${t("save")}</button>`}</div></form>`;
+    ${isGone ? html`<div class="failure" role="alert">${icon("warning")}<div><p>${t("presetEdit.partGone")}</p><p class="hint">${t("presetEdit.partGoneHint")}</p></div></div>` : meanwhile.value && h(Meanwhile, { now: meanwhile.value, keepMine: () => ((meanwhile.value = null), form.current?.requestSubmit()), takeTheirs })}
+    <div class="actions"><button type="button" onClick=${done}>${t("cancel")}</button>${(isGone || !meanwhile.value) && html`<button class="primary">${t(isGone ? "presetEdit.saveNew" : "save")}</button>`}</div></form>`;
 }

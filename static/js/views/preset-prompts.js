@@ -6,7 +6,8 @@ import { t, wordFor } from "../lib/i18n.js";
 import { isKnown, isNamedByUs, moved, orderOf, partsOf } from "../lib/preset.js";
 import { plain } from "../lib/text.js";
 import { icon } from "./parts.js";
-import { PartForm } from "./preset-part.js";
+import { begunUnder } from "../model/begun.js";
+import { PartForm, begunIn } from "./preset-part.js";
 
 /** @import { PresetPart, WholePreset } from "../lib/wire.d.ts" */
 /** @import { Editing } from "../actions/preset-edit.js" */
@@ -18,9 +19,12 @@ const MOST_TEXT = 1000;
 /** What a part is called on the page. @param {PresetPart} part */
 export const titleOf = (part) => (isNamedByUs(part) ? wordFor(`presetEdit.part.${part.identifier}`) : "") || part.name || part.identifier;
 
-/** @param {{edit: Editing, preset: WholePreset}} props */
-export function Prompts({ edit, preset }) {
-  const writing = useSignal(/** @type {string | typeof NEW | null} */ (null));
+/** What was begun in this preset before a reload, as what is being written. @param {Editing} edit @returns {string | typeof NEW | null} */
+const begunBefore = (edit) => begunUnder(begunIn(edit)).map((identifier) => identifier || NEW)[0] ?? null;
+
+/** @param {{edit: Editing, preset: WholePreset, ask: (within: Element | null, act: () => unknown) => void}} props `ask`: before what was typed is lost */
+export function Prompts({ edit, preset, ask }) {
+  const writing = useSignal(useRef(begunBefore(edit)).current);
   const said = useSignal("");
   /** The button of a row that has the keyboard again once the row stands where it was moved. */
   const wanted = useRef(/** @type {[string, string] | null} */ (null));
@@ -37,15 +41,32 @@ export function Prompts({ edit, preset }) {
   const rows = orderOf(preset).filter(({ identifier }) => parts.has(identifier));
   const placed = new Set(rows.map(({ identifier }) => identifier));
   const others = [...parts.values()].filter(({ identifier }) => !placed.has(identifier));
+  const at = writing.value;
+  /** The part that is being written, as it was last seen: its words stay when somebody else deletes it. */
+  const written = useRef(/** @type {PresetPart | null} */ (null));
+  if (typeof at === "string") {
+    const found = parts.get(at) ?? (written.current?.identifier === at ? written.current : { identifier: at, name: "" });
+    written.current = found;
+    if (!placed.has(at)) rows.push({ identifier: at, enabled: false });
+  }
+  const seen = useRef(edit.version.value);
+  useLayoutEffect(() => {
+    // What was taken back here is gone by the reader's own will.
+    if (seen.current !== edit.version.value && typeof at === "string" && !parts.has(at)) writing.value = null;
+    seen.current = edit.version.value;
+  }, [edit.version.value]);
+  const write = (/** @type {string | typeof NEW | null} */ next) => ask(list.current, () => (writing.value = next));
   const nameOf = (/** @type {string} */ identifier) => titleOf(/** @type {PresetPart} */ (parts.get(identifier)));
 
-  /** Moves one to where another stands. */
-  const move = async (/** @type {string} */ identifier, /** @type {string | undefined} */ where, /** @type {string} */ act = "") => {
-    if (!where || where === identifier) return;
+  /** Moves one to where another stands, or by one row. Where that is, is seen when its turn has come: presses may come faster than answers. */
+  const move = async (/** @type {string} */ identifier, /** @type {string | -1 | 1} */ where, /** @type {string} */ act = "") => {
     const isMoved = await edit.turn((now) => {
       const order = orderOf(now);
-      const [from, to] = [identifier, where].map((one) => order.findIndex((row) => row.identifier === one));
-      return from === undefined || to === undefined || from < 0 || to < 0 ? null : { order: moved(order, from, to) };
+      const there = new Set(partsOf(now).map((part) => part.identifier));
+      const shown = order.filter((row) => there.has(row.identifier)).map((row) => row.identifier);
+      const goal = typeof where === "string" ? where : shown[shown.indexOf(identifier) + where];
+      const [from, to] = [identifier, goal].map((one) => order.findIndex((row) => row.identifier === one));
+      return from === undefined || to === undefined || from < 0 || to < 0 || from === to ? null : { order: moved(order, from, to) };
     });
     if (!isMoved) return;
     if (act) wanted.current = [identifier, act];
@@ -57,6 +78,7 @@ export function Prompts({ edit, preset }) {
     if (await edit.turn((now) => ({ order: [...orderOf(now), { identifier, enabled: true }] }))) wanted.current = [identifier, "up"];
   };
   const drop = async (/** @type {string} */ identifier) => {
+    if (writing.peek() === identifier) writing.value = null;
     // What was pressed goes with its row.
     if (await dropPart(edit, identifier, nameOf(identifier))) add.current?.focus();
   };
@@ -66,17 +88,17 @@ export function Prompts({ edit, preset }) {
     else add.current?.focus();
   };
   const isNew = writing.value === NEW;
-  const form = (/** @type {PresetPart} */ part) => h(PartForm, { key: `${part.identifier} ${edit.version.value}`, edit, part, title: titleOf(part), done: () => done(part.identifier) });
+  const form = (/** @type {PresetPart} */ part) => h(PartForm, { key: `${part.identifier} ${edit.version.value}`, edit, part, isGone: !parts.has(part.identifier), title: titleOf(part), done: () => done(part.identifier) });
   const row = (/** @type {{identifier: string, enabled: boolean}} */ { identifier, enabled }, /** @type {number} */ at) => {
-    const part = /** @type {PresetPart} */ (parts.get(identifier));
+    const part = /** @type {PresetPart} */ (parts.get(identifier) ?? written.current);
     return h(Row, {
       key: identifier, part, enabled, isFirst: at === 0, isLast: at === rows.length - 1, isWriting: writing.value === identifier,
-      turn: (is) => turn(identifier, is), up: () => move(identifier, rows[at - 1]?.identifier, "up"), down: () => move(identifier, rows[at + 1]?.identifier, "down"),
-      take: (other) => move(other, identifier), write: () => (writing.value = writing.peek() === identifier ? null : identifier), drop: isKnown(part) ? null : () => drop(identifier), form: () => form(part),
+      turn: (is) => turn(identifier, is), up: () => move(identifier, -1, "up"), down: () => move(identifier, 1, "down"),
+      take: (other) => move(other, identifier), isGone: !parts.has(identifier), write: () => write(writing.peek() === identifier ? null : identifier), drop: isKnown(part) ? null : () => (writing.peek() === identifier ? ask(list.current, () => drop(identifier)) : void drop(identifier)), form: () => form(part),
     });
   };
   return html`<div class="preset-prompts" ref=${list}><ol>${rows.map(row)}</ol><p class="hidden" role="status">${said.value}</p>
-    <div class="actions start"><button type="button" ref=${add} aria-expanded=${isNew} onClick=${() => (writing.value = isNew ? null : NEW)}>${icon("plus")}<span>${t("presetEdit.add")}</span></button></div>
+    <div class="actions start"><button type="button" ref=${add} aria-expanded=${isNew} onClick=${() => write(isNew ? null : NEW)}>${icon("plus")}<span>${t("presetEdit.add")}</span></button></div>
     ${isNew && html`<div class="fragment"><article aria-label=${t("presetEdit.add")}>${h(PartForm, { edit, part: null, title: t("presetEdit.add"), done: () => done(null) })}</article></div>`}
     ${others.length > 0 && html`<details class="others"><summary>${t("presetEdit.others", { n: others.length })}</summary><p class="aside">${t("presetEdit.othersText")}</p><ul>${others.map((part) => html`<li key=${part.identifier} data-part=${part.identifier} class="fragment"><article aria-label=${titleOf(part)}><h4>${titleOf(part)}</h4>
       ${part.content && html`<p class="aside">${excerpt(plain(part.content.slice(0, MOST_TEXT)), 160)}</p>`}
@@ -87,10 +109,10 @@ export function Prompts({ edit, preset }) {
 const KIND = "application/x-clotho-prompt";
 
 /**
- * @param {{part: PresetPart, enabled: boolean, isFirst: boolean, isLast: boolean, isWriting: boolean, turn: (is: boolean) => Promise<boolean>, up: () => unknown, down: () => unknown,
+ * @param {{part: PresetPart, enabled: boolean, isGone: boolean, isFirst: boolean, isLast: boolean, isWriting: boolean, turn: (is: boolean) => Promise<boolean>, up: () => unknown, down: () => unknown,
  *   take: (other: string) => unknown, write: () => void, drop: (() => unknown) | null, form: () => unknown}} props
  */
-function Row({ part, enabled, isFirst, isLast, isWriting, turn, up, down, take, write, drop, form }) {
+function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down, take, write, drop, form }) {
   const name = titleOf(part);
   const isOver = useSignal(false);
   const switched = async (/** @type {Event} */ event) => {
@@ -115,11 +137,11 @@ function Row({ part, enabled, isFirst, isLast, isWriting, turn, up, down, take, 
   const button = (/** @type {string} */ act, /** @type {string} */ symbol, /** @type {string} */ label, /** @type {() => unknown} */ run, isOff = false) =>
     html`<button type="button" class="round small" data-act=${act} aria-label=${label} title=${label} aria-disabled=${isOff ? "true" : null} onClick=${() => isOff || run()}>${icon(symbol)}</button>`;
   return html`<li data-part=${part.identifier} class=${`prompt-row${enabled ? "" : " off"}${isOver.value ? " drop-here" : ""}`} onDragOver=${hear} onDragLeave=${hear} onDrop=${hear}><article aria-label=${name}>
-    <div class="prompt-line"><span class="grip" draggable="true" title=${t("presetEdit.drag")} onDragStart=${begin}>${icon("move")}</span>
+    ${!isGone && html`<div class="prompt-line"><span class="grip" draggable="true" title=${t("presetEdit.drag")} onDragStart=${begin}>${icon("move")}</span>
       <input type="checkbox" checked=${enabled} aria-label=${t("presetEdit.isOn", { name })} onChange=${switched} />
       <div class="prompt-name"><b>${name}</b>${part.role && part.role !== "system" && html` <span class="chip">${t(`presetEdit.role.${part.role}`)}</span>`}${isInChat && html` <span class="chip on">${t("presetEdit.atDepth", { n: part.injection_depth ?? 4 })}</span>`}${only.length > 0 && html` <span class="chip">${only.map((word) => wordFor(`presetEdit.trigger.${word}`) || word).join(", ")}</span>`}
         ${part.marker ? html`<small>${t("presetEdit.marker")}</small>` : html`<small>${text ? excerpt(text, 120) : t("presetEdit.blank")}</small>`}</div>
       <div class="prompt-tools">${button("up", "left", t("presetEdit.up", { name }), up, isFirst)}${button("down", "right", t("presetEdit.down", { name }), down, isLast)}
-        <button type="button" class="round small" data-act="edit" aria-label=${t("presetEdit.write", { name })} title=${t("presetEdit.write", { name })} aria-expanded=${isWriting} onClick=${write}>${icon("edit")}</button>${drop && button("drop", "trash", t("presetEdit.drop", { name }), drop)}</div></div>
+        <button type="button" class="round small" data-act="edit" aria-label=${t("presetEdit.write", { name })} title=${t("presetEdit.write", { name })} aria-expanded=${isWriting} onClick=${write}>${icon("edit")}</button>${drop && button("drop", "trash", t("presetEdit.drop", { name }), drop)}</div></div>`}
     ${isWriting && form()}</article></li>`;
 }

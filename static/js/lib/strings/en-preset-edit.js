@@ -16,6 +16,9 @@ export default {
   "presetEdit.meanwhileHint": "What you see now is what it says. Do it again if you still mean it.",
   "presetEdit.notBack": "It is not taken back, so that theirs stays.",
   "presetEdit.kept": "Saved.",
+  "presetEdit.partGone": "Somebody has deleted this prompt meanwhile.",
+  "presetEdit.partGoneHint": "What you have typed is still here: keep it as a new prompt.",
+  "presetEdit.saveNew": "Save as a new prompt",
   "presetEdit.unsaid": "says nothing",
 
   "presetEdit.prompts": "Prompts",

@@ -17,6 +17,9 @@ export default {
   "presetEdit.meanwhileHint": "现在看到的就是它当前的内容。如果仍要修改，请再做一次。",
   "presetEdit.notBack": "没有撤销，以免覆盖别人的修改。",
   "presetEdit.kept": "已保存。",
+  "presetEdit.partGone": "这条提示词已在别处被删除。",
+  "presetEdit.partGoneHint": "你输入的内容还在这里：可以另存为新的提示词。",
+  "presetEdit.saveNew": "另存为新的提示词",
   "presetEdit.unsaid": "未设定",
 
   "presetEdit.prompts": "提示词",
