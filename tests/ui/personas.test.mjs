@@ -48,6 +48,27 @@ describe("who a reader plays", () => {
     await close();
   });
 
+  test("a double click on Save makes one persona, and one character", async () => {
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Who you play" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "New persona" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Once");
+    const twice = () => dialog.getByRole("button", { name: "Save" }).evaluate((save) => (save.click(), save.click()));
+    await twice();
+    await dialog.getByRole("article", { name: "Once" }).first().waitFor();
+    await page.reload();
+    assert.equal((await named("Once")).length, 1);
+    await page.getByRole("button", { name: /^New character/ }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Only One");
+    await twice();
+    await page.getByRole("dialog", { name: "Only One" }).waitFor();
+    await page.reload();
+    assert.equal((await clotho.api("GET", "/api/characters?limit=200")).items.filter(({ name }) => name === "Only One").length, 1);
+    await close();
+  });
+
   test("a story that has begun goes on as somebody else, and as nobody again, in Chinese on a phone too", async () => {
     const persona = await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler." });
     const path = await newStory();

@@ -13,11 +13,11 @@ export const readPersonas = () => attempt(api.personas);
 
 /**
  * Keeps what was written of a persona, new or not, and its picture if there is another.
- * @param {Id | null} pid @param {{name: string, description: string}} fields @param {File | null} picture
+ * @param {Id | null} pid @param {{name: string, description: string}} fields @param {File | null} picture @param {(request: unknown) => string} keyFor
  */
-export const keepPersona = (pid, fields, picture) =>
+export const keepPersona = (pid, fields, picture, keyFor) =>
   attempt(async () => {
-    const kept = pid ? await api.change(pid, fields) : await api.create(fields);
+    const kept = pid ? await api.change(pid, fields) : await api.create(fields, keyFor(fields));
     return picture ? api.sendPicture(kept.id, picture) : kept;
   });
 

@@ -7,8 +7,8 @@ import { send } from "./cards.js";
 /** @returns {Promise<Wire.Persona[]>} */
 export const personas = async () => items(await call("GET", "/api/personas?limit=500"));
 
-/** @param {{name: string, description: string}} fields @returns {Promise<Wire.Persona>} */
-export const create = (fields) => call("POST", "/api/personas", fields);
+/** @param {{name: string, description: string}} fields @param {string} key the same key twice acts once @returns {Promise<Wire.Persona>} */
+export const create = (fields, key) => call("POST", "/api/personas", fields, { key });
 
 /** @param {Wire.Id} pid @param {{name: string, description: string}} fields @returns {Promise<Wire.Persona>} */
 export const change = (pid, fields) => call("PATCH", `/api/personas/${pid}`, fields);

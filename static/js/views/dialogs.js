@@ -190,9 +190,13 @@ function Start({ characterId }) {
 }
 
 function NewCharacter() {
-  const save = (/** @type {Event} */ event) => {
+  const busy = useRef(false);
+  const save = async (/** @type {Event} */ event) => {
     const form = submitted(event);
-    void createCharacter({ name: text(form, "name"), description: text(form, "description"), firstMessage: text(form, "firstMessage") });
+    if (busy.current) return;
+    busy.current = true;
+    await createCharacter({ name: text(form, "name"), description: text(form, "description"), firstMessage: text(form, "firstMessage") });
+    busy.current = false;
   };
   return h(Modal, { title: t("library.create"), keeps: true }, html`<form onSubmit=${save}>
     <label>${t("character.name")}<input name="name" required maxlength="100" autofocus /></label>

@@ -1,8 +1,9 @@
 // Who a reader plays: the list, a form for one, and the choice for a story. Loaded when first opened.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { keepPersona, playAs, readPersonas, removePersona } from "../actions/personas.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-cards.js";
+import { keyring } from "../lib/once.js";
 import { session } from "../model/story.js";
 import { Avatar, Blank, Modal, Waiting, icon } from "./parts.js";
 
@@ -46,11 +47,17 @@ function Row({ persona, changing, read }) {
 /** @param {{persona: Persona | null, done: () => void, leave: () => void}} props */
 function Form({ persona, done, leave }) {
   const picture = useSignal(/** @type {File | null} */ (null));
+  const keyFor = useRef(keyring()).current;
+  const busy = useRef(false);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
     const said = new FormData(/** @type {HTMLFormElement} */ (event.target));
     const text = (/** @type {string} */ name) => String(said.get(name) ?? "").replaceAll("\r\n", "\n").trim();
-    if (await keepPersona(persona?.id ?? null, { name: text("name"), description: text("description") }, picture.peek())) done();
+    const kept = await keepPersona(persona?.id ?? null, { name: text("name"), description: text("description") }, picture.peek(), keyFor);
+    busy.current = false;
+    if (kept) done();
   };
   const choose = (/** @type {Event} */ event) => (picture.value = /** @type {HTMLInputElement} */ (event.target).files?.[0] ?? null);
   return html`<form onSubmit=${save}>
