@@ -49,6 +49,25 @@ describe("saving as lore", () => {
     await close();
   });
 
+  test("S4-61: a key that was typed without Enter is kept by the first click on Save", async () => {
+    const { ids, page, close } = await openGrown();
+    await book("Keys");
+    await choose(page, messageOf(page, ids[3]), "Save as lore");
+    const dialog = keepLore(page);
+    await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "Keys" });
+    await dialog.getByRole("textbox", { name: "Another key" }).fill("ebb");
+    const save = dialog.getByRole("button", { name: "Save", exact: true });
+    await save.scrollIntoViewIfNeeded();
+    const { x, y, width, height } = await save.boundingBox();
+    await page.mouse.move(x + width / 2, y + height - 2);
+    await page.mouse.down();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await page.mouse.up();
+    await page.getByText("It is kept as lore.").waitFor();
+    assert.deepEqual((await named("Keys"))[0].entries.map(({ key }) => key), [["ebb"]]);
+    await close();
+  });
+
   test("S4-61: chosen messages, and one by its menu, extend a lorebook that is there; what was written is not lost by Escape", async () => {
     const { ids, page, close } = await openGrown();
     await book("Weather", [{ comment: "Rain", key: ["rain"], content: "It rains." }]);
