@@ -60,7 +60,7 @@ pub struct AuthorsNote {
     pub depth: u32,
     /// Who says it.
     pub role: Role,
-    /// With every so manieth message of the user it is sent; 0 = never.
+    /// With every nth message of the user it is sent; 0 = never.
     pub every: u32,
     /// Whether lore looks for its keys in it.
     pub is_for_lore: bool,
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(read(json!({"note_depth": 2})), None);
     }
 
-    /// Always with an interval of one, else with every so manieth message of the user, never with none.
+    /// Always with an interval of one, else with every nth message of the user, never with none.
     #[test]
     fn it_is_due_as_often_as_it_says() {
         let due =

@@ -10,7 +10,7 @@ describe("author's note", () => {
     const { page, close } = await open(path);
     await chooseFromPage(page, "Author's note");
     const dialog = page.getByRole("dialog", { name: "Author's note", exact: true });
-    await dialog.getByLabel("Note", { exact: true }).fill("Keep it dark.");
+    await dialog.getByRole("textbox", { name: "Note", exact: true }).fill("Keep it dark.");
     await dialog.getByLabel("Messages behind it").fill("2");
     await check(page, "the author's note");
     await dialog.getByRole("button", { name: "Save" }).click();
@@ -18,7 +18,7 @@ describe("author's note", () => {
     await until(async () => (await session(path)).authorsNote?.text === "Keep it dark.", "it is kept");
     await page.reload();
     await chooseFromPage(page, "Author's note");
-    assert.equal(await dialog.getByLabel("Note", { exact: true }).inputValue(), "Keep it dark.");
+    assert.equal(await dialog.getByRole("textbox", { name: "Note", exact: true }).inputValue(), "Keep it dark.");
     assert.equal(await dialog.getByLabel("Messages behind it").inputValue(), "2");
     await dialog.getByLabel("Where it stands").selectOption({ label: "Behind the instructions" });
     await dialog.getByLabel("Messages behind it").waitFor({ state: "detached" });
@@ -27,9 +27,36 @@ describe("author's note", () => {
     assert.equal((await session(path)).authorsNote.depth, 2, "what is not to be seen stays");
     await dialog.waitFor({ state: "detached" });
     await chooseFromPage(page, "Author's note");
-    await dialog.getByLabel("Note", { exact: true }).fill("");
+    await dialog.getByRole("textbox", { name: "Note", exact: true }).fill("");
     await dialog.getByRole("button", { name: "Save" }).click();
     await until(async () => (await session(path)).authorsNote === null, "there is none");
+    await close();
+  });
+
+  test("S1-17: one that was begun outlasts a reload and the way back, and no more", async () => {
+    const path = await newStory();
+    const { page, close } = await open(path);
+    const dialog = page.getByRole("dialog", { name: "Author's note", exact: true });
+    const text = dialog.getByRole("textbox", { name: "Note", exact: true });
+    await chooseFromPage(page, "Author's note");
+    await text.fill("Half a thought");
+    await dialog.getByLabel("With every nth message of yours (n)").fill("3");
+    const again = async () => {
+      await chooseFromPage(page, "Author's note");
+      await dialog.getByText("What you had begun here").waitFor();
+      assert.equal(await text.inputValue(), "Half a thought");
+      assert.equal(await dialog.getByLabel("With every nth message of yours (n)").inputValue(), "3");
+    };
+    await page.reload();
+    await again();
+    await page.evaluate(() => (history.pushState(null, "", location.href), history.back()));
+    await dialog.waitFor({ state: "detached" });
+    await again();
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Throw it away" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await chooseFromPage(page, "Author's note");
+    assert.equal(await text.inputValue(), "");
     await close();
   });
 });

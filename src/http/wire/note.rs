@@ -19,7 +19,7 @@ pub struct AuthorsNote {
     pub depth: u32,
     /// Who says it.
     pub role: Role,
-    /// With every so manieth message of the user it is sent; 0 = never.
+    /// With every nth message of the user it is sent; 0 = never.
     pub every: u32,
     /// Whether lore looks for its keys in it.
     pub lore: bool,

@@ -117,7 +117,7 @@ export interface AuthorsNote {
   /** So many messages stand behind it, between the messages. */
   depth: number;
   role: "system" | "user" | "assistant";
-  /** With every so manieth message of the user; 0 is never. */
+  /** With every nth message of the user; 0 is never. */
   every: number;
   lore: boolean;
 }

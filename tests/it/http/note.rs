@@ -66,7 +66,7 @@ async fn a_note_stands_where_it_says() {
     assert_eq!(place(&play, "dark"), None);
 }
 
-/// With every so manieth message of the user, as the path has them: on another branch it is counted there.
+/// With every nth message of the user, as the path has them: on another branch it is counted there.
 #[tokio::test]
 async fn a_note_comes_as_often_as_it_says() {
     let play = noted(rin(), json!({"text": "Keep it dark.", "every": 2})).await;

@@ -14,7 +14,7 @@ export default {
   "note.role.system": "The system",
   "note.role.user": "You",
   "note.role.assistant": "The character",
-  "note.every": "With every so manieth message of yours",
+  "note.every": "With every nth message of yours (n)",
   "note.everyHint": "1: always. 0: never, but it stays here.",
   "note.lore": "Lorebooks look for their keys in it",
 };

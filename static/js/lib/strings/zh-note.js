@@ -15,7 +15,7 @@ export default {
   "note.role.system": "系统",
   "note.role.user": "你",
   "note.role.assistant": "角色",
-  "note.every": "每隔你的几条消息发送一次",
+  "note.every": "你每发 n 条消息发送一次（n）",
   "note.everyHint": "1：每次都发。0：不发送，但保留在这里。",
   "note.lore": "世界书也在其中查找关键词",
 };
