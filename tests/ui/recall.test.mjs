@@ -15,10 +15,15 @@ describe("memory", () => {
     await on.check();
     await until(async () => (await session(path)).recall.enabled === true, "it is on");
     await dialog.getByLabel("Collection").fill("Maps");
+    await dialog.getByLabel("Text").fill("  ");
+    await dialog.getByRole("button", { name: "Add it" }).click();
+    const blank = dialog.getByText("There is nothing but blanks in it");
+    await blank.waitFor();
     await dialog.getByLabel("Text").fill("The harbour lies north of the ferry.");
     await dialog.getByRole("button", { name: "Add it" }).click();
     const row = dialog.getByRole("article", { name: "Maps", exact: true });
     await row.getByText("1 document").waitFor();
+    assert.equal(await blank.count(), 0, "what was said of the try before is done with");
     await row.getByRole("checkbox").check();
     await until(async () => (await session(path)).recall.collections.join() === "Maps", "the collection is looked through");
     await row.getByRole("button", { name: "Look into it" }).click();

@@ -4,6 +4,7 @@ import { addDocument, changeRecall, readCollections, readDocuments, removeDocume
 import { addEnglish, t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import words from "../lib/strings/en-recall.js";
+import { dismiss, notices, tell } from "../model/page.js";
 import { session } from "../model/story.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { SummariesOf } from "./summaries.js";
@@ -71,7 +72,10 @@ function NewDocument({ names, read }) {
     event.preventDefault();
     const form = /** @type {HTMLFormElement} */ (event.target);
     const [collection, content] = ["collection", "content"].map((name) => String(new FormData(form).get(name) ?? "").trim());
-    if (busy.current || !collection || !content) return;
+    if (busy.current) return;
+    // What was said of the try before is done with.
+    for (const { id, tone, inDialog } of notices.peek()) if (tone === "error" && inDialog) dismiss(id);
+    if (!collection || !content) return tell({ tone: "error", text: t("recall.blank") });
     busy.current = true;
     if (await addDocument(collection, content, keys.current([collection, content]))) {
       /** @type {HTMLTextAreaElement} */ (form.elements.namedItem("content")).value = "";

@@ -14,6 +14,7 @@ export default {
   "recall.collection": "Collection",
   "recall.content": "Text",
   "recall.add": "Add it",
+  "recall.blank": "There is nothing but blanks in it: write a collection and a text.",
   "recall.unread": "They could not be read.",
   "summaries.on": "Sum up what slides out of sight",
   "summaries.onHint": "After a turn the model is asked for summaries of what it will no longer see, and is told them from then on. That costs tokens of its own.",

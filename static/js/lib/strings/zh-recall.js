@@ -15,6 +15,7 @@ export default {
   "recall.collection": "合集",
   "recall.content": "文字",
   "recall.add": "添加",
+  "recall.blank": "里面只有空白：请填写合集和文字。",
   "recall.unread": "没能读取。",
   "summaries.on": "总结看不见了的内容",
   "summaries.onHint": "每一轮之后，请模型总结它将不再看到的内容，此后把总结告诉它。这会另外耗费词元。",
