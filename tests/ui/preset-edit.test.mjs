@@ -164,6 +164,10 @@ describe("editing presets", () => {
     assert.match(JSON.stringify(model.requests.at(-1).messages), /Tell it slowly/);
     await use(last(page), "Why?");
     await page.getByRole("dialog", { name: "Why?" }).getByText("For m, because it is for mock/*").waitFor();
+    const read = page.getByRole("dialog", { name: "Why?" }).locator(".blocks").last();
+    await read.getByText("Character: description").waitFor();
+    await read.getByText("Tide", { exact: true }).waitFor();
+    assert.doesNotMatch(await read.innerText(), /charDescription|\bmain\b|tide/);
     await clotho.api("DELETE", `/api/presets/${id}`);
     await close();
   });

@@ -102,3 +102,6 @@ export async function promptBy(presetId) {
     throw error;
   }
 }
+
+/** The parts of a preset, for who only wants to know what they are called: none where it is gone. @param {Id} id */
+export const readParts = (id) => read(id).then(partsOf, () => []);

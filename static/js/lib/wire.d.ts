@@ -594,7 +594,7 @@ export interface Trace {
   template?: { name: string; problem?: string };
   cost?: number | null;
   /** The preset that made it, and why it was that one: the story chose it, or it is for this model, or it is our own. */
-  preset?: { by?: "session" | "model" | "own"; name?: string; model?: string };
+  preset?: { by?: "session" | "model" | "own"; id?: Id; name?: string; model?: string };
   /** What the provider's memory saved of the cost. */
   saved?: number;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };

@@ -3,11 +3,12 @@ import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact
 import { dropPart } from "../actions/preset-edit.js";
 import { excerpt } from "../lib/excerpt.js";
 import { t, wordFor } from "../lib/i18n.js";
-import { isKnown, isNamedByUs, moved, orderOf, partsOf } from "../lib/preset.js";
+import { isKnown, moved, orderOf, partsOf } from "../lib/preset.js";
 import { plain } from "../lib/text.js";
 import { icon } from "./parts.js";
 import { begunUnder } from "../model/begun.js";
 import { PartForm, begunIn } from "./preset-part.js";
+import { titleOf } from "./slots.js";
 
 /** @import { PresetPart, WholePreset } from "../lib/wire.d.ts" */
 /** @import { Editing } from "../actions/preset-edit.js" */
@@ -15,9 +16,6 @@ import { PartForm, begunIn } from "./preset-part.js";
 const NEW = Symbol("a new prompt");
 /** So much of a text is looked at for how it begins. */
 const MOST_TEXT = 1000;
-
-/** What a part is called on the page. @param {PresetPart} part */
-export const titleOf = (part) => (isNamedByUs(part) ? wordFor(`presetEdit.part.${part.identifier}`) : "") || part.name || part.identifier;
 
 /** What was begun in this preset before a reload, as what is being written. @param {Editing} edit @returns {string | typeof NEW | null} */
 const begunBefore = (edit) => begunUnder(begunIn(edit)).map((identifier) => identifier || NEW)[0] ?? null;

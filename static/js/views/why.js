@@ -1,8 +1,10 @@
 // "Why?": what a turn changed and by which rule, its dice, the prompt that made it. Loaded when first asked for.
-import { h, html } from "../../vendor/preact.js";
+import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { readWhy } from "../actions/page.js";
-import { clock, t, wordFor } from "../lib/i18n.js";
+import { readParts } from "../actions/preset-edit.js";
+import { addEnglish, clock, t, wordFor } from "../lib/i18n.js";
 import { changesOf } from "../lib/schema.js";
+import words from "../lib/strings/en-preset-edit.js";
 import { brief, sentence } from "../lib/text.js";
 import { nodeOf, session } from "../model/story.js";
 import { placeName } from "../model/world.js";
@@ -11,8 +13,11 @@ import { askedFor, handsAfter } from "../tree/line.js";
 import { RollChip, differenceOf, isByHand, toneOf } from "./changes.js";
 import { Modal, ProblemLine, Waiting } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
+import { slotName, sourceName } from "./slots.js";
 
-/** @import { Block, ChatNode, Delta, Id, LoreTold, LoreVerdict, Operation, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
+/** @import { Block, ChatNode, Delta, Id, LoreTold, LoreVerdict, Operation, PresetPart, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
+
+addEnglish(words);
 
 /** @param {{nid: Id}} props */
 export function Why({ nid }) {
@@ -105,6 +110,11 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, note
 /** @param {{trace: Trace}} props */
 function Prompt({ trace }) {
   const { blueprint = [], messages = [], scripts = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, tokens, template, cost, saved, preset } = trace;
+  /** What the parts of the preset are called by now; where it is gone, their ids stand for them. */
+  const parts = useSignal(/** @type {PresetPart[]} */ ([]));
+  useEffect(() => {
+    if (preset?.id) void readParts(preset.id).then((found) => (parts.value = found));
+  }, [preset?.id]);
   const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
@@ -121,7 +131,7 @@ function Prompt({ trace }) {
     [t("why.params"), params && Object.keys(params).length ? brief(params) : null],
   ].filter(([, value]) => value);
   return html`${facts.length > 0 && html`<section><h3>${t("why.call")}</h3><dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`}
-    ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block, isCounted }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
+    ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block, parts: parts.value, isCounted }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
     ${scripts.length > 0 && html`<section><h3>${t("why.scripts")}</h3><ul>${scripts.map((one, i) => h(ScriptLine, { key: i, one }))}</ul></section>`}
     ${messages.length > 0 && html`<details><summary>${t("why.messages", { n: messages.length })}</summary>${messages.map(
       (m, i) => html`<div key=${i} class="sent"><b>${m.role}${m.name ? ` · ${m.name}` : ""}</b><pre tabindex="0">${m.content}</pre></div>`,
@@ -137,11 +147,11 @@ function ScriptLine({ one: { name, scope, changed, why, message } }) {
 /** Who counted stands beside it; a number that nobody counted is marked. @param {{count: number, by: string}} tokens */
 const sizeOf = ({ count, by }) => `${by === "estimate" ? "≈ " : ""}${t("why.tokens", { n: count })} (${wordFor(`why.by.${by}`) || by})`;
 
-/** @param {{block: Block, isCounted: boolean}} props */
-function PromptBlock({ block, isCounted }) {
+/** @param {{block: Block, parts: PresetPart[], isCounted: boolean}} props */
+function PromptBlock({ block, parts, isCounted }) {
   const size = block.tokens === undefined ? "" : `${isCounted ? "" : "≈ "}${t("why.tokens", { n: block.tokens })}`;
   const dropped = block.kept === false;
   const reason = wordFor(`why.left.${block.why}`) || block.why;
-  const about = [block.role, size, block.source].filter(Boolean).join(" · ");
-  return html`<li class=${dropped ? "dropped" : ""}><b>${block.slot}</b> <small>${about}</small>${dropped && html` <span class="chip">${t("why.dropped")}</span>`}${reason && html` <small>${reason}</small>`}</li>`;
+  const about = [wordFor(`presetEdit.role.${block.role}`) || block.role, size, sourceName(block)].filter(Boolean).join(" · ");
+  return html`<li class=${dropped ? "dropped" : ""}><b>${slotName(block, parts)}</b> <small>${about}</small>${dropped && html` <span class="chip">${t("why.dropped")}</span>`}${reason && html` <small>${reason}</small>`}</li>`;
 }

@@ -1,0 +1,21 @@
+// What the texts of a prompt are called on the page.
+import { t, wordFor } from "../lib/i18n.js";
+import { isNamedByUs } from "../lib/preset.js";
+
+/** @import { Block, PresetPart } from "../lib/wire.d.ts" */
+
+/** What a part of a preset is called. @param {PresetPart} part */
+export const titleOf = (part) => (isNamedByUs(part) ? wordFor(`presetEdit.part.${part.identifier}`) : "") || part.name || part.identifier;
+
+/** What a block of a prompt was made of: a part of the preset, what has no part, or several that became one. @param {Block} block @param {PresetPart[]} [parts] those of the preset, where it is still there */
+export const slotName = ({ slot = "" }, parts = []) =>
+  slot.split("+").map((one) => {
+    const part = parts.find(({ identifier }) => identifier === one);
+    return part ? titleOf(part) : wordFor(`why.slot.${one}`) || wordFor(`presetEdit.part.${one}`) || one;
+  }).join(" + ");
+
+/** Where the text of a block came from. @param {Block} block */
+export function sourceName({ slot = "", source = "" }) {
+  const first = slot.split("+")[0];
+  return first === "memories" || first === "summary" ? t("why.source.memory") : wordFor(`why.source.${source}`) || source;
+}
