@@ -62,7 +62,7 @@ pub(super) fn prompt(
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let given = Given {
-        kind: kind(&purpose.wanted),
+        kind: kind(purpose),
         world: &status,
         cut,
         room: (context, reply),
@@ -102,8 +102,9 @@ pub(super) fn prompt(
     Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, measure, ..made })
 }
 
-const fn kind(wanted: &Wanted) -> Kind {
-    match wanted {
+const fn kind(purpose: &Purpose) -> Kind {
+    match purpose.wanted {
+        Wanted::Reply if purpose.number > 0 => Kind::Swipe,
         Wanted::More(_) => Kind::Continue,
         Wanted::UsersMessage => Kind::Impersonate,
         Wanted::Reply => Kind::Normal,

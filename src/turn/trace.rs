@@ -194,7 +194,10 @@ impl Made {
 
 /// A line of the history, as a model is sent it.
 pub fn line(node: &Node, hide_tags: &[String]) -> Line {
-    let text = tags::hide(&node.content, hide_tags).unwrap_or_else(|| node.content.clone());
+    // Models write for machines; what people write is meant as it stands.
+    let is_reply = node.role == Role::Assistant;
+    let hidden = if is_reply { tags::hide(&node.content, hide_tags) } else { None };
+    let text = hidden.unwrap_or_else(|| node.content.clone());
     Line { role: node.role, name: node.name.clone(), text }
 }
 

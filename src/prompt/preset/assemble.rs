@@ -1,5 +1,7 @@
 //! The messages of one request.
 
+use std::collections::BTreeMap;
+
 use super::order::{EXAMPLES, Filled, HISTORY, MAIN};
 use super::{
     Cut, Form, Given, Kind, Left, Message, Place, Placed, Preset, Said, Source, Words, doubles, examples, inject,
@@ -63,7 +65,7 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     for part in parts.iter().filter(|part| part.in_chat.is_none()) {
         room.spend(words.count(&part.text));
     }
-    ending.spend(&mut room, words);
+    ending.spend(false, &mut room, words);
     let new_chat = words.fill(&preset.settings.new_chat);
     let is_in = |id: &str| parts.iter().any(|part| part.id == id && part.in_chat.is_none());
     if is_in(HISTORY) {
@@ -72,6 +74,7 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
     if let Err(too_large) = room.check() {
         return Err(Unfit { too_large, left: unsent(parts, left) });
     }
+    ending.spend(true, &mut room, words);
     room.set_aside(given.aside, given.history.last().map_or(0, |newest| words.count(&newest.text)));
     let mut chat = Chat { new_chat, messages: Vec::new(), kept: 0, left: Vec::new() };
     let mut shown = Shown::default();
@@ -160,9 +163,11 @@ impl Ending {
         Self { messages, prefill }
     }
 
-    fn spend(&self, room: &mut Room, words: &dyn Words) {
-        let texts = self.messages.iter().map(|message| message.text.as_str());
-        texts.chain(self.prefill.as_deref()).for_each(|text| room.spend(words.count(text)));
+    /// Takes the room of what was said, which goes whatever its size, or of the rest.
+    fn spend(&self, is_said: bool, room: &mut Room, words: &dyn Words) {
+        let messages = self.messages.iter().filter(|message| place(message).is_some() == is_said);
+        let texts = messages.map(|message| message.text.as_str());
+        texts.chain(self.prefill.as_deref().filter(|_| !is_said)).for_each(|text| room.spend(words.count(text)));
     }
 }
 
@@ -212,8 +217,8 @@ struct Chat {
 }
 
 impl Chat {
-    /// Puts in the newest messages, and what stands between them, until one does not fit. The newest goes whatever its size;
-    /// a world that has no room beside it stays out, and what is older may go all the same.
+    /// Puts in the newest message, whatever its size; then what stands between the messages, as far as there is room; then the
+    /// other messages from the newest on, until one does not fit. What stands deeper than they reach comes before them all.
     fn fit(
         &mut self,
         preset: &Preset,
@@ -225,58 +230,83 @@ impl Chat {
         let is_moved = given.kind == Kind::Continue;
         let counts = usize::from(is_moved && preset.settings.continue_prefill);
         let history = given.history.get(..given.history.len().saturating_sub(counts)).unwrap_or_default();
-        let mut depths = inject::by_depth(injected);
-        let beyond: Vec<Message> = depths.split_off(&history.len()).into_values().rev().flatten().collect();
-        let mut newest_first: Vec<Message> = Vec::new();
-        let mut entries = Vec::new();
-        let take = |depth: usize, depths: &mut std::collections::BTreeMap<usize, Vec<Message>>| {
-            depths.remove(&depth).unwrap_or_default()
-        };
-        for (depth, at) in (0..history.len()).rev().enumerate() {
-            entries.extend(take(depth, &mut depths).into_iter().rev().map(Entry::Text));
-            if !(is_moved && depth == 0 && counts == 0) {
-                entries.push(Entry::Said(at));
+        let is_said = |depth: usize| !(is_moved && depth == 0 && counts == 0);
+        let entries = entries(history.len(), injected, is_said);
+        let filler = filler(preset, given, &entries, words);
+        room.spend(filler.as_ref().map_or(0, |filler| words.count(&filler.text)));
+        let mut line = Line { kept: BTreeMap::new(), said: Vec::new() };
+        let mut said = entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.said()?)));
+        if let Some((at, n)) = said.next() {
+            let message = said_there(n, preset, history, words);
+            room.spend(words.count(&message.text));
+            line.said(at, message);
+        }
+        for (at, text) in entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.text()?))) {
+            if text.text.is_empty() || room.take(words.count(&text.text)) {
+                line.kept.insert(at, text.clone());
+            } else {
+                self.left.push(text.clone().left(LeftOut::Budget));
             }
         }
-        entries.extend(beyond.into_iter().rev().map(Entry::Text));
-        if let Some(filler) = filler(preset, given, &entries, words) {
-            room.spend(words.count(&filler.text));
-            newest_first.push(filler);
-        }
-        let newest = entries.iter().position(|entry| matches!(entry, Entry::Said(_)));
         let mut is_full = false;
-        for (at, entry) in entries.into_iter().enumerate() {
-            if is_full && newest.is_none_or(|newest| at > newest) {
+        for (at, n) in said {
+            let message = said_there(n, preset, history, words);
+            is_full = !message.text.is_empty() && !room.take(words.count(&message.text));
+            if is_full {
                 break;
             }
-            if is_full && newest != Some(at) {
-                continue;
-            }
-            let Some(message) = entry.message(preset, history, words) else { continue };
-            if newest == Some(at) {
-                room.spend(words.count(&message.text));
-            } else if !message.text.is_empty() && !room.take(words.count(&message.text)) {
-                if is_world(&message) {
-                    self.left.push(message.left(LeftOut::Budget));
-                    continue;
-                }
-                is_full = true;
-                continue;
-            }
-            newest_first.push(message);
+            line.said(at, message);
         }
         if let (true, Cut::Steps(began)) = (is_full, given.cut) {
-            step(&mut newest_first, began, room, words);
+            line.step(began, room, words);
         }
-        self.kept = newest_first.iter().filter(|message| place(message).is_some()).count();
-        newest_first.reverse();
-        self.messages = newest_first;
+        self.kept = line.said.len();
+        self.messages = line.kept.into_values().rev().chain(filler).collect();
     }
 }
 
-/// Whether a message is the world and nothing else.
-fn is_world(message: &Message) -> bool {
-    matches!(message.from.as_slice(), [Source::Part(id)] if id == "world")
+/// A message of the history as it is sent.
+fn said_there(at: usize, preset: &Preset, history: &[Said], words: &mut dyn Words) -> Message {
+    let from = vec![Source::History(at)];
+    let Some(said) = history.get(at) else {
+        return Message { role: Role::System, name: None, text: String::new(), from };
+    };
+    let text = clean(words.fill(&said.text));
+    let (name, text) = names::named(preset.settings.naming, said, text);
+    Message { role: said.role, name, text, from }
+}
+
+/// What goes of a chat, by its place among all that might, the newest first.
+struct Line {
+    kept: BTreeMap<usize, Message>,
+    /// The places of the messages of the history.
+    said: Vec<usize>,
+}
+
+impl Line {
+    fn said(&mut self, at: usize, message: Message) {
+        self.kept.insert(at, message);
+        self.said.push(at);
+    }
+
+    /// Cuts a full history in a step; the newest message stays.
+    fn step(&mut self, began: Option<usize>, room: &mut Room, words: &dyn Words) {
+        let began = began.filter(|began| self.kept.values().any(|message| place(message) == Some(*began)));
+        while self.said.len() > 1 {
+            let Some(oldest) = self.said.last() else { return };
+            let message = self.kept.get(oldest);
+            let goes = match began {
+                Some(began) => message.and_then(place).is_none_or(|at| at < began),
+                None => room.is_ample(),
+            };
+            if !goes {
+                return;
+            }
+            room.give_back(message.map_or(0, |message| words.count(&message.text)));
+            self.kept.remove(oldest);
+            self.said.pop();
+        }
+    }
 }
 
 /// The place in the history of a message that is one of its.
@@ -287,40 +317,34 @@ fn place(message: &Message) -> Option<usize> {
     }
 }
 
-/// Cuts a full history in a step; the newest message stays.
-fn step(newest_first: &mut Vec<Message>, began: Option<usize>, room: &mut Room, words: &dyn Words) {
-    let reaches = |began: &usize| newest_first.iter().any(|message| place(message) == Some(*began));
-    let began = began.filter(reaches);
-    while newest_first.len() > 1 {
-        let Some(oldest) = newest_first.last() else { return };
-        let goes = match began {
-            Some(began) => place(oldest).is_none_or(|at| at < began),
-            None => room.is_ample(),
-        };
-        if !goes {
-            return;
-        }
-        room.give_back(words.count(&oldest.text));
-        newest_first.pop();
-    }
-}
-
+/// What might go of a chat, the newest first: messages of the history, and what stands between them.
 enum Entry {
     Said(usize),
     Text(Message),
 }
 
 impl Entry {
-    fn message(self, preset: &Preset, history: &[Said], words: &mut dyn Words) -> Option<Message> {
-        let at = match self {
-            Self::Text(message) => return Some(message),
-            Self::Said(at) => at,
-        };
-        let said = history.get(at)?;
-        let text = clean(words.fill(&said.text));
-        let (name, text) = names::named(preset.settings.naming, said, text);
-        Some(Message { role: said.role, name, text, from: vec![Source::History(at)] })
+    const fn said(&self) -> Option<usize> {
+        if let Self::Said(at) = self { Some(*at) } else { None }
     }
+
+    const fn text(&self) -> Option<&Message> {
+        if let Self::Text(message) = self { Some(message) } else { None }
+    }
+}
+
+/// The entries of a history of so many messages; `is_said` says of each depth whether the message there is one of them.
+fn entries(history: usize, injected: Vec<inject::Injected>, is_said: impl Fn(usize) -> bool) -> Vec<Entry> {
+    let mut depths = inject::by_depth(injected);
+    let beyond: Vec<Message> = depths.split_off(&history).into_values().rev().flatten().collect();
+    let mut entries = Vec::new();
+    for (depth, at) in (0..history).rev().enumerate() {
+        let texts = depths.remove(&depth).unwrap_or_default();
+        entries.extend(texts.into_iter().rev().map(Entry::Text));
+        entries.extend(is_said(depth).then_some(Entry::Said(at)));
+    }
+    entries.extend(beyond.into_iter().rev().map(Entry::Text));
+    entries
 }
 
 /// The user's message in a request where the model spoke last, if the preset has one; else the server's own filler, also where

@@ -148,3 +148,35 @@ async fn a_bad_note_is_refused() {
     play.app.post(&format!("/api/chat/{}/undo", play.sid), &json!({})).await;
     assert_eq!(play.session().await["authorsNote"], before);
 }
+
+/// Domain 6.2: what stands at the very end, or deeper than messages fit, takes nothing from the newest message, which goes
+/// whole; what has no room says so.
+#[tokio::test]
+async fn a_note_costs_no_message() {
+    let play = noted(rin(), json!({"text": "Keep it dark.", "depth": 0})).await;
+    play.say("Hi.").await;
+    let long = "word ".repeat(8_000);
+    let said = play.say(&long).await;
+    assert!(place(&play, &long).is_some(), "{:?}", sent(&play).iter().map(|(_, text)| text.len()).collect::<Vec<_>>());
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    let left = |slot: &str| {
+        let all = trace["blueprint"].as_array().unwrap().iter();
+        all.filter(|block| block["slot"] == slot && block["why"] == "budget").count()
+    };
+    assert_eq!((left("authorsNote"), &trace["isExact"]), (1, &json!(true)), "{trace}");
+    let play = noted(rin(), json!({"text": "Keep it dark.", "depth": 6})).await;
+    for n in 0..5 {
+        play.app.mock().script(Reply::ok(["She waits. ".repeat(800).as_str()]));
+        play.say(&format!("Word {n}. {}", "and on ".repeat(1_000))).await;
+    }
+    let all = sent(&play);
+    assert!(all.len() < 7 && place(&play, "Keep it dark.").is_some_and(|at| at > 0), "{}", all.len());
+}
+
+/// Tags for machines are the model's: what a person writes goes as it stands.
+#[tokio::test]
+async fn what_a_person_writes_in_tags_goes() {
+    let play = Play::start().await;
+    play.say("I write <think> in my text and go on.").await;
+    assert_eq!(place(&play, "I write <think> in my text and go on."), Some(0));
+}

@@ -265,3 +265,16 @@ async fn shares_are_kept_to() {
     let error = play.app.ask("PATCH", &path).json(&odd).send().await.refused("invalid");
     assert_eq!(error["details"]["field"], "change.own.shares");
 }
+
+/// A part that is for other replies to the same message goes with those.
+#[tokio::test]
+async fn triggers_know_another_reply() {
+    let mut own = preset();
+    own["prompts"][1]["injection_trigger"] = json!(["swipe"]);
+    let play = with(&own).await;
+    let said = play.say("Where am I?").await;
+    let has = || play.app.mock().requests().pop().unwrap().to_string().contains("Short lines.");
+    assert!(!has());
+    play.another(&said.reply).await;
+    assert!(has());
+}

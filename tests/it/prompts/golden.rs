@@ -18,6 +18,7 @@ const NOTE_ONCE: &str = "macros of a note run once";
 const REFUSED: &str = "what must go does not fit: nothing is sent";
 const EXPANDED: &str = "macros in what is gone on from are filled in";
 const NO_FILLER: &str = "`send_if_empty` goes only where a reply has the last word";
+const DEEP_GOES: &str = "what stands between the messages goes, however few of them fit";
 const NEWEST_GOES: &str = "the newest message goes, whatever its size";
 
 fn file(folder: &str, name: &str) -> Map<String, Value> {
@@ -324,6 +325,7 @@ fn decision(case: &Value) -> Option<&'static str> {
     match case["id"].as_str() {
         Some("prompt-066") => return Some(EXAMPLES_GO),
         Some("prompt-096") => return Some(NO_FILLER),
+        Some("prompt-126") => return Some(DEEP_GOES),
         _ => {}
     }
     let accidents = case["accident"].as_array().into_iter().flatten();
@@ -359,5 +361,5 @@ fn recorded_requests() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert_eq!((equal, decided), (56, 38));
+    assert_eq!((equal, decided), (55, 39));
 }
