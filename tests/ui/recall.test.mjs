@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { browser, check, chooseFromPage, clotho, model, newStory, open, own, session } from "./support/stage.mjs";
+import { browser, check, chooseFromPage, clotho, last, model, newStory, open, own, replyIsThere, say, session, use } from "./support/stage.mjs";
 
 describe("memory", () => {
   test("S1-17: is switched on for a story, documents are added, looked into, ticked and destroyed", async () => {
@@ -90,6 +90,13 @@ models = ["m"]
     await first.getByRole("button", { name: "Its last message" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByText("Mile 0,").first().waitFor();
+    await page.goto(`${server.base}/s/${made.id}`);
+    await last(page).waitFor();
+    await say(page, "And then?");
+    await replyIsThere(page);
+    await use(last(page), "Why?");
+    const block = page.getByRole("dialog", { name: "Why?" }).locator(".blocks li").filter({ has: page.locator("b", { hasText: /^Summary$/ }) });
+    await block.first().getByText(/from Memory$/).waitFor();
     await close();
   });
 });
