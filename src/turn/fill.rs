@@ -118,8 +118,26 @@ pub fn chance_for(scene: &Scene, purpose: &Purpose, who: &str) -> impl FnMut() -
     hasher.update(&purpose.number.to_le_bytes());
     hasher.update(scene.said.0.as_bytes());
     hasher.update(who.as_bytes());
-    let seed = hasher.finalize().as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    draws(seed)
+    draws(first(&hasher))
+}
+
+/// A message that is told again, filled in. It has its own chance in each session, whoever asks and when, and what it writes
+/// goes nowhere.
+pub fn recalled(scene: &Scene, node: &Node, text: &str) -> String {
+    if !text.contains(['{', '}', '<']) {
+        return text.to_owned();
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&scene.session().seed.to_le_bytes());
+    hasher.update(node.id.as_bytes());
+    let time = Moment { ms: scene.at.node.created.0, ..Moment::default() };
+    let facts = Facts { time, seed: scene.session().seed, purpose: "normal".into(), ..scene.cast.facts() };
+    Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draws(first(&hasher))).fill(text)
+}
+
+/// The first bytes of a hash, as a seed.
+fn first(hasher: &blake3::Hasher) -> u64 {
+    hasher.finalize().as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// Numbers from 0 up to but not including 1.

@@ -75,14 +75,13 @@ pub(super) fn prompt(
         aside: for_summaries + for_recall,
         ..given(&scene.cast)
     };
-    let scripts = scripted.told();
-    let mut words = Texts { macros: scripted.macros, measure: &bounds.measure };
+    let mut words = Texts { macros: &mut *scripted.macros, measure: &bounds.measure };
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
         Err(Unfit { too_large, left }) => {
             let order = Some(Order { left, by, ..Order::default() });
             let too_large = Some(too_large);
-            return Ok(Made { order, scripts, lore: called.told, too_large, ..Made::default() });
+            return Ok(Made { order, scripts: scripted.told(), lore: called.told, too_large, ..Made::default() });
         }
     };
     // What a server is told does not change with the preset: one that loads a model for it would load it anew.
@@ -95,7 +94,9 @@ pub(super) fn prompt(
         None => Summed::default(),
     };
     let for_recall = for_recall.min(assembled.aside.saturating_sub(summed.tokens));
-    let recalled = recall::recalled(reader, scene, &cue, (for_recall, &measure), (&placed, &lines, first), &hide_tags)?;
+    let looked = (&*placed, &*lines, first);
+    let recalled = recall::recalled(reader, scene, &cue, (for_recall, &measure), looked, &hide_tags, &mut scripted)?;
+    let scripts = scripted.told();
     let mut made = made(&preset, by, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
     made.filled.operations = called.operations.into_iter().chain(summed.operation).collect();
     (made.summed, made.recalled) = (summed.told, recalled.told);

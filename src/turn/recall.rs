@@ -14,15 +14,17 @@ use crate::clock::Time;
 use crate::config;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::prompt::lore;
-use crate::prompt::preset::Piece;
+use crate::prompt::preset::{Piece, Said};
 use crate::prompt::recall::{self, Counted, Memory, Nearest, Query};
 use crate::prompt::{Cast, Line, Measure, Sent, tags};
 use crate::provider::Embedder;
 use crate::search::Terms;
 use crate::store::{Document, Placed, Reader, Show, Store, StoreError};
-use crate::tree::Role;
+use crate::tree::{Node, Role};
 
+use super::fill;
 use super::scene::Scene;
+use super::scripted::Scripted;
 
 /// So many texts are looked at, the newest ones, and so many bytes of them.
 const MOST: usize = 20_000;
@@ -311,6 +313,8 @@ struct Pool {
 struct Text {
     is_document: bool,
     n: i64,
+    /// Of a message: how many that are sent, or could be, stand behind it.
+    depth: usize,
 }
 
 /// One that was found.
@@ -349,12 +353,12 @@ impl Pool {
         self.hashes.push(hash);
     }
 
-    /// What stands above and at a message, up to the root: its ancestors and nothing else.
+    /// What stands above and at a message, behind which so many others are, up to the root: its ancestors and nothing else.
     fn messages(
         &mut self,
         reader: &mut Reader<'_>,
         scene: &Scene,
-        from: &Placed,
+        (from, mut depth): (&Placed, usize),
         hide_tags: &[String],
         chars: usize,
     ) -> Result<(), StoreError> {
@@ -364,7 +368,8 @@ impl Pool {
                 let content = &placed.node.content;
                 let shown = tags::hide(content, hide_tags);
                 let shown = shown.as_deref().unwrap_or(content);
-                self.take(Text { is_document: false, n: placed.n }, recall::hash(shown, chars), shown);
+                self.take(Text { is_document: false, n: placed.n, depth }, recall::hash(shown, chars), shown);
+                depth += 1;
             }
             let Some(before) = page.next.filter(|_| !self.is_full()) else { return Ok(()) };
             page = reader.page(&scene.held, from.node.id, Some(before), PAGE, Show::Enabled)?;
@@ -379,7 +384,7 @@ impl Pool {
             let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(()) };
             before = last;
             for leaf in leaves {
-                self.take(Text { is_document: true, n: leaf.n }, leaf.hash, &leaf.content);
+                self.take(Text { is_document: true, n: leaf.n, depth: 0 }, leaf.hash, &leaf.content);
             }
         }
         Ok(())
@@ -421,6 +426,7 @@ pub(super) fn recalled(
     (room, measure): (usize, &Measure),
     (placed, lines, first): (&[Placed], &[Line], usize),
     hide_tags: &[String],
+    scripted: &mut Scripted<'_, '_>,
 ) -> Result<Recalled, StoreError> {
     if room == 0 {
         return Ok(Recalled::default());
@@ -432,11 +438,11 @@ pub(super) fn recalled(
     let chars = cue.settings.chars;
     pool.seen.extend(lines.iter().skip(first).map(|line| recall::hash(&line.text, chars)));
     if let Some(cut) = first.checked_sub(1).and_then(|at| placed.get(at)).filter(|cut| cut.n != 0) {
-        pool.messages(reader, scene, cut, hide_tags, chars)?;
+        pool.messages(reader, scene, (cut, lines.len().saturating_sub(first)), hide_tags, chars)?;
     }
     let session = scene.session();
     pool.documents(reader, session.owner, &session.recall.collections)?;
-    chosen(reader, scene, cue, (room, measure), &pool, hide_tags)
+    chosen(reader, scene, cue, (room, measure), &pool, hide_tags, scripted)
 }
 
 /// The best of a pool that there is room for, the oldest first, documents before all.
@@ -447,6 +453,7 @@ fn chosen(
     (room, measure): (usize, &Measure),
     pool: &Pool,
     hide_tags: &[String],
+    scripted: &mut Scripted<'_, '_>,
 ) -> Result<Recalled, StoreError> {
     let mut left = room.saturating_sub(recall::frame(measure));
     let (mut chosen, mut terms) = (Vec::new(), Terms::default());
@@ -455,10 +462,18 @@ fn chosen(
             break;
         }
         let Some(text) = pool.texts.get(one.at) else { continue };
-        let Some(Told { name, whose, content }) = told(reader, scene, *text, hide_tags)? else { continue };
-        let frame = Memory { whose: whose.clone(), text: String::new() }.told();
+        let Some(told) = told(reader, scene, *text, hide_tags)? else { continue };
+        let frame = Memory { whose: told.whose.clone(), text: String::new() }.told();
         let most = (room / 2).min(left).saturating_sub(measure.message(&frame));
         if most < LEAST / 2 {
+            continue;
+        }
+        let Told { name, whose, content, of } = told;
+        let content = match of {
+            Some((node, said)) => sent(reader, scene, scripted, (&node, said), text.depth)?,
+            None => content,
+        };
+        if content.trim().is_empty() {
             continue;
         }
         let terms = std::cell::RefCell::new(&mut terms);
@@ -495,7 +510,10 @@ struct Told {
     name: Name,
     /// Who said it, or where it is written.
     whose: String,
+    /// Of a document, what it says.
     content: String,
+    /// Of a message, where it is and what scripts are given of it.
+    of: Option<(Node, Said)>,
 }
 
 fn told(reader: &mut Reader<'_>, scene: &Scene, text: Text, hide_tags: &[String]) -> Result<Option<Told>, StoreError> {
@@ -505,23 +523,38 @@ fn told(reader: &mut Reader<'_>, scene: &Scene, text: Text, hide_tags: &[String]
             name: Name { kind: "documentId", id: one.id.to_string() },
             whose: one.collection,
             content: one.content,
+            of: None,
         }));
     }
     let placed = reader.placed(&scene.held, &[text.n])?.pop();
     Ok(placed.map(|placed| {
         let line = super::trace::line(&placed.node, hide_tags);
         let name = Name { kind: "nodeId", id: placed.node.id.to_string() };
-        Told { name, whose: whose(&line, &scene.cast), content: scene.cast.names().fill(&line.text) }
+        let said = said(line, &scene.cast);
+        Told { name, whose: said.name.clone(), content: String::new(), of: Some((placed.node, said)) }
     }))
 }
 
-fn whose(line: &Line, cast: &Cast) -> String {
+fn said(line: Line, cast: &Cast) -> Said {
     let own = match line.role {
         Role::Assistant => cast.character.as_str(),
         Role::User => cast.user.as_str(),
         Role::System => "Narration",
     };
-    line.name.clone().unwrap_or_else(|| own.to_owned())
+    let name = line.name.unwrap_or_else(|| own.to_owned());
+    Said { role: line.role, is_other: line.role != Role::System && name != own, name, text: line.text }
+}
+
+/// A message as it is sent, were it still in the history: what scripts make of it, macros filled in.
+fn sent(
+    reader: &mut Reader<'_>,
+    scene: &Scene,
+    scripted: &mut Scripted<'_, '_>,
+    (node, said): (&Node, Said),
+    depth: usize,
+) -> Result<String, StoreError> {
+    let said = scripted.said(reader, &scene.held, node, said, depth)?;
+    Ok(fill::recalled(scene, node, &said.text))
 }
 
 impl Recalled {

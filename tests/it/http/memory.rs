@@ -139,6 +139,38 @@ async fn a_preview_recalls_what_a_send_does() {
     assert_eq!((play.recalled().as_str(), &play.trace(&said.reply).await["recall"]), ("", &Value::Null));
 }
 
+/// S0-11: what is told again is what would be sent of it: macros have a chance of their own, and scripts change it as
+/// they do in the history, by its place there.
+#[tokio::test]
+async fn what_is_recalled_is_filled_in_and_scripted() {
+    let play = recalling(TestApp::with(), &[]).await;
+    let keep = async |body: Value| {
+        play.app.post("/api/presets", &json!({"kind": "regex", "name": "Mine", "body": body})).await;
+    };
+    keep(json!({"scriptName": "trees", "findRegex": "/willow/g", "replaceString": "oak", "placement": [1]})).await;
+    // Eighteen messages stand behind it: its reply, eight turns of two, and the last one.
+    let far = json!({"scriptName": "far", "findRegex": "/third/", "replaceString": "last", "placement": [1],
+        "promptOnly": true, "minDepth": 18, "maxDepth": 18});
+    keep(far).await;
+    play.say("{{roll::d100000}} {{random::a::b}} paces: {{user}}'s silver key lies under the third willow.").await;
+    play.wander().await;
+    let (parent, content) = (play.head().await, "Where is the silver key?");
+    let preview = play.post("prompt", json!({"parentId": parent, "content": content})).await;
+    let said = play.say(content).await;
+    let request = play.app.mock().requests().pop().unwrap();
+    assert_eq!(preview["messages"], request["messages"]);
+    let first = play.recalled();
+    let fallen = regex::Regex::new(r"\[You\] (\d+) ([ab]) paces: You's silver key lies under the last oak\.").unwrap();
+    let found = fallen.captures(&first).unwrap_or_else(|| panic!("{first}"));
+    assert_ne!(&found[1], "1", "the die rolled");
+    let trace = play.trace(&said.reply).await;
+    assert_eq!((&trace["isExact"], &trace["messages"]), (&json!(true), &request["messages"]));
+    let told =
+        |name: &str| trace["scripts"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone();
+    // Once where the history was read until it was full, and once as it is told.
+    assert_eq!((&told("trees")["changed"], &told("far")["changed"]), (&json!(2), &json!(2)));
+}
+
 /// What no word finds its meaning does, once there is a vector; equal texts are embedded once.
 #[tokio::test]
 async fn meanings_are_found() {
