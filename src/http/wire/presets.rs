@@ -8,6 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::PageQuery;
 use super::ids::{Id, PresetRef};
 use super::report::Report;
+use super::{some_object, some_objects};
 use crate::http::error::{ApiError, Code};
 use crate::prompt::preset::{Change, NotChanged, Seen, Wrong, models_of};
 use crate::store;
@@ -134,6 +135,7 @@ pub struct PresetChange {
     /// Identifiers of prompts that go; those that every preset has can only be switched off.
     pub removed: Vec<String>,
     /// The order, all of it.
+    #[serde(deserialize_with = "some_objects")]
     pub order: Option<Vec<PresetPlace>>,
 }
 
@@ -153,6 +155,7 @@ pub struct PresetSeen {
     #[schema(value_type = Vec<Object>)]
     pub prompts: Vec<Map<String, Value>>,
     /// The order as it held.
+    #[serde(deserialize_with = "some_objects")]
     pub order: Option<Vec<PresetPlace>>,
 }
 
@@ -166,8 +169,10 @@ pub struct PresetFields {
     #[schema(value_type = Option<Object>)]
     pub body: Option<Map<String, Value>>,
     /// Some of what it says, in place of a whole body.
+    #[serde(deserialize_with = "some_object")]
     pub change: Option<PresetChange>,
     /// What the caller saw there.
+    #[serde(deserialize_with = "some_object")]
     pub expected: Option<PresetSeen>,
 }
 

@@ -105,6 +105,17 @@ async fn what_is_wrong_in_an_edit_is_told() {
     assert_eq!(app.ask("PATCH", &path).json(&both).send().await.refused("invalid")["details"]["field"], "change");
     let odd = json!({"change": {"fields": {}, "colour": 1}});
     app.ask("PATCH", &path).json(&odd).send().await.refused("invalid");
+    // A list of what an object has, in its order, is no object.
+    for (list, field) in [
+        (json!({"expected": ["x"]}), "expected"),
+        (json!({"change": []}), "change"),
+        (json!({"change": {"order": [["main", true]]}}), "change.order[0]"),
+        (json!({"change": {}, "expected": {"order": [["main", true]]}}), "expected.order[0]"),
+        (json!({"change": {"prompts": [[]]}}), "change.prompts[0]"),
+    ] {
+        let error = app.ask("PATCH", &path).json(&list).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], field, "{list}");
+    }
     let long = json!({"change": part(json!({"content": "x".repeat(10 << 20)}))});
     app.ask("PATCH", &path).json(&long).send().await.refused("too_large");
     let large = json!({"change": part(json!({"content": "x".repeat(5 << 20)}))});
