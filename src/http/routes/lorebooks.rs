@@ -16,7 +16,7 @@ use crate::http::form::Form;
 use crate::http::query::{EntryUid, Lid, Query};
 use crate::http::wire::lorebooks::{
     BookExportQuery, BookFormat, EntryChange, EntryFields, EntryGone, ImportedLorebook, LoreEntry, LoreSettings,
-    LoreTestOf, LoreTested, Lorebook, LorebookFields, LorebookHolds,
+    LoreTestOf, LoreTested, Lorebook, LorebookFields, LorebookHolds, LorebookHoldsFields,
 };
 use crate::http::wire::{Page, PageQuery};
 use crate::ids::LorebookId;
@@ -229,7 +229,12 @@ async fn held(app: &Program, caller: Caller, id: Lid) -> Result<LorebookHolds, A
 ///
 /// # Errors
 /// It is not there, or something that it is to hold for is not.
-pub async fn set_holds(app: Program, caller: Caller, id: Lid, body: Body<LorebookHolds>) -> Answer<LorebookHolds> {
+pub async fn set_holds(
+    app: Program,
+    caller: Caller,
+    id: Lid,
+    body: Body<LorebookHoldsFields>,
+) -> Answer<LorebookHolds> {
     let (holds, now) = (body.0.read()?, app.clock.now());
     app.store.write(move |tx| tx.set_holds(caller.0, id.0, &holds, now)).await?;
     Reply::ok(&held(&app, caller, id).await?)

@@ -6,6 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{CharacterRef, Id, LorebookRef, NodeRef, PersonaRef, SessionRef, refs};
 use super::report::Report;
+use super::said;
 use crate::http::error::{ApiError, Code};
 use crate::interop::book;
 use crate::prompt::lore;
@@ -143,8 +144,8 @@ pub enum BookFormat {
 }
 
 /// For what a lorebook holds.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct LorebookHolds {
     /// It holds in every session.
     pub everything: bool,
@@ -157,27 +158,52 @@ pub struct LorebookHolds {
     pub character_ids: Vec<CharacterRef>,
 }
 
+/// For what a lorebook is to hold, and for nothing else: at least one of the fields is said, and the others are false and empty.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LorebookHoldsFields {
+    /// It holds in every session.
+    #[serde(deserialize_with = "said")]
+    #[schema(value_type = bool)]
+    pub everything: Option<bool>,
+    /// It holds in these sessions.
+    #[serde(deserialize_with = "said")]
+    #[schema(value_type = Vec<SessionRef>)]
+    pub session_ids: Option<Vec<SessionRef>>,
+    /// It holds where one of these personas is played.
+    #[serde(deserialize_with = "said")]
+    #[schema(value_type = Vec<PersonaRef>)]
+    pub persona_ids: Option<Vec<PersonaRef>>,
+    /// It holds for replies of these characters. Those whose cards name it lose it when they are left out.
+    #[serde(deserialize_with = "said")]
+    #[schema(value_type = Vec<CharacterRef>)]
+    pub character_ids: Option<Vec<CharacterRef>>,
+}
+
 /// So many things of a kind are named at once.
 const MOST_NAMED: usize = 1_000;
 
-impl LorebookHolds {
+impl LorebookHoldsFields {
     /// What the store keeps.
     ///
     /// # Errors
-    /// A list is too long.
+    /// Nothing is said, or a list is too long.
     pub fn read(self) -> Result<store::Holds, ApiError> {
-        for (field, length) in [
-            ("sessionIds", self.session_ids.len()),
-            ("personaIds", self.persona_ids.len()),
-            ("characterIds", self.character_ids.len()),
-        ] {
-            few(field, length)?;
+        let Self { everything, session_ids, persona_ids, character_ids } = self;
+        if everything.is_none() && session_ids.is_none() && persona_ids.is_none() && character_ids.is_none() {
+            return Err(ApiError::invalid("everything", "nothing is said of what the book is to hold for")
+                .hint("say {\"everything\": false} if it is to hold for nothing"));
         }
+        let (sessions, personas) = (session_ids.unwrap_or_default(), persona_ids.unwrap_or_default());
+        let characters = character_ids.unwrap_or_default();
+        few("sessionIds", sessions.len())?;
+        few("personaIds", personas.len())?;
+        few("characterIds", characters.len())?;
         Ok(store::Holds {
-            everything: self.everything,
-            sessions: self.session_ids.into_iter().map(|id| id.0).collect(),
-            personas: self.persona_ids.into_iter().map(|id| id.0).collect(),
-            characters: self.character_ids.into_iter().map(|id| id.0).collect(),
+            everything: everything.unwrap_or_default(),
+            sessions: sessions.into_iter().map(|id| id.0).collect(),
+            personas: personas.into_iter().map(|id| id.0).collect(),
+            characters: characters.into_iter().map(|id| id.0).collect(),
         })
     }
 }

@@ -169,6 +169,14 @@ pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<
     Option::<T>::deserialize(from).map(Some)
 }
 
+/// A field that need not be there, but is not `null`.
+///
+/// # Errors
+/// The value does not fit.
+pub fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
 /// A list of objects inside a request.
 ///
 /// # Errors

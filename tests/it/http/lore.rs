@@ -218,7 +218,7 @@ async fn a_book_holds_for_what_it_is_told() {
         }
     };
     fires(true, "session").await;
-    assert_eq!(hold(&play, &book, json!({})).await, none);
+    assert_eq!(hold(&play, &book, json!({"everything": false})).await, none);
     fires(false, "nothing").await;
     hold(&play, &book, json!({"everything": true})).await;
     fires(true, "everything").await;
@@ -230,7 +230,7 @@ async fn a_book_holds_for_what_it_is_told() {
     let held = hold(&play, &book, json!({"characterIds": [character]})).await;
     assert_eq!(held["characterIds"], json!([character]));
     fires(true, "character").await;
-    hold(&play, &book, json!({})).await;
+    hold(&play, &book, json!({"everything": false})).await;
     let card = format!("/api/characters/{}", character.as_str().unwrap());
     play.app.ask("PATCH", &card).json(&json!({"lorebookId": book})).send().await.expect(200);
     assert_eq!(play.app.get(&path).await["characterIds"], json!([character]), "its card names it");
@@ -244,10 +244,22 @@ async fn a_book_holds_for_what_it_is_told() {
     play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
     play.app.ask("DELETE", &format!("/api/trash/{book}?confirm=true")).send().await.expect(204);
     play.app.ask("GET", &path).send().await.refused("not_found");
-    for wrong in [json!({"everything": 1}), json!({"sessions": []}), json!({"sessionIds": ["x"]})] {
-        let own = id(&play.app.post("/api/lorebooks", &json!({"name": "B"})).await);
-        play.app.ask("PUT", &format!("/api/lorebooks/{own}/holds")).json(&wrong).send().await.refused("invalid");
+    let own = id(&play.app.post("/api/lorebooks", &json!({"name": "B"})).await);
+    let own = format!("/api/lorebooks/{own}/holds");
+    let bound = play.app.put(&own, &json!({"everything": true})).await;
+    for wrong in [
+        json!({"everything": 1}),
+        json!({"sessions": []}),
+        json!({"sessionIds": ["x"]}),
+        json!({"personaIds": null}),
+        json!({}),
+    ] {
+        play.app.ask("PUT", &own).json(&wrong).send().await.refused("invalid");
     }
+    // Nothing at all was hardly meant as an end of everything.
+    let error = play.app.ask("PUT", &own).send().await.refused("invalid");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("everything")), "{error}");
+    assert_eq!(play.app.get(&own).await, bound);
 }
 
 /// Domain 9: nobody binds a book to somebody else's things, or tries it there.
