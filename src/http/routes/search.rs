@@ -244,9 +244,7 @@ fn minutes(zone: &str) -> Option<i32> {
 
 /// What is wrong with a search, with its place.
 fn not_a_search(error: QueryError) -> ApiError {
-    let refusal = ApiError::invalid("q", error.to_string());
-    let Some(at) = error.at() else { return refusal };
-    let refusal = refusal.detail("at", at).detail("length", error.length());
+    let refusal = ApiError::invalid("q", error.to_string()).detail("at", error.at()).detail("length", error.length());
     refusal.detail("reason", error.word()).detail("what", error.what())
 }
 

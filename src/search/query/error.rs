@@ -9,7 +9,12 @@ const POSSIBLE: &str = "a search has words, \"phrases\", begin*, slip~, -without
 pub enum QueryError {
     /// Nothing was typed, or only what must not be.
     #[error("there is nothing to look for: write at least one word that is not excluded")]
-    Empty,
+    Empty {
+        /// Where it stands.
+        at: usize,
+        /// How long it is.
+        length: usize,
+    },
     /// A field nobody knows, and no value of the world either.
     #[error("nothing is searched by \"{field}:\"; {POSSIBLE}. Put it in quotation marks to look for it as it stands")]
     UnknownField {
@@ -76,29 +81,32 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// Where, in UTF-16 code units; `None` if it is the whole.
-    pub fn at(&self) -> Option<usize> {
+    /// Where, in UTF-16 code units.
+    pub fn at(&self) -> usize {
         match self {
-            Self::Empty => None,
-            Self::UnknownField { at, .. }
+            Self::Empty { at, .. }
+            | Self::UnknownField { at, .. }
             | Self::UnknownValue { at, .. }
             | Self::UnknownRole { at, .. }
             | Self::UnknownPlace { at, .. }
             | Self::NoTime { at, .. }
             | Self::NoNumber { at, .. }
-            | Self::Misplaced { at, .. } => Some(*at),
+            | Self::Misplaced { at, .. } => *at,
         }
     }
 
     /// How much of the text from there on is meant, in UTF-16 code units.
     pub fn length(&self) -> usize {
-        self.what().encode_utf16().count()
+        match self {
+            Self::Empty { length, .. } => *length,
+            _ => self.what().encode_utf16().count(),
+        }
     }
 
     /// What was written there.
     pub fn what(&self) -> &str {
         match self {
-            Self::Empty => "",
+            Self::Empty { .. } => "",
             Self::UnknownField { field, .. } | Self::UnknownValue { field, .. } => field,
             Self::UnknownRole { role, .. } => role,
             Self::UnknownPlace { place, .. } => place,
@@ -111,7 +119,7 @@ impl QueryError {
     /// A stable word for it, for programs.
     pub fn word(&self) -> &'static str {
         match self {
-            Self::Empty => "empty",
+            Self::Empty { .. } => "empty",
             Self::UnknownField { .. } => "unknown_field",
             Self::UnknownValue { .. } => "unknown_value",
             Self::UnknownRole { .. } => "unknown_role",

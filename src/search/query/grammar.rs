@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 16;
 /// Reads what a person typed.
 pub(super) fn parse(text: &str, today: Today) -> Result<Query, QueryError> {
     if text.trim().is_empty() {
-        return Err(QueryError::Empty);
+        return Err(empty(text));
     }
     let Pieces { pieces, cut } = pieces(text, today)?;
     let operators: Vec<Expr> = pieces.iter().filter_map(as_word).collect();
@@ -28,9 +28,16 @@ pub(super) fn parse(text: &str, today: Today) -> Result<Query, QueryError> {
     };
     let (expr, asks) = lift(expr)?;
     if only_excludes(&expr) && asks.iter().all(|ask| ask.unwanted) {
-        return Err(QueryError::Empty);
+        return Err(empty(text));
     }
     Ok(Query { expr, asks, notes })
+}
+
+/// All that was typed, without the blanks around it, is nothing to look for.
+fn empty(text: &str) -> QueryError {
+    let units = |text: &str| text.encode_utf16().count();
+    let at = units(text) - units(text.trim_start());
+    QueryError::Empty { at, length: units(text.trim()) }
 }
 
 /// Whether it says only what must not be. Who means everything else writes a star.

@@ -156,6 +156,17 @@ fn ids_in(answer: &Value) -> Vec<String> {
     answer["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect()
 }
 
+/// A search that says only what must not be, or nothing, is refused with its place and the reason, like any other that is none.
+#[tokio::test]
+async fn nothing_to_look_for_has_its_place() {
+    let app = TestServer::start().await;
+    for (q, at, length) in [("-fog", 0, 4), (" -(small)", 1, 8), ("-role:user -灯", 0, 13), ("  ", 2, 0), ("", 0, 0)] {
+        let error = app.ask("GET", &asked(q, &[])).send().await.refused("invalid");
+        let expected = json!({"field": "q", "at": at, "length": length, "reason": "empty", "what": ""});
+        assert_eq!(error["details"], expected, "{q}");
+    }
+}
+
 /// Whatever a person types as plain text has an answer, and what is worth knowing about it is said.
 #[tokio::test]
 async fn plain_text_is_never_refused() {
