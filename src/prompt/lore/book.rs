@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-use super::entry::Entry;
+use super::entry::{Entry, MOST_KEYS, has_more_keys};
 use super::finder::Finder;
 use super::settings::Strategy;
 use super::words::{Cut, Words};
@@ -55,7 +55,13 @@ impl Book {
         let mut entries: Vec<Entry> = numbered
             .into_iter()
             .take(MOST_ENTRIES)
-            .map(|(_, key, entry)| Entry::read(uid(entry, key), entry))
+            .map(|(_, key, entry)| {
+                let uid = uid(entry, key);
+                if has_more_keys(entry) {
+                    notes.push(format!("only the first {MOST_KEYS} keys of entry {uid} are looked for"));
+                }
+                Entry::read(uid, entry)
+            })
             .collect();
         let finder = Finder::new(&mut entries);
         let mut sorted: Vec<(f64, usize)> = entries.iter().enumerate().map(|(at, entry)| (entry.order, at)).collect();

@@ -10,7 +10,7 @@ use super::why::{Verdict, Why};
 /// No count of messages, depth or level is larger.
 const MOST: u32 = 1_000_000;
 /// Keys of one entry beyond this are not looked for.
-const MOST_KEYS: usize = 10_000;
+pub(super) const MOST_KEYS: usize = 10_000;
 
 /// Where an entry's text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,6 +215,13 @@ const LOOKS_AT: [&str; 6] = [
     "matchScenario",
     "matchCreatorNotes",
 ];
+
+/// Whether it has keys that are not looked for, because there are too many.
+pub(super) fn has_more_keys(entry: &Map<String, Value>) -> bool {
+    let is_long = |value: &&Value| value.as_array().is_some_and(|list| list.len() > MOST_KEYS);
+    let lists = ["key", "keysecondary"].into_iter().filter_map(|name| entry.get(name));
+    lists.filter(is_long).any(|list| texts(Some(list)).len() > MOST_KEYS)
+}
 
 fn keys(value: Option<&Value>) -> Vec<Key> {
     texts(value).into_iter().take(MOST_KEYS).map(Key::new).collect()

@@ -57,6 +57,22 @@ fn lore_a_hundred_thousand_entries() {
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
 }
 
+/// Bad input: more keys than are looked for; the others hold, and the note says whose were given up.
+#[test]
+fn lore_more_keys_than_are_looked_for() {
+    let keys = |most: usize| (0..most).map(|n| json!(format!("k{n}k"))).collect::<Value>();
+    let many = [
+        json!({"key": keys(10_001)}),
+        json!({"key": keys(10_000)}),
+        json!({"key": ["a"], "keysecondary": keys(10_001)}),
+    ];
+    let outcome = scanned(&book(&many), &["k10000k"], &mut House::default());
+    assert!(active(&outcome).is_empty(), "{:?}", active(&outcome));
+    let note = |uid: &str| format!("only the first 10000 keys of entry {uid} are looked for");
+    assert_eq!(outcome.notes, [note("0"), note("2")]);
+    assert_eq!(active(&scanned(&book(&many), &["k9999k"], &mut House::default())), ["0", "1"]);
+}
+
 /// Any JSON at all as an entry.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
