@@ -11,6 +11,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The largest file of a tokenizer, in bytes. Those of models with the largest vocabularies have half of it.
 const MOST_BYTES: u64 = 64 << 20;
+/// What a file is tried on when it is read: one that fails on this would be named as who counts, and would not.
+const WORD: &str = "lantern";
 
 /// So many counts are remembered before the oldest half is forgotten.
 const MOST_COUNTS: usize = 8_192;
@@ -78,7 +80,7 @@ impl Tokenizer {
     /// What the settings mean: a name, or else the `tokenizer.json` of a model. Reads the file.
     ///
     /// # Errors
-    /// It is not there, too large, or no tokenizer.
+    /// It is not there, too large, no tokenizer, or one that fails on a word.
     pub fn of_setting(setting: &str) -> Result<Self, NoTokenizer> {
         if let Some(named) = Self::named(setting) {
             return Ok(named);
@@ -141,6 +143,12 @@ fn read(path: &Path) -> Result<tokenizers::Tokenizer, String> {
     // What a file says about batches would cut a text or fill it up.
     tokenizer.with_padding(None);
     tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
+    let tried = catch_unwind(AssertUnwindSafe(|| tokenizer.encode_fast(WORD, false)));
+    let tried = tried.map_err(|_| format!("it failed on the word \"{WORD}\""))?;
+    let tried = tried.map_err(|error| format!("it cannot cut the word \"{WORD}\" into tokens: {error}"))?;
+    if tried.is_empty() {
+        return Err(format!("it makes no tokens of the word \"{WORD}\""));
+    }
     Ok(tokenizer)
 }
 
@@ -268,6 +276,11 @@ mod tests {
         for bad in [&b""[..], b"{}", b"[1, 2", b"\xff\xfe", br#"{"version": "1.0", "model": {"type": "BPE"}}"#] {
             assert!(file("bad.json", bad).is_err());
         }
+        // It reads well, and knows neither the word nor what to do with one that it does not know.
+        let lost = file("lost.json", WORDS.replace("\"[UNK]\": 0, ", "").as_bytes()).unwrap_err();
+        assert!(lost.why.contains("cannot cut the word") && lost.why.contains("[UNK]"), "{lost}");
+        let silent = br#"{"version": "1.0", "model": {"type": "BPE", "vocab": {}, "merges": []}}"#;
+        assert!(file("silent.json", silent).is_err());
         let large = folder.path().join("large.json");
         std::fs::File::create(&large).unwrap().set_len(500 << 20).unwrap();
         let said = |path: &Path| Tokenizer::of_setting(path.to_str().unwrap()).unwrap_err().to_string();

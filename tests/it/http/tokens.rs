@@ -60,10 +60,10 @@ async fn a_prompt_is_counted_by_the_models_tokenizer() {
 async fn a_file_of_the_hosts_counts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("words.json");
-    let words = json!({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+    let words_of = json!({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
         "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
         "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}});
-    std::fs::write(&path, words.to_string()).unwrap();
+    std::fs::write(&path, words_of.to_string()).unwrap();
     let named = path.to_str().unwrap();
     let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
     let said = play.say("one two three").await;
@@ -73,10 +73,13 @@ async fn a_file_of_the_hosts_counts() {
     let words = regex::Regex::new(r"\w+|[^\w\s]+").unwrap();
     assert_eq!(main["tokens"], json!(words.find_iter(main["text"].as_str().unwrap()).count() + 4), "{main}");
 
-    std::fs::write(&path, "{}").unwrap();
-    let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
-    let said = play.say("one two three").await;
-    assert_eq!(trace(&play, &said.reply).await["tokens"]["by"], "estimate");
+    // One that reads well and fails on words is no tokenizer either.
+    for none in ["{}".to_owned(), words_of.to_string().replace("{\"[UNK]\":0}", "{}")] {
+        std::fs::write(&path, none).unwrap();
+        let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
+        let said = play.say("one two three").await;
+        assert_eq!(trace(&play, &said.reply).await["tokens"]["by"], "estimate");
+    }
 }
 
 /// Where nobody can count, what the model server says of one prompt puts the estimate of the next right.
