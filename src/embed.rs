@@ -343,7 +343,7 @@ fn text(
         placed.node.status == Status::Complete && !matches!(placed.node.kind, Kind::Root | Kind::Change)
     });
     Ok(said.and_then(|placed| {
-        let text = tags::hide(&placed.node.content, hide_tags).unwrap_or(placed.node.content);
+        let text = tags::sent(placed.node.role, &placed.node.content, hide_tags).into_owned();
         let hash = recall::hash(&text, chars);
         (!text.trim().is_empty()).then_some(Text { hash, text, node: Some(placed.n) })
     }))

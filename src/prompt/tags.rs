@@ -1,6 +1,10 @@
 //! Tags that models write for machines (`<think>`, `<UpdateVariable>`…): hidden from readers and from later prompts,
 //! never taken out of the node.
 
+use std::borrow::Cow;
+
+use crate::tree::Role;
+
 /// The text without the blocks of these tags, whatever their case. A block that is not closed is hidden to the end; a
 /// text without such tags is returned as `None`.
 pub fn hide(text: &str, tags: &[String]) -> Option<String> {
@@ -23,6 +27,12 @@ pub fn hide(text: &str, tags: &[String]) -> Option<String> {
     }
     out.push_str(rest);
     found.then(|| out.trim().to_owned())
+}
+
+/// What a model is sent of a message. Models write for machines; what people write is meant as it stands.
+pub fn sent<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
+    let hidden = if role == Role::Assistant { hide(text, tags) } else { None };
+    hidden.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The length of the block of a tag that begins here.
@@ -57,6 +67,8 @@ mod tests {
             ("天<think>x</THINK>地", Some("天地")),
         ] {
             assert_eq!(hide(text, &tags).as_deref(), expected, "{text}");
+            assert_eq!(sent(Role::Assistant, text, &tags), expected.unwrap_or(text));
+            assert_eq!(sent(Role::User, text, &tags), text, "what people write goes as it stands");
         }
     }
 }

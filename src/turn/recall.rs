@@ -365,10 +365,8 @@ impl Pool {
         let mut page = reader.newest_page(&scene.held, from, PAGE, Show::Enabled)?;
         loop {
             for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_sent()) {
-                let content = &placed.node.content;
-                let shown = tags::hide(content, hide_tags);
-                let shown = shown.as_deref().unwrap_or(content);
-                self.take(Text { is_document: false, n: placed.n, depth }, recall::hash(shown, chars), shown);
+                let sent = tags::sent(placed.node.role, &placed.node.content, hide_tags);
+                self.take(Text { is_document: false, n: placed.n, depth }, recall::hash(&sent, chars), &sent);
                 depth += 1;
             }
             let Some(before) = page.next.filter(|_| !self.is_full()) else { return Ok(()) };

@@ -194,10 +194,7 @@ impl Made {
 
 /// A line of the history, as a model is sent it.
 pub fn line(node: &Node, hide_tags: &[String]) -> Line {
-    // Models write for machines; what people write is meant as it stands.
-    let is_reply = node.role == Role::Assistant;
-    let hidden = if is_reply { tags::hide(&node.content, hide_tags) } else { None };
-    let text = hidden.unwrap_or_else(|| node.content.clone());
+    let text = tags::sent(node.role, &node.content, hide_tags).into_owned();
     Line { role: node.role, name: node.name.clone(), text }
 }
 
