@@ -44,8 +44,11 @@ pub fn told(spans: &[Span], begin: usize, room: usize) -> Vec<usize> {
     let mut chosen = apart(spans, &over, 1);
     let tokens =
         |chosen: &[usize]| chosen.iter().filter_map(|at| spans.get(*at)).map(|span| span.tokens).sum::<usize>();
+    // A chapter of chapters is told when no lower one makes it shorter.
+    let mut chapters = over.clone();
+    chapters.sort_by_key(|at| spans.get(*at).map(|span| span.level));
     while tokens(&chosen) > room {
-        match over.iter().find_map(|at| with_chapter(spans, &chosen, *at)) {
+        match chapters.iter().find_map(|at| with_chapter(spans, &chosen, *at)) {
             Some(shorter) => chosen = shorter,
             None if chosen.is_empty() => break,
             None => _ = chosen.remove(0),
