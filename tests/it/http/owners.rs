@@ -45,6 +45,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
         ("PUT", "state") => json!({"isEnabled": false}),
         ("PUT", "edit") => json!({"operations": [{"op": "prune", "nodeId": node}]}),
         ("PUT", "plugins") => json!([]),
+        ("PUT", "holds") => json!({"everything": true}),
         ("POST", "entries") | ("PATCH", "{uid}") => json!({"entry": {"content": "Mine now"}}),
         ("PATCH", "{mid}") => json!({"content": "Mine now"}),
         ("PATCH", "{sid}") => json!({"title": "Mine now"}),

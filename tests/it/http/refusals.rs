@@ -40,6 +40,8 @@ impl House {
             ("lid", book),
             ("rid", preset),
             ("oid", document),
+            // What a body says is looked at before whether there is such a summary.
+            ("mid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
         ]);
         Self { app, ids: ids.collect() }
     }
