@@ -89,7 +89,9 @@ function Refused({ error, asked }) {
   const { at, length, reason, what, known = [] } = error.details;
   const { text, hint } = wordsFor(error);
   const own = reason && wordFor(`search.bad.${reason}`, { what });
-  return h(Blank, { symbol: "warning", title: own || text, hint: own ? [t("search.possible"), known.length > 0 && t("search.known", { names: known.join(", ") })].filter(Boolean).join(" ") : hint }, typeof at === "number" &&
+  // Where something to look for is missing, the place is all that was typed: it stands in the field.
+  const hasPlace = typeof at === "number" && reason !== "empty";
+  return h(Blank, { symbol: "warning", title: own || text, hint: own ? [t("search.possible"), known.length > 0 && t("search.known", { names: known.join(", ") })].filter(Boolean).join(" ") : hint }, hasPlace &&
     html`<p class="asked">${cutAtMarks(asked, [[at, at + Math.max(1, length)]]).map((part, j) => (part.marked ? html`<mark key=${j}>${part.text}</mark>` : part.text))}</p>`);
 }
 
