@@ -125,7 +125,7 @@ pub struct PresetChange {
     /// Settings and samplers by their names in the body; null takes one away.
     #[schema(value_type = Object)]
     pub fields: Map<String, Value>,
-    /// What stands under `extensions.clotho`: `form`, `names`, `stop`, `models`; null takes one away.
+    /// What stands under `extensions.clotho`: `form`, `names`, `stop`, `models`, `shares`; null takes one away.
     #[schema(value_type = Object)]
     pub own: Map<String, Value>,
     /// Prompts: `identifier` and the fields that change. One that is not there is new, and comes last in the order where
