@@ -1,6 +1,11 @@
 //! `clotho plugin …`: what modders do at night. Nothing here needs a running server or touches its data.
+//!
+//! To add a command: a variant of [`Command`] and its arm in [`run`]; what is longer than a screen gets its file in
+//! `plugin/`.
 
-use std::path::PathBuf;
+mod new;
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,7 +14,7 @@ use clap::Subcommand;
 
 use crate::app;
 use crate::config::Config;
-use crate::plugin::testing::test;
+use crate::plugin::testing::{Report, blessed, test};
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Source};
 
 use super::{Outcome, write};
@@ -32,6 +37,20 @@ pub enum Command {
         /// Every plugin in this folder.
         #[arg(long, value_name = "FOLDER")]
         all: Option<PathBuf>,
+        /// Write what came of each case that expects nothing yet into its file, as its [expect].
+        #[arg(long, conflicts_with = "all")]
+        bless: bool,
+    },
+    /// Make the folder of a new plugin, with a schema and tests.
+    New {
+        /// Its id: lower-case letters, digits and "-", a letter first.
+        id: String,
+        /// What it begins as.
+        #[arg(long, value_enum, default_value = "counter")]
+        template: new::Template,
+        /// The folder to make it in; else `[plugins] dir`, else here.
+        #[arg(long, value_name = "FOLDER")]
+        into: Option<PathBuf>,
     },
 }
 
@@ -40,8 +59,9 @@ pub fn run(command: Command, config: &Config) -> Outcome {
     match command {
         Command::List => Ok(list(&app::catalogue(config))),
         Command::Check { plugin } => check(&plugin, config),
-        Command::Test { plugin: Some(plugin), .. } => Ok(tests(&[load(find(&plugin, config)?.source().clone())?])),
+        Command::Test { plugin: Some(plugin), bless, .. } => test_one(&plugin, bless, config),
         Command::Test { all, .. } => test_all(&all.unwrap_or_default()),
+        Command::New { id, template, into } => new::new(&id, template, into, config),
     }
 }
 
@@ -73,6 +93,32 @@ fn warnings(count: usize) -> String {
     if count == 1 { "1 warning".to_owned() } else { format!("{count} warnings") }
 }
 
+/// Tests one plugin; what came of cases that expect nothing yet is written into their files first, if that is wanted.
+fn test_one(name: &str, bless: bool, config: &Config) -> Outcome {
+    let plugin = load(find(name, config)?.source().clone())?;
+    if !bless {
+        return Ok(tests(&[plugin]));
+    }
+    let folder = folder_of(name, config).with_context(|| {
+        format!("{name} is inside the program: only the tests of a folder can be written")
+    })?;
+    for case in &test(&plugin).cases {
+        if let Some(text) = blessed(&plugin, case) {
+            let file = folder.join(&case.file);
+            std::fs::write(&file, text).with_context(|| format!("{} cannot be written", file.display()))?;
+            write::line(&format!("blessed {}: read it before you keep it", file.display()));
+        }
+    }
+    Ok(tests(&[load(Source::read(&folder)?)?]))
+}
+
+/// The folder in which [`find`] finds a plugin; `None` for one inside the program.
+fn folder_of(name: &str, config: &Config) -> Option<PathBuf> {
+    let is_plugin = |folder: &Path| folder.join("plugin.toml").is_file();
+    let own = config.plugins.dir.as_ref().map(|folder| folder.join(name));
+    [Some(PathBuf::from(name)), own].into_iter().flatten().find(|folder| is_plugin(folder))
+}
+
 /// Says what is probably a mistake in a plugin; how many there are.
 fn warn(plugin: &Loaded) -> usize {
     plugin.warnings().iter().for_each(|warning| write::error(&warning.to_string()));
@@ -98,7 +144,7 @@ fn load(source: Source) -> Result<Arc<Loaded>, anyhow::Error> {
     Loaded::load(source, &Limits::patient()).map(Arc::new).map_err(|error| anyhow::anyhow!("{error}"))
 }
 
-fn test_all(folder: &std::path::Path) -> Outcome {
+fn test_all(folder: &Path) -> Outcome {
     let mut plugins = Vec::new();
     let mut broken = false;
     let all = Source::read_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
@@ -121,7 +167,8 @@ fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
     let (mut passed, mut failed, mut warned) = (0, 0, 0);
     for plugin in plugins {
         warned += warn(plugin);
-        let report = test(plugin);
+        let report: Report = test(plugin);
+        warned += report.cases.iter().map(|case| case.warnings.len()).sum::<usize>();
         if report.cases.is_empty() {
             write::error(&format!(
                 "{} {}: no tests; {}",

@@ -174,7 +174,7 @@ fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// An operation with the paths that its script wrote.
-fn as_in_scripts(mut operation: Value, root: &Pointer) -> Value {
+pub(super) fn as_in_scripts(mut operation: Value, root: &Pointer) -> Value {
     if let Some(map) = operation.as_object_mut() {
         map.shift_remove("by");
         for key in ["path", "from"] {

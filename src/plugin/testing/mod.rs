@@ -1,11 +1,14 @@
 //! `clotho plugin test`: a modder's tests (`docs/modders.md`). A file `tests/*.toml` is a test: what a hook gets, and what
 //! is expected of it. The same engine, the same limits (with a patient deadline), no server.
 //!
-//! Each case runs twice, and once more on a grafted base, where every number of the state is another one: what a rule
-//! *meant* must be the same there. `case.rs` reads a file, `expect.rs` compares.
+//! Each case runs twice, and again on a grafted base, where every number of the state is another one and other keys stand
+//! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `expect.rs` compares, `bless.rs`
+//! writes down what came.
 
+mod bless;
 mod case;
 mod expect;
+mod graft;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,6 +21,7 @@ use super::loaded::Loaded;
 use super::run;
 use super::thread::on_script_thread;
 use crate::world::{Change, Operation, Pointer, Rules, World, fold};
+pub use bless::blessed;
 use case::Case;
 
 /// What the tests of one plugin said.
@@ -34,6 +38,8 @@ pub struct CaseReport {
     pub file: String,
     /// What is not as expected; empty = passed.
     pub failures: Vec<String>,
+    /// What is probably a mistake though nothing differs: a `set` that looks like an `add`.
+    pub warnings: Vec<String>,
     /// What the hook did, if it could be run.
     pub outcome: Option<Outcome>,
 }
@@ -57,6 +63,9 @@ impl fmt::Display for Report {
             for failure in &case.failures {
                 writeln!(f, "     {}", failure.replace('\n', "\n     "))?;
             }
+            for warning in &case.warnings {
+                writeln!(f, "     warning: {warning}")?;
+            }
         }
         let failed = self.cases.iter().filter(|case| !case.failures.is_empty()).count();
         write!(f, "{} tests, {failed} failed", self.cases.len())
@@ -70,16 +79,30 @@ pub fn test(plugin: &Arc<Loaded>) -> Report {
 }
 
 fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
-    let report = |failures, outcome| CaseReport { file: file.to_owned(), failures, outcome };
+    let failed = |message: String| CaseReport {
+        file: file.to_owned(),
+        failures: vec![message],
+        warnings: Vec::new(),
+        outcome: None,
+    };
     let case = match Case::read(plugin, file) {
         Ok(case) => case,
-        Err(error) => return report(vec![error.to_string()], None),
+        Err(error) => return failed(error.to_string()),
     };
     let ran = on_script_thread(|| Bench::new(plugin, &case).run());
     match ran {
-        Ok((outcome, failures)) => report(failures, Some(outcome)),
-        Err(error) => report(vec![format!("the test could not be run: {error}")], None),
+        Ok(Ran { outcome, failures, warnings }) => {
+            CaseReport { file: file.to_owned(), failures, warnings, outcome: Some(outcome) }
+        }
+        Err(error) => failed(format!("the test could not be run: {error}")),
     }
+}
+
+/// What came of one case.
+struct Ran {
+    outcome: Outcome,
+    failures: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// One case with what it runs on.
@@ -96,12 +119,12 @@ impl<'a> Bench<'a> {
         Self { plugin, case, rules: Arc::new(Rules::new(roots).unwrap_or_default()) }
     }
 
-    fn run(&self) -> (Outcome, Vec<String>) {
+    fn run(&self) -> Ran {
         let base = match self.base() {
             Ok(base) => base,
             Err(outcome) => {
                 let failures = outcome.error.iter().map(ToString::to_string).collect();
-                return (*outcome, failures);
+                return Ran { outcome: *outcome, failures, warnings: Vec::new() };
             }
         };
         let outcome = self.call(&base);
@@ -111,9 +134,13 @@ impl<'a> Bench<'a> {
             failures.push("the second run did something else than the first".to_owned());
         }
         if self.case.graft && outcome.error.is_none() {
-            failures.extend(self.grafted(&base, &outcome));
+            failures.extend(graft::differs(self, &base, &outcome));
         }
-        (outcome, failures)
+        let warnings = match failures.is_empty() && outcome.error.is_none() {
+            true => graft::sets_that_look_like_adds(self, &base, &outcome),
+            false => Vec::new(),
+        };
+        Ran { outcome, failures, warnings }
     }
 
     /// The world before the hook: the case's state, or where it gives none, what `init` makes.
@@ -134,68 +161,6 @@ impl<'a> Bench<'a> {
     fn call(&self, base: &Arc<World>) -> Outcome {
         run::run(self.plugin, self.case.call(Arc::clone(base), &self.rules))
     }
-
-    /// What differs on a base with other numbers.
-    fn grafted(&self, base: &Arc<World>, outcome: &Outcome) -> Option<String> {
-        let (other, changed) = self.other_numbers(base);
-        let first = changed.first()?;
-        let grafted = self.call(&Arc::new(other));
-        if same(outcome, &grafted) {
-            return None;
-        }
-        Some(format!(
-            "on another base ({first}) the rule proposes something else:\n{}\n\
-             If that is right, because the rule depends on the amount, write `graft = false`.",
-            difference(outcome, &grafted)
-        ))
-    }
-
-    /// The same world with each number one further from zero, where the schema lets it. Zeros stay: between none and
-    /// some, rules may well differ.
-    fn other_numbers(&self, base: &World) -> (World, Vec<String>) {
-        let root = &self.plugin.manifest().state.root;
-        let mut places = Vec::new();
-        if let Some(state) = base.get(root) {
-            numbers(state, root, &mut places);
-        }
-        let mut world = base.clone();
-        let mut changed = Vec::new();
-        for (place, number) in places {
-            for candidate in [further(number, 1), further(number, -1)] {
-                let set = Operation::new(place.clone(), Change::Set(candidate.into()), "", "");
-                let mut tried = world.clone();
-                if fold(&mut tried, &[set], &self.rules).is_empty() {
-                    world = tried;
-                    let below = place.below(root).unwrap_or_default().join("/");
-                    changed.push(format!("{below} {candidate} instead of {number}"));
-                    break;
-                }
-            }
-        }
-        (world, changed)
-    }
-}
-
-fn further(number: i64, by: i64) -> i64 {
-    number.saturating_add(number.signum() * by)
-}
-
-/// The whole numbers below a place, zeros left out.
-fn numbers(value: &Value, place: &Pointer, found: &mut Vec<(Pointer, i64)>) {
-    match value {
-        Value::Number(number) => found.extend(number.as_i64().filter(|n| *n != 0).map(|n| (place.clone(), n))),
-        Value::Array(list) => {
-            for (at, item) in list.iter().enumerate() {
-                numbers(item, &place.child(at.to_string()), found);
-            }
-        }
-        Value::Object(map) => {
-            for (key, item) in map {
-                numbers(item, &place.child(key.as_str()), found);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
-    }
 }
 
 fn put(world: &mut World, place: &Pointer, value: Value) {
@@ -210,23 +175,6 @@ fn same(a: &Outcome, b: &Outcome) -> bool {
     };
     let error = |outcome: &Outcome| outcome.error.as_ref().map(|error| error.message.clone());
     meant(a) == meant(b) && a.rolls == b.rolls && error(a) == error(b)
-}
-
-/// The first operation in which two runs differ, and what that usually means.
-fn difference(a: &Outcome, b: &Outcome) -> String {
-    if let Some(error) = &b.error {
-        return error.to_string();
-    }
-    let show = |operation: Option<&Operation>| operation.map_or("nothing".to_owned(), |op| op.to_json().to_string());
-    let longest = a.operations.len().max(b.operations.len());
-    let mut pairs = (0..longest).map(|at| (a.operations.get(at), b.operations.get(at)));
-    let meant = |op: Option<&Operation>| op.map(|op| (op.path.clone(), op.change.clone()));
-    let Some((x, y)) = pairs.find(|(x, y)| meant(*x) != meant(*y)) else { return "  other dice".to_owned() };
-    let looks_like_add = match (x.map(|op| &op.change), y.map(|op| &op.change)) {
-        (Some(Change::Set(Value::Number(_))), Some(Change::Set(Value::Number(_)))) => "\nThis set looks like an add.",
-        _ => "",
-    };
-    format!("  {}\n  {}{looks_like_add}", show(x), show(y))
 }
 
 /// An error in a test's file.

@@ -60,3 +60,96 @@ fn a_hook_with_a_wrong_name_is_found() {
         assert!(wrong.contains("purse/main.rhai:2") && wrong.contains("did you mean \"on_reply\"?"), "{wrong}");
     }
 }
+
+/// A new plugin is green at once, whatever it begins as; what is there is never touched.
+#[test]
+fn a_new_plugin_checks_and_passes_its_tests() {
+    let temp = tempfile::tempdir().unwrap();
+    for (template, tests) in [("counter", 3), ("combat", 5), ("affinity", 3)] {
+        let id = format!("my-{template}");
+        let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", &id, "--template", template]);
+        assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
+        assert!(said.contains(&format!("clotho plugin test ./{id}\n")) && said.contains("[plugins] dir = "), "{said}");
+        let (code, said, wrong) = clotho(temp.path(), &["plugin", "check", &id]);
+        assert_eq!((code, said, wrong.as_str()), (0, format!("{id} 0.1.0: 0 warnings\n"), ""));
+        let (code, said, wrong) = clotho(temp.path(), &["plugin", "test", &id]);
+        assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
+        assert!(said.ends_with(&format!("{tests} passed, 0 failed\n")), "{said}");
+    }
+    let script = temp.path().join("my-counter/main.rhai");
+    std::fs::write(&script, "// mine\n").unwrap();
+    let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", "my-counter"]);
+    assert_eq!((code, said.as_str()), (1, ""));
+    assert!(wrong.contains("is there already"), "{wrong}");
+    assert_eq!(std::fs::read_to_string(&script).unwrap(), "// mine\n");
+    for bad in ["Purse", "../purse", "a/b", "", "1st"] {
+        let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", bad]);
+        assert_eq!((code, said.as_str()), (1, ""), "{bad}");
+        assert!(wrong.contains("an id is lower-case letters"), "{bad}: {wrong}");
+    }
+    let (code, said, _) = clotho(temp.path(), &["plugin", "new", "deep", "--into", "plugins/of/mine"]);
+    assert!(code == 0 && temp.path().join("plugins/of/mine/deep/tests/begin.toml").is_file(), "{said}");
+}
+
+/// What came of a case that expects nothing is written into its file, once; what its author wrote stays.
+#[test]
+fn what_came_of_a_case_is_written_down() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("purse");
+    std::fs::create_dir_all(folder.join("tests")).unwrap();
+    let manifest = "id = \"purse\"\ntitle = \"Purse\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+    std::fs::write(folder.join("plugin.toml"), manifest).unwrap();
+    let script = "fn on_reply(ctx) { ctx.add(\"gold\", -3, \"3 paid\"); ctx.insert(\"bag\", \"a \\\"b\\\"\", 1.5); ctx.warn(\"odd\"); }\n\
+                  fn quick_replies(ctx) { [#{ label: \"Pay\\n\", send: \"/pay\" }] }\n";
+    std::fs::write(folder.join("main.rhai"), script).unwrap();
+    let cases = [
+        ("bare", "# Nothing yet.\nhook = \"on_reply\"\nstate = { gold = 9 }"),
+        ("empty", "hook = \"quick_replies\"\n[expect] # none\n\n[config]\n"),
+        ("mine", "hook = \"on_reply\"\n[expect]\nwarnings = [\"odd\"]\n"),
+    ];
+    let file = |name: &str| folder.join(format!("tests/{name}.toml"));
+    for (name, text) in cases {
+        std::fs::write(file(name), text).unwrap();
+    }
+    let (code, said, wrong) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
+    assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
+    assert_eq!(said.matches("blessed ").count(), 2, "{said}");
+    assert!(said.ends_with("3 passed, 0 failed\n"), "{said}");
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    assert_eq!(
+        read("bare"),
+        "# Nothing yet.\nhook = \"on_reply\"\nstate = { gold = 9 }\n\n[expect]\nops = [\n  \
+         { op = \"add\", path = \"gold\", value = -3 },\n  \
+         { op = \"insert\", path = \"bag\", key = \"a \\\"b\\\"\", value = 1.5 },\n]\nwarnings = [\"odd\"]\n"
+    );
+    assert_eq!(
+        read("empty"),
+        "hook = \"quick_replies\"\n[expect] # none\nops = []\nlabels = [\"Pay\\n\"]\nsends = [\"/pay\"]\n\n[config]\n"
+    );
+    assert_eq!(read("mine"), cases[2].1);
+    let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
+    assert!(code == 0 && !said.contains("blessed"), "{said}");
+    std::fs::write(folder.join("main.rhai"), script.replace("-3", "-4")).unwrap();
+    let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
+    assert!(code == 1 && said.contains("FAIL tests/bare.toml") && !said.contains("blessed"), "{said}");
+    let (code, _, wrong) = clotho(temp.path(), &["plugin", "test", "combat", "--bless"]);
+    assert!(code == 1 && wrong.contains("inside the program"), "{wrong}");
+}
+
+/// An amount that is set where it should be added is warned of, also in a case that asks for no other base.
+#[test]
+fn a_set_that_looks_like_an_add_is_warned_of() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("purse");
+    std::fs::create_dir_all(folder.join("tests")).unwrap();
+    let manifest = "id = \"purse\"\ntitle = \"Purse\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+    std::fs::write(folder.join("plugin.toml"), manifest).unwrap();
+    let script = "fn on_reply(ctx) { ctx.set(\"hp\", ctx.get(\"hp\") - 12); ctx.set(\"shown\", ctx.get(\"hp\") + 1); }\n";
+    std::fs::write(folder.join("main.rhai"), script).unwrap();
+    let case = "hook = \"on_reply\"\nstate = { hp = 40, shown = 41 }\ngraft = false\n[expect]\nstate.hp = 28\n";
+    std::fs::write(folder.join("tests/a.toml"), case).unwrap();
+    let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse"]);
+    assert_eq!(code, 1, "{said}");
+    let warning = "warning: the set of hp to 28 looks like an add: ctx.add(\"hp\", -12) stays true where hp is not 40\n";
+    assert!(said.contains(warning) && said.ends_with("1 passed, 0 failed, 1 warning\n"), "{said}");
+}

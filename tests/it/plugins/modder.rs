@@ -135,6 +135,9 @@ fn a_set_that_looks_like_an_add_fails() {
          If that is right, because the rule depends on the amount, write `graft = false`."
     );
     assert_eq!(said(script, "hook = \"on_reply\"\nstate = { hp = 40 }\ngraft = false\n"), "");
+    let beside = "fn on_reply(ctx) { for key in ctx.keys(\"pack\") { ctx.remove(`pack/${key}`); } }";
+    let said_of_keys = said(beside, "hook = \"on_reply\"\nstate = { pack = { rope = \"long\" } }\n");
+    assert!(said_of_keys.starts_with("on another base (pack has a key \"graft-1\" more)"), "{said_of_keys}");
     let clamped = "fn on_reply(ctx) { ctx.add(\"hp\", if ctx.get(\"hp\") < 41 { -40 } else { -41 }); }";
     assert!(
         said(clamped, "hook = \"on_reply\"\nstate = { hp = 40 }\n")

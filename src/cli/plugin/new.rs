@@ -1,0 +1,85 @@
+//! `clotho plugin new`: a folder that checks and passes its tests at once. To add a template: a folder under `templates/`, its
+//! line in [`Template::files`]. `@ID@` and `@TITLE@` in its files stand for the plugin's own.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::ValueEnum;
+
+use crate::cli::{Outcome, write};
+use crate::config::Config;
+use crate::plugin::{Limits, Loaded, Origin, Source};
+
+/// What a new plugin begins as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Template {
+    /// Counts gold: one value, one rule, one setting.
+    Counter,
+    /// Hit points, a pack, dice and commands.
+    Combat,
+    /// How somebody feels about the player, from the commands that cards teach models.
+    Affinity,
+}
+
+macro_rules! files {
+    ($folder:literal: $($path:literal),+ $(,)?) => {
+        &[$(($path, include_str!(concat!("templates/", $folder, "/", $path)))),+]
+    };
+}
+
+impl Template {
+    fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Counter => files!("counter": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
+                "tests/begin.toml", "tests/empty.toml", "tests/market.toml"),
+            Self::Combat => files!("combat": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
+                "tests/drink.toml", "tests/felled.toml", "tests/goblin.toml", "tests/none_left.toml",
+                "tests/ogre.toml"),
+            Self::Affinity => files!("affinity": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
+                "tests/excited.toml", "tests/friend.toml", "tests/smile.toml"),
+        }
+    }
+}
+
+/// Writes the folder of a new plugin: into `into`, else where the settings look for plugins, else here.
+pub fn new(id: &str, template: Template, into: Option<PathBuf>, config: &Config) -> Outcome {
+    let title = title(id);
+    let fill = |text: &str| text.replace("@ID@", id).replace("@TITLE@", &title);
+    let files: Vec<(&str, String)> = template.files().iter().map(|(path, text)| (*path, fill(text))).collect();
+    // An id that is none is said by who reads manifests, before anything is written.
+    let source = Source::new(id, Origin::Folder, files.iter().map(|(path, text)| (*path, text.as_bytes().to_vec())));
+    Loaded::load(source, &Limits::patient()).map_err(|error| anyhow::anyhow!("{}", error.message))?;
+    let looked_at = config.plugins.dir.as_deref();
+    let parent = into.unwrap_or_else(|| looked_at.unwrap_or(Path::new(".")).to_owned());
+    let folder = parent.join(id);
+    std::fs::create_dir_all(&parent).with_context(|| format!("the folder {}", parent.display()))?;
+    std::fs::create_dir(&folder).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            anyhow::anyhow!("{} is there already: choose another id, or move it away", folder.display())
+        }
+        _ => anyhow::anyhow!("the folder {} cannot be made: {error}", folder.display()),
+    })?;
+    for (path, text) in &files {
+        put(&folder.join(path), text)?;
+        write::line(&folder.join(path).display().to_string());
+    }
+    write::line(&format!("\nclotho plugin test {}", folder.display()));
+    if looked_at.is_none_or(|looked_at| looked_at != parent) {
+        let parent = parent.canonicalize().unwrap_or(parent);
+        write::line(&format!("To play it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn put(file: &Path, text: &str) -> Result<(), anyhow::Error> {
+    let written = file.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(file, text));
+    written.with_context(|| format!("{} cannot be written", file.display()))
+}
+
+/// `rusty-purse` → `Rusty purse`.
+fn title(id: &str) -> String {
+    let words = id.replace('-', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
