@@ -18,7 +18,7 @@ use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
 use crate::night::Night;
-use crate::plugin::{Catalogue, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
+use crate::plugin::{Catalogue, Installed, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
 use crate::provider::Embedder;
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
@@ -52,7 +52,7 @@ pub struct App {
     /// Takes what was destroyed off the disk.
     pub wiping: Arc<Wiping>,
     /// The plugins.
-    pub catalogue: Arc<Catalogue>,
+    pub catalogue: Arc<Installed>,
     /// The models.
     pub models: Arc<Models>,
     /// What is done once a day.
@@ -110,7 +110,8 @@ impl App {
         let assets = page(&config)?;
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(2).thread_name("turn").enable_all().build()?;
-        let catalogue = Arc::new(catalogue(&config));
+        let catalogue = Arc::new(installed(&config));
+        catalogue.begin(runtime.handle());
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
         may_start_with(&models, &config)?;
         let embedder = embedder(&models, &config)?;
@@ -301,18 +302,19 @@ pub fn explain(config: &Config, error: &StoreError) -> StartError {
     })
 }
 
+/// The plugins as they are now.
+pub fn catalogue(config: &Config) -> Arc<Catalogue> {
+    installed(config).now()
+}
+
 /// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
-pub fn catalogue(config: &Config) -> Catalogue {
+fn installed(config: &Config) -> Installed {
     let limits = ScriptLimits::default();
     let bundled = assets::plugin_ids().map(|id| {
         let files = assets::plugin(id).map(|file| (file.path, file.bytes));
         Source::new(id, Origin::Bundled, files)
     });
-    let mut catalogue = Catalogue::load(bundled, &limits);
-    if let Some(folder) = &config.plugins.dir {
-        catalogue.add_folder(folder, &limits);
-    }
-    catalogue
+    Installed::new(Catalogue::load(bundled, &limits), config.plugins.dir.clone(), limits)
 }
 
 /// Every start ends what a crash left: replies that were being written, files that were coming in.

@@ -99,9 +99,8 @@ fn test_one(name: &str, bless: bool, config: &Config) -> Outcome {
     if !bless {
         return Ok(tests(&[plugin]));
     }
-    let folder = folder_of(name, config).with_context(|| {
-        format!("{name} is inside the program: only the tests of a folder can be written")
-    })?;
+    let folder = folder_of(name, config)
+        .with_context(|| format!("{name} is inside the program: only the tests of a folder can be written"))?;
     for case in &test(&plugin).cases {
         if let Some(text) = blessed(&plugin, case) {
             let file = folder.join(&case.file);

@@ -2,6 +2,7 @@
 //! error and never keeps the server from starting. Being listed is not being switched on: a session names what it uses.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,6 +20,20 @@ pub struct Entry {
     pub origin: Origin,
     /// The plugin, or why it cannot run.
     pub state: Result<Arc<Loaded>, Box<ScriptError>>,
+    /// Why what lies in its folder by now is not in force, while what lay there before still is.
+    pub fault: Option<Box<ScriptError>>,
+}
+
+impl Entry {
+    /// What was found under a name.
+    pub(super) fn new(name: &str, origin: Origin, state: Result<Arc<Loaded>, Box<ScriptError>>) -> Self {
+        Self { name: name.to_owned(), origin, state, fault: None }
+    }
+
+    /// What is wrong with it as it lies there, whether it still runs as it was or not at all.
+    pub fn error(&self) -> Option<&ScriptError> {
+        self.fault.as_deref().or_else(|| self.state.as_ref().err().map(Box::as_ref))
+    }
 }
 
 /// The plugins by name.
@@ -35,7 +50,7 @@ impl Catalogue {
         for source in sources {
             let (name, origin) = (source.name.clone(), source.origin);
             let state = Loaded::load(source, limits).map(Arc::new);
-            catalogue.put(Entry { name, origin, state });
+            catalogue.put(Entry::new(&name, origin, state));
         }
         catalogue
     }
@@ -50,18 +65,11 @@ impl Catalogue {
             }
         };
         for (name, source) in found {
-            let state = match source {
-                Ok(source) => Loaded::load(source, limits).map(Arc::new),
-                Err(error) => {
-                    let message = format!("the plugin's folder cannot be read: {error}");
-                    Err(Box::new(ScriptError::new(&name, "", ErrorKind::Host, message)))
-                }
-            };
-            self.put(Entry { name, origin: Origin::Folder, state });
+            self.put(Entry::new(&name, Origin::Folder, load(&name, source, limits)));
         }
     }
 
-    fn put(&mut self, entry: Entry) {
+    pub(super) fn put(&mut self, entry: Entry) {
         match &entry.state {
             Err(error) => tracing::warn!(plugin = entry.name, "plugin cannot run: {error}"),
             Ok(loaded) => {
@@ -70,7 +78,21 @@ impl Catalogue {
                 }
             }
         }
+        self.put_quietly(entry);
+    }
+
+    /// Puts an entry of which the log knows already.
+    pub(super) fn put_quietly(&mut self, entry: Entry) {
         self.entries.insert(entry.name.clone(), entry);
+    }
+
+    pub(super) fn remove(&mut self, name: &str) {
+        self.entries.remove(name);
+    }
+
+    /// What was found under a name.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name)
     }
 
     /// A plugin that can run.
@@ -87,6 +109,17 @@ impl Catalogue {
     /// Every plugin by name, the broken ones included.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
+    }
+}
+
+/// The plugin that was read from a folder, or why it cannot run.
+pub(super) fn load(name: &str, source: io::Result<Source>, limits: &Limits) -> Result<Arc<Loaded>, Box<ScriptError>> {
+    match source {
+        Ok(source) => Loaded::load(source, limits).map(Arc::new),
+        Err(error) => {
+            let message = format!("the plugin's folder cannot be read: {error}");
+            Err(Box::new(ScriptError::new(name, "", ErrorKind::Host, message)))
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Plugins: rules of a story as Rhai scripts, by strangers, within limits.
 //!
-//! - [`Catalogue`] holds every plugin as a [`Loaded`]: its [`Manifest`], its schema, its compiled script.
+//! - [`Catalogue`] holds every plugin as a [`Loaded`]: its [`Manifest`], its schema, its compiled script. [`Installed`] is
+//!   the catalogue as it is now, and takes in what changes in the folder.
 //! - [`ScriptHost`] runs one [`Call`] of one [`Hook`] and answers with an [`Outcome`]: operations, rolls, notes, the
 //!   hook's [`Answer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
 //! - [`Limits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
@@ -26,6 +27,7 @@ mod fault;
 mod grant;
 pub mod heap;
 mod host;
+mod installed;
 mod interpolate;
 mod kit;
 mod known;
@@ -54,6 +56,7 @@ pub use dice::{Dice, Fall, MalformedDice, Roll, Seeds};
 pub use error::{ErrorKind, Frame, ScriptError, SourceLine};
 pub use grant::{Permission, UnknownPermission};
 pub use host::{Pending, Pool, ScriptHost};
+pub use installed::Installed;
 pub use limits::{Limit, Limits};
 pub use loaded::Loaded;
 pub use manifest::{Command, Manifest, State, Tool};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Where a plugin was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +58,19 @@ impl Source {
             None => folder.canonicalize()?,
         };
         let name = named.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let mut reader = Reader { files: BTreeMap::new(), bytes: 0 };
-        reader.folder(folder, "", MAX_DEPTH)?;
-        Ok(Self { name, origin: Origin::Folder, files: reader.files })
+        let mut files = BTreeMap::new();
+        Walk::default().folder(folder, "", MAX_DEPTH, &mut |path, file, _| {
+            files.insert(path, std::fs::read(file)?.into());
+            Ok(())
+        })?;
+        Ok(Self { name, origin: Origin::Folder, files })
+    }
+
+    /// The same plugin with other texts in the place of some files, or beside them.
+    pub fn with(&self, texts: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut changed = self.clone();
+        changed.files.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes().into())));
+        changed
     }
 
     /// Every plugin folder inside `folder`: each with its name, and either its files or why they cannot be read.
@@ -80,13 +91,36 @@ impl Source {
     }
 }
 
-struct Reader {
-    files: BTreeMap<String, Arc<[u8]>>,
+/// By what a change of a plugin's folder is seen without reading its files: each with its length and when it was written. Of a
+/// folder that cannot be read, why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Marks(Result<Vec<(String, u64, Option<SystemTime>)>, String>);
+
+impl Marks {
+    /// The marks of a plugin's folder.
+    pub(super) fn of(folder: &Path) -> Self {
+        let mut marks = Vec::new();
+        let walked = Walk::default().folder(folder, "", MAX_DEPTH, &mut |path, _, about| {
+            marks.push((path, about.len(), about.modified().ok()));
+            Ok(())
+        });
+        marks.sort();
+        Self(walked.map(|()| marks).map_err(|error| error.to_string()))
+    }
+}
+
+/// Goes through the files of a plugin, as far as a plugin may have them.
+#[derive(Default)]
+struct Walk {
+    files: usize,
     bytes: u64,
 }
 
-impl Reader {
-    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize) -> io::Result<()> {
+/// What is done with a file: its path inside the plugin, where it lies, what is known of it.
+type Visit<'v> = dyn FnMut(String, &Path, &std::fs::Metadata) -> io::Result<()> + 'v;
+
+impl Walk {
+    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize, visit: &mut Visit<'_>) -> io::Result<()> {
         let depth = depth.checked_sub(1).ok_or_else(|| too_much("folders nested too deep"))?;
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
@@ -97,13 +131,15 @@ impl Reader {
             }
             let path = format!("{prefix}{name}");
             if kind.is_dir() {
-                self.folder(&entry.path(), &format!("{path}/"), depth)?;
+                self.folder(&entry.path(), &format!("{path}/"), depth, visit)?;
             } else if kind.is_file() {
-                self.bytes += entry.metadata()?.len();
-                if self.bytes > MAX_BYTES || self.files.len() >= MAX_FILES {
+                let about = entry.metadata()?;
+                self.bytes += about.len();
+                self.files += 1;
+                if self.bytes > MAX_BYTES || self.files > MAX_FILES {
                     return Err(too_much("more than 8 MiB or 500 files"));
                 }
-                self.files.insert(path, std::fs::read(entry.path())?.into());
+                visit(path, &entry.path(), &about)?;
             }
         }
         Ok(())

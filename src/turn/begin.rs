@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::plugin::{Hook, NodeFacts, Seeds};
+use crate::plugin::{Catalogue, Hook, NodeFacts, Seeds};
 use crate::prompt::Cast;
 use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
 use crate::tree::edit::Refusal;
@@ -106,8 +106,9 @@ impl Suggested {
         let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
         let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
         let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
+        let catalogue = parts.catalogue.now();
         let plugins = plugins.into_iter().flatten().filter_map(|plugin| {
-            let loaded = parts.catalogue.get(plugin.get("id")?.as_str()?)?;
+            let loaded = catalogue.get(plugin.get("id")?.as_str()?)?;
             let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
             let config = loaded.manifest().settings(&config).map(|_| config).unwrap_or_default();
             Some(PluginChoice::on(loaded.id(), config))
@@ -119,7 +120,8 @@ impl Suggested {
 /// Checked plugin settings: each plugin can run, its settings and grants fit, and they get on with each other; a narrator
 /// plays in its own session.
 pub fn settings(parts: &Parts, mut plugins: Vec<PluginChoice>, model: &str) -> Result<Vec<PluginSetting>, TurnError> {
-    let narrator = model.strip_prefix("plugin:").filter(|id| parts.catalogue.get(id).is_some());
+    let catalogue = parts.catalogue.now();
+    let narrator = model.strip_prefix("plugin:").filter(|id| catalogue.get(id).is_some());
     if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
         plugins.insert(0, PluginChoice::on(id, Map::new()));
     }
@@ -128,8 +130,8 @@ pub fn settings(parts: &Parts, mut plugins: Vec<PluginChoice>, model: &str) -> R
             return Err(invalid(format!("\"{}\" is named twice", plugin.id)));
         }
     }
-    let plugins = plugins.into_iter().map(|plugin| fitting(parts, plugin)).collect::<Result<Vec<_>, _>>()?;
-    get_on(parts, &plugins)?;
+    let plugins = plugins.into_iter().map(|plugin| fitting(&catalogue, plugin)).collect::<Result<Vec<_>, _>>()?;
+    get_on(&catalogue, &plugins)?;
     Ok(plugins)
 }
 
@@ -138,13 +140,13 @@ fn invalid(message: String) -> TurnError {
 }
 
 /// What comes of a choice, if the plugin can run and takes its settings and grants.
-fn fitting(parts: &Parts, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
+fn fitting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
     let PluginChoice { id, enabled, config, grants } = choice;
-    let absent = || match parts.catalogue.broken(&id) {
+    let absent = || match catalogue.broken(&id) {
         Some(broken) => invalid(format!("the plugin \"{id}\" {broken}")),
         None => invalid(format!("no plugin \"{id}\" is installed")),
     };
-    let manifest = parts.catalogue.get(&id).ok_or_else(absent)?.manifest();
+    let manifest = catalogue.get(&id).ok_or_else(absent)?.manifest();
     manifest.settings(&config).map_err(|error| invalid(format!("{id}: {error}")))?;
     let asked_for: Vec<String> = manifest.permissions.iter().map(ToString::to_string).collect();
     if let Some(grant) = grants.iter().flatten().find(|grant| !asked_for.contains(grant)) {
@@ -154,8 +156,8 @@ fn fitting(parts: &Parts, choice: PluginChoice) -> Result<PluginSetting, TurnErr
 }
 
 /// Whether those that are switched on can play together.
-fn get_on(parts: &Parts, plugins: &[PluginSetting]) -> Result<(), TurnError> {
-    let on = || plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| parts.catalogue.get(&plugin.id));
+fn get_on(catalogue: &Catalogue, plugins: &[PluginSetting]) -> Result<(), TurnError> {
+    let on = || plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
     for manifest in on().map(|loaded| loaded.manifest()) {
         for (id, requirement) in &manifest.requires {
             let other = on().find(|other| other.id() == id);
@@ -167,13 +169,15 @@ fn get_on(parts: &Parts, plugins: &[PluginSetting]) -> Result<(), TurnError> {
             return Err(invalid(format!("{} does not get on with the plugin \"{id}\"", manifest.id)));
         }
     }
-    force::together(plugins, &parts.catalogue).map_err(invalid)
+    force::together(plugins, catalogue).map_err(invalid)
 }
 
 /// The root: the first record of which rules are in force, with what their `init` does.
 async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> Draft {
     let mut root = Draft::new(session.root, Role::System, Kind::Root, parts.ids.seed(), now);
-    let Some(wanted) = force::wanted(&session.plugins, &RulesInForce::default(), &parts.catalogue) else { return root };
+    let Some(wanted) = force::wanted(&session.plugins, &RulesInForce::default(), &parts.catalogue.now()) else {
+        return root;
+    };
     let stage = Stage {
         session: session.id,
         players: wanted.beginning,

@@ -124,7 +124,7 @@ pub enum Crossing {
 
 /// How the rules that the session wants begin below a scene.
 pub async fn crossing(parts: &Arc<Parts>, caller: UserId, scene: &Scene, now: Time) -> Result<Crossing, TurnError> {
-    let Some(wanted) = force::wanted(&scene.session().plugins, &scene.rules, &parts.catalogue) else {
+    let Some(wanted) = force::wanted(&scene.session().plugins, &scene.rules, &scene.catalogue) else {
         return Ok(Crossing::None);
     };
     let (held, at, rules) = (scene.held.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
@@ -145,7 +145,7 @@ pub async fn crossing(parts: &Arc<Parts>, caller: UserId, scene: &Scene, now: Ti
 /// The record to be written below an edited message that is yet to be written itself: its place is beside the old version, so
 /// the rules begin between it and its reply. The scene is then as they make it, for the hooks that read the message.
 pub async fn below(parts: &Arc<Parts>, scene: &mut Scene, message: &Draft, now: Time) -> Option<Draft> {
-    let wanted = force::wanted(&scene.session().plugins, &scene.rules, &parts.catalogue)?;
+    let wanted = force::wanted(&scene.session().plugins, &scene.rules, &scene.catalogue)?;
     let record = record(parts, scene, wanted, Some(message), now).await;
     begin(scene, &record);
     Some(record)
@@ -162,7 +162,7 @@ async fn record(parts: &Arc<Parts>, scene: &Scene, wanted: Wanted, below: Option
     let id = NodeId::new(parts.ids.next(now));
     let mut draft = Draft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
     let in_force = RulesInForce { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
-    let mut stage = scene.stage(parts, &in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
+    let mut stage = scene.stage(&in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
     if let Some(message) = below {
         (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
         stage.node.depth += 1;

@@ -177,7 +177,8 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
     let bounds = bounds(parts, &job).await;
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
-    let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags };
+    let catalogue = parts.catalogue.now();
+    let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags, catalogue };
     let made = parts.store.read(move |reader| made(reader, look, task, bounds)).await?;
     if let Some(too_large) = made.too_large {
         machine.on(Event::Failed(too_long(kind, too_large, made.has_preset())), now);

@@ -61,7 +61,7 @@ pub async fn edit(
     }
     let generate = generate.filter(|_| input.is_answered());
     let wish = Wish { generate, given: input.given, move_head: asked.move_head, ..Wish::default() };
-    draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
+    draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
     let replies = start::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
     let message = Message {
         session,

@@ -55,7 +55,7 @@ pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, before: &Delt
 /// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
 async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc<[Roll]>) -> Result<Input, TurnError> {
     let facts = scene.next(draft.id, draft.created, true);
-    let mut stage = scene.stage(parts, &scene.rules, facts, draft.dice_seed);
+    let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
     stage.role = draft.role.word();
     stage.recorded = recorded;
     let mut proposal = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
@@ -97,7 +97,7 @@ fn can_read(plugin: &Loaded, content: &str) -> Result<(), TurnError> {
 /// dice are those of the version before (`docs/modders.md`).
 async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: &Delta) -> Delta {
     let facts = scene.next(draft.id, draft.created, false);
-    let mut stage = scene.stage(parts, &scene.rules, facts, draft.dice_seed);
+    let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
     stage.text = Arc::from(draft.content.as_str());
     stage.role = Role::Assistant.word();
     stage.recorded = hooks::recorded(before);

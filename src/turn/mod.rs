@@ -70,7 +70,7 @@ use crate::clock::{Clock, Ids};
 use crate::config::Config;
 use crate::ids::{DraftId, NodeId, SessionId, SummaryId, UserId};
 use crate::live::Live;
-use crate::plugin::{Catalogue, ScriptHost};
+use crate::plugin::{Installed, ScriptHost};
 use crate::provider::{Client, Embedder};
 use crate::store::{Claim, Held, Placed, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
@@ -147,7 +147,7 @@ pub(crate) struct Parts {
     pub config: Arc<Config>,
     pub store: Arc<Store>,
     pub live: Arc<Live>,
-    pub catalogue: Arc<Catalogue>,
+    pub catalogue: Arc<Installed>,
     pub models: Arc<Models>,
     pub hooks: hooks::Hooks,
     /// Lorebooks that were read already.
@@ -192,7 +192,7 @@ pub struct Needs {
     /// Live events.
     pub live: Arc<Live>,
     /// The plugins.
-    pub catalogue: Arc<Catalogue>,
+    pub catalogue: Arc<Installed>,
     /// The models.
     pub models: Arc<Models>,
     /// The model of embeddings, where one is set.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::clock::Time;
 use crate::config::{Alias, Config, ConfigError};
-use crate::plugin::{Catalogue, Hook, Loaded};
+use crate::plugin::{Hook, Installed, Loaded};
 use crate::prompt::Measure;
 use crate::provider::{Client, Embedder, Failure, Usage};
 
@@ -21,7 +21,7 @@ const LEARN_AGAIN_MS: u64 = 600_000;
 pub struct Models {
     providers: Vec<Entry>,
     aliases: Vec<Alias>,
-    catalogue: Arc<Catalogue>,
+    catalogue: Arc<Installed>,
     /// The model of sessions that name none.
     pub default: String,
 }
@@ -137,7 +137,7 @@ impl UnknownModel {
 
 impl Models {
     /// The models of a configuration. A key that is not there is a log line now and an honest error when it is used.
-    pub fn new(config: &Config, catalogue: Arc<Catalogue>) -> Self {
+    pub fn new(config: &Config, catalogue: Arc<Installed>) -> Self {
         let providers = providers::entries(config);
         Self { providers, aliases: config.aliases.clone(), catalogue, default: config.generation.model.clone() }
     }
@@ -224,9 +224,10 @@ impl Models {
     }
 
     fn narrator(&self, id: &str) -> Result<Writer, UnknownModel> {
-        match self.catalogue.get(id).filter(|plugin| plugin.has(Hook::Narrate)) {
+        let catalogue = self.catalogue.now();
+        match catalogue.get(id).filter(|plugin| plugin.has(Hook::Narrate)) {
             Some(plugin) => Ok(Writer::Narrator(Arc::clone(plugin))),
-            None => Err(match self.catalogue.broken(id) {
+            None => Err(match catalogue.broken(id) {
                 Some(broken) => UnknownModel::Broken { id: id.to_owned(), broken },
                 None => UnknownModel::Narrator(id.to_owned()),
             }),
@@ -274,7 +275,7 @@ impl Models {
 
     /// What could stand there instead.
     fn choice(&self) -> String {
-        let narrators = self.narrators().map(|plugin| format!("\"plugin:{}\"", plugin.id()));
+        let narrators = self.narrators().into_iter().map(|plugin| format!("\"plugin:{}\"", plugin.id()));
         let ids = self.providers.iter().map(|entry| format!("\"{}/…\"", entry.id));
         format!("; there are {}", narrators.chain(ids).collect::<Vec<_>>().join(", "))
     }
@@ -347,8 +348,10 @@ impl Models {
     }
 
     /// The plugins that narrate.
-    pub fn narrators(&self) -> impl Iterator<Item = &Arc<Loaded>> {
-        self.catalogue.entries().filter_map(|entry| entry.state.as_ref().ok()).filter(|one| one.has(Hook::Narrate))
+    pub fn narrators(&self) -> Vec<Arc<Loaded>> {
+        let catalogue = self.catalogue.now();
+        let loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
+        loaded.filter(|one| one.has(Hook::Narrate)).cloned().collect()
     }
 }
 

@@ -159,7 +159,7 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     if machine.runs_rules() {
         known.proposal.begin_with(written, &scene.rules.rules);
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
-        known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &parts.catalogue));
+        known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
     }
     let ending = ending(parts, &job, &scene, &machine, known);
     tell(&job, &ending);
@@ -351,7 +351,7 @@ async fn narrate(
     proposal: &mut Proposal,
 ) -> Result<Vec<String>, Fault> {
     let facts = scene.next(job.draft.id, job.draft.created, false);
-    let stage = scene.stage(parts, &scene.rules, facts, job.draft.dice_seed);
+    let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
     let hint = "switch the plugin on in this session, or choose another model";
     let absent = || Fault::new("provider_misconfigured", format!("\"{id}\" does not play in this session"), hint);
     let player = stage.players.iter().find(|player| player.plugin.id() == id).cloned().ok_or_else(absent)?;
@@ -389,7 +389,7 @@ pub fn does_not_fit(TooLarge { needed, budget }: TooLarge, has_preset: bool) -> 
 /// `on_reply` of every plugin in force, on the finished text.
 async fn rules(parts: &Arc<Parts>, job: &Job, scene: &Scene, machine: &Machine, proposal: Proposal) -> Proposal {
     let facts = scene.next(job.draft.id, job.draft.created, false);
-    let mut stage = scene.stage(parts, &scene.rules, facts, job.draft.dice_seed);
+    let mut stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
     stage.text = Arc::from(machine.content());
     stage.role = Role::Assistant.word();
     parts.hooks.run(Hook::OnReply, &stage, proposal).await

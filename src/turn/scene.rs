@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::plugin::{Answer, Hook, NodeFacts, Recent, Seeds};
+use crate::plugin::{Answer, Catalogue, Hook, NodeFacts, Recent, Seeds};
 use crate::prompt::{Cast, tags};
 use crate::store::{Held, Page, Placed, Reader, RulesInForce, Show};
 use crate::tree::edit::Refusal;
@@ -41,6 +41,8 @@ pub struct Scene {
     pub recent: Arc<[Recent]>,
     /// 1 where a change node that is yet to be written stands between this position and what comes next.
     pub bridged: u64,
+    /// The plugins as they were when this was read: what is made of it is made with these.
+    pub catalogue: Arc<Catalogue>,
 }
 
 impl Scene {
@@ -50,10 +52,10 @@ impl Scene {
     }
 
     /// The stage for hooks that run *after* this position, for a node that comes next below it.
-    pub fn stage(&self, parts: &Parts, rules: &RulesInForce, next: NodeFacts, dice_seed: u64) -> Stage {
+    pub fn stage(&self, rules: &RulesInForce, next: NodeFacts, dice_seed: u64) -> Stage {
         Stage {
             session: self.session().id,
-            players: force::players(&rules.plugins, &parts.catalogue),
+            players: force::players(&rules.plugins, &self.catalogue),
             rules: Arc::new(rules.rules.clone()),
             world: Arc::clone(&self.world),
             text: Arc::clone(&self.said.0),
@@ -94,13 +96,16 @@ pub struct Look {
     pub voice: Option<Voice>,
     /// Tags whose blocks scripts and models are not shown.
     pub hide_tags: Vec<String>,
+    /// The plugins.
+    pub catalogue: Arc<Catalogue>,
 }
 
 impl Look {
     /// A look at a node as it stands.
     pub fn at(parts: &Parts, caller: UserId, session: SessionId, node: NodeId) -> Self {
         let hide_tags = parts.config.generation.hide_tags.clone();
-        Self { caller, session, node, speaker: None, voice: None, hide_tags }
+        let catalogue = parts.catalogue.now();
+        Self { caller, session, node, speaker: None, voice: None, hide_tags, catalogue }
     }
 }
 
@@ -132,7 +137,20 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
     let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
     let recent = sent().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
     let speaker = cast::speaker(&held.session, look.speaker).map(|card| card.id);
-    Ok(Scene { held, at, world, said, rules, cast, voice, speaker, page, recent, bridged: 0 })
+    Ok(Scene {
+        held,
+        at,
+        world,
+        said,
+        rules,
+        cast,
+        voice,
+        speaker,
+        page,
+        recent,
+        bridged: 0,
+        catalogue: Arc::clone(&look.catalogue),
+    })
 }
 
 /// Whether anybody looks at what was said before. A reply does, which has no voice of its own; for a message that is about to
@@ -201,7 +219,7 @@ pub(super) async fn offered(parts: &Parts, tip: Tip) -> Offered {
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
         NodeFacts { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
-    let mut stage = scene.stage(parts, &scene.rules, facts, at.dice_seed);
+    let mut stage = scene.stage(&scene.rules, facts, at.dice_seed);
     stage.world = before;
     // The messages before the tip: not the tip itself.
     let earlier = scene.recent.len() - usize::from(at.is_sent() && !scene.recent.is_empty());

@@ -36,8 +36,9 @@ pub async fn readyz(app: Program) -> Result<HttpResponse, ApiError> {
     let behind = database.as_ref().map_or(0, |newest| newest - progress.visible);
     parts.insert("index".into(), part(!progress.is_down && !progress.is_suspect, "is down or being checked"));
     parts.insert("indexBehind".into(), behind.into());
+    let catalogue = app.catalogue.now();
     let broken: Vec<&str> =
-        app.catalogue.entries().filter(|entry| entry.state.is_err()).map(|entry| entry.name.as_str()).collect();
+        catalogue.entries().filter(|entry| entry.state.is_err()).map(|entry| entry.name.as_str()).collect();
     parts.insert("plugins".into(), part(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
     if let Some(embedding) = &app.embedding {
         let trouble = embedding.trouble();

@@ -192,7 +192,8 @@ impl<R> Sight<R> {
 /// What an answer depends on that no operation tells of: how texts are shown, the code of the plugins, and how much of the
 /// session's running replies has arrived.
 fn around(app: &App, sid: Sid) -> String {
-    let entries = app.catalogue.entries();
+    let catalogue = app.catalogue.now();
+    let entries = catalogue.entries();
     let code = entries.filter_map(|entry| entry.state.as_ref().ok().map(|loaded| loaded.code_hash().to_owned()));
     let own = app.live.all_running().into_iter().filter(|running| running.session == sid.0);
     let arrived = own.map(|running| {

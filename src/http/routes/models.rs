@@ -24,6 +24,7 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
     let mut items: Vec<Model> = app
         .models
         .narrators()
+        .iter()
         .map(|plugin| model(format!("plugin:{}", plugin.id()), "plugin", plugin.manifest().title.get(&language), None))
         .collect();
     items.extend(app.models.aliases().map(|(name, stands_for, why)| Model {

@@ -53,7 +53,7 @@ pub async fn node(
     query: Query<NodeQuery>,
 ) -> Answer<NodeAnswer> {
     let expand = Expand::read(query.0.expand.as_deref())?;
-    let (look, catalogue) = (look(&app), app.catalogue.clone());
+    let (look, catalogue) = (look(&app), app.catalogue.now());
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let at = placed(reader, held, nid.0)?;
         let (mut world, mut in_force, mut delta) = (None, None, None);

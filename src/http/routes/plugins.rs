@@ -17,7 +17,8 @@ use crate::http::wire::{List, Page, PageQuery};
 pub async fn list(app: Program, request: HttpRequest, _: Caller, query: Query<PageQuery>) -> Answer<Page<PluginInfo>> {
     let (limit, skip) = query.0.bounds()?;
     let (language, before) = (language(&request), usize::try_from(skip).unwrap_or(usize::MAX));
-    let entries = app.catalogue.entries().skip(before).take(usize::try_from(limit + 1).unwrap_or(0));
+    let catalogue = app.catalogue.now();
+    let entries = catalogue.entries().skip(before).take(usize::try_from(limit + 1).unwrap_or(0));
     Reply::ok(&PageQuery::page(entries.map(|entry| PluginInfo::new(entry, &language)).collect(), limit, skip))
 }
 
@@ -26,8 +27,8 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller, query: Query<Pa
 /// # Errors
 /// It is not there.
 pub async fn read(app: Program, request: HttpRequest, _: Caller, name: PluginName) -> Answer<PluginDetail> {
-    let entry = app.catalogue.entries().find(|entry| entry.name == name.0);
-    let entry = entry.ok_or_else(|| ApiError::not_found("the plugin"))?;
+    let catalogue = app.catalogue.now();
+    let entry = catalogue.entry(&name.0).ok_or_else(|| ApiError::not_found("the plugin"))?;
     Reply::ok(&PluginDetail::new(entry, &language(&request)))
 }
 
@@ -44,7 +45,8 @@ pub async fn session_commands(
     let session = app.store.read(move |reader| held(reader, caller, sid).map(|held| held.session)).await?;
     let language = language(&request);
     let playing = session.plugins.iter().filter(|plugin| plugin.enabled);
-    let loaded = playing.filter_map(|plugin| app.catalogue.get(&plugin.id));
+    let catalogue = app.catalogue.now();
+    let loaded = playing.filter_map(|plugin| catalogue.get(&plugin.id));
     let list = List(loaded.flat_map(|loaded| commands(loaded.manifest(), &language)).collect());
     Ok(Reply::ok(&list)?.at(session.op))
 }

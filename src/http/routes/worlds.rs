@@ -27,7 +27,7 @@ const OPERATIONS: usize = 256;
 /// # Errors
 /// The node is not there.
 pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<WorldAnswer> {
-    let catalogue = app.catalogue.clone();
+    let catalogue = app.catalogue.now();
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let at = placed(reader, held, nid.0)?;
         let world = reader.world(held, &at)?.to_json();

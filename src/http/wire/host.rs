@@ -48,7 +48,7 @@ pub struct PluginInfo {
     pub origin: &'static str,
     /// Whether it can run.
     pub is_ok: bool,
-    /// Why it cannot run.
+    /// Why it cannot run; beside `isOk`, why what lies in its folder by now cannot, while what lay there before goes on.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
     /// What is probably a mistake, though it runs.
@@ -215,7 +215,7 @@ impl PluginInfo {
             version: manifest.map(|manifest| manifest.version.to_string()),
             origin,
             is_ok: loaded.is_some(),
-            error: entry.state.as_ref().err().and_then(|error| serde_json::to_value(error.as_ref()).ok()),
+            error: entry.error().and_then(|error| serde_json::to_value(error).ok()),
             warnings: warnings.iter().filter_map(|warning| serde_json::to_value(warning).ok()).collect(),
             hooks: loaded.map(|loaded| loaded.hooks().map(crate::plugin::Hook::name).collect()).unwrap_or_default(),
             narrates: loaded.is_some_and(|loaded| loaded.has(crate::plugin::Hook::Narrate)),

@@ -117,7 +117,8 @@ fn inline(value: &Value) -> Option<String> {
 
 /// What is `null` has no key: of each map only what is written is compared.
 fn object(map: &Map<String, Value>) -> String {
-    let is_bare = |key: &str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    let is_bare =
+        |key: &str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
     let pair = |(key, value): (&String, &Value)| {
         let key = if is_bare(key) { key.clone() } else { quoted(key) };
         Some(format!("{key} = {}", inline(value)?))

@@ -95,7 +95,8 @@ fn other_keys(bench: &Bench<'_>, base: &World, outcome: &Outcome) -> (World, Vec
         let key = format!("graft-{}", entries.len());
         let like = entries.values().next().cloned().unwrap_or(Value::from(1));
         if !entries.contains_key(&key) && try_put(bench, &mut world, &map.child(key.as_str()), like) {
-            let inside = map.below(root).filter(|keys| !keys.is_empty()).map_or("the state".into(), |keys| keys.join("/"));
+            let inside =
+                map.below(root).filter(|keys| !keys.is_empty()).map_or("the state".into(), |keys| keys.join("/"));
             changed.push(format!("{inside} has a key \"{key}\" more"));
         }
     }

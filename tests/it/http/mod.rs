@@ -9,7 +9,7 @@
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
 //! no node), `unread` (replies that nobody saw), `fields` (what every node says of itself), `edits` and `pieces` (what is
 //! rearranged, copied, summed up and brought over), `purges` (what goes for good), `off` (a server that rearranges nothing),
-//! `spent` (what replies took), `tokens` (how large prompts are), `templates` (prompts as one text), `whole` (one story from beginning to end).
+//! `reload` (plugins that change while the server runs), `spent` (what replies took), `tokens` (how large prompts are), `templates` (prompts as one text), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -48,6 +48,7 @@ mod preset_edits;
 mod presets;
 pub mod purges;
 mod refusals;
+mod reload;
 mod scripts;
 mod searches;
 mod sockets;

@@ -144,12 +144,14 @@ fn a_set_that_looks_like_an_add_is_warned_of() {
     std::fs::create_dir_all(folder.join("tests")).unwrap();
     let manifest = "id = \"purse\"\ntitle = \"Purse\"\nversion = \"1.0.0\"\napi = \"1\"\n";
     std::fs::write(folder.join("plugin.toml"), manifest).unwrap();
-    let script = "fn on_reply(ctx) { ctx.set(\"hp\", ctx.get(\"hp\") - 12); ctx.set(\"shown\", ctx.get(\"hp\") + 1); }\n";
+    let script =
+        "fn on_reply(ctx) { ctx.set(\"hp\", ctx.get(\"hp\") - 12); ctx.set(\"shown\", ctx.get(\"hp\") + 1); }\n";
     std::fs::write(folder.join("main.rhai"), script).unwrap();
     let case = "hook = \"on_reply\"\nstate = { hp = 40, shown = 41 }\ngraft = false\n[expect]\nstate.hp = 28\n";
     std::fs::write(folder.join("tests/a.toml"), case).unwrap();
     let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse"]);
     assert_eq!(code, 1, "{said}");
-    let warning = "warning: the set of hp to 28 looks like an add: ctx.add(\"hp\", -12) stays true where hp is not 40\n";
+    let warning =
+        "warning: the set of hp to 28 looks like an add: ctx.add(\"hp\", -12) stays true where hp is not 40\n";
     assert!(said.contains(warning) && said.ends_with("1 passed, 0 failed, 1 warning\n"), "{said}");
 }

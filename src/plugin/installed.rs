@@ -1,0 +1,163 @@
+//! The plugins as they are now. The folder of the settings, and only that, is looked at twice a second by the lengths and
+//! times of its files, which works on every disk and needs no library. What changed and has come to rest is read, compiled
+//! and checked aside; if it can run, it takes the place of what was there, else that stays and the error is told. Whoever holds
+//! a [`Catalogue`], or a plugin of one, goes on with what he holds: nothing that runs is changed under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use super::catalogue::{Catalogue, Entry, load};
+use super::limits::Limits;
+use super::source::{Marks, Origin, Source};
+
+/// How often the folder is looked at. A change is taken in when two looks see the same: editors write in several steps.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// The plugins as they are now.
+#[derive(Debug)]
+pub struct Installed {
+    now: RwLock<Arc<Catalogue>>,
+    /// Those inside the program: what comes back when a folder that stood for one goes.
+    bundled: Catalogue,
+    folder: Option<PathBuf>,
+    limits: Limits,
+    seen: Mutex<BTreeMap<String, Seen>>,
+}
+
+/// What is known of a plugin's folder; `None` = it was not there.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// As it was when it was taken in.
+    taken: Option<Marks>,
+    /// As it was at the last look.
+    last: Option<Marks>,
+}
+
+impl Installed {
+    /// The bundled plugins, and in the place of those of the same name, or beside them, those of a folder.
+    pub fn new(bundled: Catalogue, folder: Option<PathBuf>, limits: Limits) -> Self {
+        let mut catalogue = bundled.clone();
+        let mut seen = BTreeMap::new();
+        if let Some(folder) = &folder {
+            // Marked before it is read: what changes meanwhile is seen at the next look.
+            let marked = marks(folder).unwrap_or_default();
+            seen.extend(marked.into_iter().map(|(name, marks)| {
+                let marks = Some(marks);
+                (name, Seen { taken: marks.clone(), last: marks })
+            }));
+            catalogue.add_folder(folder, &limits);
+        }
+        Self { now: RwLock::new(Arc::new(catalogue)), bundled, folder, limits, seen: Mutex::new(seen) }
+    }
+
+    /// The plugins as they are at this moment, and for whoever holds them stay.
+    pub fn now(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The folder of a plugin of the settings' folder; `None` for one that is inside the program only.
+    pub fn folder_of(&self, name: &str) -> Option<PathBuf> {
+        let is_one = |folder: &PathBuf| !name.is_empty() && !name.starts_with('.') && folder.is_dir();
+        let is_plain = !name.contains(['/', '\\', '\0', ':']);
+        self.folder.as_ref().filter(|_| is_plain).map(|folder| folder.join(name)).filter(is_one)
+    }
+
+    /// Begins to look at the folder, as long as somebody has these plugins.
+    pub fn begin(self: &Arc<Self>, runtime: &Handle) {
+        if self.folder.is_none() {
+            return;
+        }
+        let installed = Arc::downgrade(self);
+        runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK_AGAIN).await;
+                let Some(installed) = installed.upgrade() else { return };
+                // Reading and compiling block; one look after the other.
+                if tokio::task::spawn_blocking(move || installed.look()).await.is_err() {
+                    tracing::error!("looking at the plugin folder failed, it goes on");
+                }
+            }
+        });
+    }
+
+    /// Takes in what changed in the folder and has come to rest since the last look. Reads the disk.
+    pub fn look(&self) {
+        let Some(folder) = &self.folder else { return };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marked = match marks(folder) {
+            Ok(marked) => marked,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
+            // A disk that is away for a moment takes no plugin with it.
+            Err(_) => return,
+        };
+        let names: BTreeSet<String> = seen.keys().chain(marked.keys()).cloned().collect();
+        for name in names {
+            let marks = marked.remove(&name);
+            let one = seen.entry(name.clone()).or_default();
+            let (is_taken, is_at_rest) = (one.taken == marks, one.last == marks);
+            one.last.clone_from(&marks);
+            if !is_taken && is_at_rest {
+                one.taken.clone_from(&marks);
+                self.take_in(folder, &name, marks.is_some());
+            }
+        }
+        seen.retain(|_, one| one.taken.is_some() || one.last.is_some());
+    }
+
+    /// Takes one plugin in at once, as it lies in its folder: somebody has just written it. Reads the disk.
+    pub fn renew(&self, name: &str) {
+        let Some(folder) = &self.folder else { return };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = folder.join(name);
+        let marks = own.is_dir().then(|| Marks::of(&own));
+        self.take_in(folder, name, marks.is_some());
+        seen.insert(name.to_owned(), Seen { taken: marks.clone(), last: marks });
+    }
+
+    /// Reads a plugin and puts it in the place of what was there, if it can run; tells what became of it.
+    fn take_in(&self, folder: &Path, name: &str, is_there: bool) {
+        let before = self.now();
+        let mut next = (*before).clone();
+        if is_there {
+            let state = load(name, Source::read(&folder.join(name)), &self.limits);
+            let old = before.entry(name).and_then(|entry| Some((entry.origin, entry.state.clone().ok()?)));
+            match (state, old) {
+                (Err(error), Some((origin, old))) => {
+                    tracing::warn!(plugin = name, "its new files cannot run, what was there goes on: {error}");
+                    next.put_quietly(Entry { fault: Some(error), ..Entry::new(name, origin, Ok(old)) });
+                }
+                (state, _) => {
+                    if let Ok(loaded) = &state {
+                        tracing::info!(plugin = name, version = %loaded.manifest().version, "plugin taken in");
+                    }
+                    next.put(Entry::new(name, Origin::Folder, state));
+                }
+            }
+        } else {
+            match self.bundled.entry(name) {
+                Some(bundled) => next.put_quietly(bundled.clone()),
+                None => next.remove(name),
+            }
+            tracing::info!(plugin = name, "its folder is gone, and so is the plugin");
+        }
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+    }
+}
+
+/// What lies in a folder of plugins.
+fn marks(folder: &Path) -> io::Result<BTreeMap<String, Marks>> {
+    let mut marked = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() && !name.starts_with('.') {
+            marked.insert(name, Marks::of(&entry.path()));
+        }
+    }
+    Ok(marked)
+}
