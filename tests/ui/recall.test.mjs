@@ -36,7 +36,14 @@ describe("memory", () => {
     assert.ok(await on.isChecked());
     assert.ok(await row.getByRole("checkbox").isChecked());
     await row.getByRole("button", { name: "Look into it" }).click();
-    await row.getByRole("button", { name: "Destroy this document" }).click();
+    const destroy = row.getByRole("button", { name: "Destroy this document" });
+    await destroy.click();
+    await row.getByText("nothing brings it back").waitFor();
+    await check(page, "the question before a document is destroyed");
+    await row.getByRole("button", { name: "Keep it" }).click();
+    assert.equal((await clotho.api("GET", "/api/documents?collection=Maps")).items.length, 1, "it is asked about first");
+    await destroy.click();
+    await row.getByRole("button", { name: "Destroy it", exact: true }).click();
     await row.getByText("0 documents").waitFor();
     assert.deepEqual(await clotho.api("GET", "/api/collections"), []);
     // Nothing stands behind the name any more: with its tick the row goes.

@@ -8,6 +8,7 @@ import { dismiss, notices, tell } from "../model/page.js";
 import { session } from "../model/story.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { SummariesOf } from "./summaries.js";
+import { Sure } from "./sure.js";
 
 /** @import { Collection, Document } from "../lib/wire.d.ts" */
 
@@ -44,23 +45,37 @@ export function RecallOf() {
 /** @param {{name: string, count: number, isChosen: boolean, choose: (isOn: boolean) => void, read: () => unknown}} props */
 function Row({ name, count, isChosen, choose, read }) {
   const looking = useSignal(false);
+  const look = useRef(/** @type {HTMLElement | null} */ (null));
   return html`<li class="fragment"><article aria-label=${name}><label class="check"><input type="checkbox" checked=${isChosen} onChange=${(/** @type {Event} */ event) => choose(/** @type {HTMLInputElement} */ (event.target).checked)} /><span>${name}<small>${t("recall.count", { n: count })}</small></span></label>
-    <div class="actions"><button type="button" aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("recall.look")}</span></button></div>
-    ${looking.value && h(Documents, { key: count, name, read })}</article></li>`;
+    <div class="actions"><button type="button" ref=${look} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("recall.look")}</span></button></div>
+    ${looking.value && h(Documents, { key: count, name, read, gone: () => look.current?.focus() })}</article></li>`;
 }
 
-/** @param {{name: string, read: () => unknown}} props */
-function Documents({ name, read }) {
+/** @param {{name: string, read: () => unknown, gone: () => void}} props `gone`: what was pressed went with its document */
+function Documents({ name, read, gone }) {
   const all = useSignal(/** @type {Document[] | null} */ (null));
   useEffect(() => void readDocuments(name).then((found) => (all.value = found ?? [])), []);
   const remove = async (/** @type {Document} */ { id }) => {
     if (!(await removeDocument(id))) return;
     all.value = (all.peek() ?? []).filter((one) => one.id !== id);
+    gone();
     await read();
   };
   if (all.value === null) return h(Waiting, { rows: 2 });
-  return html`<ul>${all.value.map((one) => html`<li key=${one.id} class="fragment"><p class="long">${one.content}</p>
-    <div class="actions"><button type="button" onClick=${() => remove(one)}>${icon("shred")}<span>${t("recall.remove")}</span></button></div></li>`)}</ul>`;
+  return html`<ul>${all.value.map((one) => h(Doc, { key: one.id, one, remove: () => remove(one) }))}</ul>`;
+}
+
+/** @param {{one: Document, remove: () => unknown}} props */
+function Doc({ one, remove }) {
+  const asking = useSignal(false);
+  const button = useRef(/** @type {HTMLElement | null} */ (null));
+  const keep = () => {
+    asking.value = false;
+    button.current?.focus();
+  };
+  return html`<li class="fragment"><p class="long">${one.content}</p>
+    <div class="actions"><button type="button" ref=${button} aria-expanded=${asking.value} onClick=${() => (asking.value = !asking.peek())}>${icon("shred")}<span>${t("recall.remove")}</span></button></div>
+    ${asking.value && h(Sure, { text: t("recall.removeText"), yes: t("recall.removeYes"), no: t("recall.removeNo"), act: remove, keep })}</li>`;
 }
 
 /** @param {{names: string[], read: () => unknown}} props */
