@@ -4,8 +4,9 @@ import { readWhy } from "../actions/page.js";
 import { readParts } from "../actions/preset-edit.js";
 import { addEnglish, clock, t, wordFor } from "../lib/i18n.js";
 import { changesOf } from "../lib/schema.js";
+import { served } from "../lib/served.js";
 import words from "../lib/strings/en-preset-edit.js";
-import { brief, sentence } from "../lib/text.js";
+import { brief, humanise, sentence } from "../lib/text.js";
 import { nodeOf, session } from "../model/story.js";
 import { placeName } from "../model/world.js";
 import { ApiError } from "../net/api.js";
@@ -15,7 +16,7 @@ import { Modal, ProblemLine, Waiting } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
 import { slotName, sourceName } from "./slots.js";
 
-/** @import { Block, ChatNode, Delta, Id, LoreTold, LoreVerdict, Operation, PresetPart, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
+/** @import { Block, ChatNode, Delta, Id, Json, LoreTold, LoreVerdict, Operation, PresetPart, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
 
 addEnglish(words);
 
@@ -66,15 +67,21 @@ const isNothing = ({ operations = [], rolls = [], problems = [], rules = [] }) =
 function Changes({ delta }) {
   const rows = [...changesOf([delta]).values()];
   const { rolls = [], problems = [] } = delta;
-  // What lore leaves in the world is told where lore is told of.
-  const operations = (delta.operations ?? []).filter((one) => one.in !== "lore");
-  return html`${rows.length + operations.length + rolls.length === 0 && html`<p class="aside">${t("why.noChanges")}</p>`}
+  const all = delta.operations ?? [];
+  // What lore leaves in the world is told where lore is told of, and a summary is a text to be read.
+  const operations = all.filter((one) => one.in !== "lore" && one.in !== "summary");
+  const summaries = all.filter((one) => one.in === "summary");
+  return html`${rows.length + all.length - all.filter((one) => one.in === "lore").length + rolls.length === 0 && html`<p class="aside">${t("why.noChanges")}</p>`}
     ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span title=${row.path}>${placeName(row.path)}</span><b>${differenceOf(row)}</b>
       <small>${brief(row.before)} → ${brief(row.after)}</small></li>`)}</ul>`}
     ${rolls.length > 0 && html`<ul class="changes">${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}</ul>`}
     ${operations.length > 0 && h(Operations, { operations })}
+    ${summaries.map((one, i) => h(Summarised, { key: i, text: typeof one.value === "string" ? one.value : "" }))}
     ${problems.map((problem, i) => h(ProblemLine, { key: i, problem }))}`;
 }
+
+/** The world has another summary of what the prompt does not hold any more. @param {{text: string}} props */
+const Summarised = ({ text }) => (text.trim() ? html`<div class="summarised"><p>${t("why.summarised")}</p><p class="long">${text}</p></div>` : html`<p>${t("why.unsummarised")}</p>`);
 
 /** @param {{rules: RuleRun[]}} props */
 function Rules({ rules }) {
@@ -93,7 +100,7 @@ const count = (ops) => (Array.isArray(ops) ? ops.length : typeof ops === "number
 /** @param {{operations: Operation[]}} props */
 const Operations = ({ operations }) =>
   html`<table><thead><tr><th>${t("why.operation")}</th><th>${t("why.value")}</th><th>${t("why.reason")}</th><th>${t("why.by")}</th></tr></thead><tbody>${operations.map(
-    (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code></td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by}</td></tr>`,
+    (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code></td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by === "server" ? t("why.server") : o.by}</td></tr>`,
   )}</tbody></table>`;
 
 /** Which entries of lorebooks were called up, which were stopped, and why. @param {{lore: LoreTold}} props */
@@ -104,7 +111,7 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, note
     html`<li key=${`${one.book}.${one.uid}`} class=${isIn ? "" : "dropped"}><b>${one.title || t("lore.nameless", { uid: one.uid })}</b> <small>${[bookOf(one), one.tokens === undefined ? "" : t("why.tokens", { n: one.tokens })].filter(Boolean).join(" · ")}</small> <small>${reasonOf(one)}</small></li>`;
   return html`<section><h3>${t("why.lore")}</h3>${fired.length === 0 && html`<p class="aside">${t("why.noLore")}</p>`}
     ${fired.length + stopped.length > 0 && html`<ol class="blocks">${fired.map((one) => row(one, true))}${stopped.map((one) => row(one, false))}</ol>`}
-    ${silent > 0 && html`<p class="aside">${t("why.loreSilent", { n: silent })}</p>`}${overflowed && html`<p class="aside">${t("why.loreFull")}</p>`}${similar?.problem && html`<p class="aside bad">${t("why.loreNoVectors")} ${sentence(similar.problem)}</p>`}${notes.map((note) => html`<p key=${note} class="aside bad">${sentence(note)}</p>`)}</section>`;
+    ${silent > 0 && html`<p class="aside">${t("why.loreSilent", { n: silent })}</p>`}${overflowed && html`<p class="aside">${t("why.loreFull")}</p>`}${similar?.problem && html`<p class="aside bad">${t("why.loreNoVectors")} ${served(similar.problem)}</p>`}${notes.map((note) => html`<p key=${note} class="aside bad">${sentence(note)}</p>`)}</section>`;
 }
 
 /** @param {{trace: Trace}} props */
@@ -118,17 +125,17 @@ function Prompt({ trace }) {
   const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
-    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${sentence(one.message)}`).join(" ")],
+    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${served(one.message)}`).join(" ")],
     [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
     [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
     [t("why.size"), tokens ? sizeOf(tokens) : null],
     [t("why.template"), template ? [wordFor(`why.template.${template.name}`) || template.name, template.problem].filter(Boolean).join(": ") : null],
     [t("why.preset"), preset?.by ? t(`why.presetBy.${preset.by}`, { name: preset.name ?? "", model: preset.model ?? "" }) : null],
-    [t("why.usage"), usage && Object.keys(usage).length ? brief(usage) : null],
+    [t("why.usage"), usage && Object.keys(usage).length ? named(usage, "why.usage") : null],
     [t("why.cached"), cachedTokens ? String(cachedTokens) : null],
     [t("why.cost"), cost == null ? null : String(cost)],
     [t("why.saved"), saved == null ? null : String(saved)],
-    [t("why.params"), params && Object.keys(params).length ? brief(params) : null],
+    [t("why.params"), params && Object.keys(params).length ? named(params, "why.param") : null],
   ].filter(([, value]) => value);
   return html`${facts.length > 0 && html`<section><h3>${t("why.call")}</h3><dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`}
     ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block, parts: parts.value, isCounted }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
@@ -143,6 +150,9 @@ function ScriptLine({ one: { name, scope, changed, why, message } }) {
   const reason = why && (wordFor(`why.script.${why}`) || sentence(message ?? why));
   return html`<li>${name ? html`<b>${name}</b> ` : ""}<small>${wordFor(`why.scope.${scope}`) || scope}</small> ${changed > 0 && t("why.changed", { n: changed })}${reason && html` <span class="aside bad">${reason}</span>`}</li>`;
 }
+
+/** Values by their names, in the reader's words where the page has some. @param {{[key: string]: Json}} values @param {string} of */
+const named = (values, of) => Object.entries(values).map(([key, value]) => `${wordFor(`${of}.${key}`) || humanise(key)}: ${brief(value)}`).join(", ");
 
 /** Who counted stands beside it; a number that nobody counted is marked. @param {{count: number, by: string}} tokens */
 const sizeOf = ({ count, by }) => `${by === "estimate" ? "≈ " : ""}${t("why.tokens", { n: count })} (${wordFor(`why.by.${by}`) || by})`;

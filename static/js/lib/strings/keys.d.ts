@@ -10,5 +10,6 @@ import type presets from "./en-presets.js";
 import type presetEdit from "./en-preset-edit.js";
 import type recall from "./en-recall.js";
 import type story from "./en-story.js";
+import type why from "./en-why.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof why;

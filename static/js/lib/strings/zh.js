@@ -9,6 +9,7 @@ import presetEdit from "./zh-preset-edit.js";
 import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
 import story from "./zh-story.js";
+import why from "./zh-why.js";
 
 /** @type {Record<import("./keys.d.ts").Key, string>} */
 export default {
@@ -22,6 +23,7 @@ export default {
   ...presets,
   ...recall,
   ...story,
+  ...why,
   title: "Clotho",
   menu: "菜单",
   panes: "面板",

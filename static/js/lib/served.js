@@ -1,0 +1,52 @@
+// What the server says of a model server that did not answer, in the reader's language where the page has words for it.
+import { addEnglish, t } from "./i18n.js";
+import words from "./strings/en-why.js";
+import { isWestern, sentence } from "./text.js";
+
+/** @import { Key } from "./i18n.js" */
+
+addEnglish(words);
+
+/** The server's sentences, with what they are told by. @type {[RegExp, Key][]} */
+const SAID = [
+  [/^the provider's settings cannot work: (?<words>.*)$/s, "served.misconfigured"],
+  [/^the model server cannot be reached: (?<words>.*)$/s, "served.unreachable"],
+  [/^the model server (?:accepted no connection|sent no text|fell silent and sent nothing more) within (?<words>[\d.]+) s$/, "served.timeout"],
+  [/^the model server refused the request \((?<status>\d+)\): (?<words>.*)$/s, "served.refused"],
+  [/^the model server asks to wait: (?<words>.*)$/s, "served.wait"],
+  [/^the model server failed \((?<status>\d+)\): (?<words>.*)$/s, "served.failedAs"],
+  [/^the model server failed: (?<words>.*)$/s, "served.failed"],
+  [/^the model server failed (?<status>\d+) times in a row and is left alone for \d+ s; the last time: (?<words>.*)$/s, "served.resting"],
+  [/^the model server's answer cannot be understood: (?<words>.*)$/s, "served.garbled"],
+  [/^the reply was cut off before its end$/, "served.cutOff"],
+  [/^the vectors of (?<words>.+) are of another size than they were$/, "served.resized"],
+];
+
+/** What a system says of a connection. @type {[RegExp, Key][]} */
+const CAUSES = [
+  [/connection refused(?: \(os error \d+\))?/i, "served.refusedConnection"],
+  [/connection reset by peer(?: \(os error \d+\))?/i, "served.reset"],
+  [/(?:dns error|failed to lookup address information).*$/is, "served.noName"],
+];
+
+/** @param {string} cause */
+const causeOf = (cause) => CAUSES.reduce((said, [pattern, key]) => said.replace(pattern, () => t(key)), inWords(cause) ?? cause);
+
+/** @param {string} message @returns {string | undefined} */
+function inWords(message) {
+  for (const [pattern, key] of SAID) {
+    const found = pattern.exec(message);
+    if (found) return t(key, { status: found.groups?.["status"] ?? "", words: causeOf(found.groups?.["words"] ?? "") });
+  }
+  return undefined;
+}
+
+/** A sentence about a model server; the name of a model before it stays. @param {string | null | undefined} message */
+export function served(message) {
+  const said = (message ?? "").trim();
+  const [, model = "", rest = said] = /^(\S+): (the .*)$/s.exec(said) ?? [];
+  const own = inWords(rest);
+  if (own === undefined) return sentence(said);
+  const whole = model ? `${model}: ${own}` : own;
+  return isWestern(own) ? sentence(whole) : whole.replace(/[.。]?$/, "。");
+}
