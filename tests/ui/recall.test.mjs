@@ -5,6 +5,42 @@ import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import { browser, check, chooseFromPage, clotho, last, model, newStory, open, own, replyIsThere, say, session, use } from "./support/stage.mjs";
 
+/** A story of long miles, most of which its prompts do not hold any more. @param {string} [more] of the settings of summaries */
+async function walked(more = "", miles = 8) {
+  const server = await startClotho(`
+[generation]
+context_tokens = 700
+reply_tokens = 60
+
+[summaries]
+every = 100
+share = 30
+${more}
+
+[[providers]]
+id = "mock"
+base_url = "${model.url}"
+models = ["m"]
+
+[[providers]]
+id = "down"
+base_url = "http://127.0.0.1:9/v1"
+models = ["m"]
+`);
+  own.push(server);
+  const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
+  const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+  let { activeLeafId: parentId } = made;
+  const newest = async () => (await server.api("GET", `/api/sessions/${made.id}`)).activeLeafId;
+  for (let mile = 0; mile < miles; mile += 1) {
+    const content = `Mile ${mile}, ${"past dull hedges and grey fields ".repeat(8)}`;
+    const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId, content, generate: true });
+    await until(async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete", "the reply");
+    parentId = await newest();
+  }
+  return { server, made };
+}
+
 describe("memory", () => {
   test("S1-17: is switched on for a story, documents are added, looked into, ticked and destroyed", async () => {
     const path = await newStory();
@@ -53,31 +89,7 @@ describe("memory", () => {
   });
 
   test("S3-09: what slides out of sight is summed up, with the way to its messages; it is corrected and made anew", async () => {
-    const server = await startClotho(`
-[generation]
-context_tokens = 700
-reply_tokens = 60
-
-[summaries]
-every = 100
-share = 30
-
-[[providers]]
-id = "mock"
-base_url = "${model.url}"
-models = ["m"]
-`);
-    own.push(server);
-    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
-    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
-    let { activeLeafId: parentId } = made;
-    const newest = async () => (await server.api("GET", `/api/sessions/${made.id}`)).activeLeafId;
-    for (let mile = 0; mile < 8; mile += 1) {
-      const content = `Mile ${mile}, ${"past dull hedges and grey fields ".repeat(8)}`;
-      const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId, content, generate: true });
-      await until(async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete", "the reply");
-      parentId = await newest();
-    }
+    const { server, made } = await walked();
     const { page, close } = await reader(browser);
     await page.goto(`${server.base}/s/${made.id}`);
     await chooseFromPage(page, "Memory");
@@ -94,6 +106,7 @@ models = ["m"]
     await check(page, "what is summed up");
     await first.getByRole("button", { name: "Make it anew" }).click();
     await first.getByText("Yes.", { exact: true }).waitFor();
+    await first.getByText(/^From “Hello\.” to “|^From “Mile 0, past|^“/).waitFor();
     await first.getByRole("button", { name: "Its last message" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByText("Mile 0,").first().waitFor();
@@ -104,6 +117,66 @@ models = ["m"]
     await use(last(page), "Why?");
     const block = page.getByRole("dialog", { name: "Why?" }).locator(".blocks li").filter({ has: page.locator("b", { hasText: /^Summary$/ }) });
     await block.first().getByText(/from Memory$/).waitFor();
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.getByText("The world's summary of what happened before").waitFor();
+    await why.locator(".summarised .long").getByText("Yes.").waitFor();
+    assert.equal(await why.locator("section").first().getByRole("table").count(), 0, "a summary is no row of raw words");
+    await close();
+  });
+
+  test("S3-09: chapters have their parts inside, what the last prompt told is marked, and what is begun outlasts a reload", async () => {
+    const { server, made } = await walked("chapter = 2", 14);
+    const at = `/api/sessions/${made.id}`;
+    await server.api("PATCH", at, { summaries: { enabled: true } });
+    const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId: (await server.api("GET", at)).activeLeafId, content: "On.", generate: true });
+    await until(async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete", "the reply");
+    const summed = () => server.api("GET", `${at}/summaries`);
+    await until(async () => (await summed()).items.some(({ level }) => level > 1) && !(await summed()).isWorking, "a chapter is there");
+    const { page, close } = await reader(browser);
+    await page.goto(`${server.base}/s/${made.id}`);
+    await say(page, "Further.");
+    await replyIsThere(page);
+    await until(async () => !(await summed()).isWorking, "all is summed up");
+    const all = (await summed()).items;
+    await chooseFromPage(page, "Memory");
+    const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
+    const list = dialog.locator("details.section-fold").filter({ hasText: "Summed up on this timeline" }).first();
+    await list.waitFor();
+    if (!(await list.evaluate((box) => /** @type {HTMLDetailsElement} */ (box).open))) await list.locator("summary").first().click();
+    const chapter = dialog.getByRole("article", { name: /^A chapter of/ }).first();
+    await chapter.waitFor();
+    const outside = await dialog.getByRole("article", { name: /messages?$/ }).count();
+    assert.ok(outside < all.length, `${outside} of ${all.length} stand outside`);
+    await chapter.getByText(/^The \d+ summaries that it was made of$/).click();
+    const part = chapter.getByRole("article", { name: /^\d+ messages?$/ }).first();
+    await part.getByText(/^From “.+” to “.+”$|^“.+”$/).waitFor();
+    await dialog.getByText("Told in the last prompt").first().waitFor();
+    await check(page, "chapters and their parts");
+
+    await part.getByRole("button", { name: "Correct it" }).click();
+    await part.getByLabel("Text").fill("Two lines,\nhalf written");
+    await page.reload();
+    await last(page).waitFor();
+    await chooseFromPage(page, "Memory");
+    assert.equal(await part.getByLabel("Text").inputValue(), "Two lines,\nhalf written");
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Go on writing" }).click();
+    await part.getByRole("button", { name: "Keep it" }).click();
+    // The chapter is made anew of what its parts say now.
+    await until(async () => (await summed()).items.some(({ content, isEdited }) => isEdited && content === "Two lines,\nhalf written"), "it is kept");
+    await dialog.getByText("half written").first().waitFor({ state: "attached" });
+    await close();
+  });
+
+  test("S3-09: why nothing could be summed up is said in the reader's language", async () => {
+    const { server, made } = await walked();
+    await server.api("PATCH", `/api/sessions/${made.id}`, { summaries: { enabled: true, model: "down/m" } });
+    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    await page.goto(`${server.base}/s/${made.id}`);
+    await until(async () => Boolean((await server.api("GET", `/api/sessions/${made.id}/summaries`)).problem), "it has failed");
+    await page.getByRole("button", { name: "菜单", exact: true }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "记忆", exact: true }).click();
+    await page.getByText(/上一次总结没有成功.*连不上模型服务器：连接被拒绝.*。/).waitFor();
     await close();
   });
 });

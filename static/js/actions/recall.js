@@ -1,6 +1,7 @@
 // What the open story recalls, and the documents that it looks through.
 import { openDialog } from "../model/page.js";
 import * as story from "../model/story.js";
+import { oneNode, trace } from "../net/api.js";
 import * as api from "../net/recall.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
@@ -23,6 +24,16 @@ export async function changeSummaries(summaries) {
 
 /** The summaries of the line on screen. */
 export const readSummaries = () => attempt(() => api.summaries(story.session.peek()?.id ?? "", story.line.peek().at(-1)));
+
+/** How a message reads, from the page where it is there; nothing where it is gone. @param {Id} id @returns {Promise<string>} */
+export const readEnd = async (id) => (story.peekNode(id) ?? (await oneNode(story.session.peek()?.id ?? "", id).catch(() => null)))?.content ?? "";
+
+/** The summaries that the prompt of the newest reply on screen told. @returns {Promise<Id[]>} */
+export async function readTold() {
+  const newest = story.line.peek().findLast((id) => Boolean(story.peekNode(id)?.metadata?.model));
+  const made = newest && (await trace(story.session.peek()?.id ?? "", newest).catch(() => null));
+  return (made && made.summaries?.texts?.map(({ id }) => id)) || [];
+}
 
 /** Gives a summary another text. @param {Id} id @param {string} content */
 export const correct = (id, content) => attempt(async () => (await api.correctSummary(story.session.peek()?.id ?? "", id, content), true));

@@ -397,9 +397,11 @@ export interface ModelInfo {
   provider?: string;
   name?: string | null;
   contextLength?: number | null;
-  /** Why it cannot be used. */
+  /** Stories that name no model use it. */
+  isDefault?: boolean;
   /** The models that a name of the settings stands for. */
   standsFor?: string[];
+  /** Why it cannot be used. */
   unusable?: string | null;
 }
 
@@ -595,6 +597,8 @@ export interface Trace {
   cost?: number | null;
   /** The preset that made it, and why it was that one: the story chose it, or it is for this model, or it is our own. */
   preset?: { by?: "session" | "model" | "own"; id?: Id; name?: string; model?: string };
+  /** The summaries that it told; missing or null where the story does not sum itself up. */
+  summaries?: { texts?: { id: Id }[] } | null;
   /** What the provider's memory saved of the cost. */
   saved?: number;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };

@@ -33,7 +33,7 @@ export function RecallOf() {
   const choose = (/** @type {string} */ name, /** @type {boolean} */ isOn) =>
     void changeRecall({ ...recall, collections: isOn ? [...recall.collections, name] : recall.collections.filter((one) => one !== name) });
   const count = (/** @type {string} */ name) => all.value?.find((one) => one.name === name)?.count ?? 0;
-  return h(Modal, { title: t("command.recall"), class: "wide lore", keeps: true }, html`<p class="aside">${t("recall.text")}</p>
+  return h(Modal, { title: t("command.recall"), class: "wide lore memory", keeps: true }, html`<p class="aside">${t("recall.text")}</p>
     <label class="check"><input type="checkbox" checked=${recall.enabled} onChange=${turn} autofocus /><span>${t("recall.on")}<small>${t("recall.onHint")}</small></span></label>
     ${h(SummariesOf, null)}
     <h3>${t("recall.documents")}</h3><p class="aside">${t("recall.documentsHint")}</p>
