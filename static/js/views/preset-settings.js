@@ -46,6 +46,19 @@ function Form({ edit, read, before, label, children }) {
   const busy = useRef(false);
   const meanwhile = useSignal(/** @type {PresetChange | null} */ (null));
   const isKept = useSignal(false);
+  /** What the preset says by now. */
+  const now = useRef(before);
+  now.current = before;
+  /** What was typed otherwise than it was kept stands there as it was kept, once the page has drawn that. What was typed since then stays. */
+  const settle = (/** @type {Required<Pick<PresetChange, "fields" | "own">>} */ sent) => {
+    const fields = /** @type {HTMLInputElement[]} */ ([...(form.current?.querySelectorAll("input:not([type=checkbox]), textarea") ?? [])]);
+    const typed = new Map(fields.map((field) => [field, field.value]));
+    const drawn = () => {
+      for (const [field, value] of typed) if (field.value === value) field.value = field.defaultValue;
+      for (const of of /** @type {const} */ (["fields", "own"])) for (const key of Object.keys(sent[of])) start[of][key] = /** @type {Record<string, unknown>} */ (now.current[of])[key];
+    };
+    setTimeout(drawn);
+  };
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     if (busy.current) return;
@@ -53,12 +66,15 @@ function Form({ edit, read, before, label, children }) {
     const others = (/** @type {Record<string, unknown>} */ mine, /** @type {Record<string, unknown>} */ was) => Object.fromEntries(Object.entries(mine).filter(([key, value]) => JSON.stringify(value ?? null) !== JSON.stringify(was[key] ?? null)));
     const [fields, own] = [others(typed.fields, start.fields), others(typed.own, start.own)];
     const change = { ...(Object.keys(fields).length > 0 && { fields }), ...(Object.keys(own).length > 0 && { own }) };
-    if (Object.keys(change).length === 0) return void (isKept.value = true);
+    if (Object.keys(change).length === 0) {
+      settle({ fields, own });
+      return void (isKept.value = true);
+    }
     busy.current = true;
     const came = await edit.change(() => change);
     busy.current = false;
     isKept.value = came?.is === "written";
-    if (came?.is === "written") Object.assign(start, { fields: { ...start.fields, ...fields }, own: { ...start.own, ...own } });
+    if (came?.is === "written") settle({ fields, own });
     meanwhile.value = came?.is === "changed" ? came.now : null;
   };
   const again = () => ((meanwhile.value = null), form.current?.requestSubmit());
