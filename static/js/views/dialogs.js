@@ -182,7 +182,7 @@ function Start({ characterId }) {
   };
   if (list.length === 0) return h(Modal, { title: character.name }, html`<p>${t("start.noModel")}</p>${h(Models, {})}`);
   return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
-    <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id}>${model.id}</option>`)}</select></label>
+    <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id} selected=${model.isDefault}>${model.id}</option>`)}</select></label>
     ${h(PlayedBy, {})}
     ${rules.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${rules.map(
       (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title || plugin.id}<small>${plugin.description}</small>${asks(plugin)}</span></label>`,

@@ -57,8 +57,7 @@ export function Rules() {
     busy.current = false;
   };
   return html`<details class="holds lore-rules" onToggle=${open}><summary>${t("rules.title")}</summary>
-    <p class="aside">${t("rules.text")}</p>${rules.value && h(Form, { key: JSON.stringify(rules.value), rules: rules.value, keep, heard: () => (isKept.value = false) })}
-    <p class="aside" role="status">${isKept.value ? t("rules.kept") : ""}</p></details>`;
+    <p class="aside">${t("rules.text")}</p>${rules.value && h(Form, { rules: rules.value, keep, isKept: isKept.value, heard: () => (isKept.value = false) })}</details>`;
 }
 
 /** @param {LoreRules} rules @param {string} field */
@@ -82,15 +81,16 @@ function rulesOf(form) {
   return rules;
 }
 
-/** @param {{rules: LoreRules, keep: (rules: Partial<LoreRules>) => void, heard: () => void}} props */
-function Form({ rules, keep, heard }) {
+/** @param {{rules: LoreRules, keep: (rules: Partial<LoreRules>) => void, isKept: boolean, heard: () => void}} props */
+function Form({ rules, keep, isKept, heard }) {
   const save = (/** @type {Event} */ event) => {
     event.preventDefault();
     keep(rulesOf(new FormData(/** @type {HTMLFormElement} */ (event.target))));
   };
-  return html`<form onSubmit=${save} onInput=${heard}>
+  // The fields begin anew with what was kept; what says so stays where it is, in sight.
+  return html`<form onSubmit=${save} onInput=${heard}><div class="rules-fields" key=${JSON.stringify(rules)}>
     ${NUMBERS.map(({ field, least = 0, most, label, hint }) => html`<label key=${field}>${t(label)}<input name=${field} type="number" required min=${least} max=${most} step=${field === "budgetPercent" ? "any" : 1} defaultValue=${String(valueOf(rules, field))} /><small>${t(hint)}</small></label>`)}
     <label>${t("rules.strategy")}<select name="strategy">${STRATEGIES.map(({ value, label }) => html`<option key=${value} value=${value} selected=${value === rules.strategy}>${t(label)}</option>`)}</select></label>
-    ${SWITCHES.map(({ field, label, hint }) => html`<label key=${field} class="check"><input name=${field} type="checkbox" defaultChecked=${valueOf(rules, field) === true} /><span>${t(label)}<small>${t(hint)}</small></span></label>`)}
-    <div class="actions foot-actions"><button type="button" onClick=${() => keep({})}>${t("rules.usual")}</button><button class="primary">${t("save")}</button></div></form>`;
+    ${SWITCHES.map(({ field, label, hint }) => html`<label key=${field} class="check"><input name=${field} type="checkbox" defaultChecked=${valueOf(rules, field) === true} /><span>${t(label)}<small>${t(hint)}</small></span></label>`)}</div>
+    <div class="actions foot-actions"><span class="aside" role="status">${isKept ? t("rules.kept") : ""}</span><button type="button" onClick=${() => keep({})}>${t("rules.usual")}</button><button class="primary">${t("save")}</button></div></form>`;
 }

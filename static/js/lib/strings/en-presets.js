@@ -29,7 +29,7 @@ export default {
   "script.new": "New script",
   "script.edit": "Edit",
   "script.find": "What it looks for",
-  "script.findHint": "A regular expression: /lamp/gi, or a text without slashes for the first place only.",
+  "script.findHint": "A regular expression. Between slashes it has flags: /lamp/gi. Without them it is one too, as it stands, and changes the first place only.",
   "script.replace": "What stands there instead",
   "script.replaceHint": "$1 is what the first brackets found, {{match}} all of it; macros are filled in. Empty takes it away.",
   "script.places": "In which texts",

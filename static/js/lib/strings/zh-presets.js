@@ -30,7 +30,7 @@ export default {
   "script.new": "新建脚本",
   "script.edit": "编辑",
   "script.find": "查找什么",
-  "script.findHint": "正则表达式：/灯/gi；不带斜杠则只改第一处。",
+  "script.findHint": "正则表达式。写在斜杠之间可以带标志：/lamp/gi。不写斜杠也是正则表达式，照原样使用，只改第一处。",
   "script.replace": "换成什么",
   "script.replaceHint": "$1 是第一对括号匹配到的内容，{{match}} 是整个匹配；宏会被展开。留空就是删掉。",
   "script.places": "用于哪些文字",
