@@ -144,9 +144,15 @@ describe("editing presets", () => {
     const { page, close } = await editing("For m", path);
     await dialog(page).getByText("Models that it is for").click();
     const models = dialog(page).getByRole("form", { name: "Models that it is for" });
+    await models.getByRole("textbox").fill("another\nANOTHER\n   \nmock/*");
+    await models.getByRole("button", { name: "Save" }).click();
+    await models.getByText("Saved.").waitFor();
+    const kept = (await body(id)).extensions.clotho.models.join("\n");
+    await until(async () => (await models.getByRole("textbox").inputValue()) === kept, "the field has what was kept");
     await models.getByRole("textbox").fill("another\nmock/*");
     await models.getByRole("button", { name: "Save" }).click();
     await models.getByText("Saved.").waitFor();
+    await dialog(page).getByText("because it is for the model mock/*").waitFor();
     await dialog(page).getByText("Sampling, room and form").click();
     const sampling = dialog(page).getByRole("form", { name: "Sampling, room and form" });
     await sampling.getByRole("spinbutton", { name: "Lore, at most" }).fill("20");
@@ -156,8 +162,17 @@ describe("editing presets", () => {
     await sampling.getByText("Saved.").waitFor();
     assert.deepEqual((await body(id)).extensions.clotho, { models: ["another", "mock/*"], shares: { lore: 20, history: 40 } });
     await button(page, "All presets").click();
-    await dialog(page).getByRole("article", { name: "For m" }).getByText("Where nothing is chosen, for another, mock/*").waitFor();
+    const shown = dialog(page).getByRole("article", { name: "For m" });
+    await shown.getByText("Where nothing is chosen, for another, mock/*").waitFor();
+    await shown.getByText("in this story", { exact: true }).waitFor();
+    await shown.getByText("The story has chosen none: this one is used because it is for the model mock/*.").waitFor();
+    await shown.getByRole("button", { name: "Use in this story" }).click();
+    await shown.getByRole("button", { name: "No longer use in this story" }).click();
+    await shown.getByText("The story has chosen none").waitFor();
+    await check(page, "a preset that holds by the model");
+    // Nothing is left to be saved, so nothing is asked.
     await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
     model.say(["Yes."]);
     await say(page, "Who is there?");
     await replyIsThere(page);

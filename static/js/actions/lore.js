@@ -10,6 +10,7 @@ import * as api from "../net/lore.js";
 import { personas } from "../net/personas.js";
 import { tellOf } from "./cards.js";
 import { register } from "./commands.js";
+import { doneWithErrors } from "./done-with.js";
 import { attempt } from "./failure.js";
 import { restore } from "./library.js";
 
@@ -74,6 +75,7 @@ export const takeBook = (id) => download(api.bookFile(id));
 
 /** Brings books of other programs in, one after the other, and says what came along. @param {File[]} files */
 export async function bringBooks(files) {
+  doneWithErrors();
   for (const file of files) {
     const came = await attempt(() => sendBook(file));
     if (!came) continue;

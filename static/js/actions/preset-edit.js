@@ -103,5 +103,17 @@ export async function promptBy(presetId) {
   }
 }
 
+/** The preset that makes the prompts of the open story because it is for its model, and the name by which it is. @returns {Promise<{id: Id, model: string} | null>} */
+export async function presetOfModel() {
+  const open = story.session.peek();
+  const head = story.head.peek() ?? open?.activeLeafId;
+  if (!open || !head) return null;
+  const waits = story.nodeOf(head)?.role === "user";
+  // A preview equals the send; where none can be made, nothing is said.
+  const found = await api.promptBy(open.id, { parentId: head, ...(!waits && { content: t("presetEdit.sample") }) }).catch(() => null);
+  const by = found?.preset;
+  return by?.by === "model" && by.id ? { id: by.id, model: by.model ?? "" } : null;
+}
+
 /** The parts of a preset, for who only wants to know what they are called: none where it is gone. @param {Id} id */
 export const readParts = (id) => read(id).then(partsOf, () => []);

@@ -11,5 +11,5 @@ export const changePreset = (id, change, expected) => call("PATCH", at(id), { ch
 /** A new preset that begins as another one is, or as our own. @param {Wire.Id | "own"} from @param {string} name @param {string} key the same key twice acts once @returns {Promise<Wire.WholePreset>} */
 export const copyPreset = (from, name, key) => call("POST", "/api/presets", { from, name }, { key });
 
-/** The prompt that a send would make by a preset. @param {Wire.Id} sid @param {{parentId: Wire.Id, content?: string, presetId: Wire.Id}} asked @returns {Promise<Wire.Trace>} */
+/** The prompt that a send would make, by a preset where one is named. @param {Wire.Id} sid @param {{parentId: Wire.Id, content?: string, presetId?: Wire.Id}} asked @returns {Promise<Wire.Trace>} */
 export const promptBy = (sid, asked) => call("POST", `/api/chat/${sid}/prompt`, asked);

@@ -9,6 +9,7 @@ import { keyring } from "../lib/once.js";
 import words from "../lib/strings/en-preset-edit.js";
 import { forgetUnder } from "../model/begun.js";
 import { session } from "../model/story.js";
+import { Held, useHeld } from "./held.js";
 import { Blank, Waiting, icon, isBegun } from "./parts.js";
 import { begunIn } from "./preset-part.js";
 import { Preview } from "./preset-preview.js";
@@ -37,6 +38,7 @@ export function PresetEditor({ id, back, goTo }) {
   const surely = (/** @type {() => unknown} */ act) => () => ask(box.current, act);
   const preset = edit.preset.value;
   const serves = session.value?.presetId === id;
+  const held = useHeld(preset?.updatedAt);
   const copy = async () => {
     const made = await copyPreset(id, t("presetEdit.copyOf", { name: preset?.name ?? "" }).slice(0, 200), keyFor);
     if (made) goTo(made.id);
@@ -50,7 +52,7 @@ export function PresetEditor({ id, back, goTo }) {
   const head = html`<div class="actions start"><button type="button" ref=${takeFocus} onClick=${surely(back)}>${icon("back")}<span>${t("presetEdit.back")}</span></button>
     ${preset && html`${session.value && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}
       <button type="button" onClick=${surely(copy)}>${icon("copy")}<span>${t("presetEdit.copy")}</span></button>
-      <button type="button" aria-disabled=${edit.back.value.length === 0 ? "true" : null} onClick=${surely(() => edit.back.peek().length > 0 && edit.undo())}>${icon("undo")}<span>${t("presetEdit.undo")}</span></button>`}</div>
+      <button type="button" aria-disabled=${edit.back.value.length === 0 ? "true" : null} onClick=${surely(() => edit.back.peek().length > 0 && edit.undo())}>${icon("undo")}<span>${t("presetEdit.undo")}</span></button>`}</div>${held?.id === id && h(Held, { model: held.model })}
     ${asking.value && h(Sure, { text: t("typed.text"), yes: t("typed.drop"), no: t("typed.keep"), act: drop, keep: () => (asking.value = null) })}`;
   if (edit.trouble.value === "gone") return html`${head}${h(Blank, { symbol: "warning", title: t("presetEdit.gone"), hint: t("presetEdit.goneHint") })}`;
   if (edit.trouble.value === "unread") return html`${head}${h(Blank, { symbol: "warning", title: t("preset.unread") }, html`<button type="button" class="primary" onClick=${edit.load}>${t("retry")}</button>`)}`;

@@ -1,5 +1,6 @@
 // Presets: by kind, found, looked into, edited, named, taken along, deleted, brought in. Loaded when first opened.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { doneWithErrors } from "../actions/done-with.js";
 import { bringPreset, readPreset, readPresets, removePreset, renamePreset, takePreset, usePreset } from "../actions/presets.js";
 import { chooser } from "../lib/chooser.js";
 import { addEnglish, ago, moment, t, wordFor } from "../lib/i18n.js";
@@ -9,6 +10,7 @@ import editWords from "../lib/strings/en-preset-edit.js";
 import { keyring } from "../lib/once.js";
 import { session } from "../model/story.js";
 import { copyPreset } from "../actions/preset-edit.js";
+import { Held, useHeld } from "./held.js";
 import { Parts } from "./json.js";
 import { Blank, Modal, Waiting, icon, later } from "./parts.js";
 import { DropPlace, NameForm } from "./shelf.js";
@@ -44,6 +46,7 @@ export function Presets({ presetId }) {
   };
   useEffect(() => void read(), []);
   const bring = async (/** @type {File[]} */ files, /** @type {string | undefined} */ kind) => {
+    doneWithErrors();
     coming.value += 1;
     for (const file of files) {
       if ((await bringPreset(file, kind)) === "unsure") unsure.value = [...unsure.peek(), file];
@@ -131,7 +134,8 @@ function Shelf({ list, presetId, last, read, drop, edit }) {
     query.value = field.value;
   };
   const choose = (/** @type {Event} */ event) => (wanted.value = /** @type {HTMLSelectElement} */ (event.target).value);
-  const row = (/** @type {Preset} */ preset) => h(Row, { key: preset.id, preset, isOpened: preset.id === presetId, isLast: preset.id === last, read, drop: () => drop(preset), edit: () => edit(preset.id) });
+  const held = useHeld(list);
+  const row = (/** @type {Preset} */ preset) => h(Row, { key: preset.id, preset, heldBy: held?.id === preset.id ? held.model : null, isOpened: preset.id === presetId, isLast: preset.id === last, read, drop: () => drop(preset), edit: () => edit(preset.id) });
   return html`<search class="sieve"><div class="row"><input type="search" aria-label=${t("preset.find")} placeholder=${t("preset.find")} value=${query.value} onInput=${seek} />
       <select aria-label=${t("preset.kind")} value=${wanted.value} onChange=${choose}><option value="">${t("preset.all")}</option>${kinds.map((kind) => html`<option key=${kind} value=${kind}>${kindName(kind)}</option>`)}</select></div></search>
     <p class="aside" role="status">${found.length === 0 ? t("preset.none") : t("preset.count", { n: found.length })}</p>
@@ -141,8 +145,8 @@ function Shelf({ list, presetId, last, read, drop, edit }) {
     })}`;
 }
 
-/** @param {{preset: Preset, isOpened: boolean, isLast: boolean, read: () => unknown, drop: () => unknown, edit: () => void}} props */
-function Row({ preset: { id, kind, name, file, models = [], updatedAt }, isOpened, isLast, read, drop, edit }) {
+/** @param {{preset: Preset, heldBy: string | null, isOpened: boolean, isLast: boolean, read: () => unknown, drop: () => unknown, edit: () => void}} props */
+function Row({ preset: { id, kind, name, file, models = [], updatedAt }, heldBy, isOpened, isLast, read, drop, edit }) {
   const naming = useSignal(false);
   const looking = useSignal(isOpened);
   const rename = useRef(/** @type {HTMLElement | null} */ (null));
@@ -167,8 +171,8 @@ function Row({ preset: { id, kind, name, file, models = [], updatedAt }, isOpene
   const mayServe = kind === "openai" && session.value !== null;
   const isScript = kind === "regex";
   const serves = session.value?.presetId === id;
-  return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}${serves && html` <span class="chip on">${t("preset.used")}</span>`}</h4>
-    <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>${models.length > 0 && html`<p class="aside">${t("presetEdit.for", { models: models.join(", ") })}</p>`}
+  return html`<li class="fragment" ref=${box}><article aria-label=${name}><h4>${name}${(serves || heldBy !== null) && html` <span class="chip on">${t("preset.used")}</span>`}</h4>
+    <p class="aside">${file && html`${file} · `}<time datetime=${updatedAt} title=${moment(updatedAt)}>${ago(updatedAt, Date.now())}</time></p>${models.length > 0 && html`<p class="aside">${t("presetEdit.for", { models: models.join(", ") })}</p>`}${heldBy !== null && h(Held, { model: heldBy })}
     <div class="actions">${mayServe && html`<button type="button" aria-pressed=${serves} onClick=${() => usePreset(serves ? null : id)}>${icon("play")}<span>${t(serves ? "preset.unuse" : "preset.use")}</span></button>`}${kind === "openai" && html`<button type="button" ref=${isLast ? takeFocus : null} onClick=${edit}>${icon("edit")}<span>${t("presetEdit.edit")}</span></button>`}<button type="button" ref=${isOpened ? takeFocus : null} aria-expanded=${looking.value} onClick=${() => (looking.value = !looking.peek())}>${icon("eye")}<span>${t("preset.look")}</span></button>
       <button type="button" ref=${rename} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("edit")}<span>${t(isScript ? "script.edit" : "preset.rename")}</span></button>
       <button type="button" onClick=${() => takePreset(id)}>${icon("download")}<span>${t("preset.take")}</span></button>

@@ -1,10 +1,11 @@
 // What the open story recalls of what its prompts do not hold any more: whether, and which documents. Loaded when first opened.
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { doneWithErrors } from "../actions/done-with.js";
 import { addDocument, changeRecall, readCollections, readDocuments, removeDocument } from "../actions/recall.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import words from "../lib/strings/en-recall.js";
-import { dismiss, notices, tell } from "../model/page.js";
+import { tell } from "../model/page.js";
 import { session } from "../model/story.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { SummariesOf } from "./summaries.js";
@@ -88,8 +89,7 @@ function NewDocument({ names, read }) {
     const form = /** @type {HTMLFormElement} */ (event.target);
     const [collection, content] = ["collection", "content"].map((name) => String(new FormData(form).get(name) ?? "").trim());
     if (busy.current) return;
-    // What was said of the try before is done with.
-    for (const { id, tone, inDialog } of notices.peek()) if (tone === "error" && inDialog) dismiss(id);
+    doneWithErrors();
     if (!collection || !content) return tell({ tone: "error", text: t("recall.blank") });
     busy.current = true;
     if (await addDocument(collection, content, keys.current([collection, content]))) {

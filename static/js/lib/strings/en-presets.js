@@ -20,6 +20,7 @@ export default {
   "preset.rename": "Rename",
   "preset.use": "Use in this story",
   "preset.unuse": "No longer use in this story",
+  "preset.held": "The story has chosen none: this one is used because it is for the model {model}. To go by our own all the same, begin one with “New preset from our own” and use that.",
   "preset.used": "in this story",
   "preset.take": "Take it along",
   "preset.delete": "Delete",

@@ -21,6 +21,7 @@ export default {
   "preset.rename": "改名",
   "preset.use": "用于这个故事",
   "preset.unuse": "这个故事不再用它",
+  "preset.held": "故事没有选择预设：用它是因为它适用于模型 {model}。想照旧用自带的预设，可以用“以自带预设为底新建”做一个，再用于这个故事。",
   "preset.used": "这个故事里",
   "preset.take": "带走",
   "preset.delete": "删除",
