@@ -47,6 +47,6 @@ export function served(message) {
   const [, model = "", rest = said] = /^(\S+): (the .*)$/s.exec(said) ?? [];
   const own = inWords(rest);
   if (own === undefined) return sentence(said);
-  const whole = model ? `${model}: ${own}` : own;
-  return isWestern(own) ? sentence(whole) : whole.replace(/[.。]?$/, "。");
+  const whole = isWestern(own) ? sentence(own) : own.replace(/[.。]?$/, "。");
+  return model ? `${model}: ${whole}` : whole;
 }
