@@ -1,0 +1,141 @@
+//! What is looked through for what is recalled: messages above a place and documents, ranked together by words and by
+//! vectors.
+
+use std::collections::HashSet;
+
+use crate::ids::UserId;
+use crate::prompt::recall::{self, Counted, Nearest, Query};
+use crate::prompt::tags;
+use crate::search::Terms;
+use crate::store::{Placed, Reader, Show, StoreError};
+
+use super::memories::Cue;
+use crate::turn::scene::Scene;
+
+/// So many texts are looked at, the newest ones, and so many bytes of them.
+const MOST: usize = 20_000;
+const MOST_BYTES: usize = 32 << 20;
+/// Texts that are read at once.
+const PAGE: i64 = 256;
+/// So many places of each ranking count.
+const PLACES: usize = 64;
+
+/// Texts that may be recalled.
+pub(super) struct Pool {
+    terms: Terms,
+    query: Query,
+    pub(super) texts: Vec<Text>,
+    counted: Vec<Counted>,
+    hashes: Vec<blake3::Hash>,
+    pub(super) seen: HashSet<blake3::Hash>,
+    bytes: usize,
+}
+
+/// Where one of them is.
+#[derive(Clone, Copy)]
+pub(super) struct Text {
+    pub(super) is_document: bool,
+    pub(super) n: i64,
+    /// Of a message: how many that are sent, or could be, stand behind it.
+    pub(super) depth: usize,
+}
+
+/// One that was found.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked {
+    pub(super) at: usize,
+    pub(super) score: f32,
+    pub(super) words: Option<f32>,
+    pub(super) similarity: Option<f32>,
+}
+
+impl Pool {
+    /// An empty one; what is asked for, with how much each part of it weighs.
+    pub(super) fn new<'t>(asked: impl IntoIterator<Item = (&'t str, f32)>) -> Self {
+        let (mut terms, mut query) = (Terms::default(), Query::default());
+        for (text, weight) in asked {
+            terms.each(text, |term| query.ask(term, weight));
+        }
+        let (texts, counted, hashes, seen) = (Vec::new(), Vec::new(), Vec::new(), HashSet::new());
+        Self { terms, query, texts, counted, hashes, seen, bytes: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.texts.len() >= MOST || self.bytes >= MOST_BYTES
+    }
+
+    fn take(&mut self, text: Text, hash: blake3::Hash, content: &str) {
+        if self.is_full() || content.trim().is_empty() || !self.seen.insert(hash) {
+            return;
+        }
+        let (mut counted, query) = (Counted::default(), &self.query);
+        self.terms.each(content, |term| query.count(term, &mut counted));
+        self.bytes += content.len();
+        self.texts.push(text);
+        self.counted.push(counted);
+        self.hashes.push(hash);
+    }
+
+    /// What stands above and at a message, behind which so many others are, up to the root: its ancestors and nothing else.
+    pub(super) fn messages(
+        &mut self,
+        reader: &mut Reader<'_>,
+        scene: &Scene,
+        (from, mut depth): (&Placed, usize),
+        hide_tags: &[String],
+        chars: usize,
+    ) -> Result<(), StoreError> {
+        let mut page = reader.newest_page(&scene.held, from, PAGE, Show::Enabled)?;
+        loop {
+            for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_sent()) {
+                let sent = tags::sent(placed.node.role, &placed.node.content, hide_tags);
+                self.take(Text { is_document: false, n: placed.n, depth }, recall::hash(&sent, chars), &sent);
+                depth += 1;
+            }
+            let Some(before) = page.next.filter(|_| !self.is_full()) else { return Ok(()) };
+            page = reader.page(&scene.held, from.node.id, Some(before), PAGE, Show::Enabled)?;
+        }
+    }
+
+    /// The documents of some collections.
+    pub(super) fn documents(
+        &mut self,
+        reader: &mut Reader<'_>,
+        owner: UserId,
+        names: &[String],
+    ) -> Result<(), StoreError> {
+        let mut before = i64::MAX;
+        while !names.is_empty() && !self.is_full() {
+            let leaves = reader.leaves(owner, names, before, PAGE)?;
+            let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(()) };
+            before = last;
+            for leaf in leaves {
+                self.take(Text { is_document: true, n: leaf.n, depth: 0 }, leaf.hash, &leaf.content);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is worth it, the best first.
+    pub(super) fn ranked(&self, reader: &mut Reader<'_>, cue: &Cue) -> Result<Vec<Ranked>, StoreError> {
+        let words = self.query.ranked(&self.counted, PLACES);
+        let near = match &cue.vector {
+            Some((model, vector)) => {
+                let least = f32::from(u16::try_from(cue.settings.similarity).unwrap_or(u16::MAX)) / 100.0;
+                reader.vectors(model).nearest(vector, &self.hashes, least, PLACES)?
+            }
+            None => Vec::new(),
+        };
+        let of =
+            |list: &[(usize, f32)], at: usize| list.iter().find(|(place, _)| *place == at).map(|(_, score)| *score);
+        let fused = recall::fused(&[words.clone(), near.clone()]).into_iter();
+        Ok(fused.map(|(at, score)| Ranked { at, score, words: of(&words, at), similarity: of(&near, at) }).collect())
+    }
+
+    /// How much of what is asked for a piece of a text has.
+    pub(super) fn weigh(&self, terms: &mut Terms, text: &str) -> f32 {
+        let mut weight = 0.0;
+        terms.each(text, |term| weight += self.query.weight(term));
+        weight
+    }
+}
