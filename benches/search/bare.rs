@@ -1,11 +1,14 @@
-//! The limit: the queries that ours become, run by tantivy on the same files, with nothing around them.
+//! The limit: the queries that ours become, run by tantivy on the same files, with nothing around them; and with the pieces of texts that it cuts itself.
 
+use std::hint::black_box;
 use std::ops::Bound;
 use std::path::Path;
 
 use tantivy::collector::{Count, TopDocs};
 use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhraseQuery, Query, RangeQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::snippet::SnippetGenerator;
+use tantivy::tokenizer::{LowerCaser, SimpleTokenizer, TextAnalyzer};
 use tantivy::{IndexReader, TantivyDocument, Term};
 
 use super::Asked;
@@ -62,11 +65,26 @@ impl Bare {
 
     /// The best hits with their texts; answers with how many there are in all.
     pub fn search(&self, query: &dyn Query, hits: usize) -> usize {
+        self.found(query, hits, |document| assert!(document.get_first(self.text).is_some()))
+    }
+
+    /// The same, and of each the piece that shows why, cut by tantivy itself.
+    pub fn search_and_show(&self, query: &dyn Query, asked: Asked, corpus: &Corpus, hits: usize) -> usize {
+        let ranks = match asked {
+            Asked::Word(one) | Asked::Begun(one) => vec![one],
+            Asked::Both(one, other) | Asked::Either(one, other) | Asked::Phrase(one, other) => vec![one, other],
+        };
+        let terms = ranks.into_iter().map(|rank| (corpus.word(rank).to_owned(), 1.0)).collect();
+        let words = TextAnalyzer::builder(SimpleTokenizer::default()).filter(LowerCaser).build();
+        let generator = SnippetGenerator::new(terms, words, self.text, 200);
+        self.found(query, hits, |document| _ = black_box(generator.snippet_from_doc(document)))
+    }
+
+    fn found(&self, query: &dyn Query, hits: usize, mut take: impl FnMut(&TantivyDocument)) -> usize {
         let searcher = self.reader.searcher();
         let (total, top) = searcher.search(query, &(Count, TopDocs::with_limit(hits).order_by_score())).unwrap();
         for (_, address) in top {
-            let document: TantivyDocument = searcher.doc(address).unwrap();
-            assert!(document.get_first(self.text).is_some());
+            take(&searcher.doc(address).unwrap());
         }
         total
     }

@@ -3,7 +3,8 @@
 //!
 //! The same corpus three times in one run: through [`Index`], as the program searches; by bare tantivy, which opens the very
 //! files of that index and runs the query that ours becomes; and in SQLite's FTS5. Rounds take turns, each search asks for the
-//! best ten, their texts and how many there are in all.
+//! best ten, their texts and how many there are in all: once so, and once with the pieces that show why each was found, which
+//! all three cut.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -24,7 +25,7 @@ mod fts;
 #[allow(dead_code, reason = "the other benches need more of it")]
 mod table;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clotho::clock::Time;
 use clotho::config;
@@ -40,6 +41,8 @@ use table::{head, quantile, ratio, row, timed};
 const MESSAGES: usize = 100_000;
 /// So often each search is asked.
 const ROUNDS: usize = 200;
+/// Of so many rounds FTS5 is asked in one: a common word takes it a second.
+const SELDOM: usize = 10;
 /// So many messages are given to the index at once.
 const BATCH: usize = 1_000;
 /// So many hits are wanted.
@@ -87,9 +90,18 @@ fn main() {
     let fts = Fts::fill(&corpus, folder.path());
     let bare = Bare::open(&folder.path().join("index"));
     println!("\n{wanted} messages, {HITS} hits of each search, {ROUNDS} rounds");
-    head("Searching", &["", "hits", "Clotho p50", "p99", "bare tantivy p99", "Clotho / it", "FTS5 p99", "Clotho / it"]);
-    for (name, asked) in SEARCHES {
-        compare(name, asked, &corpus, &index, &bare, &fts);
+    let both: Vec<Both> = SEARCHES.iter().map(|(_, asked)| compare(*asked, &corpus, &index, &bare, &fts)).collect();
+    let columns =
+        ["", "hits", "Clotho p50", "bare tantivy p50", "Clotho / it", "Clotho p99", "bare tantivy p99", "Clotho / it"];
+    head("Hits with their texts", &columns);
+    for ((name, asked), both) in SEARCHES.iter().zip(&both) {
+        let Both { total, alone, .. } = both;
+        row(&[&[format!("{name} (`{}`)", asked.typed(&corpus)), total.to_string()], &alone.cells()[..]].concat());
+    }
+    head("With the pieces that show why", &[&columns[..], &["FTS5 p99", "Clotho / it"]].concat());
+    for ((name, asked), Both { total, shown, sql, .. }) in SEARCHES.iter().zip(&both) {
+        let sql = [table::micros(*sql), format!("**{}**", ratio(shown.most, *sql))];
+        row(&[&[format!("{name} (`{}`)", asked.typed(&corpus)), total.to_string()], &shown.cells()[..], &sql].concat());
     }
     index.close().unwrap();
 }
@@ -111,41 +123,65 @@ fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
     index
 }
 
-/// One search of ours, with everything that the page is shown.
-fn ours(index: &Index, corpus: &Corpus, text: &str) -> u64 {
+/// One search of ours; with the pieces of texts, if they are wanted.
+fn ours(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
     let query = Query::parse(text, Today { now: Time(0), ahead: 0 }).unwrap();
     let found = index.find(&Request::new(corpus.owner, query));
     let page = found.page(0, HITS).unwrap();
-    let marks: usize = page.hits.iter().map(|hit| found.snippet(hit).marks.len()).sum();
-    assert!(page.hits.is_empty() || marks > 0);
+    if is_shown {
+        let marks: usize = page.hits.iter().map(|hit| found.snippet(hit).marks.len()).sum();
+        assert!(page.hits.is_empty() || marks > 0);
+    }
     page.total
 }
 
-fn compare(name: &str, asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts) {
+/// What one kind of search takes us, and tantivy alone.
+struct Beside {
+    half: Duration,
+    most: Duration,
+    bare_half: Duration,
+    bare_most: Duration,
+}
+
+impl Beside {
+    fn of(own: &mut [Duration], bare: &mut [Duration]) -> Self {
+        let both = |times: &mut [Duration]| (quantile(times, 50), quantile(times, 99));
+        let ((half, most), (bare_half, bare_most)) = (both(own), both(bare));
+        Self { half, most, bare_half, bare_most }
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let [half, most] = [self.half, self.most].map(table::micros);
+        let [bare_half, bare_most] = [self.bare_half, self.bare_most].map(table::micros);
+        let beside = |own, bare| format!("**{}**", ratio(own, bare));
+        [half, bare_half, beside(self.half, self.bare_half), most, bare_most, beside(self.most, self.bare_most)]
+    }
+}
+
+/// A search without and with what shows why, and what FTS5 takes for that.
+struct Both {
+    total: u64,
+    alone: Beside,
+    shown: Beside,
+    sql: Duration,
+}
+
+fn compare(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts) -> Both {
     let text = asked.typed(corpus);
     let query = bare.query(asked, corpus);
-    let total = ours(index, corpus, &text);
+    let total = ours(index, corpus, &text, true);
     assert_eq!(usize::try_from(total).unwrap(), bare.search(&query, HITS), "{text}");
     fts.search(asked, corpus, HITS);
-    let (mut own, mut others, mut sql) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let clock = Instant::now();
-        ours(index, corpus, &text);
-        own.push(clock.elapsed());
-        others.push(timed(|| _ = bare.search(&query, HITS)));
-        sql.push(timed(|| fts.search(asked, corpus, HITS)));
+    let (mut alone, mut shown, mut sql) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()), Vec::new());
+    for round in 0..ROUNDS {
+        alone.0.push(timed(|| _ = ours(index, corpus, &text, false)));
+        alone.1.push(timed(|| _ = bare.search(&query, HITS)));
+        shown.0.push(timed(|| _ = ours(index, corpus, &text, true)));
+        shown.1.push(timed(|| _ = bare.search_and_show(&query, asked, corpus, HITS)));
+        if round % SELDOM == 0 {
+            sql.push(timed(|| fts.search(asked, corpus, HITS)));
+        }
     }
-    let (half, most) = (quantile(&mut own, 50), quantile(&mut own, 99));
-    let (bare, sql) = (quantile(&mut others, 99), quantile(&mut sql, 99));
-    let micros = table::micros;
-    row(&[
-        format!("{name} (`{text}`)"),
-        total.to_string(),
-        micros(half),
-        micros(most),
-        micros(bare),
-        format!("**{}**", ratio(most, bare)),
-        micros(sql),
-        format!("**{}**", ratio(most, sql)),
-    ]);
+    let (alone, shown) = (Beside::of(&mut alone.0, &mut alone.1), Beside::of(&mut shown.0, &mut shown.1));
+    Both { total, alone, shown, sql: quantile(&mut sql, 99) }
 }

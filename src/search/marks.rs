@@ -51,18 +51,23 @@ impl<'a> Wants<'a> {
         wants
     }
 
-    /// The numbers of what a term of a text is.
-    pub fn of(&self, term: &str) -> Vec<usize> {
-        let exact = self.exact.get(term).copied();
-        let is = |loose: &Loose<'_>| match loose {
-            Loose::Begun(beginning) => term.starts_with(beginning),
-            Loose::Near(word, slips) => near::is_near(word, term, *slips),
+    /// The numbers of what a term of a text is. Most terms are nothing that was looked for, and are told so without taking
+    /// memory: this is asked of every word of every text that is shown.
+    pub fn of(&self, term: &str) -> impl Iterator<Item = usize> {
+        let loose = self.loose.iter().filter(move |(_, loose)| loose.is(term)).map(|(number, _)| *number);
+        self.exact.get(term).copied().into_iter().chain(loose)
+    }
+}
+
+impl Loose<'_> {
+    fn is(&self, term: &str) -> bool {
+        match self {
+            Self::Begun(beginning) => term.starts_with(beginning),
+            Self::Near(word, slips) => near::is_near(word, term, *slips),
             // No ending changes how a word begins, and most words begin otherwise.
-            Loose::Form(wanted) => {
+            Self::Form(wanted) => {
                 term.as_bytes().first() == wanted.as_bytes().first() && english::stem(term).as_deref() == Some(*wanted)
             }
-        };
-        let loose = self.loose.iter().filter(|(_, loose)| is(loose)).map(|(number, _)| *number);
-        exact.into_iter().chain(loose).collect()
+        }
     }
 }

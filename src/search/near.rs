@@ -3,12 +3,12 @@
 /// Whether a word becomes another by at most `most` steps: a letter more, less or different, or two neighbours exchanged (none
 /// of which is touched again).
 pub(super) fn is_near(one: &str, other: &str, most: u8) -> bool {
-    let one: Vec<char> = one.chars().collect();
-    let other: Vec<char> = other.chars().collect();
     let most = usize::from(most);
-    if one.len().abs_diff(other.len()) > most {
+    if one.chars().count().abs_diff(other.chars().count()) > most {
         return false;
     }
+    let one: Vec<char> = one.chars().collect();
+    let other: Vec<char> = other.chars().collect();
     // Steps from each beginning of `other` to the beginning of `one` that was read so far, and the two rows before it.
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();

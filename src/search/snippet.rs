@@ -1,6 +1,6 @@
 //! The piece of a text that shows why it was found, with the places to mark: ranges, never markup.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::analyse::{self, may_cut_before};
 use super::marks::Wants;
@@ -59,13 +59,11 @@ pub(super) fn snippet(text: &str, wants: &Wants<'_>) -> Snippet {
 
 /// Where what was looked for occurs, ordered by place.
 fn places(text: &str, wants: &Wants<'_>) -> Vec<Place> {
-    let mut known: HashMap<String, Vec<usize>> = HashMap::new();
     let mut hits: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
     analyse::analyser().token_stream(text).process(&mut |token| {
         if hits.len() < TERMS_MAX {
-            // The same words come again and again.
-            let numbers = known.entry(token.text.clone()).or_insert_with(|| wants.of(&token.text));
-            hits.extend(numbers.iter().map(|number| ((token.position, *number), (token.offset_from, token.offset_to))));
+            let place = |number| ((token.position, number), (token.offset_from, token.offset_to));
+            hits.extend(wants.of(&token.text).map(place));
         }
     });
     let mut places = Vec::new();
