@@ -11,6 +11,7 @@ use super::report::Report;
 use super::{some_object, some_objects};
 use crate::http::error::{ApiError, Code};
 use crate::prompt::preset::{Change, NotChanged, Seen, Wrong, models_of};
+use crate::prompt::scripts;
 use crate::store;
 use crate::tree::preset::fits;
 use crate::turn;
@@ -37,6 +38,10 @@ pub struct Preset {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub effective: Option<Map<String, Value>>,
+    /// Of a `regex` whose body is here, why it would never run: what it looks for may be no regular expression. It is kept all
+    /// the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// For which models it is used where a session chose no preset: aliases or names, `*` for any characters.
     pub models: Vec<String>,
     /// When it came.
@@ -295,16 +300,23 @@ impl PresetSeen {
     }
 }
 
+/// The kind of regex scripts.
+const REGEX: &str = "regex";
+
 impl From<store::Preset> for Preset {
     fn from(mut preset: store::Preset) -> Self {
         let effective = turn::preset(&preset).and_then(Result::ok).map(|preset| preset.body());
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
+        let kind = text(preset.card.shift_remove("kind")).unwrap_or_default();
+        let body = preset.card.shift_remove("body");
+        let script = body.as_ref().filter(|_| kind == REGEX);
         Self {
             id: Id(preset.id),
-            kind: text(preset.card.shift_remove("kind")).unwrap_or_default(),
+            problem: script.and_then(scripts::problem).map(|why| why.to_string()),
+            kind,
             name: text(preset.card.shift_remove("name")).unwrap_or_default(),
             file: text(preset.card.shift_remove("file")),
-            body: preset.card.shift_remove("body"),
+            body,
             models: effective.as_ref().map(models_of).unwrap_or_default(),
             effective,
             created_at: preset.created.to_string(),
@@ -322,6 +334,7 @@ impl From<store::PresetHead> for Preset {
             file: head.file,
             body: None,
             effective: None,
+            problem: None,
             models: head.models,
             created_at: head.created.to_string(),
             updated_at: head.updated.to_string(),

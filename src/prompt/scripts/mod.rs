@@ -167,6 +167,17 @@ impl fmt::Display for Why {
     }
 }
 
+/// Why a script would never run, as far as it can be told before any text is there: a pattern with macros in it is another
+/// one each time.
+pub fn problem(script: &serde_json::Value) -> Option<Why> {
+    let Some(script) = Script::read(script) else { return Some(Why::NoScript) };
+    if script.placements.is_none() {
+        return Some(Why::NoPlacement);
+    }
+    let is_plain = script.macros == FindMacros::Plain && !script.find.is_empty();
+    find::pattern(&script.find).err().filter(|_| is_plain).map(Why::Invalid)
+}
+
 /// What is to be told of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {

@@ -47,8 +47,13 @@ export async function allowScripts(regexScripts) {
   if (changed && story.session.peek()?.id === changed.id) story.putSession({ regexScripts });
 }
 
-/** Keeps a regex script of one's own. @param {Id | null} id null: a new one @param {string} name @param {Record<string, unknown>} body */
-export const keepScript = (id, name, body) => attempt(async () => (await api.keepScript(id, name, body), true));
+/** Keeps a regex script of one's own, and says what keeps it from running. @param {Id | null} id null: a new one @param {string} name @param {Record<string, unknown>} body */
+export const keepScript = (id, name, body) =>
+  attempt(async () => {
+    const { problem } = await api.keepScript(id, name, body);
+    if (problem) tell({ tone: "error", text: t("script.problem", { name, why: problem }) });
+    return true;
+  });
 
 /** @param {Id} id */
 export const takePreset = (id) => download(api.presetFile(id));

@@ -278,6 +278,8 @@ export interface Preset {
   file: string | null;
   /** For which models it is used where a story chose none. */
   models?: string[];
+  /** Of a regex script, why it would never run. */
+  problem?: string;
   updatedAt: string;
 }
 

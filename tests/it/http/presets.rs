@@ -5,6 +5,26 @@ use clotho::store::Preset;
 
 use super::*;
 
+/// A script that would never run is kept, and says why.
+#[tokio::test]
+async fn a_script_says_what_keeps_it_from_running() {
+    let app = TestServer::start().await;
+    let keep = async |body: Value| {
+        app.post("/api/presets", &json!({"kind": "regex", "name": "Mine", "body": body})).await["problem"].clone()
+    };
+    let script = |find: &str| json!({"findRegex": find, "placement": [1], "replaceString": ""});
+    assert_eq!(keep(script("/lamp/gi")).await, Value::Null);
+    assert_eq!(keep(json!({"findRegex": "a"})).await, "it does not say for which texts it is");
+    let problem = keep(script("/(lamp/g")).await;
+    assert!(problem.as_str().unwrap().starts_with("what it looks for is no regular expression: "), "{problem}");
+    // What macros make of it is not known yet.
+    let mut later = script("/({{user}}/g");
+    later["substituteRegex"] = json!(1);
+    assert_eq!(keep(later).await, Value::Null);
+    let listed = app.get("/api/presets").await;
+    assert!(listed["items"].as_array().unwrap().iter().all(|one| one.get("problem").is_none()), "{listed}");
+}
+
 /// S4-61: a preset goes out as it came, to the letter; lists have no bodies and can be of one kind.
 #[tokio::test]
 async fn a_preset_is_kept_whole() {

@@ -42,6 +42,7 @@ export default {
   "script.displayOnly": "only for what is shown",
   "script.nothing": "nothing",
   "script.nameless": "Without a name",
+  "script.problem": "{name} is kept, but it will not run: {why}",
   "script.ofStory": "Regex scripts of others in this story",
   "script.ofStoryText": "They change what the model is sent, never what stands in the story. Your own are among the regular expressions below and always run.",
   "script.ofPreset": "{n} script of the preset|{n} scripts of the preset",

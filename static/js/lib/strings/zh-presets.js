@@ -43,6 +43,7 @@ export default {
   "script.displayOnly": "只用于显示",
   "script.nothing": "什么都没有",
   "script.nameless": "没有名字",
+  "script.problem": "{name} 已保存，但不会运行：{why}",
   "script.ofStory": "这个故事里别人带来的正则脚本",
   "script.ofStoryText": "它们改变发给模型的文字，从不改动故事里的内容。你自己的在下面的正则表达式里，始终生效。",
   "script.ofPreset": "预设的 {n} 个脚本",
