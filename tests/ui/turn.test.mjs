@@ -243,6 +243,11 @@ describe("the keyboard", () => {
     await page.locator(".message.last.generating").waitFor();
     slow.next();
     await page.locator(".live", { hasText: "Slow" }).waitFor();
+    await composer(page).fill("And faster?");
+    await page.keyboard.press("Enter");
+    await page.getByText("The reply is still being written.").waitFor();
+    assert.equal(await composer(page).inputValue(), "And faster?");
+    await composer(page).fill("");
     await page.getByRole("button", { name: "Stop writing" }).focus();
     await page.keyboard.press("Enter");
     await replyIsThere(page);

@@ -44,7 +44,8 @@ let keyFor = keyring();
 /** @param {string} text @returns {Promise<void>} */
 export async function send(text) {
   const content = text.trim();
-  if (!content || story.sending.peek() || writing.peek()) return;
+  if (!content || story.sending.peek()) return;
+  if (writing.peek()) return tell({ tone: "quiet", text: t("notice.writing") });
   story.setSending(true);
   try {
     // Who answers quickly writes while the line is still being read: the message waits for its place, it is not dropped.

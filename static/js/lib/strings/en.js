@@ -89,6 +89,7 @@ export default {
   "notice.copied": "Copied.",
   "notice.wentBack": "You are back at this moment, and so is the world.",
   "notice.headMoved": "The story moved on somewhere else. Here it is; your message is still in the field.",
+  "notice.writing": "The reply is still being written. Your words stay in the field.",
   "notice.finishedElsewhere": "{name} finished a reply on another timeline.",
   "notice.show": "Show",
   "notice.settled": "The story goes on from here now. Where it stood before is kept.",

@@ -111,6 +111,7 @@ export default {
   "notice.copied": "已复制。",
   "notice.wentBack": "你回到了这一刻，世界也一样。",
   "notice.headMoved": "故事在别处有了进展，现在已更新。你的消息还在输入框里。",
+  "notice.writing": "回复还没写完，你写的字还在输入框里。",
   "notice.finishedElsewhere": "{name}在另一条时间线上写完了一条回复。",
   "notice.show": "查看",
   "notice.settled": "故事现在从这里继续，原来的位置还保留着。",
