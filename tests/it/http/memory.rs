@@ -169,6 +169,11 @@ async fn what_is_recalled_is_filled_in_and_scripted() {
         |name: &str| trace["scripts"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone();
     // Once where the history was read until it was full, and once as it is told.
     assert_eq!((&told("trees")["changed"], &told("far")["changed"]), (&json!(2), &json!(2)));
+    assert_eq!(preview["scripts"], trace["scripts"]);
+    // Later it stands deeper, and its dice lie as they fell.
+    play.say("I ask again: where is the silver key?").await;
+    let again = play.recalled();
+    assert!(again.contains(&found[0].replace("last", "third")), "{again}");
 }
 
 /// What no word finds its meaning does, once there is a vector; equal texts are embedded once.
