@@ -289,9 +289,17 @@ impl Line {
         self.said.push(at);
     }
 
+    /// Tokens of the messages before a place in the history.
+    fn before(&self, began: usize, words: &dyn Words) -> usize {
+        let older = self.kept.values().filter(|message| place(message).is_some_and(|at| at < began));
+        older.map(|message| words.count(&message.text)).sum()
+    }
+
     /// Cuts a full history in a step; the newest message stays.
     fn step(&mut self, began: Option<usize>, room: &mut Room, words: &dyn Words) {
         let began = began.filter(|began| self.kept.values().any(|message| place(message) == Some(*began)));
+        // A beginning that was chosen for less room is not kept to: most of what there is now would stay empty.
+        let began = began.filter(|began| !room.would_be_poor_without(self.before(*began, words)));
         while self.said.len() > 1 {
             let Some(oldest) = self.said.last() else { return };
             let message = self.kept.get(oldest);

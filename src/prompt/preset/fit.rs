@@ -66,6 +66,11 @@ impl Room {
         self.spent = self.spent.saturating_sub(tokens);
     }
 
+    /// Whether less than half would be taken without so many tokens.
+    pub(super) const fn would_be_poor_without(&self, tokens: usize) -> bool {
+        self.spent.saturating_sub(tokens) < self.all / 2
+    }
+
     /// Whether more than three quarters are taken.
     pub(super) const fn is_ample(&self) -> bool {
         self.spent > self.all / 4 * 3

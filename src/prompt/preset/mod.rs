@@ -271,7 +271,8 @@ pub enum Cut {
     /// Every request has as much as fits.
     Exact,
     /// In steps, so that the provider finds the beginning of the last request again: as far back as the last request went
-    /// (its first message by its place in what is given), if that fits, else to three quarters of the room (`domain.md` 6.3).
+    /// (its first message by its place in what is given), if that fits and fills half of the room, else to three quarters of
+    /// the room (`domain.md` 6.3).
     Steps(Option<usize>),
 }
 

@@ -93,6 +93,29 @@ async fn a_full_history_is_cut_in_steps() {
     assert!((1..=6).contains(&cuts), "{cuts} cuts in twelve turns");
 }
 
+/// Domain 6.3: a beginning that was chosen for less room is not kept to where there is more.
+#[tokio::test]
+async fn a_history_fills_the_room_again() {
+    let mut narrow = preset();
+    narrow["openai_max_context"] = json!(500);
+    let play = with(&narrow).await;
+    let session = format!("/api/sessions/{}", play.sid);
+    let long = |n: usize| format!("{n:03} {}", "abcdefg ".repeat(15));
+    for n in 0..20 {
+        play.app.mock().script(Reply::ok([long(1_000 + n).as_str()]));
+        play.say(&long(n)).await;
+    }
+    let sent = || play.app.mock().requests().pop().unwrap()["messages"].as_array().unwrap().len();
+    let few = sent();
+    let mut wider = narrow.clone();
+    wider["openai_max_context"] = json!(1_300);
+    let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Wider", "body": wider})).await;
+    let chosen = play.app.ask("PATCH", &session).json(&json!({"presetId": id(&made)})).send().await;
+    chosen.expect(200);
+    play.say("And now?").await;
+    assert!(sent() > 2 * few, "{few} before, {} now", sent());
+}
+
 /// Domain 6.5: names in a field of their own stand in the trace as they were sent.
 #[tokio::test]
 async fn names_in_a_field_are_kept() {
