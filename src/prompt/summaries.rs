@@ -51,10 +51,23 @@ pub fn told(spans: &[Span], begin: usize, room: usize) -> Vec<usize> {
         match chapters.iter().find_map(|at| with_chapter(spans, &chosen, *at)) {
             Some(shorter) => chosen = shorter,
             None if chosen.is_empty() => break,
-            None => _ = chosen.remove(0),
+            // One that has no room even alone must not take the others along; else the oldest goes.
+            None => {
+                let is_too_large = |at: &usize| spans.get(*at).is_some_and(|span| span.tokens > room);
+                _ = chosen.remove(chosen.iter().position(is_too_large).unwrap_or(0));
+            }
         }
     }
     chosen
+}
+
+/// Whether some tell of at least half of the messages that others tell of.
+pub fn is_enough(spans: &[Span], some: &[usize], others: &[usize]) -> bool {
+    let messages = |chosen: &[usize]| {
+        let spans = chosen.iter().filter_map(|at| spans.get(*at));
+        spans.map(|span| span.last.saturating_sub(span.first) + 1).sum::<usize>()
+    };
+    messages(some).saturating_mul(2) >= messages(others)
 }
 
 /// Those that are wanted, by where they begin, the lower and longer ones first.
@@ -194,6 +207,25 @@ mod tests {
         ] {
             assert_eq!(told(&spans, begin, room), expected, "{begin} {room}");
         }
+    }
+
+    #[test]
+    fn half_of_what_could_be_told_is_enough() {
+        let spans = [span(1, 0, 3, 5), span(1, 4, 7, 5), span(2, 0, 7, 3)];
+        for (some, others, expected) in
+            [(vec![0], vec![0, 1], true), (vec![0], vec![2], true), (vec![], vec![0], false), (vec![], vec![], true)]
+        {
+            assert_eq!(is_enough(&spans, &some, &others), expected, "{some:?} {others:?}");
+        }
+        assert!(!is_enough(&[span(1, 0, 1, 9), span(2, 0, 17, 9)], &[0], &[1]));
+    }
+
+    /// What is too long for the room alone keeps no other from being told.
+    #[test]
+    fn one_that_is_too_long_goes_alone() {
+        let spans = [span(1, 0, 3, 10), span(1, 4, 7, 10), span(1, 8, 11, 90)];
+        assert_eq!(told(&spans, 16, 25), [0, 1]);
+        assert_eq!(told(&spans, 16, 15), [1]);
     }
 
     #[test]

@@ -224,7 +224,7 @@ impl Tx<'_> {
         Ok(is_kept)
     }
 
-    /// Gives one of the caller's summaries another text. What was made of it is made anew.
+    /// Gives one of the caller's summaries another text. What a model made of it is made anew; what somebody wrote stays.
     ///
     /// # Errors
     /// It is not there.
@@ -237,7 +237,10 @@ impl Tx<'_> {
     ) -> Result<(), WriteError> {
         let (n, level) = self.own_summary(caller, session, id)?;
         self.run(|conn| {
-            drop_above(conn, n, level)?;
+            let now: String = summaries::table.find(n).select(summaries::content).get_result(conn)?;
+            if now != content {
+                drop_above(conn, n, level)?;
+            }
             diesel::update(summaries::table.find(n))
                 .set((summaries::content.eq(content), summaries::is_edited.eq(true)))
                 .execute(conn)?;
@@ -246,7 +249,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Destroys one of the caller's summaries, and what was made of it.
+    /// Destroys one of the caller's summaries, and what a model made of it; what somebody wrote stays.
     ///
     /// # Errors
     /// It is not there.
@@ -281,7 +284,7 @@ fn are_there(conn: &mut Conn, rows: &[i64]) -> QueryResult<bool> {
     Ok(true)
 }
 
-/// Destroys the summaries that were made of one: those of a higher level with the same messages.
+/// Destroys the summaries that a model made of one: those of a higher level with the same messages.
 fn drop_above(conn: &mut Conn, n: i64, level: i16) -> QueryResult<()> {
     let own = summarised::table.filter(summarised::summary_n.eq(n)).select(summarised::node_n);
     let rows: Vec<i64> = own.load(conn)?;
@@ -290,7 +293,8 @@ fn drop_above(conn: &mut Conn, n: i64, level: i16) -> QueryResult<()> {
         let of_these = summarised::table
             .inner_join(summaries::table.on(summaries::n.eq(summarised::summary_n)))
             .filter(summarised::node_n.eq_any(some))
-            .filter(summaries::level.gt(level));
+            .filter(summaries::level.gt(level))
+            .filter(summaries::is_edited.eq(false));
         above.extend(of_these.select(summaries::n).distinct().load::<i64>(conn)?);
     }
     drop_all(conn, &above)

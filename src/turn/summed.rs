@@ -3,7 +3,7 @@
 //! of messages that were switched off or moved since, is none here.
 //!
 //! The block changes where the history is cut anew and stays as it is in between, so that what a provider keeps of the beginning
-//! still holds. A reply that is made with other summaries than the world tells of writes them there, so they go back with it.
+//! still holds; unless it tells of less than half of what could be told by now. A reply that is made with other summaries than the world tells of writes them there, so they go back with it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -111,20 +111,30 @@ impl Known {
         let room = room.saturating_sub(measure.message(summaries::head()));
         let named = before.map(|last| named(&last.head)).unwrap_or_default();
         let is_same_cut = before.is_some_and(|last| Some(last.first) == begin);
+        let best = summaries::told(&self.spans, place, room);
         let as_before = self.those(&named, place, room).filter(|_| is_same_cut);
-        let chosen = as_before.unwrap_or_else(|| summaries::told(&self.spans, place, room));
+        let chosen = as_before.filter(|those| summaries::is_enough(&self.spans, those, &best)).unwrap_or(best);
         let told: Vec<(&Summary, &Span)> =
             chosen.iter().filter_map(|at| Some((self.all.get(*at)?, self.spans.get(*at)?))).collect();
+        let left: Vec<String> = self.left_out(&told, place).map(|one| one.id.to_string()).collect();
         let texts = || told.iter().map(|(one, _)| one.content.as_str());
         let block = summaries::block(texts());
         let plain: Vec<&str> = texts().map(str::trim).filter(|text| !text.is_empty()).collect();
         let operation = operation(&scene.world.summary, plain.join("\n"), !named.is_empty());
         let mut items = Vec::new();
-        for (one, span) in &told {
+        for (one, span) in told.iter().filter(|(_, span)| span.tokens > 0) {
             items.push(source(reader, &scene.held, one, span)?);
         }
         let tokens = if block.is_empty() { 0 } else { measure.message(&block) };
-        Ok(Summed { text: block, tokens, told: json!({"texts": items, "budget": prompt}), operation })
+        Ok(Summed { text: block, tokens, told: json!({"texts": items, "leftOut": left, "budget": prompt}), operation })
+    }
+
+    /// Those of messages before a place of which nothing that is told tells: there was no room.
+    fn left_out<'k>(&'k self, told: &[(&Summary, &Span)], place: usize) -> impl Iterator<Item = &'k Summary> {
+        let is_told = |span: &Span| told.iter().any(|(_, one)| one.first <= span.first && span.last <= one.last);
+        let both = self.all.iter().zip(&self.spans);
+        let left = both.filter(|(_, span)| span.level == 1 && span.tokens > 0 && span.last < place && !is_told(span));
+        left.map(|(one, _)| one).collect::<Vec<_>>().into_iter()
     }
 
     /// The summaries that the prompt before this one told, as long as all of them may still be told.

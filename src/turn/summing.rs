@@ -43,6 +43,8 @@ const TRIES: u32 = 6;
 const PIECE: usize = 32;
 /// So many newest messages are looked at for the last prompt.
 const NEWEST: i64 = 16;
+/// Tokens that a summary may take in any case.
+const SHORTEST: usize = 64;
 /// What lies between two summaries is left out where it is less than this part of what becomes one.
 const SMALLEST: usize = 8;
 
@@ -181,7 +183,10 @@ async fn step(parts: &Arc<Parts>, session: SessionId, leaf: NodeId) -> Result<bo
     let look = bounds.clone();
     let task = parts.store.read::<_, StoreError, _>(move |reader| task(reader, id, leaf, &look)).await.map_err(told)?;
     let Some(Task { level, rows, messages }) = task else { return Ok(false) };
-    let made = Made { messages, reply: bounds.reply, context: bounds.context, ..Made::default() };
+    // A longer one than all of them may take would never be told.
+    let most = bounds.budget.saturating_mul(bounds.summaries.share) / 100;
+    let reply = bounds.reply.min(most.max(SHORTEST));
+    let made = Made { messages, reply, context: bounds.context, ..Made::default() };
     let _place = parts.summing.places.acquire().await.map_err(told)?;
     let (content, metadata) = ask(parts, &choice, &params, &made).await?;
     let content = tags::hide(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();

@@ -24,7 +24,7 @@ pub async fn list(app: Program, caller: Caller, sid: Sid, query: Query<Summaries
     Reply::ok(&Summaries::new(found, app.turns.summing_up(sid.0)))
 }
 
-/// Gives one another text. Chapters that were made of it are made anew.
+/// Gives one another text. Chapters that a model made of it are made anew; one that somebody has corrected stays.
 ///
 /// # Errors
 /// It is not there, or the text does not fit.
@@ -46,7 +46,7 @@ pub async fn change(
     Reply::ok(&SummaryShape::from(found.ok_or_else(|| ApiError::not_found(Mid::WHAT))?))
 }
 
-/// Destroys one, and what was made of it; the server makes another of its messages.
+/// Destroys one, and what a model made of it; the server makes another of its messages.
 ///
 /// # Errors
 /// It is not there.
