@@ -2,7 +2,7 @@
 //! there.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
@@ -246,11 +246,8 @@ impl PresetFields {
                 change.read().onto(&body, seen.as_ref()).map_err(|error| refused(error, seen.as_ref(), &body))?;
             card.insert("body".to_owned(), changed.into());
         }
-        if let Some(name) = self.expected.as_ref().and_then(|seen| seen.name.as_ref()).filter(|_| *card != before) {
-            let now = before.get("name").and_then(Value::as_str).unwrap_or_default();
-            if now != name && self.name.is_some() {
-                return Err(meanwhile(vec!["name".to_owned()], json!({"name": now})));
-            }
+        if let Some(seen) = self.expected.as_ref().filter(|_| *card != before) {
+            seen.still_holds(&before)?;
         }
         Ok(fits(card)?)
     }
@@ -290,6 +287,20 @@ impl PresetChange {
 }
 
 impl PresetSeen {
+    /// Whether all that was seen is still so.
+    fn still_holds(&self, card: &Map<String, Value>) -> Result<(), ApiError> {
+        let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
+        let seen = self.read();
+        let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
+        let mut moved = seen.differing(&body);
+        let mut now = seen.now(&body);
+        if self.name.as_ref().is_some_and(|seen| seen != name) {
+            moved.push("name".to_owned());
+            now.as_object_mut().map(|now| now.insert("name".to_owned(), name.into()));
+        }
+        if moved.is_empty() { Ok(()) } else { Err(meanwhile(moved, now)) }
+    }
+
     fn read(&self) -> Seen {
         Seen {
             fields: self.fields.clone(),

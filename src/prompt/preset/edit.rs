@@ -176,7 +176,7 @@ impl Change {
 
 impl Seen {
     /// What says something else by now.
-    fn differing(&self, body: &Map<String, Value>) -> Vec<String> {
+    pub fn differing(&self, body: &Map<String, Value>) -> Vec<String> {
         let mut moved = others(&self.fields, Some(body), "fields.");
         let own = body.get("extensions").and_then(|extensions| extensions.get("clotho")?.as_object());
         moved.extend(others(&self.own, own, "own."));

@@ -12,7 +12,10 @@ pub fn closest<'a>(patterns: &'a [String], names: &[String]) -> Option<(Closenes
     let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let close = |pattern: &'a String| {
         let lower = pattern.to_lowercase();
-        let closeness = Closeness { is_whole: !lower.contains('*'), said: lower.chars().filter(|c| *c != '*').count() };
+        let is_whole = !lower.contains('*');
+        // Of two whole names none says more: an alias is as good as what it stands for, however long.
+        let said = if is_whole { 0 } else { lower.chars().filter(|c| *c != '*').count() };
+        let closeness = Closeness { is_whole, said };
         names.iter().any(|name| matches(&lower, name)).then_some((closeness, pattern.as_str()))
     };
     // Of two that say as much the first one counts.
@@ -71,5 +74,6 @@ mod tests {
         check(&["gpt-4*", "gpt*4*"], Some("gpt-4*"));
         let of = |patterns: &[&str]| closest(&list(patterns), &names).map(|(closeness, _)| closeness).unwrap();
         assert!(of(&["smart"]) > of(&["openai/gpt-4*"]));
+        assert_eq!(of(&["smart"]), of(&["openai/gpt-4o"]));
     }
 }
