@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{CharacterRef, Id, LorebookRef, NodeRef, PersonaRef, SessionRef, refs};
 use super::report::Report;
-use super::said;
+use super::{an_object, said};
 use crate::http::error::{ApiError, Code};
 use crate::interop::book;
 use crate::prompt::lore;
@@ -261,6 +261,7 @@ pub struct LoreSettings {
     /// In a group the entry with the most keys wins.
     pub group_scoring: bool,
     /// Which entries are called up without a key.
+    #[serde(deserialize_with = "an_object")]
     pub similar: LoreSimilar,
 }
 

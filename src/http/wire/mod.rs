@@ -202,6 +202,14 @@ pub fn some_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> R
     Ok(Option::<Object<T>>::deserialize(from)?.map(|object| object.0))
 }
 
+/// An object inside a request.
+///
+/// # Errors
+/// It is no object, or not such a one.
+pub fn an_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    Object::<T>::deserialize(from).map(|object| object.0)
+}
+
 /// The same where null means something: `Some(None)` for null.
 ///
 /// # Errors

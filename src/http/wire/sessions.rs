@@ -214,6 +214,7 @@ pub struct SessionChange {
     #[schema(value_type = Option<String>)]
     pub preset_id: Option<Option<PresetRef>>,
     /// Which regex scripts of others change what is sent from now on.
+    #[serde(default, deserialize_with = "some_object")]
     pub regex_scripts: Option<RegexScripts>,
     /// What it recalls from now on.
     #[serde(default, deserialize_with = "some_object")]

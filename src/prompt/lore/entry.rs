@@ -163,7 +163,6 @@ impl Entry {
         let group = text(entry, "group").to_owned();
         let lasting = |key: &str| count(get(key), MOST).unwrap_or(0);
         let (sticky, cooldown) = (lasting("sticky"), lasting("cooldown"));
-        let when = get("when").and_then(Value::as_str).filter(|when| !when.trim().is_empty());
         Self {
             uid,
             title: text(entry, "comment").to_owned(),
@@ -199,7 +198,7 @@ impl Entry {
             triggers: texts(get("triggers")),
             ignores_budget: truth(get("ignoreBudget")),
             filter: Filter::read(get("characterFilter")),
-            when: when.map(Condition::read),
+            when: condition(get("when")),
             is_vectorized: truth(get("vectorized")),
             hash: if sticky > 0 || cooldown > 0 { hash(entry) } else { String::new() },
         }
@@ -286,6 +285,16 @@ fn spoken(content: &str) -> (Option<bool>, String) {
     ((on || off).then_some(on), text.to_owned())
 }
 
+/// The condition of an entry; what is no text is one that nobody can read.
+fn condition(when: Option<&Value>) -> Option<Result<Condition, String>> {
+    match when? {
+        Value::Null => None,
+        Value::String(when) if when.trim().is_empty() => None,
+        Value::String(when) => Some(Condition::read(when)),
+        _ => Some(Err("`when` is a text like `affinity >= 20`".to_owned())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,5 +329,9 @@ mod tests {
         assert_eq!((entry.order, entry.position, entry.depth, entry.role), (12.0, None, Some(1_000_000), 0));
         assert_eq!((entry.sticky, entry.cooldown, entry.level), (0, 4, 1));
         assert!(entry.when.is_some_and(|when| when.is_err()) && entry.filter.passes("", &[]));
+        for odd in [Value::from(5), true.into(), vec!["x > 1"].into(), Map::new().into()] {
+            assert!(condition(Some(&odd)).is_some_and(|when| when.is_err()), "{odd}");
+        }
+        assert!(condition(Some(&" ".into())).is_none() && condition(Some(&Value::Null)).is_none());
     }
 }
