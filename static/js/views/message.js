@@ -128,8 +128,12 @@ function Failure({ node }) {
       ${code !== "interrupted" && h(CommandButton, { id: "session.model", wide: true })}</div></div></div>`;
 }
 
+/** What the server says of a model server before it comes to that one's own words; a title says it in every language. */
+const LEAD = /^the model server (cannot be reached|failed|refused the request|asks to wait)[:\s]*/i;
+
 /** A message without the words that the title has said already. @param {string} message @param {string} title */
 function after(message, title) {
+  if (title && LEAD.test(message)) return message.replace(LEAD, "");
   const said = title.replace(/\.$/, "").toLowerCase();
   return said && message.toLowerCase().startsWith(said) ? message.slice(said.length).replace(/^[:,\s]+/, "") : message;
 }

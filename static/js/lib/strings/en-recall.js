@@ -23,7 +23,7 @@ export default {
   "summaries.onHint": "After a turn the model is asked for summaries of what it will no longer see, and is told them from then on. That costs tokens of its own.",
   "summaries.title": "Summed up on this timeline",
   "summaries.working": "Something is being summed up.",
-  "summaries.problem": "The last attempt to sum something up failed; it is tried again by itself. {why}",
+  "summaries.problem": "The last attempt to sum something up failed; it is tried again later, by itself. {why}",
   "summaries.none": "Nothing yet: the model still sees all of it, or nearly so.",
   "summaries.piece": "{n} message|{n} messages",
   "summaries.chapter": "A chapter of {n} message|A chapter of {n} messages",

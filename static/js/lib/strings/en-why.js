@@ -19,7 +19,7 @@ export default {
   "why.param.repetition_penalty": "Repetition penalty",
   "why.param.seed": "Seed",
   "why.param.stop": "Stop strings",
-  "why.param.max_tokens": "Longest reply",
+  "why.param.max_tokens": "Max tokens",
   "served.misconfigured": "The settings of this model are not right: {words}",
   "served.unreachable": "The model server cannot be reached: {words}",
   "served.timeout": "The model server did not answer within {words} s.",

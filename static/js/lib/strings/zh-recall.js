@@ -24,7 +24,7 @@ export default {
   "summaries.onHint": "每一轮之后，请模型总结它将不再看到的内容，此后把总结告诉它。这会另外耗费词元。",
   "summaries.title": "这条时间线上的总结",
   "summaries.working": "正在总结。",
-  "summaries.problem": "上一次总结没有成功，会自动重试。{why}",
+  "summaries.problem": "上一次总结没有成功，稍后会自动重试。{why}",
   "summaries.none": "还没有：模型仍能看到全部或几乎全部内容。",
   "summaries.piece": "{n} 条消息",
   "summaries.chapter": "一章，共 {n} 条消息",
