@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, bleed, browser, chat, check, clotho, composer, focused, grown, last, line, model, newStory, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import { REFUSED, bleed, browser, chat, check, clotho, composer, focused, grown, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import { startClotho } from "./support/server.mjs";
 
 describe("the tree", () => {
   /** Two tabs of one reader that show the same story. @param {string} path */
@@ -249,6 +250,31 @@ describe("the tree", () => {
 });
 
 describe("the library", () => {
+  test("a story begins with the model of the server, not with the first name of the list", async () => {
+    const server = await startClotho(`
+[generation]
+model = "mock/m"
+
+[models]
+aside = "mock/other"
+
+[[providers]]
+id = "mock"
+base_url = "${model.url}"
+models = ["other", "m"]
+`);
+    own.push(server);
+    await server.api("POST", "/api/characters", { name: "Old Tam", firstMessage: "The pass is closed." });
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    await page.getByRole("button", { name: /Old Tam/ }).first().click();
+    const models = page.getByRole("combobox", { name: "Model" });
+    await models.waitFor();
+    assert.ok((await models.locator("option").allInnerTexts()).indexOf("mock/m") > 0, "others stand before it");
+    assert.equal(await models.inputValue(), "mock/m");
+    await close();
+  });
+
   test("a character is made, its story begun with a model, renamed and deleted", async () => {
     const { page, close } = await reader(browser);
     await page.goto(clotho.base);
