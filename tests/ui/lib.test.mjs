@@ -1,6 +1,7 @@
 // Pure parts of the page, without a browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { nested } from "../../static/js/lib/chapters.js";
 import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
 import { inRounds } from "../../static/js/lib/rounds.js";
 
@@ -77,5 +78,19 @@ describe("words that a passage could be looked up by", () => {
     assert.deepEqual(keysIn("lamp, 灯，塔、sea\n the keep,"), ["lamp", "灯", "塔", "sea", "the keep"]);
     assert.deepEqual(keysIn(" /la{1,2}mp|灯/i "), ["/la{1,2}mp|灯/i"]);
     assert.deepEqual(keysIn(" , "), []);
+  });
+});
+
+describe("summaries", () => {
+  const of = (id, level, nodeIds, isStale = false) => ({ id, level, nodeIds, isStale, content: id, firstId: nodeIds[0], lastId: nodeIds.at(-1), isEdited: false });
+  const shape = (chapters) => chapters.map(({ one, parts }) => (parts.length > 0 ? [one.id, ...shape(parts)] : one.id));
+
+  test("S3-09: a chapter is around what it was made of, the nearest one first, and what holds is in none that does not", () => {
+    const pieces = [of("a", 1, ["1", "2"]), of("b", 1, ["3", "4"]), of("c", 1, ["5"]), of("d", 1, ["6"])];
+    const all = [...pieces.slice(0, 2), of("ab", 2, ["1", "2", "3", "4"]), pieces[2], of("abc", 3, ["1", "2", "3", "4", "5"]), pieces[3]];
+    assert.deepEqual(shape(nested(all)), [["abc", ["ab", "a", "b"], "c"], "d"]);
+    assert.deepEqual(shape(nested([pieces[0], pieces[1], of("old", 2, ["1", "2", "3"], true)])), ["a", "b", "old"]);
+    assert.deepEqual(shape(nested([of("a", 1, ["1"], true), of("old", 2, ["1", "2"], true)])), [["old", "a"]]);
+    assert.deepEqual(shape(nested([of("empty", 1, [])])), ["empty"]);
   });
 });

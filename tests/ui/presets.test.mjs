@@ -124,6 +124,9 @@ describe("presets", () => {
     assert.equal((await named("Tide")).length, 1, "the same one does not come twice");
     await bring(file("none.json", "[1]"));
     await page.getByRole("alert").getByText("it is JSON, but no preset", { exact: false }).waitFor();
+    await bring(file("Reef.json", '{"temperature":0.2,"prompts":[]}'));
+    await row(page, "Reef").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0, "what was said of the file before is done with");
     await page.getByRole("button", { name: "Close" }).first().click();
     await close();
 
