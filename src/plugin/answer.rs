@@ -19,10 +19,11 @@ const LABEL: usize = 80;
 pub(super) fn read(call: &Call, value: &Dynamic, limits: &Limits) -> Result<Answer, Fault> {
     let mut reader = Reader { hook: call.hook, bytes: Bytes::new(limits.result) };
     match call.hook {
-        Hook::Init | Hook::OnReply => Ok(Answer::Nothing),
+        Hook::Init | Hook::Migrate | Hook::Plan | Hook::OnReply | Hook::OnEdit => Ok(Answer::Nothing),
         Hook::OnInput => reader.input(value).and_then(|answer| granted(call, answer)),
         Hook::Narrate => reader.narration(value).map(Answer::Narration),
         Hook::QuickReplies => reader.replies(value).map(Answer::QuickReplies),
+        Hook::OnDisplay => reader.display(value).and_then(|answer| granted(call, answer)),
     }
 }
 
@@ -74,6 +75,14 @@ impl Reader {
         }
     }
 
+    /// `()` leaves the text alone.
+    fn display(&mut self, value: &Dynamic) -> Result<Answer, Fault> {
+        if value.is_unit() {
+            return Ok(Answer::Nothing);
+        }
+        self.text(value, "a text, or nothing").map(Answer::Display)
+    }
+
     fn replies(&mut self, value: &Dynamic) -> Result<Vec<QuickReply>, Fault> {
         const EXPECTED: &str = "a list of #{label, send}";
         if value.is_unit() {
@@ -110,18 +119,19 @@ impl Reader {
     }
 }
 
-/// Changing the user's words, or answering in the model's place, is granted or it is not.
+/// Changing the user's words or how a reply is shown, or answering in the model's place, is granted or it is not.
 fn granted(call: &Call, answer: Answer) -> Result<Answer, Fault> {
-    let Answer::Input { text, reply, stop } = &answer else { return Ok(answer) };
-    let rewrites = text.as_ref().is_some_and(|text| **text != *call.text);
-    let needs = [(rewrites, Permission::InputRewrite), (reply.is_some() || *stop, Permission::InputStop)];
-    for (used, permission) in needs {
+    let changes = |text: &str| *text != *call.text;
+    let needs = match &answer {
+        Answer::Input { text, reply, stop } => vec![
+            (text.as_deref().is_some_and(changes), Permission::InputRewrite, "changing the user's text"),
+            (reply.is_some() || *stop, Permission::InputStop, "answering or stopping"),
+        ],
+        Answer::Display(text) => vec![(changes(text), Permission::DisplayRewrite, "changing how a text is shown")],
+        _ => Vec::new(),
+    };
+    for (used, permission, what) in needs {
         if used && !call.grants.contains(&permission) {
-            let what = if permission == Permission::InputRewrite {
-                "changing the user's text"
-            } else {
-                "answering or stopping"
-            };
             let message = format!("{}: {what} needs the permission \"{permission}\"", call.hook.name());
             return Err(Fault { kind: ErrorKind::Permission, limit: None, message });
         }

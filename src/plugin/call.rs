@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::dice::{Roll, Seeds};
 use super::error::ScriptError;
 use super::grant::Permission;
+use super::plan::Plan;
 use crate::clock::Time;
 use crate::world::{Operation, Problem, Rules, World};
 
@@ -17,28 +18,58 @@ use crate::world::{Operation, Problem, Rules, World};
 pub enum Hook {
     /// Once, where the plugin is switched on: writes the first state.
     Init,
+    /// Where a version begins whose values have another shape than those that are there: carries them over.
+    Migrate,
     /// Before the user's text is committed: may rewrite, answer, stop or refuse it.
     OnInput,
+    /// Whenever a prompt is made, also one that nobody sends: puts texts into it, lore in or out. Read only.
+    Plan,
     /// Once for each new reply, after streaming.
     OnReply,
+    /// In place of `on_reply`, on the new version of a reply that was edited.
+    OnEdit,
     /// Instead of a model (`plugin:<id>`): writes the reply itself.
     Narrate,
     /// When the tip is shown: offers replies. Read only.
     QuickReplies,
+    /// When a reply is shown: says how. Read only.
+    OnDisplay,
 }
 
 impl Hook {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Init, Self::OnInput, Self::OnReply, Self::Narrate, Self::QuickReplies];
+    pub const ALL: [Self; 9] = [
+        Self::Init,
+        Self::Migrate,
+        Self::OnInput,
+        Self::Plan,
+        Self::OnReply,
+        Self::OnEdit,
+        Self::Narrate,
+        Self::QuickReplies,
+        Self::OnDisplay,
+    ];
 
     /// The function that a script defines for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Init => "init",
+            Self::Migrate => "migrate",
             Self::OnInput => "on_input",
+            Self::Plan => "plan",
             Self::OnReply => "on_reply",
+            Self::OnEdit => "on_edit",
             Self::Narrate => "narrate",
             Self::QuickReplies => "quick_replies",
+            Self::OnDisplay => "on_display",
+        }
+    }
+
+    /// What it is called with.
+    pub const fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::Migrate => &["ctx", "from"],
+            _ => &["ctx"],
         }
     }
 
@@ -49,7 +80,16 @@ impl Hook {
 
     /// Whether it may write and roll.
     pub fn writes(self) -> bool {
-        self != Self::QuickReplies
+        !matches!(self, Self::Plan | Self::QuickReplies | Self::OnDisplay)
+    }
+
+    /// The name under which its dice fall and are recorded: who reads an edited reply throws what was thrown for the one
+    /// before, and the one after that does so again, whichever hook read it.
+    pub fn dice(self) -> &'static str {
+        match self {
+            Self::OnEdit => Self::OnReply.name(),
+            _ => self.name(),
+        }
     }
 }
 
@@ -108,6 +148,8 @@ pub struct Call {
     pub seeds: Seeds,
     /// Rolls of an earlier run of the same node: reused by (plugin, hook, n, spec).
     pub recorded: Arc<[Roll]>,
+    /// `migrate`: the version of the values that are there.
+    pub from: u32,
     /// The reader's language, a tag like `en` or `zh-CN`.
     pub language: String,
 }
@@ -130,6 +172,7 @@ impl Call {
             recent: Arc::from([]),
             seeds: Seeds::default(),
             recorded: Arc::from([]),
+            from: 1,
             language: "en".to_owned(),
         }
     }
@@ -165,6 +208,8 @@ pub enum Answer {
     Narration(Vec<String>),
     /// `quick_replies`.
     QuickReplies(Vec<QuickReply>),
+    /// `on_display`: the text as it is shown.
+    Display(String),
 }
 
 /// What one call cost.
@@ -196,6 +241,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// What `print` and `debug` said.
     pub log: Vec<String>,
+    /// What `plan` wants of the prompt.
+    pub plan: Plan,
     /// What the hook answered.
     pub answer: Answer,
     /// What it cost.
@@ -215,6 +262,7 @@ impl Outcome {
             notes: Vec::new(),
             warnings: Vec::new(),
             log: Vec::new(),
+            plan: Plan::default(),
             answer: Answer::Nothing,
             usage: Usage::default(),
             error: None,

@@ -127,16 +127,23 @@ impl File<'_> {
         self.ast.iter_functions().filter_map(say).collect()
     }
 
-    /// Notes of a plugin that does not ask for the permission: nobody can grant it.
+    /// What a plugin does without asking for the permission: nobody can grant it.
     fn ungranted(&self, seen: &Seen) -> Vec<ScriptError> {
-        if self.kit.manifest.permissions.contains(&Permission::Notes) || seen.own.contains("note") {
-            return Vec::new();
-        }
-        let say = |(_, _, position): &(String, usize, Position)| {
-            let permission = Permission::Notes;
-            self.warn(*position, format!("ctx.note needs \"{permission}\" in the manifest's [permissions] request"))
+        let asked = &self.kit.manifest.permissions;
+        let say = |(name, args, position): &(String, usize, Position)| {
+            let (has, permission) = match (name.as_str(), args) {
+                ("note", 1) => (asked.contains(&Permission::Notes), Permission::Notes.to_string()),
+                ("lore" | "unlore", 1) => (asked.contains(&Permission::LoreSelect), Permission::LoreSelect.to_string()),
+                ("inject", 2 | 3) => {
+                    let has = asked.iter().any(|asked| matches!(asked, Permission::PromptInject(_)));
+                    (has, "prompt.inject:<slot>".to_owned())
+                }
+                _ => return None,
+            };
+            let message = format!("ctx.{name} needs \"{permission}\" in the manifest's [permissions] request");
+            (!has && !seen.own.contains(name)).then(|| self.warn(*position, message))
         };
-        seen.methods.iter().filter(|(name, args, _)| name == "note" && *args == 1).map(say).collect()
+        seen.methods.iter().filter_map(say).collect()
     }
 
     /// The language lets a script's own function be called as a method: `fn add(path, n)` is what `ctx.add(path, n)` calls.

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::plan::depth_of;
 use super::words::Words;
 use crate::world::Pointer;
 
@@ -16,15 +17,15 @@ pub enum Permission {
     StateRead,
     /// `tree.summarise`.
     TreeSummarise,
-    /// `prompt.inject:<slot>`.
+    /// `prompt.inject:<slot>`: `plan` may put texts into that slot.
     PromptInject(String),
-    /// `lore.select`.
+    /// `lore.select`: `plan` may call up entries of lorebooks and keep them out.
     LoreSelect,
     /// `input.rewrite`: `on_input` may change what the user wrote.
     InputRewrite,
     /// `input.stop`: `on_input` may answer by itself or stop.
     InputStop,
-    /// `display.rewrite`.
+    /// `display.rewrite`: `on_display` may change how replies are shown.
     DisplayRewrite,
     /// `tools`.
     Tools,
@@ -37,8 +38,8 @@ pub enum Permission {
 /// The text is no permission.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no permission; there are state.write:<root>, state.read:*, tree.summarise, prompt.inject:<slot>, \
-     lore.select, input.rewrite, input.stop, display.rewrite, tools, model.call and notes"
+    "\"{0}\" is no permission; there are state.write:<root>, state.read:*, tree.summarise, prompt.inject:status, \
+     prompt.inject:system, prompt.inject:note, lore.select, input.rewrite, input.stop, display.rewrite, tools, model.call and notes"
 )]
 pub struct UnknownPermission(String);
 
@@ -61,7 +62,7 @@ impl FromStr for Permission {
             },
             Some(("state.read", "*")) => Self::StateRead,
             Some(("state.write", root)) => Self::StateWrite(root_pointer(root).ok_or_else(unknown)?),
-            Some(("prompt.inject", slot)) if !slot.is_empty() => Self::PromptInject(slot.to_owned()),
+            Some(("prompt.inject", slot)) if depth_of(slot).is_some() => Self::PromptInject(slot.to_owned()),
             Some(_) => return Err(unknown()),
         })
     }
@@ -91,9 +92,7 @@ impl Permission {
         let about = |en: &str, zh: &str, what: &str| [("en", format!("{en}{what}")), ("zh", format!("{zh}{what}"))];
         Words::in_languages(match self {
             Self::StateWrite(root) => about("change values of others: ", "更改其他部分的数值：", &root.to_string()),
-            Self::PromptInject(slot) => {
-                about("add text to what the model is told: ", "在给模型的内容中加入文字：", slot)
-            }
+            Self::PromptInject(slot) => Self::in_slot(slot),
             Self::StateRead => about("read the values of all plugins", "读取所有插件的数值", ""),
             Self::TreeSummarise => about("propose summaries of earlier messages", "为较早的消息提出摘要", ""),
             Self::LoreSelect => about("switch lore entries on and off", "开启或关闭设定条目", ""),
@@ -104,6 +103,18 @@ impl Permission {
             Self::ModelCall => about("ask the model for more texts", "让模型另外生成文字", ""),
             Self::Notes => about("show lines under a message", "在消息下方显示说明", ""),
         })
+    }
+
+    /// A text in a slot, for people.
+    fn in_slot(slot: &str) -> [(&'static str, String); 2] {
+        let (en, zh) = match slot {
+            "system" => ("give the model instructions, as the last word before its reply", "在回复之前向模型下达指示"),
+            "note" => ("remind the model of something, a few messages before the end", "在最近几条消息之前提醒模型"),
+            _ => {
+                ("tell the model how things stand, before each of your messages", "在你的每条消息之前告诉模型当前状况")
+            }
+        };
+        [("en", en.to_owned()), ("zh", zh.to_owned())]
     }
 }
 
@@ -140,7 +151,16 @@ mod tests {
             let words = permission.in_words();
             assert!(words.get("en").is_ascii() && !words.get("zh-CN").is_ascii(), "{words:?}");
         }
-        for bad in ["", "network", "state.write:", "state.write:/", "state.read:hp", "prompt.inject:", "notes:x"] {
+        for bad in [
+            "",
+            "network",
+            "state.write:",
+            "state.write:/",
+            "state.read:hp",
+            "prompt.inject:",
+            "prompt.inject:top",
+            "notes:x",
+        ] {
             assert!(bad.parse::<Permission>().is_err(), "{bad}");
         }
     }

@@ -228,13 +228,14 @@ fn hooks(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<Hook, Body>, Box<S
     let mut found = BTreeMap::new();
     for function in ast.iter_functions() {
         let Some(hook) = Hook::from_name(function.name) else { continue };
-        let [parameter] = function.params.as_slice() else {
-            let (name, given) = (function.name, function.params.join(", "));
+        if function.params.len() != hook.parameters().len() {
+            let (name, given, meant) = (function.name, function.params.join(", "), hook.parameters().join(", "));
+            let values = if hook.parameters().len() == 1 { "one value" } else { "two values" };
             let message =
-                format!("the hook is called with one value: write \"fn {name}(ctx)\", not \"fn {name}({given})\"");
+                format!("the hook is called with {values}: write \"fn {name}({meant})\", not \"fn {name}({given})\"");
             return Err(explain.at_function(&explain.manifest.entry, name, message));
-        };
-        found.insert(hook, Body::of(ast, function.name, parameter));
+        }
+        found.insert(hook, Body::of(ast, function.name, &function.params));
     }
     Ok(found)
 }

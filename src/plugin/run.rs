@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rhai::{Caches, Dynamic, Engine, GlobalRuntimeState, Scope, Stmt};
+use rhai::{Caches, Dynamic, Engine, GlobalRuntimeState, INT, Scope, Stmt};
 
 use super::answer;
 use super::call::{Answer, Call, Outcome, Usage};
@@ -14,6 +14,7 @@ use super::error::{ErrorKind, ScriptError};
 use super::fault::{Fault, Throw, stop};
 use super::limits::Stop;
 use super::loaded::Loaded;
+use super::plan::Plan;
 
 /// Runs a hook on this thread, which must have a stack of [`super::STACK`]. Whatever the script does, this returns: a
 /// panic on our side becomes an error of kind `host`.
@@ -67,7 +68,11 @@ fn evaluate(plugin: &Arc<Loaded>, running: &Arc<Running>) -> Result<Dynamic, Thr
     global.lib.push(ast.shared_lib().clone());
     drop(run_all(&engine, &mut global, &mut caches, &mut scope, ast.statements())?);
     scope.rewind(0);
-    scope.push(body.parameter.clone(), Ctx(Arc::clone(running)));
+    let from = INT::from(running.call.from);
+    let arguments = [Dynamic::from(Ctx(Arc::clone(running))), from.into()];
+    for (name, argument) in body.parameters.iter().zip(arguments) {
+        scope.push_dynamic(name.clone(), argument);
+    }
     // Inside a function: what is declared there is no constant of the file, and a call from there is one level deeper.
     (global.level, global.scope_level) = (1, 1);
     let value = run_all(&engine, &mut global, &mut caches, &mut scope, &body.statements)?;
@@ -111,6 +116,7 @@ fn drop_proposals(outcome: &mut Outcome, running: &Running, error: Option<Script
     outcome.operations.clear();
     outcome.problems.clear();
     outcome.notes.clear();
+    outcome.plan = Plan::default();
     outcome.world = Arc::clone(&running.call.world);
     outcome.error = error.map(|error| ScriptError { ops_dropped: dropped, ..error });
 }

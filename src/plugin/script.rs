@@ -34,17 +34,17 @@ pub(super) fn compile(engine: &Engine, path: &str, script: &Script) -> Result<AS
     Ok(ast)
 }
 
-/// A hook as it is run: the name of its parameter, and its statements.
+/// A hook as it is run: the names of its parameters, and its statements.
 pub(super) struct Body {
-    pub(super) parameter: String,
+    pub(super) parameters: Vec<String>,
     pub(super) statements: Vec<Stmt>,
 }
 
 impl Body {
-    /// The body of a function with one parameter.
-    pub(super) fn of(ast: &AST, function: &str, parameter: &str) -> Self {
+    /// The body of a function with these parameters.
+    pub(super) fn of(ast: &AST, function: &str, parameters: &[&str]) -> Self {
         let mut alone = ast.clone_functions_only();
-        alone.retain_functions(|_, _, name, params| name == function && params == 1);
+        alone.retain_functions(|_, _, name, params| name == function && params == parameters.len());
         let mut statements = Vec::new();
         alone.walk(&mut |path: &[ASTNode<'_>]| {
             if let [ASTNode::Stmt(statement)] = path {
@@ -52,6 +52,6 @@ impl Body {
             }
             true
         });
-        Self { parameter: parameter.to_owned(), statements }
+        Self { parameters: parameters.iter().map(|name| (*name).to_owned()).collect(), statements }
     }
 }

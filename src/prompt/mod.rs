@@ -44,6 +44,8 @@ pub enum LeftOut {
     Budget,
     /// Another text says the same.
     Duplicate,
+    /// The preset has no history in which it could stand.
+    NoPlace,
 }
 
 impl LeftOut {
@@ -52,6 +54,7 @@ impl LeftOut {
         match self {
             Self::Budget => "budget",
             Self::Duplicate => "duplicate",
+            Self::NoPlace => "noPlace",
         }
     }
 }

@@ -10,6 +10,9 @@ use super::blobs;
 use super::conn::Conn;
 use super::error::StoreError;
 
+/// The version of values whose record says nothing of it.
+const FIRST: u32 = 1;
+
 /// One plugin as it was in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginInForce {
@@ -27,6 +30,8 @@ pub struct PluginInForce {
     pub root: Option<Pointer>,
     /// The schema of its root, as JSON.
     pub schema: Option<Value>,
+    /// The version of the shape of its values there.
+    pub state_version: u32,
 }
 
 /// Rules as drafts carry them: many nodes share them.
@@ -93,10 +98,15 @@ pub fn write(conn: &mut Conn, rules: &RulesInForce) -> Result<i64, StoreError> {
             Some(schema) => Some(blobs::put(conn, schema.to_string().as_bytes())?.1),
             None => None,
         };
-        list.push(json!({
+        let mut record = json!({
             "id": plugin.id, "version": plugin.version, "codeHash": plugin.code_hash, "config": plugin.config,
             "grants": plugin.grants, "root": plugin.root.as_ref().map(ToString::to_string), "schemaHash": schema,
-        }));
+        });
+        // Where nothing is said it is the first, as in all records from before there were others.
+        if let Some(record) = record.as_object_mut().filter(|_| plugin.state_version != FIRST) {
+            record.insert("stateVersion".to_owned(), plugin.state_version.into());
+        }
+        list.push(record);
     }
     Ok(blobs::put(conn, Value::Array(list).to_string().as_bytes())?.0)
 }
@@ -114,6 +124,10 @@ fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginInForc
         Some(root) => Some(root.parse().ok()?),
         None => None,
     };
+    let state_version = match value.get("stateVersion") {
+        Some(version) => u32::try_from(version.as_u64()?).ok()?,
+        None => FIRST,
+    };
     let grants = value.get("grants")?.as_array()?.iter().map(|grant| grant.as_str().map(str::to_owned));
     Some(PluginInForce {
         id: text("id")?,
@@ -123,5 +137,6 @@ fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginInForc
         grants: grants.collect::<Option<_>>()?,
         root,
         schema,
+        state_version,
     })
 }

@@ -43,6 +43,13 @@ pub struct Trouble {
 }
 
 impl Delta {
+    /// Whether a hook of a plugin ran and did not fail.
+    pub fn ran_well(&self, plugin: &str, hook: &str) -> bool {
+        let is = |run: &Value, key: &str, word: &str| run.get(key).and_then(Value::as_str) == Some(word);
+        let own = self.runs.iter().filter(|run| is(run, "plugin", plugin) && is(run, "hook", hook));
+        own.map(|run| run.get("error").is_none_or(Value::is_null)).next_back().unwrap_or(false)
+    }
+
     /// Whether nothing at all is recorded.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -9,27 +9,29 @@ use crate::store::{Reader, StoreError};
 use crate::tree::Role;
 
 use super::fill::{self, Purpose};
-use super::ordered;
 use super::room::{Bounds, MOST};
 use super::scene::Scene;
 use super::trace::Made;
+use super::{Parts, ordered, plan};
 
 /// The prompt at a scene: the world just before the model speaks.
 ///
 /// # Errors
 /// The database fails.
 pub fn prompt(
+    parts: &Parts,
     reader: &mut Reader<'_>,
     scene: &mut Scene,
     bounds: Bounds,
     purpose: &Purpose,
 ) -> Result<Made, StoreError> {
+    let planned = plan::plan(parts, reader, scene)?;
     let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };
     let facts = fill::facts(scene, sizes, &bounds.model, purpose);
     let mut draw = fill::chance(scene, purpose);
     let globals = fill::globals(reader, scene.session().owner)?;
     let mut macros = Macros::new(&facts, scene.world.vars.clone(), globals, &mut draw);
-    let mut made = ordered::prompt(reader, scene, bounds, purpose, &mut macros)?;
+    let mut made = ordered::prompt(reader, scene, bounds, (purpose, planned), &mut macros)?;
     made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
     made.filled.noted = macros.noted;
     Ok(made)

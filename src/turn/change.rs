@@ -158,7 +158,7 @@ fn begin(scene: &mut Scene, record: &Draft) {
 }
 
 /// The record of rules that begin at a scene, or below a message that comes next there.
-async fn record(parts: &Arc<Parts>, scene: &Scene, wanted: Wanted, below: Option<&Draft>, now: Time) -> Draft {
+async fn record(parts: &Arc<Parts>, scene: &Scene, mut wanted: Wanted, below: Option<&Draft>, now: Time) -> Draft {
     let id = NodeId::new(parts.ids.next(now));
     let mut draft = Draft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
     let in_force = RulesInForce { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
@@ -167,11 +167,14 @@ async fn record(parts: &Arc<Parts>, scene: &Scene, wanted: Wanted, below: Option
         (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
         stage.node.depth += 1;
     }
-    stage.players = wanted.beginning;
     let so_far = Proposal { world: Arc::clone(&stage.world), ..Proposal::default() };
-    draft.delta = parts.hooks.run(Hook::Init, &stage, so_far).await.delta;
-    draft.delta.problems.extend(wanted.problems);
-    draft.rules = Some(wanted.rules);
+    stage.players = std::mem::take(&mut wanted.beginning);
+    let begun = parts.hooks.run(Hook::Init, &stage, so_far).await;
+    stage.players.clone_from(&wanted.migrating);
+    draft.delta = parts.hooks.run(Hook::Migrate, &stage, begun).await.delta;
+    let (rules, problems) = wanted.after(&draft.delta);
+    draft.delta.problems.extend(problems);
+    draft.rules = Some(rules);
     draft
 }
 

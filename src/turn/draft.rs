@@ -177,9 +177,9 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
     let bounds = bounds(parts, &job).await;
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
-    let catalogue = parts.catalogue.now();
+    let (catalogue, inside) = (parts.catalogue.now(), Arc::clone(parts));
     let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags, catalogue };
-    let made = parts.store.read(move |reader| made(reader, look, task, bounds)).await?;
+    let made = parts.store.read(move |reader| made(&inside, reader, look, task, bounds)).await?;
     if let Some(too_large) = made.too_large {
         machine.on(Event::Failed(too_long(kind, too_large, made.has_preset())), now);
         return Ok(machine);
@@ -199,6 +199,7 @@ async fn bounds(parts: &Parts, job: &Job) -> Bounds {
 }
 
 fn made(
+    parts: &Parts,
     reader: &mut Reader<'_>,
     look: impl FnOnce(NodeId) -> Look,
     task: Task,
@@ -208,7 +209,7 @@ fn made(
         Task::Impersonate { leaf } => {
             let mut scene = scene::read(reader, &look(leaf))?;
             let purpose = Purpose { wanted: Wanted::UsersMessage, number: 0 };
-            Ok(ask::prompt(reader, &mut scene, bounds, &purpose)?)
+            Ok(ask::prompt(parts, reader, &mut scene, bounds, &purpose)?)
         }
         Task::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_sent());

@@ -54,7 +54,7 @@ pub async fn edit(
     draft.metadata.extend(old.metadata.get(SUMMARIZED).map(|ids| (SUMMARIZED.to_owned(), ids.clone())));
     // Only who is asked for a reply begins a turn; what is carried on has been played under its own rules.
     let mut bridge = if generate.is_some() { change::below(parts, &mut scene, &draft, now).await } else { None };
-    let input = input::read(parts, &scene, &mut draft, &before).await?;
+    let input = input::read(parts, &scene, &mut draft, Some(&before)).await?;
     if let Some(bridge) = &mut bridge {
         // They fold under the new rules, which begin below the message.
         bridge.delta.operations.append(&mut draft.delta.operations);

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::plugin::{Catalogue, Loaded};
+use crate::plugin::{Catalogue, Hook, Loaded};
 use crate::store::{PluginInForce, RulesInForce};
-use crate::tree::{PluginSetting, Trouble};
+use crate::tree::{Delta, PluginSetting, Trouble};
 
 use super::hooks::Player;
 
@@ -16,6 +16,8 @@ pub struct Wanted {
     pub rules: Arc<RulesInForce>,
     /// The plugins that were not in force before: their `init` runs.
     pub beginning: Vec<Player>,
+    /// The plugins among them whose values are of an older version: their `migrate` runs.
+    pub migrating: Vec<Player>,
     /// What cannot play, and why.
     pub problems: Vec<Trouble>,
 }
@@ -27,8 +29,8 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
     for setting in settings.iter().filter(|setting| setting.enabled) {
         let known = before.plugins.iter().find(|plugin| plugin.id == setting.id);
         match (catalogue.get(&setting.id), known) {
-            (Some(loaded), _) => match in_force(loaded, setting) {
-                Ok(plugin) => plugins.push(plugin),
+            (Some(loaded), known) => match in_force(loaded, setting) {
+                Ok(plugin) => plugins.push(carried(plugin, known, &mut problems)),
                 Err(message) => problems.push(trouble("plugin_settings", message, &setting.id)),
             },
             // A plugin that is gone for now stays in force: its values keep their schema.
@@ -49,7 +51,41 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
     let is_new = |plugin: &&PluginInForce| !before.plugins.iter().any(|old| old.id == plugin.id);
     let new: Vec<PluginInForce> = rules.plugins.iter().filter(is_new).cloned().collect();
     let beginning = players(&new, catalogue);
-    Some(Wanted { rules: Arc::new(rules), beginning, problems })
+    let older = |player: Player| {
+        let old = before.plugins.iter().find(|old| old.id == player.in_force.id)?;
+        (old.state_version < player.in_force.state_version).then_some(Player { from: old.state_version, ..player })
+    };
+    let migrating = players(&rules.plugins, catalogue).into_iter().filter_map(older).collect();
+    Some(Wanted { rules: Arc::new(rules), beginning, migrating, problems })
+}
+
+/// A plugin with the version of the values that it finds. Code that could not carry them over is not asked again, and newer
+/// values than it knows stay what they are.
+fn carried(plugin: PluginInForce, known: Option<&PluginInForce>, problems: &mut Vec<Trouble>) -> PluginInForce {
+    let Some(known) = known else { return plugin };
+    let (now, there) = (plugin.state_version, known.state_version);
+    if there > now {
+        let message = format!("its values here are of version {there}, and this code knows version {now}");
+        problems.push(trouble("plugin_older", message, &plugin.id));
+    }
+    let is_tried = known.code_hash == plugin.code_hash;
+    PluginInForce { state_version: if is_tried { there } else { now.max(there) }, ..plugin }
+}
+
+impl Wanted {
+    /// The rules after plugins have carried their values over; where one could not, they are what they were.
+    pub fn after(mut self, migrated: &Delta) -> (Arc<RulesInForce>, Vec<Trouble>) {
+        let hook = Hook::Migrate;
+        for player in self.migrating.iter().filter(|player| player.plugin.has(hook)) {
+            if migrated.ran_well(player.plugin.id(), hook.name()) {
+                continue;
+            }
+            let mut own = Arc::make_mut(&mut self.rules).plugins.iter_mut();
+            let own = own.find(|plugin| plugin.id == player.in_force.id);
+            own.into_iter().for_each(|own| own.state_version = player.from);
+        }
+        (self.rules, self.problems)
+    }
 }
 
 /// The rules of those plugins whose roots leave each other alone; of two that do not, the later one is left out.
@@ -81,7 +117,11 @@ pub fn together(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<(),
 /// The plugins in force that are loaded.
 pub fn players(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Player> {
     let player = |plugin: &PluginInForce| {
-        catalogue.get(&plugin.id).map(|loaded| Player { plugin: Arc::clone(loaded), in_force: plugin.clone() })
+        catalogue.get(&plugin.id).map(|loaded| Player {
+            plugin: Arc::clone(loaded),
+            in_force: plugin.clone(),
+            from: plugin.state_version,
+        })
     };
     in_force.iter().filter_map(player).collect()
 }
@@ -114,6 +154,7 @@ fn in_force(loaded: &Arc<Loaded>, setting: &PluginSetting) -> Result<PluginInFor
         grants: setting.grants.clone(),
         root: loaded.schema().map(|_| manifest.state.root.clone()),
         schema: loaded.schema().map(|schema| schema.source().clone()),
+        state_version: manifest.state.version,
     })
 }
 

@@ -4,14 +4,15 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
 
 use crate::ids::SessionId;
 use crate::plugin::{
     Answer, Call, ErrorKind, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError, ScriptHost,
     Seeds, order,
 };
-use crate::store::{PluginInForce, Store};
+use crate::store::{PluginInForce, Reader, Store, StoreError};
 use crate::tree::{Delta, Note, Trouble};
 use crate::world::{Operation, Problem, Rules, World, fold};
 
@@ -27,6 +28,8 @@ pub struct Player {
     pub plugin: Arc<Loaded>,
     /// Its settings and grants.
     pub in_force: PluginInForce,
+    /// The version of its values as they are, where they are carried over.
+    pub from: u32,
 }
 
 /// What all hooks at one node share.
@@ -85,14 +88,16 @@ impl Proposal {
 pub struct Hooks {
     host: Arc<dyn ScriptHost>,
     tally: Tally,
-    /// Failures of `quick_replies` that the log has already.
+    /// Where those wait who cannot wait otherwise.
+    runtime: Handle,
+    /// Failures of read-only hooks that the log has already.
     told: Mutex<HashSet<(String, ErrorKind)>>,
 }
 
 impl Hooks {
     /// Hooks run by a host, for the sessions of a store.
-    pub fn new(host: Arc<dyn ScriptHost>, store: Arc<Store>) -> Self {
-        Self { host, tally: Tally::new(store), told: Mutex::default() }
+    pub fn new(host: Arc<dyn ScriptHost>, store: Arc<Store>, runtime: Handle) -> Self {
+        Self { host, tally: Tally::new(store), runtime, told: Mutex::default() }
     }
 
     /// Runs `hook` of every plugin on the stage, after what `so_far` holds already.
@@ -111,19 +116,50 @@ impl Hooks {
             return;
         }
         if self.is_out(stage.session, &id).await {
-            let message = "switched off in this session: it ran into its limits too often".to_owned();
-            proposal.delta.problems.push(Trouble { code: strikes::OFF.into(), message, plugin: Some(id) });
+            let off = strikes::off(&id);
+            // It may have been said of another hook of the same node.
+            if !proposal.delta.problems.contains(&off) {
+                proposal.delta.problems.push(off);
+            }
             return;
         }
         let call = call(hook, stage, player, Arc::clone(&proposal.world));
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
-        self.tally.record(stage.session, &id, hook, outcome.hit_limit());
+        self.note(hook, stage, &id, &outcome);
+        take(hook, stage, player, outcome, proposal);
+    }
+
+    /// Runs `hook` of one plugin from a thread that reads the database, and waits for it there: what is read and what the
+    /// hook says belong to one snapshot. `None` = the plugin is switched off.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn here(
+        &self,
+        reader: &mut Reader<'_>,
+        hook: Hook,
+        stage: &Stage,
+        player: &Player,
+        world: &Arc<World>,
+    ) -> Result<Option<Outcome>, StoreError> {
+        let id = player.plugin.id();
+        if self.tally.is_out_here(reader, stage.session, id)? {
+            return Ok(None);
+        }
+        let call = call(hook, stage, player, Arc::clone(world));
+        let outcome = self.runtime.block_on(self.host.call(Arc::clone(&player.plugin), call));
+        self.note(hook, stage, id, &outcome);
+        Ok(Some(outcome))
+    }
+
+    /// Counts a call, and tells the host of its failure; of what is asked with every look once.
+    fn note(&self, hook: Hook, stage: &Stage, id: &str, outcome: &Outcome) {
+        self.tally.record(stage.session, id, hook, outcome.hit_limit());
         if let Some(error) = &outcome.error
-            && (hook != Hook::QuickReplies || self.is_news(&id, error.kind))
+            && (hook.writes() || self.is_news(id, error.kind))
         {
             tell(stage, error);
         }
-        take(hook, stage, player, outcome, proposal);
     }
 
     async fn is_out(&self, session: SessionId, plugin: &str) -> bool {
@@ -133,7 +169,7 @@ impl Hooks {
         })
     }
 
-    /// Whether the log does not have a failure yet: one of `quick_replies` comes again with every look.
+    /// Whether the log does not have a failure yet: one of a hook that only reads comes again with every look.
     fn is_news(&self, plugin: &str, kind: ErrorKind) -> bool {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).insert((plugin.to_owned(), kind))
     }
@@ -167,6 +203,7 @@ fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
         recent: Arc::clone(&stage.recent),
         seeds: stage.seeds,
         recorded: Arc::clone(&stage.recorded),
+        from: player.from,
         language,
         ..Call::new(hook, world, Arc::clone(&stage.rules))
     }
@@ -177,23 +214,40 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
     let id = player.plugin.id().to_owned();
     let problems: Vec<Problem> = fold(Arc::make_mut(&mut proposal.world), &outcome.operations, &stage.rules);
     let said = outcome.notes.iter().map(|text| Note { plugin: id.clone(), text: text.clone() }).collect();
+    let mut run = ran(hook, player, &outcome);
     let mut own = Delta { operations: outcome.operations, notes: said, ..Delta::default() };
     own.note_problems(&problems);
-    proposal.delta.runs.push(json!({
-        "plugin": id, "version": player.plugin.manifest().version.to_string(), "hook": hook.name(),
-        "ops": own.operations.len(), "rolls": outcome.rolls.len(), "notes": outcome.notes.len(), "warnings": outcome.warnings, "log": outcome.log,
-        "micros": outcome.usage.micros, "operations": outcome.usage.operations,
-        "error": outcome.error.as_ref().map(error_json),
-    }));
-    if let Some(error) = &outcome.error {
-        let code = format!("plugin_{}", error.kind.word());
-        own.problems.push(Trouble { code, message: error.message.clone(), plugin: Some(id.clone()) });
-    }
+    let counts = [("ops", own.operations.len()), ("rolls", outcome.rolls.len()), ("notes", outcome.notes.len())];
+    run.extend(counts.into_iter().map(|(key, count)| (key.to_owned(), count.into())));
+    proposal.delta.runs.push(run.into());
+    own.problems.extend(outcome.error.as_ref().map(|error| failed(&id, error)));
     proposal.delta.operations.extend(own.operations);
     proposal.delta.problems.extend(own.problems);
     proposal.delta.rolls.extend(outcome.rolls.iter().map(roll));
     proposal.delta.notes.extend(own.notes);
     proposal.answers.push((id, outcome.answer));
+}
+
+/// The record of a run: who, what it said to its author, what it cost, how it failed.
+pub fn ran(hook: Hook, player: &Player, outcome: &Outcome) -> Map<String, Value> {
+    let (manifest, usage) = (player.plugin.manifest(), outcome.usage);
+    let told = [
+        ("plugin", json!(manifest.id)),
+        ("version", json!(manifest.version.to_string())),
+        ("hook", json!(hook.name())),
+        ("warnings", json!(outcome.warnings)),
+        ("log", json!(outcome.log)),
+        ("micros", json!(usage.micros)),
+        ("operations", json!(usage.operations)),
+        ("error", json!(outcome.error.as_ref().map(error_json))),
+    ];
+    told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// A failure, as a problem of the node.
+pub fn failed(plugin: &str, error: &ScriptError) -> Trouble {
+    let code = format!("plugin_{}", error.kind.word());
+    Trouble { code, message: error.message.clone(), plugin: Some(plugin.to_owned()) }
 }
 
 /// What failed and where, for the host: never the script's own words, in which people's may be.

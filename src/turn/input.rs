@@ -1,5 +1,5 @@
 //! What plugins make of a text before it is committed: `on_input` of a user's words, `on_reply` of a reply that a person
-//! wrote or edited.
+//! wrote, `on_edit` of one that was edited.
 
 use std::sync::Arc;
 
@@ -37,11 +37,11 @@ pub struct Given {
 }
 
 /// Lets plugins see a text that is about to be written, and puts what they propose onto the draft. `before` is the delta of
-/// the version that is edited; empty for a new message.
+/// the version that is edited; `None` for a new message.
 ///
 /// # Errors
 /// A plugin refuses it.
-pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, before: &Delta) -> Result<Input, TurnError> {
+pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, before: Option<&Delta>) -> Result<Input, TurnError> {
     if draft.kind != Kind::Message {
         return Ok(Input::default());
     }
@@ -49,7 +49,7 @@ pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, before: &Delt
         draft.delta = as_reply(parts, scene, draft, before).await;
         return Ok(Input::default());
     }
-    as_input(parts, scene, draft, hooks::recorded(before)).await
+    as_input(parts, scene, draft, before.map(hooks::recorded).unwrap_or_default()).await
 }
 
 /// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
@@ -95,12 +95,16 @@ fn can_read(plugin: &Loaded, content: &str) -> Result<(), TurnError> {
 
 /// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its
 /// dice are those of the version before (`docs/modders.md`).
-async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: &Delta) -> Delta {
+async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: Option<&Delta>) -> Delta {
     let facts = scene.next(draft.id, draft.created, false);
     let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
     stage.text = Arc::from(draft.content.as_str());
     stage.role = Role::Assistant.word();
-    stage.recorded = hooks::recorded(before);
-    let narrated = hooks::narrated(before, Arc::clone(&scene.world), &stage.rules);
-    parts.hooks.run(Hook::OnReply, &stage, narrated).await.delta
+    stage.recorded = before.map(hooks::recorded).unwrap_or_default();
+    let mut proposal = hooks::narrated(before.unwrap_or(&Delta::default()), Arc::clone(&scene.world), &stage.rules);
+    for player in in_order(&stage.players) {
+        let hook = if before.is_some() && player.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
+        parts.hooks.one(hook, &stage, &player, &mut proposal).await;
+    }
+    proposal.delta
 }

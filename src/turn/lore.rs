@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::ids::{LorebookId, NodeId, UserId};
+use crate::plugin::LoreWish;
 use crate::prompt::lore::{
-    Around, Book, Bound, Fired, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, scan,
+    Around, Book, Bound, Fired, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, Wish, scan,
 };
 use crate::prompt::{Cast, Measure, preset};
 use crate::store::{HeldBook, HoldsFor, Reader, Show, StoreError};
@@ -22,6 +23,7 @@ use crate::world::{Change, Operation, Pointer, Section};
 use super::cast;
 use super::fill::{self, Purpose, Wanted};
 use super::hooks::SERVER;
+use super::plan::Planned;
 use super::recall::Cue;
 use super::scene::Scene;
 use super::scripted::Scripted;
@@ -73,6 +75,8 @@ pub struct Heard<'h> {
     pub measure: &'h Measure,
     /// What entries may be found by that fit what was said.
     pub cue: &'h Cue,
+    /// What plugins wish.
+    pub wishes: &'h [Wish],
 }
 
 /// What fires, and why.
@@ -224,6 +228,7 @@ impl Lorebooks {
             who: self.who.clone(),
             prompt: heard.prompt,
             near,
+            wishes: heard.wishes.to_vec(),
             most: Some(heard.most),
             ..Scanned::default()
         };
@@ -239,6 +244,42 @@ impl Lorebooks {
     pub fn fitting(&self, reader: &mut Reader<'_>, newest_first: &[&str], cue: &Cue) -> Result<Found, StoreError> {
         let books: Vec<&Arc<Book>> = self.books.iter().map(|(_, book)| book).collect();
         similar::fitting(reader, &books, &self.settings.similar, newest_first, cue)
+    }
+
+    /// What plugins wish of these books. An entry that is not there, or switched off, is told to who asked for it.
+    pub fn wished(&self, planned: &mut Planned) -> Vec<Wish> {
+        if planned.wishes.is_empty() {
+            return Vec::new();
+        }
+        let mut places: HashMap<&str, Vec<(usize, usize, bool)>> =
+            planned.wishes.iter().map(|(_, _, wish)| (wish.entry.as_str(), Vec::new())).collect();
+        for (n, (_, book)) in self.books().enumerate() {
+            for (at, entry) in book.entries.iter().enumerate() {
+                let title = Some(entry.title.trim()).filter(|title| *title != entry.uid);
+                for name in title.into_iter().chain([entry.uid.as_str()]) {
+                    places.get_mut(name).into_iter().for_each(|places| places.push((n, at, entry.is_off())));
+                }
+            }
+        }
+        let (mut wishes, mut told) = (Vec::new(), Vec::new());
+        for (run, plugin, LoreWish { entry, is_in }) in &planned.wishes {
+            let places = places.get(entry.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let (name, short) = (if *is_in { "lore" } else { "unlore" }, entry.chars().take(80).collect::<String>());
+            if places.is_empty() {
+                told.push((*run, format!("{name}(\"{short}\"): no lorebook in force here has such an entry")));
+            } else if *is_in && places.iter().all(|(.., is_off)| *is_off) {
+                told.push((*run, format!("{name}(\"{short}\"): the entry is switched off")));
+            }
+            let wish = |(book, entry, _): &(usize, usize, bool)| Wish {
+                book: *book,
+                entry: *entry,
+                is_in: *is_in,
+                plugin: plugin.clone(),
+            };
+            wishes.extend(places.iter().map(wish));
+        }
+        told.iter().for_each(|(run, line)| planned.warn(*run, line));
+        wishes
     }
 
     /// Looks through the books.

@@ -7,12 +7,13 @@
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
 //!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
 //!   there, `ordered.rs` in the order of a preset, `recall.rs` what of long ago it tells again and `summed.rs` what it tells summed up (`summing.rs` has that made), `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
-//!   those that were read), `scripted.rs` has scripts change texts, `room.rs` says what both keep
+//!   those that were read), `plan.rs` the plugins, `scripted.rs` has scripts change texts, `room.rs` says what both keep
 //!   to, `counts.rs` and `recount.rs` how large texts are.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
 //!   answers.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
-//!   where they begin; `strikes.rs` who is switched off. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
+//!   where they begin; `strikes.rs` who is switched off,
+//!   `display.rs` shows replies as they say. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
 //!
 //! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
@@ -26,6 +27,7 @@ mod cast;
 mod change;
 mod chosen;
 mod counts;
+mod display;
 mod draft;
 mod echo;
 mod edit;
@@ -40,6 +42,7 @@ pub mod machine;
 mod models;
 mod note;
 mod ordered;
+mod plan;
 mod preview;
 mod providers;
 mod recall;
@@ -81,6 +84,7 @@ pub use asked::{
 };
 pub use chosen::readable as preset;
 pub use counts::unusable_files;
+pub use display::{Display, Displayed};
 pub use keeper::Rhythm;
 pub use lore::settings as lore_settings;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
@@ -211,7 +215,7 @@ impl Turns {
     /// Turns that run on a runtime of the server's own.
     pub fn new(needs: Needs, runtime: Handle) -> Self {
         let parts = Parts {
-            hooks: hooks::Hooks::new(needs.host, Arc::clone(&needs.store)),
+            hooks: hooks::Hooks::new(needs.host, Arc::clone(&needs.store), runtime.clone()),
             store: needs.store,
             live: needs.live,
             catalogue: needs.catalogue,
@@ -389,6 +393,11 @@ impl Turns {
         leaf: NodeId,
     ) -> Result<Tip, TurnError> {
         scene::tip(reader, &scene::Look::at(&self.parts, caller, session, leaf))
+    }
+
+    /// Who shows the replies of one look; `None` where no plugin has a say in that.
+    pub fn display(&self) -> Option<Display> {
+        Display::new(&self.parts)
     }
 
     /// What plugins offer at a tip.

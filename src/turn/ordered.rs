@@ -13,6 +13,7 @@ use super::chosen::{By, Chosen, chosen};
 use super::fill::{Purpose, Wanted};
 use super::lore::{Heard, Lorebooks};
 use super::note;
+use super::plan::Planned;
 use super::recall::{self, Recalled};
 use super::room::{self, Bounds, PAGE};
 use super::scene::Scene;
@@ -28,16 +29,16 @@ pub(super) fn prompt(
     reader: &mut Reader<'_>,
     scene: &mut Scene,
     bounds: Bounds,
-    purpose: &Purpose,
+    (purpose, mut planned): (&Purpose, Planned),
     macros: &mut Macros<'_>,
 ) -> Result<Made, StoreError> {
     let Chosen { mut preset, by } = chosen(reader, scene.session(), &bounds.names)?;
-    let (context, reply) = sizes(&preset, &bounds);
-    let tokens = context.saturating_sub(reply);
+    let (context, reply, tokens) = all_sizes(&preset, &bounds);
     let for_recall = recall::room(scene, &bounds.recall, tokens).min(preset.own.shares.for_recalled(tokens));
     let known = summed::Known::at(reader, scene, &bounds.measure)?;
     let for_summaries = known.as_ref().map_or(0, |known| known.room(bounds.summaries.share, tokens));
     let books = Lorebooks::at(reader, scene, &bounds.shelf)?;
+    let wishes = books.wished(&mut planned);
     let mut scripted = Scripted::read(reader, scene, &preset, macros)?;
     let least = (context, books.looks_back());
     let Newest { kept: newest_first, said: mut history } = newest(reader, scene, &bounds, least, &mut scripted)?;
@@ -57,13 +58,14 @@ pub(super) fn prompt(
     let open = note::open(&own, scene, scripted.macros);
     let most = preset.own.shares.for_lore(tokens, for_recall);
     let (measure, cue) = (&bounds.measure, &bounds.recall);
-    let heard = Heard { said: &history, open: &open, prompt: tokens, most, purpose, measure, cue };
+    let heard = Heard { said: &history, open: &open, prompt: tokens, most, purpose, measure, cue, wishes: &wishes };
     let called = books.call(reader, scene, &heard, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let given = Given {
         kind: kind(purpose),
         world: &status,
+        injected: &planned.inserts,
         cut,
         room: (context, reply),
         whole: tokens,
@@ -80,8 +82,8 @@ pub(super) fn prompt(
         Ok(assembled) => assembled,
         Err(Unfit { too_large, left }) => {
             let order = Some(Order { left, by, ..Order::default() });
-            let too_large = Some(too_large);
-            return Ok(Made { order, scripts: scripted.told(), lore: called.told, too_large, ..Made::default() });
+            let made = Made { order, scripts: scripted.told(), lore: called.told, planned, ..Made::default() };
+            return Ok(Made { too_large: Some(too_large), ..made });
         }
     };
     // What a server is told does not change with the preset: one that loads a model for it would load it anew.
@@ -100,7 +102,8 @@ pub(super) fn prompt(
     let mut made = made(&preset, by, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
     made.filled.operations = called.operations.into_iter().chain(summed.operation).collect();
     (made.summed, made.recalled) = (summed.told, recalled.told);
-    Ok(Made { reply, context, hide_tags, samplers: preset.samplers, scripts, lore: called.told, measure, ..made })
+    (made.samplers, made.planned) = (preset.samplers, planned);
+    Ok(Made { reply, context, hide_tags, scripts, lore: called.told, measure, ..made })
 }
 
 const fn kind(purpose: &Purpose) -> Kind {
@@ -182,6 +185,12 @@ fn stable(pieces: &[Piece], lines: &[Line], shape: Shape, sent: &[Sent]) -> usiz
     stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
 }
 
+/// The same, and the tokens of the prompt.
+fn all_sizes(preset: &Preset, bounds: &Bounds) -> (usize, usize, usize) {
+    let (context, reply) = sizes(preset, bounds);
+    (context, reply, context.saturating_sub(reply))
+}
+
 /// Tokens of context and of the reply: no more than the preset wants, and no more than the model has.
 fn sizes(preset: &Preset, bounds: &Bounds) -> (usize, usize) {
     let context = bounds.budget.saturating_add(bounds.reply);
@@ -258,6 +267,7 @@ fn given(cast: &Cast) -> Given<'_> {
         lore: NONE,
         history: &[],
         world: "",
+        injected: &[],
         filler: "",
         cut: Cut::Exact,
         strips_examples: false,

@@ -37,6 +37,7 @@ pub async fn preview(
     let bounds = Bounds { recall, ..bounds };
     let look = Look::at(parts, caller, session, asked.parent);
     let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);
+    let inside = Arc::clone(parts);
     parts
         .store
         .read(move |reader| {
@@ -45,13 +46,13 @@ pub async fn preview(
             edit::may_be_parent(&scene.at.node)?;
             let number = match content {
                 Some(content) => {
-                    say(reader, &mut scene, id, content, now)?;
+                    say(reader, &mut scene, id, content, now, &look.hide_tags)?;
                     0
                 }
                 None => waiting(reader, &scene.held, &scene.at)?,
             };
             let purpose = Purpose { wanted: Wanted::Reply, number };
-            let made = ask::prompt(reader, &mut scene, bounds, &purpose)?;
+            let made = ask::prompt(&inside, reader, &mut scene, bounds, &purpose)?;
             shown(reader, &scene.held, made)
         })
         .await
@@ -74,6 +75,7 @@ pub fn say(
     id: NodeId,
     content: String,
     now: Time,
+    hide_tags: &[String],
 ) -> Result<(), TurnError> {
     let persona = scene.session().persona.as_ref().map(|persona| persona.id);
     let voice = Voice { persona, name: None };
@@ -89,6 +91,7 @@ pub fn say(
     // No row is 0: nobody finds it in the store.
     scene.at = Placed { node, n: 0 };
     scene.page.nodes.push(scene.at.clone());
+    scene.heard(hide_tags);
     Ok(())
 }
 

@@ -215,6 +215,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         text => Wanted::More(text.to_owned()),
     };
     let look = Look { speaker: job.draft.character, ..Look::at(parts, job.user, job.session, job.draft.id) };
+    let inside = Arc::clone(parts);
     parts
         .store
         .read(move |reader: &mut Reader<'_>| {
@@ -223,7 +224,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
             let context = placeholder.node.parent.ok_or(Refusal::NotFound("the message"))?;
             let mut scene = scene::read_in(reader, held, &Look { node: context, ..look })?;
             let purpose = Purpose { wanted, number: reader.siblings(&placeholder)?.index };
-            let made = bounds.map(|bounds| ask::prompt(reader, &mut scene, bounds, &purpose)).transpose()?;
+            let made = bounds.map(|bounds| ask::prompt(&inside, reader, &mut scene, bounds, &purpose)).transpose()?;
             Ok((scene, made))
         })
         .await
@@ -277,6 +278,7 @@ async fn open(
         (Pen::Model { name, choice }, made) => {
             let made = made.unwrap_or_default();
             known.trace = made.trace();
+            known.proposal.delta.problems.extend(made.planned.problems.clone());
             known.trace.head.insert("model".into(), name.as_str().into());
             if let Some(too_large) = made.too_large {
                 return Err(does_not_fit(too_large, made.has_preset()));

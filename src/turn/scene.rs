@@ -69,6 +69,12 @@ impl Scene {
         }
     }
 
+    /// What scripts may know of the newest messages, with the last one of them.
+    pub fn heard(&mut self, hide_tags: &[String]) {
+        let sent = self.page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_sent());
+        self.recent = sent.map(|node| spoken(node, hide_tags, &self.cast)).collect();
+    }
+
     /// The facts of a node that comes below this position.
     pub fn next(&self, id: NodeId, time: crate::clock::Time, speaks: bool) -> NodeFacts {
         let count = |n: i32| u64::try_from(n).unwrap_or(0);

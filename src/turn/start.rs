@@ -12,7 +12,7 @@ use crate::live::Live;
 use crate::oplog::Act;
 use crate::store::{Actor, Claim, Draft, Held, Message, Reader, Seen};
 use crate::tree::edit::{self, Refusal};
-use crate::tree::{Delta, Kind, Role, Session, Status};
+use crate::tree::{Kind, Role, Session, Status};
 
 use super::cast::Voice;
 use super::input::{self, Given};
@@ -84,7 +84,7 @@ async fn send(
     let (bridge, scene) = change::cross(parts, caller, scene, now).await?;
     can_answer(parts, scene.session(), new.generate.as_ref(), &new.content)?;
     let mut draft = draft(parts, caller, &scene, new, now);
-    let input = input::read(parts, &scene, &mut draft, &Delta::default()).await?;
+    let input = input::read(parts, &scene, &mut draft, None).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
     let wish = Wish { generate, given: input.given, move_head: new.move_head, ..Wish::default() };
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;

@@ -1,7 +1,8 @@
 //! Plugins that keep running into their limits, by session. What counts is what was recorded: the runs of the last nodes.
 //! The counts here are a cache of it, read when a session is first played, and may be forgotten at any time.
 //!
-//! Offering replies records nothing, so those failures are counted here alone, and begin anew with the server.
+//! Offering replies and planning prompts record nothing, so those failures are counted here alone, and begin anew with the
+//! server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,8 +11,8 @@ use serde_json::Value;
 
 use crate::ids::SessionId;
 use crate::plugin::{ErrorKind, Hook, Strikes};
-use crate::store::{Store, StoreError};
-use crate::tree::Delta;
+use crate::store::{Reader, Store, StoreError};
+use crate::tree::{Delta, Trouble};
 
 /// How many nodes are looked back to: [`Strikes::WINDOW`] calls of a plugin that has its say at each message and reply.
 const LOOK_BACK: i64 = 100;
@@ -19,6 +20,12 @@ const LOOK_BACK: i64 = 100;
 const SESSIONS: usize = 10_000;
 /// The word under which a node records that a plugin was not asked.
 pub const OFF: &str = "plugin_off";
+
+/// What is said of a plugin that is not asked.
+pub fn off(plugin: &str) -> Trouble {
+    let message = "switched off in this session: it ran into its limits too often".to_owned();
+    Trouble { code: OFF.into(), message, plugin: Some(plugin.to_owned()) }
+}
 
 /// The counts of all sessions that were played lately.
 pub struct Tally {
@@ -49,8 +56,24 @@ impl Tally {
             let recorded = self.store.read(move |reader| reader.newest_deltas(session, LOOK_BACK)).await?;
             self.keep(session, counts(&recorded));
         }
+        Ok(self.knows_out(session, plugin))
+    }
+
+    /// The same from a thread that reads the database already: it must not wait for another one.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_out_here(&self, reader: &mut Reader<'_>, session: SessionId, plugin: &str) -> Result<bool, StoreError> {
+        if !self.lock().contains_key(&session) {
+            let recorded = reader.newest_deltas(session, LOOK_BACK)?;
+            self.keep(session, counts(&recorded));
+        }
+        Ok(self.knows_out(session, plugin))
+    }
+
+    fn knows_out(&self, session: SessionId, plugin: &str) -> bool {
         let sessions = self.lock();
-        Ok(sessions.get(&session).and_then(|plugins| plugins.get(plugin)).is_some_and(|count| count.is_out))
+        sessions.get(&session).and_then(|plugins| plugins.get(plugin)).is_some_and(|count| count.is_out)
     }
 
     fn keep(&self, session: SessionId, counts: HashMap<String, Count>) {
@@ -119,7 +142,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tree::Trouble;
 
     fn ran(limit: bool) -> Delta {
         let error = if limit { json!({"kind": "limit"}) } else { json!(null) };

@@ -15,6 +15,7 @@ use crate::world::Operation;
 
 use super::TurnError;
 use super::chosen::By;
+use super::plan::Planned;
 
 /// What the head of a trace has where a preset made the prompt: all but the oldest.
 const ORDERED: &str = "preset";
@@ -99,6 +100,8 @@ pub struct Made {
     pub scripts: Vec<Value>,
     /// What lorebooks called up, and what was stopped; nothing where none holds.
     pub lore: Option<Value>,
+    /// What plugins planned.
+    pub planned: Planned,
     /// What was told summed up; null where the session does not sum itself up.
     pub summed: Value,
     /// What was recalled and why; null where nothing is.
@@ -172,6 +175,9 @@ impl Made {
         let blocks =
             went.chain(order.flat_map(|order| &order.left).map(|left| told_of_left(left, &self.measure))).collect();
         let mut head = serde_json::Map::new();
+        if !self.planned.runs.is_empty() {
+            head.insert("plan".into(), self.planned.runs.iter().cloned().map(Value::Object).collect());
+        }
         if !self.scripts.is_empty() {
             head.insert("scripts".into(), self.scripts.clone().into());
         }
@@ -309,6 +315,7 @@ fn source(slot: &str) -> &'static str {
         "worldInfoBefore" | "worldInfoAfter" | "lore" => "lore",
         "authorsNote" => "session",
         "history" => "history",
+        plugin if plugin.starts_with("plugin:") => "plugin",
         "filler" => "settings",
         _ => "preset",
     }

@@ -24,7 +24,7 @@ use super::room::Bounds;
 use super::scene::{self, Look};
 use super::scripted::Scripted;
 use super::similar::Found;
-use super::{Generate, Parts, TurnError, draft, ordered, preview, runner, start};
+use super::{Generate, Parts, TurnError, draft, ordered, plan, preview, runner, start};
 
 /// Of each list so many entries are told.
 const MOST_TOLD: usize = 1_000;
@@ -70,10 +70,12 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
             let mut scene = scene::read_in(reader, held, &look)?;
             if let Some(text) = asked.text {
                 edit::may_be_parent(&scene.at.node)?;
-                preview::say(reader, &mut scene, new, text, now)?;
+                preview::say(reader, &mut scene, new, text, now, &look.hide_tags)?;
             }
             let mut books = Lorebooks::at(reader, &scene, &bounds.shelf)?;
             take(reader, &mut books, &inside, caller, &asked.books)?;
+            let mut planned = plan::plan(&inside, reader, &scene)?;
+            let wishes = books.wished(&mut planned);
             let purpose = &Purpose::FIRST;
             let sizes = Sizes { context: bounds.context, reply: bounds.reply };
             let facts = fill::facts(&scene, sizes, &bounds.model, purpose);
@@ -86,9 +88,11 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
             let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
             let most = preset.own.shares.for_lore(prompt, 0);
             let (measure, cue) = (&bounds.measure, &bounds.recall);
-            let heard = Heard { said: &said, open: &open, prompt, most, purpose, measure, cue };
+            let heard = Heard { said: &said, open: &open, prompt, most, purpose, measure, cue, wishes: &wishes };
             let looked = books.outcome(reader, &scene, &heard, &mut scripted)?;
-            Ok(told(&books, looked, &bounds.measure))
+            let mut tested = told(&books, looked, &bounds.measure);
+            tested.notes.extend(planned.lines());
+            Ok(tested)
         })
         .await
 }

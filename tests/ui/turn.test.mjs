@@ -106,16 +106,18 @@ describe("what a turn changed", () => {
 
 describe("rules that do not work", () => {
   /** A server with one plugin whose hooks all fail. */
-  async function brokenRules() {
+  const brokenRules = () => playing("grumpy", ["input.rewrite"], 'fn on_input(ctx) {\n  throw "the ear is shut";\n}\n\nfn quick_replies(ctx) {\n  throw "out of ideas";\n}\n');
+  /** A story on a server with one plugin. */
+  async function playing(id, permissions, script) {
     const plugins = await mkdtemp(join(tmpdir(), "clotho-ui-rules-"));
     folders.push(plugins);
-    await mkdir(join(plugins, "grumpy"));
-    await writeFile(join(plugins, "grumpy", "plugin.toml"), 'id = "grumpy"\ntitle = "Grumpy"\nversion = "1.0.0"\napi = "1"\n\n[permissions]\nrequest = ["input.rewrite"]\n');
-    await writeFile(join(plugins, "grumpy", "main.rhai"), 'fn on_input(ctx) {\n  throw "the ear is shut";\n}\n\nfn quick_replies(ctx) {\n  throw "out of ideas";\n}\n');
+    await mkdir(join(plugins, id));
+    await writeFile(join(plugins, id, "plugin.toml"), `id = "${id}"\ntitle = "${id}"\nversion = "1.0.0"\napi = "1"\n\n[permissions]\nrequest = ${JSON.stringify(permissions)}\n`);
+    await writeFile(join(plugins, id, "main.rhai"), script);
     const server = await startClotho(`[plugins]\ndir = "${plugins}"\n\n[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
     own.push(server);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
-    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [{ id: "grumpy" }] });
+    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [{ id }] });
     return `${server.base}/s/${made.id}`;
   }
   const folders = [];
@@ -148,6 +150,24 @@ describe("rules that do not work", () => {
     assert.equal(await told.getAttribute("open"), null);
     await told.locator("summary").click();
     await told.getByText(/out of ideas/i).waitFor();
+    await close();
+  });
+
+  test("S3-11 S3-18: what a rule planned and thought stands under Why?, and a reply is shown as a rule says", async () => {
+    const { page, close } = await reader(browser);
+    const script = 'fn plan(ctx) {\n  ctx.inject("system", "Be brief.");\n  ctx.warn("the player seems hurried");\n}\n\nfn on_display(ctx) { ctx.text + " \u2665" }\n';
+    await page.goto(await playing("guide", ["prompt.inject:system", "display.rewrite"], script));
+    await until(async () => (await texts(page)).at(-1) === "Yes? \u2665", "the greeting is shown so");
+    model.say(["All is well."]);
+    await say(page, "Quick!");
+    await replyIsThere(page);
+    await until(async () => (await texts(page)).at(-1) === "All is well. \u2665", "so is the reply, as soon as it is there");
+    assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /\u2665|hurried/);
+    await use(last(page), "Why?");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.getByRole("cell", { name: /guide · plan planned the prompt.*the player seems hurried/i }).waitFor();
+    const block = why.locator(".blocks li", { hasText: "guide · last word" });
+    await block.getByText("from a plugin").waitFor();
     await close();
   });
 });

@@ -103,7 +103,8 @@ fn side(
     limit: i64,
 ) -> Result<Side, ApiError> {
     let (count, page) = reader.way_from(held, ancestor, leaf, limit)?;
-    let items = reader.dress(page.nodes)?.into_iter().map(|dressed| look.in_line(dressed)).collect();
+    let dressed = reader.dress(page.nodes)?;
+    let items = look.line(reader, held, dressed)?;
     Ok(Side { leaf_id: Id(leaf.node.id), count, items, next: page.next.map(Id) })
 }
 

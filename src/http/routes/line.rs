@@ -40,7 +40,8 @@ pub async fn projection(
     let (look, turns) = (look(&app), app.turns.clone());
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let (leaf, page) = page_of(reader, held, &query.0, limit)?;
-        let items = reader.dress(page.nodes)?.into_iter().map(|dressed| look.in_line(dressed)).collect();
+        let dressed = reader.dress(page.nodes)?;
+        let items = look.line(reader, held, dressed)?;
         let tip = if query.0.before.is_some() { None } else { tip(&turns, reader, caller, sid, leaf) };
         Ok(Line { items, next: page.next, leaf, op: held.session.op, tip })
     };

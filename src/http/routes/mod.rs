@@ -106,7 +106,11 @@ pub fn end(
 
 /// How nodes are shown: as configured, with the texts of running replies so far.
 pub fn look(app: &App) -> Look {
-    Look { hide_tags: Arc::from(app.config.generation.hide_tags.as_slice()), live: Some(Arc::clone(&app.live)) }
+    Look {
+        hide_tags: Arc::from(app.config.generation.hide_tags.as_slice()),
+        live: Some(Arc::clone(&app.live)),
+        turns: Some(app.turns.clone()),
+    }
 }
 
 /// Nodes by id, dressed for a client; unknown ones are left out.
@@ -120,7 +124,8 @@ pub fn shown(
     look: &Look,
 ) -> Result<Vec<ChatMessageNode>, ApiError> {
     let placed = reader.nodes(held, ids)?;
-    Ok(reader.dress(placed)?.into_iter().map(|dressed| look.in_line(dressed)).collect())
+    let dressed = reader.dress(placed)?;
+    look.line(reader, held, dressed)
 }
 
 /// What was read of a session, all of it at one moment.

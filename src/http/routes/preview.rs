@@ -12,7 +12,8 @@ use crate::http::wire::world::TraceShape;
 use crate::store::Reader;
 use crate::tree::Delta;
 
-/// The prompt that a send would make: its blocks and messages. Nothing is written, and no rule of a plugin runs.
+/// The prompt that a send would make: its blocks and messages. Plugins plan it as they would plan that; nothing is
+/// written, and no rule with effects runs.
 ///
 /// # Errors
 /// The node is not there or cannot be answered, or no model can be asked.

@@ -9,10 +9,12 @@ use utoipa::{IntoParams, ToSchema};
 use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, UserRef, refs};
 use super::words::{Effects, Kind, Role, Status};
 use super::world::{DeltaShape, StateSchema, TraceShape};
+use crate::http::error::ApiError;
 use crate::live::Live;
 use crate::prompt::tags;
-use crate::store::Dressed;
+use crate::store::{Dressed, Held, Reader};
 use crate::tree;
+use crate::turn::{Displayed, Turns};
 
 /// One message of a tree.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -38,7 +40,7 @@ pub struct ChatMessageNode {
     pub character_id: Option<CharacterRef>,
     /// The text exactly as received.
     pub content: String,
-    /// The text as shown, where it differs: without what models write for machines.
+    /// The text as shown, where it differs: without what models write for machines, and as plugins show it.
     pub display: Option<String>,
     /// The model's thinking.
     pub reasoning: Option<String>,
@@ -167,6 +169,8 @@ pub struct Look {
     pub hide_tags: Arc<[String]>,
     /// Where the texts of running replies are; `None` = shown as stored.
     pub live: Option<Arc<Live>>,
+    /// Where plugins are that have a say in how replies are shown; `None` = they are not asked.
+    pub turns: Option<Turns>,
 }
 
 impl Look {
@@ -205,10 +209,30 @@ impl Look {
         shown
     }
 
-    /// A node with its siblings.
-    pub fn in_line(&self, dressed: Dressed) -> ChatMessageNode {
-        let siblings = Siblings::from(&dressed.siblings);
-        ChatMessageNode { siblings: Some(siblings), ..self.node(dressed) }
+    /// Nodes with their siblings, as people read them: plugins have had their say.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn line(
+        &self,
+        reader: &mut Reader<'_>,
+        held: &Held,
+        dressed: impl IntoIterator<Item = Dressed>,
+    ) -> Result<Vec<ChatMessageNode>, ApiError> {
+        let mut display = self.turns.as_ref().and_then(Turns::display);
+        let one = |dressed: Dressed| {
+            let placed = display.is_some().then(|| dressed.placed.clone());
+            let siblings = Siblings::from(&dressed.siblings);
+            let mut node = ChatMessageNode { siblings: Some(siblings), ..self.node(dressed) };
+            if let (Some(display), Some(placed)) = (&mut display, placed) {
+                let text = node.display.as_deref().unwrap_or(&node.content);
+                let Displayed { text, problems } = display.show(reader, held, &placed, text)?;
+                node.display = text.filter(|text| *text != node.content).or(node.display);
+                node.problems.extend(problems.into_iter().map(Trouble::from));
+            }
+            Ok(node)
+        };
+        dressed.into_iter().map(one).collect()
     }
 
     /// The text as shown, where it differs.

@@ -107,7 +107,7 @@ pub struct Change {
 #[schema(as = Trace)]
 pub struct TraceShape {
     /// The blocks that the prompt was made from, those that were left out too: `{slot, role, source, text, tokens, kept, why?}`.
-    /// `why` is `budget` or `duplicate`.
+    /// `why` is `budget`, `duplicate` or `noPlace`; the slot of a plugin's text is `plugin:<id>:<slot>`.
     #[schema(value_type = Vec<Object>)]
     pub blueprint: Vec<Value>,
     /// The messages as they were sent.
@@ -125,9 +125,10 @@ pub struct TraceShape {
     /// What did not fit and what failed: a plugin that is switched off or missing runs no hook, and says so here.
     #[schema(value_type = Vec<Object>)]
     pub problems: Vec<Value>,
-    /// Reserved for what is planned before a prompt. Missing: nothing plans yet.
+    /// What plugins planned before the prompt was made, in the order in which they did: `{plugin, version, hook, injected, lore,
+    /// unlore, warnings, log, micros, operations, error}`. Missing where none plans.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>, required = false)]
+    #[schema(value_type = Option<Vec<Object>>, required = false)]
     pub plan: Option<Value>,
     /// Reserved for the tools that a model used. Missing: none are offered yet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -254,7 +255,8 @@ impl TraceShape {
         rebuilt.or_else(|| has_run.then(Rebuilt::default)).map(|rebuilt| Self::of(rebuilt, delta))
     }
 
-    fn of(rebuilt: Rebuilt, delta: &Delta) -> Self {
+    fn of(mut rebuilt: Rebuilt, delta: &Delta) -> Self {
+        let plan = rebuilt.head.shift_remove("plan");
         let sent = rebuilt.messages.into_iter();
         let mut history: Vec<SentNode> = rebuilt.history.iter().copied().map(Id).map(SentNode::There).collect();
         for (at, missing) in rebuilt.missing {
@@ -278,7 +280,7 @@ impl TraceShape {
             rules: delta.runs.clone(),
             rolls: delta.rolls.clone(),
             problems: delta.problems.iter().map(Trouble::to_json).collect(),
-            plan: None,
+            plan,
             tools: None,
             timings,
             usage,

@@ -137,7 +137,7 @@ impl Position {
                     if added.role != Role::Assistant && added.kind != Kind::Change {
                         spoken = Some(*node);
                     }
-                    events.push(self.created(look, op, dressed));
+                    events.push(self.created(reader, held, look, op, dressed)?);
                 }
                 Effect::Completed { node } => {
                     self.completing.remove(node);
@@ -171,16 +171,23 @@ impl Position {
         Ok(events)
     }
 
-    fn created(&mut self, look: &Look, op: i64, dressed: Dressed) -> Event {
+    fn created(
+        &mut self,
+        reader: &mut Reader<'_>,
+        held: &Held,
+        look: &Look,
+        op: i64,
+        dressed: Dressed,
+    ) -> Result<Event, ApiError> {
         let node = dressed.placed.node.id;
-        let mut shown = look.in_line(dressed);
+        let mut shown = in_line(reader, held, look, dressed)?;
         if self.completing.contains(&node) {
             shown = as_it_was(shown);
         }
         if shown.status == Status::Generating {
             self.streams.open(node);
         }
-        Event::Created { op, node: Box::new(shown) }
+        Ok(Event::Created { op, node: Box::new(shown) })
     }
 
     /// The last piece, from the final text, then the whole node: exactly once.
@@ -194,11 +201,15 @@ impl Position {
     ) -> Result<Vec<Event>, ApiError> {
         let node = dressed.placed.node.id;
         let world_delta = delta_of(reader, held, &dressed.placed)?;
-        let shown = look.in_line(dressed);
+        let shown = in_line(reader, held, look, dressed)?;
         let last = self.streams.close(node, &shown.content, shown.reasoning.as_deref().unwrap_or_default());
         let completed = Event::Completed { op, node: Box::new(shown), world_delta };
         Ok(last.into_iter().chain([completed]).collect())
     }
+}
+
+fn in_line(reader: &mut Reader<'_>, held: &Held, look: &Look, dressed: Dressed) -> Result<ChatMessageNode, ApiError> {
+    look.line(reader, held, [dressed])?.pop().ok_or_else(|| ApiError::internal("a node was shown as none"))
 }
 
 /// The nodes that came or ended with an operation, as they stand in the tree.

@@ -86,14 +86,14 @@ impl Running {
         }
         let n = u32::try_from(done.rolls.len()).unwrap_or(u32::MAX);
         let plugin = self.plugin.manifest.id.as_str();
-        let same = |old: &&Roll| old.plugin == plugin && old.hook == hook.name() && old.n == n && old.spec == spec;
+        let same = |old: &&Roll| old.plugin == plugin && old.hook == hook.dice() && old.n == n && old.spec == spec;
         let fall = match self.call.recorded.iter().find(same) {
             Some(old) => Fall { dice: old.dice.clone(), total: old.total },
-            None => roll(&mut self.call.seeds.generator(plugin, hook.name(), n)),
+            None => roll(&mut self.call.seeds.generator(plugin, hook.dice(), n)),
         };
         done.rolls.push(Roll {
             plugin: plugin.to_owned(),
-            hook: hook.name().to_owned(),
+            hook: hook.dice().to_owned(),
             n,
             spec,
             dice: fall.dice.clone(),

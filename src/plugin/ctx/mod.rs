@@ -1,7 +1,7 @@
 //! `ctx`: the one value a hook gets (`docs/modders.md`). A handle, so that a call costs the same with fifty variables and
 //! with five thousand; what a script writes becomes operations.
 //!
-//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `out.rs`. Each has one `register` that tests and
+//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `out.rs`. Each has one `register` that tests and
 //! production share. To add a function: [`Surface::add`] with its parameters and one line of documentation, in the file of
 //! its surface; the editor's definitions and the reference are made from that.
 
@@ -17,11 +17,13 @@ use super::fault::{Throw, throw};
 use super::grant::Permission;
 use super::kit::Kit;
 use super::limits::{Limits, Watch};
+use super::plan::Plan;
 use crate::world::pointer::MAX_DEPTH;
 use crate::world::{Operation, Pointer, Problem, World};
 
 mod chance;
 mod out;
+mod prompt;
 mod read;
 mod text;
 mod write;
@@ -48,6 +50,7 @@ pub(super) struct Done {
     pub(super) warnings: Vec<String>,
     pub(super) log: Vec<String>,
     pub(super) log_left: usize,
+    pub(super) plan: Plan,
     pub(super) bytes: Bytes,
     pub(super) refused: Option<String>,
     pub(super) fresh_regexes: usize,
@@ -65,6 +68,7 @@ impl Running {
             warnings: Vec::new(),
             log: Vec::new(),
             log_left: limits.log,
+            plan: Plan::default(),
             bytes: Bytes::new(limits.result),
             refused: None,
             fresh_regexes: 0,
@@ -107,6 +111,7 @@ impl Running {
         outcome.notes = std::mem::take(&mut done.notes);
         outcome.warnings = std::mem::take(&mut done.warnings);
         outcome.log = std::mem::take(&mut done.log);
+        outcome.plan = std::mem::take(&mut done.plan);
         (outcome, done.refused.take())
     }
 
@@ -173,6 +178,7 @@ pub(super) fn module() -> Shared<Module> {
     write::register(&mut surface);
     text::register(&mut surface);
     chance::register(&mut surface);
+    prompt::register(&mut surface);
     out::register(&mut surface);
     module.build_index();
     module.into()

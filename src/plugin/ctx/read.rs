@@ -11,6 +11,7 @@ use crate::plugin::command::Typed;
 use crate::plugin::convert::to_script;
 use crate::plugin::error::ErrorKind;
 use crate::plugin::fault::{Throw, over, throw};
+use crate::plugin::grant::Permission;
 use crate::plugin::limits::Limit;
 use crate::plugin::{suggest, words};
 use crate::world::{Pointer, World};
@@ -28,6 +29,16 @@ pub(super) fn register(surface: &mut Surface<'_>) {
 }
 
 fn state(surface: &mut Surface<'_>) {
+    surface.add(
+        "may",
+        &["ctx: Ctx", "permission: string", "bool"],
+        "Whether the session granted a permission, by its word in the manifest.",
+        |ctx: &mut Ctx, word: &str| -> Result<bool, Throw> {
+            let parsed = word.parse::<Permission>();
+            let permission = parsed.map_err(|error| throw(ErrorKind::Runtime, format!("may: {error}")))?;
+            Ok(ctx.0.call.grants.contains(&permission))
+        },
+    );
     surface.add(
         "get",
         &["ctx: Ctx", "path: string", "?"],

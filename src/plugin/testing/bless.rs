@@ -3,12 +3,13 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::CaseReport;
 use super::expect::as_in_scripts;
 use crate::plugin::call::{Answer, Outcome};
 use crate::plugin::loaded::Loaded;
+use crate::plugin::plan::Injection;
 
 /// The text of a case's file with what came of it; `None` where it expects something already, or did not pass.
 pub fn blessed(plugin: &Loaded, case: &CaseReport) -> Option<String> {
@@ -57,6 +58,17 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
     if !outcome.rolls.is_empty() {
         put("rolls", outcome.rolls.iter().map(|roll| roll.total).collect());
     }
+    if !outcome.plan.injected.is_empty() {
+        let text = |one: &Injection| json!({"slot": one.slot, "text": one.text});
+        put("inject", outcome.plan.injected.iter().map(text).collect());
+    }
+    for (name, is_in) in [("lore", true), ("unlore", false)] {
+        let named = outcome.plan.lore.iter().filter(|wish| wish.is_in == is_in);
+        let named: Vec<&str> = named.map(|wish| wish.entry.as_str()).collect();
+        if !named.is_empty() {
+            put(name, named.into());
+        }
+    }
     match &outcome.answer {
         Answer::Nothing => {}
         Answer::Input { text, reply, stop } => {
@@ -71,6 +83,7 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
         }
         Answer::Refused(why) => put("refused", why.as_str().into()),
         Answer::Narration(parts) => put("text", parts.concat().into()),
+        Answer::Display(shown) => put("text", shown.as_str().into()),
         Answer::QuickReplies(replies) => {
             put("labels", replies.iter().map(|reply| reply.label.as_str()).collect());
             put("sends", replies.iter().map(|reply| reply.send.as_str()).collect());

@@ -56,6 +56,9 @@ struct Raw {
     char: String,
     #[serde(default = "english")]
     language: String,
+    /// `migrate`: the version of the state.
+    #[serde(default = "first")]
+    from: u32,
     #[serde(default)]
     node: RawNode,
     #[serde(default)]
@@ -92,6 +95,10 @@ fn alice() -> String {
 
 fn rin() -> String {
     "Rin".to_owned()
+}
+
+fn first() -> u32 {
+    1
 }
 
 fn english() -> String {
@@ -160,6 +167,7 @@ impl Case {
             },
             recent: recent.collect(),
             seeds: Seeds { session: raw.seed, node: raw.seed },
+            from: raw.from,
             language: raw.language.clone(),
             ..Call::new(self.hook, world, Arc::clone(rules))
         }
@@ -169,9 +177,9 @@ impl Case {
 /// Whose text a hook is usually about: `narrate` gets the message it answers.
 fn role(hook: Hook) -> &'static str {
     match hook {
-        Hook::Init => "system",
-        Hook::OnInput | Hook::Narrate => "user",
-        Hook::OnReply | Hook::QuickReplies => "assistant",
+        Hook::Init | Hook::Migrate => "system",
+        Hook::OnInput | Hook::Plan | Hook::Narrate => "user",
+        Hook::OnReply | Hook::OnEdit | Hook::QuickReplies | Hook::OnDisplay => "assistant",
     }
 }
 

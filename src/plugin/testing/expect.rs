@@ -1,11 +1,12 @@
 //! What a test expects of a hook, and how it is compared. Only what is written is looked at.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::json;
 use crate::plugin::call::{Answer, Outcome};
 use crate::plugin::loaded::Loaded;
+use crate::plugin::plan::Injection;
 use crate::world::{Pointer, ProblemKind};
 
 /// `[expect]`.
@@ -22,7 +23,7 @@ pub(super) struct Expect {
     no_warnings: bool,
     /// The totals of the rolls, in order.
     rolls: Option<Vec<i64>>,
-    /// `on_input`: the text instead of the user's. `narrate`: the whole reply.
+    /// `on_input`: the text instead of the user's. `narrate`: the whole reply. `on_display`: the text as shown.
     text: Option<String>,
     /// Each of these stands in that text.
     contains: Vec<String>,
@@ -30,6 +31,12 @@ pub(super) struct Expect {
     stop: Option<bool>,
     /// `ctx.fail` said this, or something that contains it.
     refused: Option<String>,
+    /// `plan`: all texts for the prompt in order; of each, the fields that are written.
+    inject: Option<Vec<toml::Table>>,
+    /// `plan`: the entries of lorebooks that it calls up, in order.
+    lore: Option<Vec<String>>,
+    /// `plan`: those that it keeps out.
+    unlore: Option<Vec<String>>,
     /// `quick_replies`: the labels in order.
     labels: Option<Vec<String>>,
     /// `quick_replies`: what they send, in order.
@@ -50,6 +57,7 @@ pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome) -> Ve
     compare.answer(expect, &outcome.answer);
     compare.operations(plugin, expect, outcome);
     compare.said(expect, outcome);
+    compare.plan(expect, outcome);
     if let Some(state) = &expect.state {
         let root = &plugin.manifest().state.root;
         let actual = outcome.world.get(root).cloned().unwrap_or(Value::Null);
@@ -90,6 +98,7 @@ impl Compare {
             }
             Answer::Refused(why) => refused = Some(why.clone()),
             Answer::Narration(parts) => text = Some(parts.concat()),
+            Answer::Display(shown) => text = Some(shown.clone()),
             Answer::QuickReplies(replies) => {
                 (labels, sends) = replies.iter().map(|reply| (reply.label.clone(), reply.send.clone())).unzip();
             }
@@ -134,14 +143,35 @@ impl Compare {
         let root = &plugin.manifest().state.root;
         let found: Vec<Value> =
             outcome.operations.iter().map(|operation| as_in_scripts(operation.to_json(), root)).collect();
+        self.list("ops", expected, &found);
+    }
+
+    /// All of a list, of each the fields that are written.
+    fn list(&mut self, what: &str, expected: &[toml::Table], found: &[Value]) {
         let fits = |(expected, found): (&toml::Table, &Value)| {
             expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&json(value), found)))
         };
-        if expected.len() != found.len() || !expected.iter().zip(&found).all(fits) {
+        if expected.len() != found.len() || !expected.iter().zip(found).all(fits) {
             let expected: Vec<Value> = expected.iter().map(|table| json(&toml::Value::Table(table.clone()))).collect();
-            let lines = |list: &[Value]| list.iter().map(|op| format!("\n  {op}")).collect::<String>();
-            self.failures.push(format!("ops: expected{}\nbut got{}", lines(&expected), lines(&found)));
+            let lines = |list: &[Value]| list.iter().map(|one| format!("\n  {one}")).collect::<String>();
+            self.failures.push(format!("{what}: expected{}\nbut got{}", lines(&expected), lines(found)));
         }
+    }
+
+    fn plan(&mut self, expect: &Expect, outcome: &Outcome) {
+        if let Some(expected) = &expect.inject {
+            let one = |one: &Injection| {
+                let Injection { slot, text, depth, priority } = one;
+                json!({"slot": slot, "text": text, "depth": depth, "priority": priority})
+            };
+            self.list("inject", expected, &outcome.plan.injected.iter().map(one).collect::<Vec<_>>());
+        }
+        let named = |is_in: bool| {
+            let wishes = outcome.plan.lore.iter().filter(|wish| wish.is_in == is_in);
+            wishes.map(|wish| wish.entry.clone()).collect::<Vec<_>>()
+        };
+        self.equal("lore", expect.lore.as_ref(), &named(true));
+        self.equal("unlore", expect.unlore.as_ref(), &named(false));
     }
 
     /// Every key that is written, as deep as it is written.

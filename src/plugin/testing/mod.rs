@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
         let outcome = self.call(&base);
         let mut failures = expect::compare(self.plugin, &self.case.expect, &outcome);
         let again = self.call(&base);
-        if !same(&outcome, &again) || outcome.answer != again.answer {
+        if !same(&outcome, &again) || outcome.answer != again.answer || outcome.plan != again.plan {
             failures.push("the second run did something else than the first".to_owned());
         }
         if self.case.graft && outcome.error.is_none() {

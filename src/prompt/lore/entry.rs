@@ -151,6 +151,11 @@ impl Entry {
         Verdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
     }
 
+    /// Whether it is switched off.
+    pub const fn is_off(&self) -> bool {
+        self.disabled
+    }
+
     /// Whether it may be called up by what it says, without a key: where it says so, or the house rules do.
     pub fn may_fit(&self, all: bool) -> bool {
         (self.is_vectorized || all) && !self.disabled && !self.content.trim().is_empty()

@@ -1,8 +1,10 @@
 //! Who may become active, why and why not: the conditions of an entry, its keys, its group.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use super::Around;
+use super::book::Bound;
 use super::effort::Effort;
 use super::entry::{Entry, Logic};
 use super::finder::{Reach, Sight};
@@ -10,7 +12,7 @@ use super::groups::Contest;
 use super::keys::{Key, Manner};
 use super::passes::{Passes, Phase, entry};
 use super::text::Texts;
-use super::why::Why;
+use super::why::{Group, Why};
 
 /// Of a key so many letters are told.
 const LONGEST_KEY: usize = 200;
@@ -48,7 +50,11 @@ impl<'a> Passes<'a> {
 
     /// Whether an entry may become active, and why.
     fn look(&mut self, at: usize, own: &'a Entry, phase: Phase) -> Result<Why, Why> {
-        self.allows(at, own, phase)?;
+        match self.wishes.get(&at) {
+            Some(why) if !why.is_active() => return Err(why.clone()),
+            Some(why) if !own.disabled => return Ok(why.clone()),
+            _ => self.allows(at, own, phase)?,
+        }
         match own.force {
             Some(true) => return Ok(Why::Forced),
             Some(false) => return Err(Why::Suppressed),
@@ -122,6 +128,7 @@ impl<'a> Passes<'a> {
     /// Lets the groups settle who stays.
     pub(super) fn settle(&mut self, candidates: Vec<usize>, phase: Phase) -> Vec<usize> {
         let (books, list) = (self.books, std::mem::take(&mut self.list));
+        let (called, candidates) = self.stand_alone(books, &list, candidates);
         let contest = Contest::new(&candidates, |at| entry(books, &list, at), self.settings);
         let (running, active) = (std::mem::take(&mut self.running), std::mem::take(&mut self.active));
         let chance = RefCell::new(&mut *self);
@@ -136,7 +143,29 @@ impl<'a> Passes<'a> {
         for (at, how) in lost {
             self.whys.insert(at, Why::Group { lost: how });
         }
-        kept
+        called.into_iter().chain(kept).collect()
+    }
+
+    /// Those that plugins call up, and the others that may be active beside them: who is called up stands for its groups.
+    fn stand_alone(
+        &mut self,
+        books: &'a [Bound<'a>],
+        list: &[(usize, usize)],
+        candidates: Vec<usize>,
+    ) -> (Vec<usize>, Vec<usize>) {
+        if self.wishes.is_empty() {
+            return (Vec::new(), candidates);
+        }
+        let groups = |at: usize| entry(books, list, at).map(|own| own.groups.as_slice()).unwrap_or_default();
+        let (called, others): (Vec<usize>, Vec<usize>) =
+            candidates.into_iter().partition(|at| self.wishes.contains_key(at));
+        let taken: HashSet<&String> = called.iter().flat_map(|at| groups(*at)).collect();
+        let (lost, left): (Vec<usize>, Vec<usize>) =
+            others.into_iter().partition(|at| groups(*at).iter().any(|group| taken.contains(group)));
+        for at in lost {
+            self.whys.insert(at, Why::Group { lost: Group::Taken });
+        }
+        (called, left)
     }
 }
 

@@ -39,7 +39,7 @@ use serde_json::Value;
 pub use book::{Book, Bound, Scope};
 pub use entry::{Entry, Position};
 pub use print::{AtDepth, Printed};
-pub use scan::{Fired, Near, Outcome, Scanned, Who, scan};
+pub use scan::{Fired, Near, Outcome, Scanned, Who, Wish, scan};
 pub use settings::{Settings, Similar, Strategy};
 pub use text::{CARD_TEXTS, Said};
 pub use timers::{Timer, Timers};

@@ -54,6 +54,8 @@ pub struct Passes<'a> {
     pub(super) whys: HashMap<usize, Why>,
     /// Entries that fit what was said, and how.
     pub(super) near: HashMap<usize, Why>,
+    /// Entries that a plugin calls up or keeps out.
+    pub(super) wishes: HashMap<usize, Why>,
     contents: HashMap<usize, String>,
     levels: Vec<i64>,
     pub(super) level: i64,
@@ -106,6 +108,7 @@ impl<'a> Passes<'a> {
             active: Vec::new(),
             whys: HashMap::new(),
             near: HashMap::new(),
+            wishes: HashMap::new(),
             contents: HashMap::new(),
             levels: Vec::new(),
             level: 0,
@@ -135,6 +138,12 @@ impl<'a> Passes<'a> {
             let place = self.places.get(near.book).and_then(|places| places.get(near.entry)).copied().flatten();
             self.near.extend(place.map(|at| (at, near.why.clone())));
         }
+        for wish in &self.scanned.wishes {
+            let place = self.places.get(wish.book).and_then(|places| places.get(wish.entry)).copied().flatten();
+            let plugin = wish.plugin.clone();
+            let why = if wish.is_in { Why::Called { plugin } } else { Why::KeptOut { plugin } };
+            self.wishes.extend(place.map(|at| (at, why)));
+        }
         let always: Vec<usize> = self
             .books
             .iter()
@@ -144,6 +153,7 @@ impl<'a> Passes<'a> {
             })
             .chain(self.running.sticky.iter().copied())
             .chain(self.near.keys().copied())
+            .chain(self.wishes.keys().copied())
             .collect();
         self.enliven(always);
         let fixed: Vec<(Part, String)> = self.texts.fixed().map(|(part, text)| (part, text.to_owned())).collect();
@@ -283,6 +293,9 @@ impl<'a> Passes<'a> {
     }
 
     fn rolls(&mut self, at: usize, own: &Entry) -> bool {
+        if self.wishes.contains_key(&at) {
+            return true;
+        }
         match own.probability {
             Some(share) if share != 100.0 => self.running.sticky.contains(&at) || self.around.draw() * 100.0 <= share,
             _ => true,

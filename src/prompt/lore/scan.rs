@@ -31,6 +31,19 @@ pub struct Near {
     pub why: Why,
 }
 
+/// An entry about which a plugin has a wish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The place of its book among those that are scanned.
+    pub book: usize,
+    /// Its own place in there.
+    pub entry: usize,
+    /// To be active whatever else is said of it but that it is switched off, or not to be.
+    pub is_in: bool,
+    /// Who wishes it.
+    pub plugin: String,
+}
+
 /// What is scanned.
 #[derive(Debug, Clone, Default)]
 pub struct Scanned {
@@ -44,6 +57,8 @@ pub struct Scanned {
     pub injects: Vec<String>,
     /// Entries that fit what was said: nothing else has to speak for them.
     pub near: Vec<Near>,
+    /// What plugins wish; of two wishes for one entry the later holds.
+    pub wishes: Vec<Wish>,
     /// What is asked for: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
     pub trigger: String,
     /// The character.

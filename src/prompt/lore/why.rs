@@ -49,6 +49,11 @@ pub enum Why {
     Constant,
     /// Active: a line of its own text says so.
     Forced,
+    /// Active: a plugin calls it up.
+    Called {
+        /// Which.
+        plugin: String,
+    },
     /// Active: it was, and stays for a while.
     Sticky,
     /// Active: a key was found.
@@ -87,6 +92,11 @@ pub enum Why {
     Recursion,
     /// Not active: a line of its own text says so.
     Suppressed,
+    /// Not active: a plugin keeps it out.
+    KeptOut {
+        /// Which.
+        plugin: String,
+    },
     /// Not active: none of its keys was found.
     NoKey,
     /// Not active: a key was found, but the other keys forbid it.
@@ -107,7 +117,13 @@ impl Why {
     pub const fn is_active(&self) -> bool {
         matches!(
             self,
-            Self::Constant | Self::Forced | Self::Sticky | Self::Key { .. } | Self::Words { .. } | Self::Vectors { .. }
+            Self::Constant
+                | Self::Forced
+                | Self::Called { .. }
+                | Self::Sticky
+                | Self::Key { .. }
+                | Self::Words { .. }
+                | Self::Vectors { .. }
         )
     }
 

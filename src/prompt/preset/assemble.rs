@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::order::{EXAMPLES, Filled, HISTORY, MAIN};
 use super::{
-    Cut, Form, Given, Kind, Left, Message, Place, Placed, Preset, Said, Source, Words, doubles, examples, inject,
-    names, order, squash,
+    Cut, Form, Given, Insert, Kind, Left, Message, Place, Placed, Preset, Said, Source, Words, doubles, examples,
+    inject, names, order, squash,
 };
 use crate::tree::Role;
 
@@ -100,6 +100,8 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
             given.history.last().map_or(between, |newest| between + words.count(&newest.text)),
         );
         chat.fit(preset, given, injected, &mut room, words);
+    } else {
+        left.extend(given.injected.iter().map(Insert::homeless));
     }
     if !given.pins_examples && form == Form::Parts {
         shown = Shown::fit(&blocks, &mut room, words, Share { kept: 0, ..share });

@@ -8,6 +8,10 @@ use crate::tree::Role;
 
 /// The order of what has none of its own.
 const ORDER: i64 = 100;
+/// What others put there stands nearer the end than all else of its depth.
+const INSERTED: i64 = 1 << 40;
+/// From one priority to the next.
+const STEP: i64 = 1 << 20;
 
 /// A text and where in the chat it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +44,12 @@ pub(super) fn injected(
     for (depth, role, text) in &given.lore.in_chat {
         let at = InChat { depth: *depth, order: ORDER };
         all.push(Injected { at, role: *role, text: text.clone(), id: "lore".to_owned() });
+    }
+    // Each stands by itself, so that each can be left out by itself.
+    for (n, insert) in (0_i64..).zip(given.injected) {
+        let order = INSERTED.saturating_add(insert.priority.saturating_mul(STEP)).saturating_add(n);
+        let at = InChat { depth: insert.depth, order };
+        all.push(Injected { at, role: Role::System, text: insert.text.clone(), id: insert.slot.clone() });
     }
     all
 }

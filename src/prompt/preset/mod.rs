@@ -265,6 +265,19 @@ impl Lore {
     };
 }
 
+/// A text that somebody puts into the chat of one request: the system's, and as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Insert {
+    /// What a trace calls it.
+    pub slot: String,
+    /// Messages that come after it.
+    pub depth: usize,
+    /// Among those of one depth, the higher ones stand nearer the end and take their room first.
+    pub priority: i64,
+    /// The text.
+    pub text: String,
+}
+
 /// How a history is cut that there is no room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
@@ -309,6 +322,8 @@ pub struct Given<'a> {
     pub history: &'a [Said],
     /// The world as its schemas show it: in the chat just before the newest message. Empty = nothing.
     pub world: &'a str,
+    /// What others put into the chat for this request.
+    pub injected: &'a [Insert],
     /// The user's message where nobody's is, or where a reply has the last word and the preset has none for that: model
     /// servers refuse such requests. Empty = none.
     pub filler: &'a str,
@@ -373,6 +388,14 @@ pub struct Left {
     pub text: String,
     /// Why it does not go.
     pub why: LeftOut,
+}
+
+impl Insert {
+    /// What becomes of it where there is no chat to stand in.
+    fn homeless(&self) -> Left {
+        let Self { slot, text, .. } = self;
+        Left { slot: slot.clone(), role: Role::System, text: text.clone(), why: LeftOut::NoPlace }
+    }
 }
 
 impl Message {

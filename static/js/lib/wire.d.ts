@@ -268,6 +268,8 @@ export interface LoreVerdict {
   problem?: string;
   /** How well it fits. */
   score?: number;
+  /** Which plugin calls it up or keeps it out. */
+  plugin?: string;
 }
 
 /** What another program keeps for its prompts; all that it says is asked for apart. */
@@ -582,6 +584,8 @@ export interface Trace {
   params?: { [key: string]: Json };
   model?: string | null;
   rules?: RuleRun[];
+  /** What plugins planned before the prompt was made; missing where none plans. */
+  plan?: RuleRun[];
   historyCut?: { why: string; through: Id } | null;
   /** Regex scripts that changed something or were left out. */
   scripts?: ScriptRun[];

@@ -11,6 +11,8 @@ export const titleOf = (part) => (isNamedByUs(part) ? wordFor(`presetEdit.part.$
 export const slotName = ({ slot = "" }, parts = []) =>
   slot.split("+").map((one) => {
     const part = parts.find(({ identifier }) => identifier === one);
+    const [, plugin, place] = one.match(/^plugin:([^:]+):(.+)$/) ?? [];
+    if (plugin) return `${plugin} · ${wordFor(`why.place.${place}`) || place}`;
     return part ? titleOf(part) : wordFor(`why.slot.${one}`) || wordFor(`presetEdit.part.${one}`) || one;
   }).join(" + ");
 

@@ -35,7 +35,7 @@ function Contents({ nid, trace, delta, others: [asked = null, ...after], hands }
   const node = nodeOf(nid);
   const title = node?.kind === "change" ? handTitle(node, delta) : t("why.changes");
   return html`<section><h3>${title}</h3>${h(Changes, { delta })}</section>
-    ${h(Rules, { rules: trace.rules?.length ? trace.rules : (delta.rules ?? []) })}
+    ${h(Rules, { rules: [...(trace.plan ?? []), ...(trace.rules?.length ? trace.rules : (delta.rules ?? []))] })}
     ${asked && !isNothing(asked) && html`<section><h3>${t("why.asked")}</h3>${h(Changes, { delta: asked })}${h(Rules, { rules: asked.rules ?? [] })}</section>`}
     ${hands.map((id, i) => after[i] && html`<section key=${id}><h3>${handTitle(nodeOf(id), after[i])}</h3>${h(Changes, { delta: after[i] })}</section>`)}
     ${h(Origin, { node })}
@@ -106,7 +106,7 @@ const Operations = ({ operations }) =>
 /** Which entries of lorebooks were called up, which were stopped, and why. @param {{lore: LoreTold}} props */
 function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }) {
   const bookOf = (/** @type {LoreVerdict} */ { book }) => books.find(({ id }) => id === book)?.name ?? "";
-  const reasonOf = (/** @type {LoreVerdict} */ { why, key, problem, score }) => [wordFor(`why.lore.${why}`) || why, key, problem, score].filter(Boolean).join(": ");
+  const reasonOf = (/** @type {LoreVerdict} */ { why, key, problem, score, plugin }) => [wordFor(`why.lore.${why}`) || why, key, problem, score, plugin].filter(Boolean).join(": ");
   const row = (/** @type {LoreVerdict} */ one, /** @type {boolean} */ isIn) =>
     html`<li key=${`${one.book}.${one.uid}`} class=${isIn ? "" : "dropped"}><b>${one.title || t("lore.nameless", { uid: one.uid })}</b> <small>${[bookOf(one), one.tokens === undefined ? "" : t("why.tokens", { n: one.tokens })].filter(Boolean).join(" · ")}</small> <small>${reasonOf(one)}</small></li>`;
   return html`<section><h3>${t("why.lore")}</h3>${fired.length === 0 && html`<p class="aside">${t("why.noLore")}</p>`}

@@ -119,6 +119,7 @@ impl<'a> Story<'a> {
             .collect();
         let scanned = Scanned {
             near: Vec::new(),
+            wishes: Vec::new(),
             count: messages.len() as u64,
             messages,
             card: [

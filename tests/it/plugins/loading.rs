@@ -154,7 +154,7 @@ fn what_was_to_be_a_hook_is_a_warning() {
     let warnings = |script: &str| -> Vec<String> {
         plugin(script).warnings().iter().map(|w| format!("{}: {}", w.line.unwrap(), w.message)).collect()
     };
-    let hooks = "the hooks are init, on_input, on_reply, narrate, quick_replies";
+    let hooks = "the hooks are init, migrate, on_input, plan, on_reply, on_edit, narrate, quick_replies, on_display";
     let check = |script: &str, name: &str, hint: &str| {
         assert_eq!(warnings(script), [format!("2: \"{name}\" is no hook, and nothing calls it{hint}; {hooks}")]);
     };

@@ -15,6 +15,7 @@ mod contract;
 mod hostile;
 mod loading;
 mod modder;
+mod plans;
 
 const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 

@@ -274,6 +274,7 @@ impl Case {
             lore: &lore,
             history: &history,
             world: "",
+            injected: &[],
             filler: "",
             cut: Cut::Exact,
             strips_examples: is("strip_examples"),

@@ -359,6 +359,7 @@ pub fn rules(id: &str, most: i64) -> RulesInForce {
         grants: vec!["dice".into()],
         root: Some(Pointer::from_keys([id])),
         schema: Some(schema),
+        state_version: 1,
     };
     RulesInForce::new(vec![plugin]).unwrap()
 }

@@ -2,7 +2,7 @@
 //! events and the index.
 //!
 //! One file per question: `journey` (the order of things), `head`, `again` (rerolls, old records, edits), `world`, `rules`
-//! (which are in force), `input`, `narrator`, `unruly` (plugins that fail), `faults` (models that fail), `ends` (cancel,
+//! (which are in force), `migrate` (values of older versions), `input`, `narrator`, `unruly` (plugins that fail), `faults` (models that fail), `ends` (cancel,
 //! limits, shutdown), `crash`, `prompt`, `speakers`, `trace`, `watch`, `index`. To add a test: a [`Story`], what the mock says, and
 //! what the story looks like afterwards. Nothing sleeps: hold the mock with a gate, wait with [`Story::done`] or
 //! [`Story::arrived`].
@@ -15,6 +15,7 @@ mod head;
 mod index;
 mod input;
 mod journey;
+mod migrate;
 mod narrator;
 mod prompt;
 mod rules;

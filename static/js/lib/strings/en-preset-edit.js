@@ -170,5 +170,9 @@ export default {
   "why.source.history": "from the story",
   "why.source.settings": "from the settings",
   "why.source.preset": "from the preset",
+  "why.source.plugin": "from a plugin",
+  "why.place.status": "status",
+  "why.place.system": "last word",
+  "why.place.note": "reminder",
   "why.source.memory": "from Memory",
 };

@@ -171,5 +171,9 @@ export default {
   "why.source.history": "来自故事",
   "why.source.settings": "来自设置",
   "why.source.preset": "来自预设",
+  "why.source.plugin": "来自插件",
+  "why.place.status": "状态",
+  "why.place.system": "最后的话",
+  "why.place.note": "提醒",
   "why.source.memory": "来自记忆",
 };

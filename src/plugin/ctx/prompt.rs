@@ -1,0 +1,121 @@
+//! What `plan` asks of the prompt: texts in it, and lore in or out. Nothing of it lasts: the next prompt asks anew.
+
+use rhai::{Dynamic, Map};
+
+use super::{Ctx, Running, Surface};
+use crate::plugin::call::Hook;
+use crate::plugin::convert::{clean, kind_of};
+use crate::plugin::error::ErrorKind;
+use crate::plugin::fault::{Fault, Throw, over, throw};
+use crate::plugin::grant::Permission;
+use crate::plugin::limits::Limit;
+use crate::plugin::plan::{Injection, LoreWish, depth_of, slots};
+use crate::plugin::suggest::did_you_mean;
+
+/// The most texts of one call.
+const MOST_TEXTS: usize = 20;
+/// The most wishes about lore of one call.
+const MOST_LORE: usize = 100;
+/// Nothing stands deeper.
+const DEEPEST: i64 = 1_000;
+/// Priorities go so far up and down.
+const PRIORITY: i64 = 100;
+
+pub(super) fn register(surface: &mut Surface<'_>) {
+    let doc = "Puts a text into the prompt, in a slot: \"status\", \"system\" or \"note\". Only in plan.";
+    surface.add(
+        "inject",
+        &["ctx: Ctx", "slot: string", "text: string", "()"],
+        doc,
+        |ctx: &mut Ctx, slot: &str, text: &str| ctx.0.inject(slot, text, &Map::new()),
+    );
+    surface.add(
+        "inject",
+        &["ctx: Ctx", "slot: string", "text: string", "how: #{priority, depth}", "()"],
+        doc,
+        |ctx: &mut Ctx, slot: &str, text: &str, how: Map| ctx.0.inject(slot, text, &how),
+    );
+    surface.add(
+        "lore",
+        &["ctx: Ctx", "id: string", "()"],
+        "Calls up an entry of the lorebooks, by its title or uid. Only in plan.",
+        |ctx: &mut Ctx, id: &str| ctx.0.wish("lore", id, true),
+    );
+    surface.add(
+        "unlore",
+        &["ctx: Ctx", "id: string", "()"],
+        "Keeps an entry of the lorebooks out, by its title or uid. Only in plan.",
+        |ctx: &mut Ctx, id: &str| ctx.0.wish("unlore", id, false),
+    );
+}
+
+impl Running {
+    fn inject(&self, slot: &str, text: &str, how: &Map) -> Result<(), Throw> {
+        self.in_plan("inject")?;
+        let name = format!("inject(\"{}\")", slot.chars().take(40).collect::<String>());
+        let Some(depth) = depth_of(slot) else {
+            let (hint, all) = (did_you_mean(slot, slots()), slots().collect::<Vec<_>>().join(", "));
+            return Err(throw(ErrorKind::Runtime, format!("{name}: there is no such slot{hint}; there are {all}")));
+        };
+        self.needs(&name, &Permission::PromptInject(slot.to_owned()))?;
+        let (mut depth, mut priority) = (depth, 0);
+        for (key, value) in how {
+            match key.as_str() {
+                "depth" => depth = usize::try_from(whole(&name, key, value, (0, DEEPEST))?).unwrap_or(0),
+                "priority" => priority = whole(&name, key, value, (-PRIORITY, PRIORITY))?,
+                _ => {
+                    let hint = did_you_mean(key, ["priority", "depth"]);
+                    let message = format!("{name}: there is no \"{key}\"{hint}; there are priority and depth");
+                    return Err(throw(ErrorKind::Runtime, message));
+                }
+            }
+        }
+        let text = self.leaves(&name, text)?;
+        let mut done = self.done();
+        if done.plan.injected.len() >= MOST_TEXTS {
+            return Err(over(Limit::Chatter, format!("{name}: one call may inject {MOST_TEXTS} texts at most")));
+        }
+        if !text.trim().is_empty() {
+            done.plan.injected.push(Injection { slot: slot.to_owned(), text, depth, priority });
+        }
+        Ok(())
+    }
+
+    fn wish(&self, name: &str, entry: &str, is_in: bool) -> Result<(), Throw> {
+        self.in_plan(name)?;
+        let short: String = entry.chars().take(80).collect();
+        let name = format!("{name}(\"{short}\")");
+        self.needs(&name, &Permission::LoreSelect)?;
+        let entry = self.leaves(&name, entry.trim())?;
+        let mut done = self.done();
+        if done.plan.lore.len() >= MOST_LORE {
+            return Err(over(Limit::Chatter, format!("{name}: one call may name {MOST_LORE} entries at most")));
+        }
+        done.plan.lore.push(LoreWish { entry, is_in });
+        Ok(())
+    }
+
+    fn in_plan(&self, name: &str) -> Result<(), Throw> {
+        if self.call.hook == Hook::Plan {
+            return Ok(());
+        }
+        Err(throw(ErrorKind::Runtime, format!("{name}: only plan(ctx) has a say in the prompt")))
+    }
+
+    /// A text on its way out of the script.
+    fn leaves(&self, name: &str, text: &str) -> Result<String, Throw> {
+        clean(text, &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in(name))
+    }
+}
+
+/// A whole number within bounds.
+fn whole(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, Throw> {
+    match value.as_int() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        Ok(number) => Err(throw(ErrorKind::Runtime, format!("{name}: {key} is {least} to {most}, not {number}"))),
+        Err(_) => {
+            let given = kind_of(value);
+            Err(throw(ErrorKind::Runtime, format!("{name}: {key} is a whole number, not {given}")))
+        }
+    }
+}

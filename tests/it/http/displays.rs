@@ -1,0 +1,64 @@
+//! How plugins show replies: readers see the one text, everything else has the other.
+
+use super::play::Play;
+use super::*;
+
+fn with(setup: Setup, id: &str, script: &str) -> Setup {
+    let manifest = format!(
+        "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n[permissions]\nrequest = [\"display.rewrite\"]\n"
+    );
+    setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
+}
+
+const HEART: &str = r#"
+fn on_reply(ctx) { ctx.add("love", 1); }
+fn on_display(ctx) { `${ctx.strip_block("UpdateVariable").to_upper()} (${ctx.get("love", 0)}, before ${ctx.before("love", 0)})` }
+"#;
+
+/// S3-18: what a plugin shows is shown wherever a reply is read, with the world of its moment; the node, the next prompt,
+/// the file of the line and an edit have the original.
+#[tokio::test]
+async fn a_reply_is_shown_as_a_plugin_says() {
+    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    play.app.mock().script(Reply::ok(["He smiles.<UpdateVariable>x</UpdateVariable>"]));
+    let said = play.say("Hi.").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    let (original, shown) = ("He smiles.<UpdateVariable>x</UpdateVariable>", "HE SMILES. (1, before 0)");
+    assert_eq!((&node["content"], &node["display"]), (&json!(original), &json!(shown)));
+    let line = play.get("projection").await;
+    let displays: Vec<&Value> = line["items"].as_array().unwrap().iter().map(|one| &one["display"]).collect();
+    assert_eq!(displays, [&json!("HELLO. (0, before 0)"), &json!(null), &json!(shown)]);
+    let versions = play.get(&format!("node/{}/alternatives", said.reply)).await;
+    assert_eq!(versions["items"][0]["display"], shown);
+
+    play.say("More.").await;
+    let sent = play.app.mock().requests().pop().unwrap()["messages"].to_string();
+    assert!(sent.contains("He smiles.") && !sent.contains("HE SMILES"), "{sent}");
+    let file = play.app.ask("GET", &play.chat("line?format=markdown")).send().await.text();
+    assert!(file.contains("He smiles.") && !file.contains("HE SMILES"), "{file}");
+    assert_eq!(play.get(&format!("node/{}", said.reply)).await["display"], shown, "its own moment");
+}
+
+/// S3-18: several plugins one after the other; one that fails, writes or is not allowed leaves the text as it was and says so.
+#[tokio::test]
+async fn who_may_not_or_fails_changes_nothing() {
+    let setup = with(TestApp::with(), "a", "fn on_display(ctx) { ctx.text + \" A\" }");
+    let setup = with(setup, "b", "fn on_display(ctx) { ctx.set(\"x\", 1); \"never\" }");
+    let setup = with(setup, "c", "fn on_display(ctx) { \"not granted\" }");
+    let setup = with(setup, "d", "fn on_display(ctx) { ctx.text + \" D\" }");
+    let plugins = json!([{"id": "a"}, {"id": "b"}, {"id": "c", "grants": []}, {"id": "d"}]);
+    let play = Play::with(setup, json!({"plugins": plugins})).await;
+    play.app.mock().script(Reply::ok(["Hello"]));
+    let said = play.say("Hi.").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    assert_eq!(node["display"], "Hello A D");
+    let told = |at: usize| (node["problems"][at]["plugin"].clone(), node["problems"][at]["message"].clone());
+    assert_eq!(told(0), (json!("b"), json!("set(\"x\"): this hook is read-only")));
+    let needs = "on_display: changing how a text is shown needs the permission \"display.rewrite\"";
+    assert_eq!(told(1), (json!("c"), json!(needs)));
+    assert_eq!(
+        play.get(&format!("node/{}/delta", said.reply)).await["problems"],
+        json!([]),
+        "nothing is written of a look"
+    );
+}

@@ -1,0 +1,119 @@
+//! `plan`: what a script may ask of a prompt, and what it may not.
+
+use clotho::plugin::{ErrorKind, Hook, Injection, LoreWish, Plan};
+use serde_json::json;
+
+use super::*;
+
+fn planning(script: &str, grants: &[&str]) -> Outcome {
+    let plugin = plugin(script);
+    let mut call = call(Hook::Plan, json!({"hp": 7}), "The last word.");
+    call.grants = grants.iter().map(|grant| grant.parse().unwrap()).collect::<Vec<_>>().into();
+    Bench::new().call(&plugin, call)
+}
+
+const ALL: &[&str] = &[
+    "prompt.inject:status",
+    "prompt.inject:system",
+    "prompt.inject:note",
+    "lore.select",
+    "state.write:other",
+    "notes",
+];
+
+/// S3-11: texts with their places, wishes about lore, thoughts.
+#[test]
+fn a_plan_is_told() {
+    let outcome = planning(
+        r#"fn plan(ctx) {
+            ctx.inject("status", `hp ${ctx.get("hp")} after: ${ctx.text}`);
+            ctx.inject("system", "Now.", #{ priority: 3 });
+            ctx.inject("note", "Later.", #{ priority: -100, depth: 9 });
+            ctx.inject("status", "  ");
+            ctx.lore("wounds");
+            ctx.unlore(" peace ");
+            ctx.warn("I thought so.");
+        }"#,
+        ALL,
+    );
+    assert_eq!(outcome.error, None);
+    let text = |slot: &str, text: &str, depth: usize, priority: i64| Injection {
+        slot: slot.into(),
+        text: text.into(),
+        depth,
+        priority,
+    };
+    let wish = |entry: &str, is_in: bool| LoreWish { entry: entry.into(), is_in };
+    let injected = vec![
+        text("status", "hp 7 after: The last word.", 1, 0),
+        text("system", "Now.", 0, 3),
+        text("note", "Later.", 9, -100),
+    ];
+    assert_eq!(outcome.plan, Plan { injected, lore: vec![wish("wounds", true), wish("peace", false)] });
+    assert_eq!(outcome.warnings, ["I thought so."]);
+}
+
+/// S0-38, S3-11: who plans cannot write or roll, whatever is granted; who fails plans nothing.
+#[test]
+fn a_plan_only_reads() {
+    let check = |line: &str, kind: ErrorKind, message: &str| {
+        let outcome = planning(&format!("fn plan(ctx) {{ ctx.inject(\"status\", \"x\"); {line} }}"), ALL);
+        let error = outcome.error.clone().unwrap_or_else(|| panic!("{line}"));
+        assert_eq!((error.kind, error.message.as_str()), (kind, message), "{line}");
+        assert!(outcome.plan.is_empty() && outcome.operations.is_empty() && outcome.rolls.is_empty(), "{line}");
+    };
+    check("ctx.add(\"hp\", 1);", ErrorKind::Permission, "add(\"hp\"): this hook is read-only");
+    check("ctx.set(\"/other/x\", 1);", ErrorKind::Permission, "set(\"/other/x\"): this hook is read-only");
+    check("ctx.roll(\"d6\");", ErrorKind::Permission, "roll: this hook is read-only and may not roll");
+    check("ctx.note(\"Seen!\");", ErrorKind::Permission, "note: this hook is read-only");
+    let slots = "inject(\"staus\"): there is no such slot (did you mean \"status\"?); there are status, system, note";
+    check("ctx.inject(\"staus\", \"x\");", ErrorKind::Runtime, slots);
+    let options = "inject(\"status\"): there is no \"deph\" (did you mean \"depth\"?); there are priority and depth";
+    check("ctx.inject(\"status\", \"x\", #{ deph: 1 });", ErrorKind::Runtime, options);
+    let depth = "inject(\"status\"): depth is 0 to 1000, not -1";
+    check("ctx.inject(\"status\", \"x\", #{ depth: -1 });", ErrorKind::Runtime, depth);
+    let whole = "inject(\"status\"): priority is a whole number, not a text";
+    check("ctx.inject(\"status\", \"x\", #{ priority: \"high\" });", ErrorKind::Runtime, whole);
+    let many = "inject(\"status\"): one call may inject 20 texts at most";
+    check("for n in 0..20 { ctx.inject(\"status\", `${n}`); }", ErrorKind::Limit, many);
+    let long = "let x = \"x\"; x.pad(40000, \"x\"); ctx.inject(\"status\", x); ctx.inject(\"status\", x);";
+    let error = planning(&format!("fn plan(ctx) {{ {long} }}"), ALL).error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Limit, "{error}");
+}
+
+/// S3-11: each slot and lore needs its own yes; elsewhere than in `plan` there is no prompt to say anything of.
+#[test]
+fn a_plan_needs_its_grants() {
+    let refused = |script: &str, grants: &[&str]| planning(script, grants).error.unwrap().message;
+    let inject = "fn plan(ctx) { ctx.inject(\"system\", \"x\"); }";
+    let needs = "inject(\"system\"): needs the permission \"prompt.inject:system\"";
+    assert_eq!(refused(inject, &["prompt.inject:status", "lore.select"]), needs);
+    let lore = "lore(\"wounds\"): needs the permission \"lore.select\"";
+    assert_eq!(refused("fn plan(ctx) { ctx.lore(\"wounds\"); }", &["prompt.inject:status"]), lore);
+    let careful = "fn plan(ctx) { if ctx.may(\"lore.select\") { ctx.lore(\"wounds\"); } }";
+    assert_eq!(planning(careful, &[]).error, None);
+    assert_eq!(planning(careful, ALL).plan.lore.len(), 1);
+    let unknown = refused("fn plan(ctx) { ctx.may(\"everything\"); }", ALL);
+    assert!(unknown.starts_with("may: \"everything\" is no permission"), "{unknown}");
+
+    let elsewhere = plugin("fn on_reply(ctx) { ctx.lore(\"wounds\"); }");
+    let error = Bench::new().reply(&elsewhere, json!({}), "").error.unwrap();
+    assert_eq!(error.message, "lore: only plan(ctx) has a say in the prompt");
+}
+
+/// What nobody can grant, because the manifest does not ask for it, is told when the plugin is loaded.
+#[test]
+fn what_is_not_asked_for_is_told() {
+    let script = "fn plan(ctx) { ctx.inject(\"status\", \"x\"); ctx.unlore(\"a\"); }";
+    let warnings = |request: &str| {
+        let manifest = format!(
+            "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n[permissions]\nrequest = [{request}]\n"
+        );
+        let loaded = try_plugin(&manifest, &[("main.rhai", script)]).unwrap();
+        loaded.warnings().iter().map(|warning| warning.message.clone()).collect::<Vec<_>>()
+    };
+    let told = "needs \"prompt.inject:<slot>\" in the manifest's [permissions] request";
+    assert_eq!(warnings("\"lore.select\""), [format!("ctx.inject {told}")]);
+    assert_eq!(warnings("\"prompt.inject:status\", \"lore.select\""), Vec::<String>::new());
+    assert_eq!(warnings("\"prompt.inject:status\"").len(), 1);
+}
