@@ -14,11 +14,16 @@ use super::kit::Kit;
 use super::limits::Limits;
 use super::manifest::{self, Manifest};
 use super::modules::Modules;
+use super::place;
 use super::regexes::Regexes;
+use super::schedule;
 use super::script::{self, Body, Script, Scripts};
 use super::source::{Origin, Source};
 use super::thread::on_script_thread;
 use crate::world::Schema;
+
+/// The script file where the manifest names none.
+const ENTRY: &str = "main.rhai";
 
 /// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
 pub struct Loaded {
@@ -73,6 +78,7 @@ impl Loaded {
         let manifest = read_manifest(&source, server)?;
         let scripts = scripts(&source, &manifest)?;
         let schema = schema(&source, &manifest)?;
+        rules_fit(&source, &manifest, schema.as_deref())?;
         let modules = Modules::new(&scripts);
         let engine = loading_engine(&manifest.limits, &modules);
         let kit = Kit { manifest, scripts, regexes: Regexes::default() };
@@ -83,7 +89,8 @@ impl Loaded {
         let ast = script::compile(&engine, entry, script).map_err(|error| explain.parse_error(entry, &error))?;
         check::imports_at_the_top(&ast, &explain)?;
         let hooks = hooks(&ast, &explain)?;
-        let warnings = check::look(&kit, &explain, &engine);
+        let mut warnings = check::look(&kit, &explain, &engine);
+        warnings.extend(odd_hints(&source, &kit.manifest, schema.as_deref()));
         let (code_hash, origin) = (code_hash(&source), source.origin);
         Ok(Self { kit: Arc::new(kit), origin, code_hash, schema, hooks, ast, modules, source, warnings })
     }
@@ -192,7 +199,21 @@ fn scripts(source: &Source, manifest: &Manifest) -> Result<Scripts, Box<ScriptEr
             source.text(path).ok_or_else(|| fault(path, ErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
         scripts.insert(path.clone(), Arc::new(Script::new(&engine, text)));
     }
+    // A plugin of rules alone needs no script.
+    if scripts.is_empty() && !manifest.rules.is_empty() && manifest.entry == ENTRY {
+        scripts.insert(ENTRY.to_owned(), Arc::new(Script::new(&engine, "")));
+    }
     Ok(scripts)
+}
+
+/// The rules of the manifest wait for and change what the schema knows.
+fn rules_fit(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
+    let unknown = schema.and_then(|schema| schedule::unknown_place(&manifest.rules, &manifest.state.root, schema));
+    let Some((span, message)) = unknown else { return Ok(()) };
+    let text = source.text(manifest::FILE).unwrap_or_default();
+    let (line, column) = manifest::place(text, span.start);
+    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
+    Err(Box::new(error.at(manifest::FILE, line, column, Some(text))))
 }
 
 fn missing(manifest: &Manifest) -> Box<ScriptError> {
@@ -210,8 +231,19 @@ fn schema(source: &Source, manifest: &Manifest) -> Result<Option<Arc<Schema>>, B
     let text = source.text(path).ok_or_else(|| fault("the file is missing or not UTF-8".to_owned(), None))?;
     let json = serde_json::from_str(text)
         .map_err(|error| fault(format!("not JSON: {error}"), u32::try_from(error.line()).ok()))?;
-    let schema = Schema::parse(json).map_err(|error| fault(error.to_string(), None))?;
+    let schema = Schema::parse(json).map_err(|error| fault(error.to_string(), place::line_of(text, &error.path)))?;
     Ok(Some(Arc::new(schema)))
+}
+
+/// What the schema says to those who show values, and nobody understands.
+fn odd_hints(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+    let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
+    let text = source.text(path).unwrap_or_default();
+    let one = |odd: crate::world::SchemaError| {
+        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, odd.to_string());
+        error.at(path, place::line_of(text, &odd.path), None, Some(text))
+    };
+    schema.advice().into_iter().map(one).collect()
 }
 
 /// The engine of the loader: as for a call, with the time that a whole load may take instead of a call's.

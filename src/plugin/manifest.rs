@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::error::{ErrorKind, ScriptError};
 use super::grant::Permission;
 use super::limits::Limits;
+use super::schedule::Rule;
 use super::settings::{BadSetting, Setting};
 use super::version::{Requirement, Version};
 use super::words::Words;
@@ -60,6 +61,8 @@ pub struct Manifest {
     pub tools: Vec<Tool>,
     /// Slash commands offered to the user.
     pub commands: Vec<Command>,
+    /// Rules that need no code, in the order of the file.
+    pub rules: Vec<Rule>,
     /// The languages it writes, the default first; empty = it does not care.
     pub languages: Vec<String>,
     /// The limits of its calls: never above the server's.
@@ -123,6 +126,11 @@ impl Manifest {
         self.commands.iter().find(means)
     }
 
+    /// Whether one of its rules asks how many replies there were: they have to be counted then.
+    pub fn counts_replies(&self) -> bool {
+        self.rules.iter().any(Rule::counts_replies)
+    }
+
     /// Checks what a user set and fills in the defaults: what a script finds in `ctx.config`.
     ///
     /// # Errors
@@ -145,7 +153,7 @@ impl Manifest {
 }
 
 /// Line and column, from 1, of a byte offset.
-fn place(text: &str, offset: usize) -> (Option<u32>, Option<u32>) {
+pub(super) fn place(text: &str, offset: usize) -> (Option<u32>, Option<u32>) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

@@ -4,6 +4,7 @@
 //!   the catalogue as it is now, and takes in what changes in the folder.
 //! - [`ScriptHost`] runs one [`Call`] of one [`Hook`] and answers with an [`Outcome`]: operations, rolls, notes, the
 //!   hook's [`Answer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
+//! - [`schedule`] is the rules of a manifest that need no script.
 //! - [`Limits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
 //!
 //! Scripts see `ctx` (the folder of that name, one file per surface), the standard library as `standard.rs` bounds it,
@@ -36,9 +37,11 @@ mod loaded;
 mod manifest;
 mod modules;
 pub mod mvu;
+mod place;
 mod plan;
 mod regexes;
 pub mod run;
+pub mod schedule;
 mod script;
 mod settings;
 mod source;

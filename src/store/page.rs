@@ -138,6 +138,21 @@ impl Reader<'_> {
         Ok((u64::try_from(counts).unwrap_or(u64::MAX), is_met))
     }
 
+    /// How many replies there are from the root to a node, itself included. Those that failed are none.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn replies_up(&mut self, to: &Placed) -> Result<u64, StoreError> {
+        // role 2: assistant; kind 1: message; status 1: complete.
+        let query = diesel::sql_query(
+            "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = $1 UNION ALL \
+               SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
+             SELECT nodes.n, (role = 2 AND kind = 1 AND status = 1) AS counts FROM up JOIN nodes ON nodes.n = up.n",
+        );
+        let up: Vec<Counted> = prepared(query.bind::<BigInt, _>(to.n)).load(self.conn)?;
+        Ok(u64::try_from(up.iter().filter(|row| row.counts).count()).unwrap_or(u64::MAX))
+    }
+
     pub(super) fn page_from(&mut self, held: &Held, start: i64, limit: i64, show: Show) -> Result<Page, StoreError> {
         let mut up: Vec<ShownRow> = Vec::with_capacity(usize::try_from(limit.clamp(0, AT_ONCE)).unwrap_or(0) + 1);
         let query = Up { start, limit: limit + 1, show, columns: ShownRow::as_select() };

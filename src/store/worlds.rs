@@ -136,11 +136,18 @@ pub(super) fn apply(
     step: &Step,
     world: &mut Arc<World>,
 ) -> Result<(), StoreError> {
-    if step.revision == 0 || step.is_muted {
+    if step.is_muted {
+        return Ok(());
+    }
+    let rules = in_force(conn, caches, view, step.rules_n)?;
+    if step.revision == 0 {
+        // Nothing happens here, but the rules may be new and compute what was not computed before.
+        if rules.computes() {
+            fold(Arc::make_mut(world), &[], &rules);
+        }
         return Ok(());
     }
     let delta = read_delta(step.n, step.body.as_deref())?;
-    let rules = in_force(conn, caches, view, step.rules_n)?;
     fold(Arc::make_mut(world), &delta.operations, &rules);
     caches.count_folds(1);
     Ok(())

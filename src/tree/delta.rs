@@ -16,7 +16,8 @@ pub struct Delta {
     pub problems: Vec<Trouble>,
     /// Every draw of chance: `{plugin, hook, n, spec, dice, total}`.
     pub rolls: Vec<Value>,
-    /// Every hook that ran: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`.
+    /// Every hook that ran: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`; and every rule of
+    /// a manifest that fired, with `rule:<name>` as its hook and `because` it fired.
     #[serde(rename = "rules")]
     pub runs: Vec<Value>,
 }

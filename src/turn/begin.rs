@@ -191,6 +191,7 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> 
         recent: Arc::from([]),
         seeds: Seeds { session: session.seed, node: root.dice_seed },
         recorded: Arc::from([]),
+        replies: 0,
     };
     let proposal = parts.hooks.run(Hook::Init, &stage, Proposal::default()).await;
     root.delta = proposal.delta;

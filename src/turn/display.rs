@@ -84,6 +84,7 @@ impl Display {
             recent: Arc::from([]),
             seeds: Seeds { session: held.session.seed, node: node.dice_seed },
             recorded: Arc::from([]),
+            replies: 0,
         };
         for player in in_order(&stage.players) {
             let id = player.plugin.id();

@@ -59,6 +59,8 @@ pub struct Stage {
     pub seeds: Seeds,
     /// What fell when an earlier version of the node was made: it falls the same way again.
     pub recorded: Arc<[Roll]>,
+    /// Replies from the root to the place below which the node stands; 0 where no rule asks.
+    pub replies: u64,
 }
 
 /// What the hooks of one node proposed together.
@@ -105,6 +107,7 @@ impl Hooks {
         let mut proposal = so_far;
         for player in in_order(&stage.players) {
             self.one(hook, stage, &player, &mut proposal).await;
+            self.scheduled(hook, stage, &player, &mut proposal).await;
         }
         proposal
     }
@@ -162,7 +165,7 @@ impl Hooks {
         }
     }
 
-    async fn is_out(&self, session: SessionId, plugin: &str) -> bool {
+    pub(super) async fn is_out(&self, session: SessionId, plugin: &str) -> bool {
         self.tally.is_out(session, plugin).await.unwrap_or_else(|error| {
             tracing::error!(%session, plugin, "what was recorded of a plugin cannot be read: {error}");
             false

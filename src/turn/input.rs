@@ -76,6 +76,7 @@ async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc
                 _ => {}
             }
         }
+        parts.hooks.scheduled(Hook::OnInput, &stage, &player, &mut proposal).await;
     }
     if draft.content != original {
         draft.metadata.insert("originalContent".into(), original.into());
@@ -105,6 +106,7 @@ async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: Option<&D
     for player in in_order(&stage.players) {
         let hook = if before.is_some() && player.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
         parts.hooks.one(hook, &stage, &player, &mut proposal).await;
+        parts.hooks.scheduled(Hook::OnReply, &stage, &player, &mut proposal).await;
     }
     proposal.delta
 }

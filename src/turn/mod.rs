@@ -11,7 +11,7 @@
 //!   to, `counts.rs` and `recount.rs` how large texts are.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
 //!   answers.
-//! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `force.rs` says which, `change.rs` writes
+//! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `scheduled.rs` the rules of their manifests, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off,
 //!   `display.rs` shows replies as they say. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
@@ -51,6 +51,7 @@ mod requests;
 mod room;
 mod runner;
 mod scene;
+mod scheduled;
 mod scripted;
 mod shelf;
 mod similar;

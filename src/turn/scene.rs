@@ -39,6 +39,8 @@ pub struct Scene {
     pub page: Page,
     /// What scripts may know of them, oldest first.
     pub recent: Arc<[Recent]>,
+    /// Replies from the root to it; 0 where no rule asks.
+    pub replies: u64,
     /// 1 where a change node that is yet to be written stands between this position and what comes next.
     pub bridged: u64,
     /// The plugins as they were when this was read: what is made of it is made with these.
@@ -66,6 +68,7 @@ impl Scene {
             recent: Arc::clone(&self.recent),
             seeds: Seeds { session: self.session().seed, node: dice_seed },
             recorded: Arc::from([]),
+            replies: self.replies,
         }
     }
 
@@ -143,6 +146,7 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
     let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
     let recent = sent().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
     let speaker = cast::speaker(&held.session, look.speaker).map(|card| card.id);
+    let replies = if counts_replies(&held, &rules, look) { reader.replies_up(&at)? } else { 0 };
     Ok(Scene {
         held,
         at,
@@ -154,9 +158,18 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
         speaker,
         page,
         recent,
+        replies,
         bridged: 0,
         catalogue: Arc::clone(&look.catalogue),
     })
+}
+
+/// Whether a plugin that plays or is to play asks how many replies there were.
+fn counts_replies(held: &Held, rules: &RulesInForce, look: &Look) -> bool {
+    let wanted = held.session.plugins.iter().filter(|plugin| plugin.enabled).map(|plugin| &plugin.id);
+    let playing = rules.plugins.iter().map(|plugin| &plugin.id).chain(wanted);
+    let mut playing = playing.filter_map(|id| look.catalogue.get(id));
+    playing.any(|plugin| plugin.manifest().counts_replies())
 }
 
 /// Whether anybody looks at what was said before. A reply does, which has no voice of its own; for a message that is about to

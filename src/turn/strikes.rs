@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::ids::SessionId;
+use crate::plugin::schedule::RULE;
 use crate::plugin::{ErrorKind, Hook, Strikes};
 use crate::store::{Reader, Store, StoreError};
 use crate::tree::{Delta, Trouble};
@@ -133,6 +134,10 @@ fn counts(recorded: &[Delta]) -> HashMap<String, Count> {
 /// The plugin of a run, and whether a limit ended it.
 fn run(run: &Value) -> Option<(&str, bool)> {
     let plugin = run.get("plugin")?.as_str()?;
+    // A rule of the manifest runs no script: it can hit no limit, and is no call.
+    if run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(RULE)) {
+        return None;
+    }
     let kind = run.get("error").and_then(|error| error.get("kind")).and_then(Value::as_str);
     Some((plugin, kind == Some(ErrorKind::Limit.word())))
 }

@@ -9,6 +9,7 @@
 //! `schema/mod.rs`; every keyword that is not known is refused when the schema is read, so that none passes silently.
 
 pub mod canonical;
+pub mod condition;
 pub mod diff;
 mod differences;
 pub mod fold;
@@ -21,9 +22,10 @@ pub mod schema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use condition::Condition;
 pub use diff::{PathChange, diff};
 pub use differences::Differences;
-pub use fold::fold;
+pub use fold::{fold, go_on};
 pub use op::{Change, MalformedOperation, Operation, Section};
 pub use pointer::Pointer;
 pub use problem::{Problem, ProblemKind};

@@ -82,6 +82,13 @@ impl Operation {
         Self { section: Section::Vars, path, change, why: why.into(), by: by.into() }
     }
 
+    /// Whether it holds on another line too, when that is brought together with this one. Which lore was in mind, and for how
+    /// long, is told of one line; that a rule has fired for good is true of both.
+    pub fn holds_elsewhere(&self) -> bool {
+        let is_for_good = || matches!(self.path.keys(), [rules, _, _, once] if rules == "rules" && once == "once");
+        self.section != Section::Lore || is_for_good()
+    }
+
     /// The wire form as a value.
     pub fn to_json(&self) -> Value {
         // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { nested } from "../../static/js/lib/chapters.js";
 import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
 import { inRounds } from "../../static/js/lib/rounds.js";
+import { groupsOf } from "../../static/js/lib/schema.js";
 
 /** More than enough for whatever follows from what has happened. */
 const settled = () => steps(12);
@@ -92,5 +93,21 @@ describe("summaries", () => {
     assert.deepEqual(shape(nested([pieces[0], pieces[1], of("old", 2, ["1", "2", "3"], true)])), ["a", "b", "old"]);
     assert.deepEqual(shape(nested([of("a", 1, ["1"], true), of("old", 2, ["1", "2"], true)])), [["old", "a"]]);
     assert.deepEqual(shape(nested([of("empty", 1, [])])), ["empty"]);
+  });
+});
+
+describe("the rows of a world", () => {
+  const properties = { love: { type: "integer" }, secret: { type: "string", "x-visible": "love >= 20" }, place: { properties: { room: {}, trap: { "x-visible": "love >= 5" } } } };
+  const rowsOf = (hidden) => {
+    const vars = { mine: { love: 9, secret: "a spy", place: { room: "hall", trap: true } } };
+    const [group] = groupsOf({ world: { vars }, schemas: [{ plugin: "mine", root: "/mine", schema: { properties }, hidden }] }, "en");
+    return group.rows.flatMap(({ path, rows }) => [path, ...rows.map((row) => row.path)]);
+  };
+
+  test("what is not to be seen yet is not there", () => {
+    const all = ["/mine/love", "/mine/secret", "/mine/place", "/mine/place/room", "/mine/place/trap"];
+    assert.deepEqual(rowsOf([]), all);
+    assert.deepEqual(rowsOf(undefined), all);
+    assert.deepEqual(rowsOf(["/mine/secret", "/mine/place/trap"]), ["/mine/love", "/mine/place", "/mine/place/room"]);
   });
 });

@@ -58,8 +58,9 @@ pub async fn node(
         let at = placed(reader, held, nid.0)?;
         let (mut world, mut in_force, mut delta) = (None, None, None);
         if expand.world {
-            world = Some(reader.world(held, &at)?.to_json());
-            in_force = Some(schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id)));
+            let own = reader.world(held, &at)?;
+            in_force = Some(schemas(reader.rules(&at)?.as_ref(), &own, |id| title_of(&catalogue, id)));
+            world = Some(own.to_json());
         }
         if expand.delta {
             delta = Some(delta_of(reader, held, &at)?);

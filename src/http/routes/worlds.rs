@@ -30,9 +30,9 @@ pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
     let catalogue = app.catalogue.now();
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let at = placed(reader, held, nid.0)?;
-        let world = reader.world(held, &at)?.to_json();
-        let schemas = schemas(reader.rules(&at)?.as_ref(), |id| title_of(&catalogue, id));
-        Ok(WorldAnswer { node_id: Id(nid.0), world, schemas })
+        let world = reader.world(held, &at)?;
+        let schemas = schemas(reader.rules(&at)?.as_ref(), &world, |id| title_of(&catalogue, id));
+        Ok(WorldAnswer { node_id: Id(nid.0), world: world.to_json(), schemas })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }

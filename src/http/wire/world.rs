@@ -9,7 +9,7 @@ use crate::prompt::Sent;
 use crate::store::{Missing, RulesInForce};
 use crate::tree::{Delta, Note, Trouble};
 use crate::turn::Rebuilt;
-use crate::world::{Operation, PathChange, World, diff};
+use crate::world::{Operation, PathChange, Pointer, World, diff};
 
 /// The world after a node.
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,6 +36,8 @@ pub struct StateSchema {
     pub schema: Value,
     /// Its title, else the plugin's.
     pub title: Option<String>,
+    /// The places that are not to be shown now, as paths from `vars`: what the schema hides, always or until a condition holds.
+    pub hidden: Vec<String>,
 }
 
 /// What a node does to its parent's world, and how that came about.
@@ -299,8 +301,8 @@ impl From<PathChange> for Change {
     }
 }
 
-/// The schemas of rules, each with a title: its own, else what `title_of` says of the plugin.
-pub fn schemas(rules: &RulesInForce, title_of: impl Fn(&str) -> Option<String>) -> Vec<StateSchema> {
+/// The schemas of rules, each with a title: its own, else what `title_of` says of the plugin; and with what they hide in a world.
+pub fn schemas(rules: &RulesInForce, world: &World, title_of: impl Fn(&str) -> Option<String>) -> Vec<StateSchema> {
     let governed =
         rules.plugins.iter().filter_map(|plugin| Some((plugin, plugin.root.as_ref()?, plugin.schema.as_ref()?)));
     governed
@@ -309,6 +311,14 @@ pub fn schemas(rules: &RulesInForce, title_of: impl Fn(&str) -> Option<String>) 
             root: root.to_string(),
             schema: schema.clone(),
             title: schema.get("title").and_then(Value::as_str).map(str::to_owned).or_else(|| title_of(&plugin.id)),
+            hidden: hidden(rules, world, root),
         })
         .collect()
+}
+
+/// The places below a root that are not to be shown.
+fn hidden(rules: &RulesInForce, world: &World, root: &Pointer) -> Vec<String> {
+    let schema = rules.rules.roots().iter().find(|(own, _)| own == root).map(|(_, schema)| schema);
+    let places = schema.map(|schema| schema.concealed(world.get(root).unwrap_or(&Value::Null))).unwrap_or_default();
+    places.iter().map(|place| format!("{root}{place}")).collect()
 }

@@ -11,7 +11,7 @@ use crate::plugin::convert::{clean, from_script, number_from_script};
 use crate::plugin::error::ErrorKind;
 use crate::plugin::fault::{Fault, Throw, over, throw};
 use crate::plugin::limits::Limit;
-use crate::world::{Change, Operation, Pointer, fold};
+use crate::world::{Change, Operation, Pointer, go_on};
 
 /// The most characters of a reason.
 const WHY: usize = 200;
@@ -186,7 +186,7 @@ impl Running {
             ));
         }
         let operation = Operation::new(place, change, why, self.plugin.manifest.id.as_str());
-        let problems = fold(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
+        let problems = go_on(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
         done.problems.extend(problems.into_iter().map(|problem| crate::world::Problem { operation: at, ..problem }));
         done.operations.push(operation);
         Ok(())

@@ -11,6 +11,7 @@ use toml::Spanned;
 use super::{API, Command, Manifest, State, Tool};
 use crate::plugin::grant::{Permission, root_pointer};
 use crate::plugin::limits::Limits;
+use crate::plugin::schedule::{self, RawRule, Rule};
 use crate::plugin::settings::{RawSetting, Setting};
 use crate::plugin::version::{Requirement, Version};
 use crate::plugin::words::Words;
@@ -57,6 +58,8 @@ pub(super) struct Raw {
     tool: Vec<RawTool>,
     #[serde(default)]
     command: Vec<RawCommand>,
+    #[serde(default)]
+    rule: Vec<RawRule>,
     #[serde(default)]
     locales: Locales,
     #[serde(default)]
@@ -129,6 +132,9 @@ impl Raw {
         }
         let id = name(self.id, "an id is lower-case letters, digits and \"-\", a letter first")?;
         let min = self.compat.min.map(|min| minimum(&min)).transpose()?;
+        let state = self.state.check(&id)?;
+        let permissions: Vec<Permission> =
+            self.permissions.request.into_iter().map(permission).collect::<Result<_, _>>()?;
         Ok(Manifest {
             title: self.title,
             version: version(&self.version)?,
@@ -141,16 +147,22 @@ impl Raw {
             requires: self.requires.into_iter().map(requirement).collect::<Result<_, _>>()?,
             conflicts: self.conflicts,
             after: self.after,
-            state: self.state.check(&id)?,
             config: self.config.into_iter().map(setting).collect::<Result<_, _>>()?,
-            permissions: self.permissions.request.into_iter().map(permission).collect::<Result<_, _>>()?,
+            rules: rules(self.rule, &id, &state, &permissions)?,
+            permissions,
             tools: self.tool.into_iter().map(RawTool::check).collect::<Result<_, _>>()?,
             commands: self.command.into_iter().map(RawCommand::check).collect::<Result<_, _>>()?,
             languages: self.locales.check()?,
             limits: self.limits.lower(server)?,
+            state,
             id,
         })
     }
+}
+
+fn rules(raw: Vec<RawRule>, id: &str, state: &State, asks: &[Permission]) -> Result<Vec<Rule>, Fault> {
+    let owner = schedule::Owner { id, root: &state.root, asks };
+    schedule::rules(raw, &owner).map_err(|(span, message)| Fault { span: Some(span), message })
 }
 
 impl RawState {

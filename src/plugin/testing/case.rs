@@ -1,5 +1,6 @@
 //! A test's file: what a hook gets.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -44,6 +45,11 @@ struct Raw {
     #[serde(default)]
     config: toml::Table,
     state: Option<toml::Table>,
+    /// The plugin's own values before the message; without, they are those of `state`.
+    before: Option<toml::Table>,
+    /// Rules that have fired on this line already, each with its turn.
+    #[serde(default)]
+    fired: BTreeMap<String, u64>,
     #[serde(default)]
     vars: toml::Table,
     /// What the session grants; by default all that the manifest asks for.
@@ -73,6 +79,8 @@ struct RawNode {
     id: String,
     depth: u64,
     turn: u64,
+    /// Replies from the root, with this one if it is one.
+    replies: u64,
     time: Option<i64>,
 }
 
@@ -142,6 +150,21 @@ impl Case {
             grants: grants.into(),
             raw,
         })
+    }
+
+    /// The plugin's values before the message, where the case says others than the hook finds.
+    pub(super) fn before(&self) -> Option<Map<String, Value>> {
+        self.raw.before.as_ref().map(object)
+    }
+
+    /// The rules that have fired already, each with its turn.
+    pub(super) fn fired(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.raw.fired.iter().map(|(rule, turn)| (rule.as_str(), *turn))
+    }
+
+    /// Replies from the root.
+    pub(super) fn replies(&self) -> u64 {
+        self.raw.node.replies
     }
 
     /// The call that the case makes on a world.

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::json;
+use super::from_toml;
 use crate::plugin::call::{Answer, Outcome};
 use crate::plugin::loaded::Loaded;
 use crate::plugin::plan::Injection;
+use crate::plugin::schedule::Ran;
 use crate::world::{Pointer, ProblemKind};
 
 /// `[expect]`.
@@ -19,6 +20,8 @@ pub(super) struct Expect {
     state: Option<toml::Table>,
     notes: Option<Vec<String>>,
     warnings: Option<Vec<String>>,
+    /// The rules of the manifest that fire, in order.
+    rules: Option<Vec<String>>,
     /// Neither a warning nor an operation that the schema refuses.
     no_warnings: bool,
     /// The totals of the rolls, in order.
@@ -46,7 +49,7 @@ pub(super) struct Expect {
 }
 
 /// What is not as expected.
-pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome) -> Vec<String> {
+pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: &Ran) -> Vec<String> {
     let mut compare = Compare { failures: Vec::new() };
     match (&outcome.error, &expect.error) {
         (Some(error), None) => return vec![error.to_string()],
@@ -58,10 +61,11 @@ pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome) -> Ve
     compare.operations(plugin, expect, outcome);
     compare.said(expect, outcome);
     compare.plan(expect, outcome);
+    compare.equal("rules", expect.rules.as_ref(), &ran.fired.iter().map(|fired| fired.rule.clone()).collect());
     if let Some(state) = &expect.state {
         let root = &plugin.manifest().state.root;
         let actual = outcome.world.get(root).cloned().unwrap_or(Value::Null);
-        compare.state(&json(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
+        compare.state(&from_toml(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
     }
     compare.failures
 }
@@ -149,10 +153,11 @@ impl Compare {
     /// All of a list, of each the fields that are written.
     fn list(&mut self, what: &str, expected: &[toml::Table], found: &[Value]) {
         let fits = |(expected, found): (&toml::Table, &Value)| {
-            expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&json(value), found)))
+            expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&from_toml(value), found)))
         };
         if expected.len() != found.len() || !expected.iter().zip(found).all(fits) {
-            let expected: Vec<Value> = expected.iter().map(|table| json(&toml::Value::Table(table.clone()))).collect();
+            let expected: Vec<Value> =
+                expected.iter().map(|table| from_toml(&toml::Value::Table(table.clone()))).collect();
             let lines = |list: &[Value]| list.iter().map(|one| format!("\n  {one}")).collect::<String>();
             self.failures.push(format!("{what}: expected{}\nbut got{}", lines(&expected), lines(found)));
         }

@@ -2,13 +2,14 @@
 //! is expected of it. The same engine, the same limits (with a patient deadline), no server.
 //!
 //! Each case runs twice, and again on a grafted base, where every number of the state is another one and other keys stand
-//! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `expect.rs` compares, `bless.rs`
-//! writes down what came.
+//! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `ruled.rs` lets the rules of the
+//! manifest follow the hook, `expect.rs` compares, `bless.rs` writes down what came.
 
 mod bless;
 mod case;
 mod expect;
 mod graft;
+mod ruled;
 
 use std::fmt;
 use std::sync::Arc;
@@ -127,17 +128,20 @@ impl<'a> Bench<'a> {
                 return Ran { outcome: *outcome, failures, warnings: Vec::new() };
             }
         };
-        let outcome = self.call(&base);
-        let mut failures = expect::compare(self.plugin, &self.case.expect, &outcome);
+        let alone = self.call(&base);
+        let (fired, outcome) = self.with_rules(alone.clone());
+        let mut failures = expect::compare(self.plugin, &self.case.expect, &outcome, &fired);
         let again = self.call(&base);
-        if !same(&outcome, &again) || outcome.answer != again.answer || outcome.plan != again.plan {
+        let is_other = alone.answer != again.answer || alone.plan != again.plan;
+        if !same(&alone, &again) || is_other || self.with_rules(again).0 != fired {
             failures.push("the second run did something else than the first".to_owned());
         }
+        // What a rule of the manifest waits for is an amount by nature: it is not asked on another base.
         if self.case.graft && outcome.error.is_none() {
-            failures.extend(graft::differs(self, &base, &outcome));
+            failures.extend(graft::differs(self, &base, &alone));
         }
         let warnings = match failures.is_empty() && outcome.error.is_none() {
-            true => graft::sets_that_look_like_adds(self, &base, &outcome),
+            true => graft::sets_that_look_like_adds(self, &base, &alone),
             false => Vec::new(),
         };
         Ran { outcome, failures, warnings }
@@ -146,8 +150,11 @@ impl<'a> Bench<'a> {
     /// The world before the hook: the case's state, or where it gives none, what `init` makes.
     fn base(&self) -> Result<Arc<World>, Box<Outcome>> {
         let mut world = World { vars: self.case.vars.clone(), ..World::default() };
+        self.remember(&mut world);
         if let Some(state) = &self.case.state {
             put(&mut world, &self.plugin.manifest().state.root, Value::Object(state.clone()));
+            // What the schema computes is there in a story too.
+            fold(&mut world, &[], &self.rules);
             return Ok(Arc::new(world));
         }
         let init = super::Hook::Init;
@@ -159,7 +166,16 @@ impl<'a> Bench<'a> {
     }
 
     fn call(&self, base: &Arc<World>) -> Outcome {
-        run::run(self.plugin, self.case.call(Arc::clone(base), &self.rules))
+        run::run(self.plugin, self.call_on(base))
+    }
+
+    fn call_on(&self, base: &Arc<World>) -> Call {
+        let call = self.case.call(Arc::clone(base), &self.rules);
+        let Some(before) = self.case.before() else { return call };
+        let mut world = (**base).clone();
+        put(&mut world, &self.plugin.manifest().state.root, Value::Object(before));
+        fold(&mut world, &[], &self.rules);
+        Call { before: Arc::new(world), ..call }
     }
 }
 
@@ -183,18 +199,18 @@ fn test_error(plugin: &Loaded, message: String) -> ScriptError {
 }
 
 /// A TOML value as JSON; a date is its text.
-fn json(value: &toml::Value) -> Value {
+fn from_toml(value: &toml::Value) -> Value {
     match value {
         toml::Value::String(text) => text.clone().into(),
         toml::Value::Integer(n) => (*n).into(),
         toml::Value::Float(n) => serde_json::Number::from_f64(*n).map_or(Value::Null, Value::Number),
         toml::Value::Boolean(b) => (*b).into(),
         toml::Value::Datetime(date) => date.to_string().into(),
-        toml::Value::Array(list) => list.iter().map(json).collect(),
+        toml::Value::Array(list) => list.iter().map(from_toml).collect(),
         toml::Value::Table(table) => Value::Object(object(table)),
     }
 }
 
 fn object(table: &toml::Table) -> Map<String, Value> {
-    table.iter().map(|(key, value)| (key.clone(), json(value))).collect()
+    table.iter().map(|(key, value)| (key.clone(), from_toml(value))).collect()
 }

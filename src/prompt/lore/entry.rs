@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::keys::Key;
 use super::value::{choice, count, number, text, texts, truth, whole};
-use super::when::Condition;
 use super::why::{Verdict, Why};
+use crate::world::Condition;
 
 /// No count of messages, depth or level is larger.
 const MOST: u32 = 1_000_000;

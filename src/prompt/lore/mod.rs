@@ -30,7 +30,6 @@ mod settings;
 mod text;
 mod timers;
 mod value;
-mod when;
 mod why;
 mod words;
 
@@ -43,7 +42,6 @@ pub use scan::{Fired, Near, Outcome, Scanned, Who, Wish, scan};
 pub use settings::{Settings, Similar, Strategy};
 pub use text::{CARD_TEXTS, Said};
 pub use timers::{Timer, Timers};
-pub use when::Condition;
 pub use why::{Group, Score, Verdict, Why};
 pub use words::{Cut, Words};
 

@@ -2,31 +2,11 @@
 
 use serde_json::{Map, Value};
 
-/// Whether JavaScript would take it for true.
-pub fn truth(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null) => false,
-        Some(Value::Bool(truth)) => *truth,
-        Some(Value::Number(number)) => number.as_f64().is_some_and(|number| number != 0.0),
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(_) | Value::Object(_)) => true,
-    }
-}
+pub use crate::world::condition::{number, truth};
 
 /// A truth that may be left to the house rules.
 pub fn choice(value: Option<&Value>) -> Option<bool> {
     value.filter(|value| !value.is_null()).map(|value| truth(Some(value)))
-}
-
-/// A finite number, in quotes or not.
-pub fn number(value: Option<&Value>) -> Option<f64> {
-    let number = match value? {
-        Value::Number(number) => number.as_f64()?,
-        Value::String(text) => text.trim().parse().ok()?,
-        Value::Bool(truth) => f64::from(u8::from(*truth)),
-        _ => return None,
-    };
-    number.is_finite().then_some(number)
 }
 
 /// A whole number; what is beyond `most` either way is `most`.

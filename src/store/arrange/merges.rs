@@ -13,7 +13,7 @@ use crate::tree::brought::{self, Carried, Part};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::merge::{self, Conflict, Resolution, Unsettled};
 use crate::tree::{Delta, Kind, Role, Status};
-use crate::world::{Operation, Section};
+use crate::world::Operation;
 
 use super::super::acts::Actor;
 use super::super::climb::{self, Rung};
@@ -206,8 +206,7 @@ fn settle(
     let coming = brought::coming(&theirs.parts, &here, is_chosen);
     let mut parts = Vec::new();
     for (at, ((part, comes), host)) in theirs.parts.iter().zip(coming).zip(&theirs.hosts).enumerate() {
-        // Which lore was in mind, and for how long, is told of one line and holds on no other.
-        let done = part.operations.iter().zip(comes).filter(|(one, comes)| *comes && one.section != Section::Lore);
+        let done = part.operations.iter().zip(comes).filter(|(one, comes)| *comes && one.holds_elsewhere());
         let done: Vec<Operation> = done.map(|(operation, _)| operation.clone()).collect();
         let is_new = !here.contains(&part.of) || !chosen.is_empty();
         if is_chosen(at) && (is_new || !done.is_empty()) {

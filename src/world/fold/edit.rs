@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::sight::{Found, Sight, look};
-use super::{Change, Finding, Pointer, Rules, bounds, nothing_there, refusal, refuse};
+use super::{Change, Finding, Pointer, Rules, begin, bounds, nothing_there, refusal, refuse};
 use crate::world::number::{self, same};
 use crate::world::pointer::{index, step_mut};
 use crate::world::schema::{Conform, Kind, counted, read_only_kept};
@@ -25,6 +25,7 @@ impl<'w, 'r> Edit<'w, 'r> {
         if path.is_root() {
             return refuse(path, "a delta never replaces the world: the path is empty");
         }
+        self.check_written(path, change)?;
         match change {
             Change::Add(amount) => self.add(path, amount)?,
             Change::Set(value) => {
@@ -47,7 +48,11 @@ impl<'w, 'r> Edit<'w, 'r> {
         let base = match &sight.found {
             Found::Value(Value::Number(base)) => base,
             Found::Value(other) => return refuse(path, &format!("cannot add to {}", Kind::of(other).phrase())),
-            Found::Gap(_) | Found::Blocked(_) => &zero,
+            Found::Gap(depth) => match begin::value(self.rules, path, *depth) {
+                Some(Value::Number(begins)) => begins,
+                _ => &zero,
+            },
+            Found::Blocked(_) => &zero,
         };
         let sum = number::add(base, amount).map_err(|too_big| refusal(path, &too_big.to_string()))?;
         self.put(path, Value::Number(sum))
@@ -82,7 +87,12 @@ impl<'w, 'r> Edit<'w, 'r> {
             Found::Value(Value::Array(list)) => list,
             Found::Value(other) => return refuse(path, &format!("cannot append to {}", Kind::of(other).phrase())),
             Found::Gap(_) | Found::Blocked(_) => {
-                let list = Value::Array(vec![value.clone()]);
+                let begins = match &sight.found {
+                    Found::Gap(depth) => begin::value(self.rules, path, *depth).and_then(Value::as_array),
+                    _ => None,
+                };
+                let list: Vec<Value> = begins.into_iter().flatten().chain([value]).cloned().collect();
+                let list = Value::Array(list);
                 bounds::check(&list, path)?;
                 return self.put(path, list);
             }
@@ -148,6 +158,7 @@ impl<'w, 'r> Edit<'w, 'r> {
         match sight.found {
             Found::Blocked(depth) => Err(blocked(path, depth)),
             Found::Value(old) => {
+                begin::fill(sight.container, keys.last(), sight.spot, &mut value);
                 Conform::new(keys, &mut self.notes).spot(sight.spot, &mut value)?;
                 if sight.spot.node().is_some_and(|node| !read_only_kept(node, old, &value)) {
                     return refuse(path, "something in it is read-only and has its value");
@@ -161,6 +172,7 @@ impl<'w, 'r> Edit<'w, 'r> {
             Found::Gap(depth) => {
                 let (above, below) = keys.split_at_checked(sight.ruled_at).unwrap_or((keys, &[]));
                 let mut made = nest(value, below);
+                begin::fill(sight.container, above.last(), sight.spot, &mut made);
                 Conform::new(above, &mut self.notes).spot(sight.spot, &mut made)?;
                 let (base, missing) = above.split_at_checked(depth).unwrap_or((above, &[]));
                 if let (Some((key, rest)), Some(map)) = (missing.split_first(), self.map(base)) {
@@ -168,6 +180,19 @@ impl<'w, 'r> Edit<'w, 'r> {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Refuses to write what follows from something else.
+    fn check_written(&self, path: &Pointer, change: &Change) -> Result<(), Finding> {
+        if !self.rules.computes() {
+            return Ok(());
+        }
+        let place = if let Change::Insert { key, .. } = change { path.child(key) } else { path.clone() };
+        let from = if let Change::Move { from } = change { Some(from) } else { None };
+        match [Some(&place), from].into_iter().flatten().find(|place| self.rules.is_computed(place)) {
+            Some(place) => refuse(place, "it is computed: change what it follows from"),
+            None => Ok(()),
         }
     }
 

@@ -1,16 +1,19 @@
 //! The fold: the only function that changes a world.
 //!
 //! [`fold`] takes operations one by one: each is done whole or not at all. `edit.rs` has what each kind of operation
-//! does to a section, `sight.rs` what stands at a place and which rule governs it, `bounds.rs` how big a value may be.
+//! does to a section, `sight.rs` what stands at a place and which rule governs it, `bounds.rs` how big a value may be,
+//! `settle.rs` brings what is computed to what it follows from, `begin.rs` gives new entries what they begin with.
 //! Nothing is copied but the value that is put; the cost of an operation grows with its path and its value, never with
 //! the world.
 //!
 //! To add a kind of operation: its arm in `edit.rs`, and its rows in the tables of `tests/`.
 
+mod begin;
 mod bounds;
 mod edit;
 #[cfg(test)]
 mod laws;
+mod settle;
 mod sight;
 #[cfg(test)]
 mod tests;
@@ -26,11 +29,25 @@ use edit::Edit;
 ///
 /// A number out of its range is clamped and a fraction for an integer rounded, each with a note. Whatever else breaks
 /// the schema, or does not fit what stands there, skips that one operation; the others go on. Folding a delta in parts
-/// gives the same world as folding it at once.
+/// gives the same world as folding it at once. What is computed is as it follows from the rest before the first of them and
+/// after each, so that no operation sees it stale.
 pub fn fold(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<Problem> {
+    if rules.computes() {
+        settle::all(&mut world.vars, rules);
+    }
+    go_on(world, operations, rules)
+}
+
+/// The same for a world that a fold under the same rules has left: what is computed there need not be looked through again.
+pub fn go_on(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<Problem> {
     let mut problems = Vec::new();
+    let computes = rules.computes();
     for (position, operation) in operations.iter().enumerate() {
-        let findings = apply(world, operation, rules).unwrap_or_else(|refusal| vec![refusal]);
+        let done = apply(world, operation, rules);
+        if computes && done.is_ok() && operation.section == Section::Vars {
+            places(operation).for_each(|place| settle::after(&mut world.vars, rules, place));
+        }
+        let findings = done.unwrap_or_else(|refusal| vec![refusal]);
         problems.extend(findings.into_iter().map(|Finding { kind, path, message }| Problem {
             kind,
             operation: position,
@@ -39,6 +56,12 @@ pub fn fold(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<P
         }));
     }
     problems
+}
+
+/// The places in which an operation changes something.
+fn places(operation: &Operation) -> impl Iterator<Item = &Pointer> {
+    let from = if let Change::Move { from } = &operation.change { Some(from) } else { None };
+    std::iter::once(&operation.path).chain(from)
 }
 
 fn apply(world: &mut World, operation: &Operation, rules: &Rules) -> Result<Vec<Finding>, Finding> {

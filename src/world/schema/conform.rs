@@ -50,8 +50,13 @@ impl<'n> Conform<'n> {
         }
     }
 
-    /// Makes a value fit a rule.
+    /// Makes a value fit a rule. What is computed is not looked at: it becomes what it follows from in any case.
     pub fn value(&mut self, node: &Node, value: &mut Value) -> Result<(), Finding> {
+        if node.is_computed() { Ok(()) } else { self.checked(node, value) }
+    }
+
+    /// Makes a value fit a rule.
+    pub fn checked(&mut self, node: &Node, value: &mut Value) -> Result<(), Finding> {
         if let Value::Number(number) = value {
             self.number(node, number)?;
         }
@@ -139,7 +144,8 @@ impl<'n> Conform<'n> {
     }
 
     fn map(&mut self, node: &Node, map: &mut Map<String, Value>) -> Result<(), Finding> {
-        if let Some(missing) = node.required.iter().find(|key| !map.contains_key(*key)) {
+        let is_computed = |key: &str| node.properties.get(key).is_some_and(|child| child.is_computed());
+        if let Some(missing) = node.required.iter().find(|key| !map.contains_key(*key) && !is_computed(key)) {
             return Err(self.refusal(&format!("\"{missing}\" is missing")));
         }
         for (key, value) in map {

@@ -1,7 +1,7 @@
 //! The keywords a schema may use, and what to say about any other.
 
 /// Every keyword that is understood.
-const KNOWN: [&str; 29] = [
+const KNOWN: [&str; 30] = [
     "type",
     "enum",
     "const",
@@ -31,22 +31,30 @@ const KNOWN: [&str; 29] = [
     "x-visible",
     "x-search",
     "x-computed",
+    "x-prototype",
 ];
 
 /// What to say about a keyword that cannot be used.
 pub(super) fn refusal(word: &str) -> String {
-    if word == "x-computed" {
-        return "\"x-computed\" is not supported yet; let the rule that changes the sources set this value too"
-            .to_owned();
-    }
-    let usable: Vec<&str> = KNOWN.into_iter().filter(|known| *known != "x-computed").collect();
-    let guess = closest(word).map(|guess| format!("; did you mean \"{guess}\"?")).unwrap_or_default();
-    format!("\"{word}\" is not a keyword that is known here{guess} Known are {}", usable.join(", "))
+    let guess = guess(word, KNOWN);
+    format!("\"{word}\" is not a keyword that is known here{guess}{} Known are {}", stop(&guess), KNOWN.join(", "))
 }
 
-fn closest(word: &str) -> Option<&'static str> {
-    let distances = KNOWN.into_iter().map(|known| (distance(&known.to_lowercase(), &word.to_lowercase()), known));
+/// The word of some that was probably meant.
+pub(super) fn closest_of<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let far = |known: &str| distance(&known.to_lowercase(), &word.to_lowercase());
+    let distances = known.into_iter().map(|known| (far(known), known));
     distances.filter(|(distance, known)| *distance <= 2.min(known.len() / 2)).min().map(|(_, known)| known)
+}
+
+/// `; did you mean "x"?`, or nothing where no word is near.
+pub(super) fn guess<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    closest_of(word, known).map(|guess| format!("; did you mean \"{guess}\"?")).unwrap_or_default()
+}
+
+/// The end of a sentence that no guess has ended.
+pub(super) fn stop(guess: &str) -> &'static str {
+    if guess.is_empty() { "." } else { "" }
 }
 
 /// How many letters must be put, taken or changed to make one word of the other (Levenshtein). Long words are not
@@ -90,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_slip_gets_a_guess_and_the_list() {
-        let check = |word: &str, guess: Option<&str>| assert_eq!(closest(word), guess, "{word}");
+        let check = |word: &str, guess: Option<&str>| assert_eq!(closest_of(word, KNOWN), guess, "{word}");
         check("minimun", Some("minimum"));
         check("Enum", Some("enum"));
         check("maxlength", Some("maxLength"));
@@ -98,7 +106,6 @@ mod tests {
         check("oneOf", None);
         check("patternProperties", None);
         assert!(refusal("minimun").contains("did you mean \"minimum\"?"));
-        assert!(refusal("oneOf").ends_with("x-ui, x-visible, x-search"));
-        assert!(refusal("x-computed").contains("not supported yet"));
+        assert!(refusal("oneOf").ends_with("x-search, x-computed, x-prototype"));
     }
 }

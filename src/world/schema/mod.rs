@@ -8,12 +8,16 @@
 //! `exclusiveMaximum`, `minLength`, `maxLength`, `pattern`, `properties`, `additionalProperties`, `required`, `items`,
 //! `minItems`, `maxItems`, `uniqueItems` (of plain values), `default`, `readOnly`, `title`, `description`, `$defs` with
 //! local `$ref`s that do not go in a circle, `$schema` and `$comment` (both without effect), and the hints `x-ui`,
-//! `x-visible` and `x-search`.
+//! `x-visible` and `x-search`; `x-computed` (`computed.rs`, and in which order in `follow.rs`) and `x-prototype`.
 //!
 //! To add a keyword: its name in `keywords.rs`, a field of [`Node`], its reading in `read.rs`, its check in
 //! `conform.rs`, and a line in the tables of `tests.rs`.
 
+mod computed;
+mod concealed;
 mod conform;
+mod follow;
+mod hints;
 mod keywords;
 mod node;
 mod read;
@@ -28,6 +32,7 @@ use serde_json::Value;
 use super::{Pointer, canonical};
 
 pub(super) use conform::{Conform, Finding, Name, counted, read_only_kept};
+pub(super) use follow::{Follower, Step, meant};
 pub(super) use node::Spot;
 pub use node::{Kind, Node};
 pub use rules::Rules;
@@ -52,6 +57,7 @@ pub struct Schema {
     source: Value,
     hash: String,
     top: Arc<Node>,
+    followers: Arc<[Follower]>,
 }
 
 impl Schema {
@@ -59,11 +65,38 @@ impl Schema {
     ///
     /// # Errors
     /// Names the place of a keyword that is unknown or of the wrong shape, of a range that nothing can meet, of a
-    /// `default` that breaks its own schema; or says that the schema is too big or too deep.
+    /// `default` that breaks its own schema, of what is computed in a circle; or says that the schema is too big or too deep.
     pub fn parse(source: Value) -> Result<Self, SchemaError> {
         let text = read::bounded_text(&source)?;
         let top = read::schema(&source)?;
-        Ok(Self { hash: canonical::digest(&text), source, top })
+        let followers = follow::followers(&top)?.into();
+        concealed::check(&top)?;
+        Ok(Self { hash: canonical::digest(&text), source, top, followers })
+    }
+
+    /// What else is odd about it, though it can be used: hints that nobody understands.
+    pub fn advice(&self) -> Vec<SchemaError> {
+        hints::advice(&self.source)
+    }
+
+    /// The outermost places, seen from the root, that players and models may not see while its values are these.
+    pub fn concealed(&self, state: &Value) -> Vec<Pointer> {
+        concealed::places(self.top(), state)
+    }
+
+    /// The computed values, each after those it follows from.
+    pub(super) fn followers(&self) -> &[Follower] {
+        &self.followers
+    }
+
+    /// Whether the place that these keys lead to, or one above it, is computed.
+    pub(super) fn is_computed(&self, keys: &[String]) -> bool {
+        let mut node = Some(self.top());
+        !self.followers.is_empty()
+            && keys.iter().any(|key| {
+                node = node.and_then(|node| node.below(key));
+                node.is_some_and(Node::is_computed)
+            })
     }
 
     /// The JSON it was read from.
@@ -93,7 +126,8 @@ impl Schema {
         self.walk(|_| true)
     }
 
-    /// The leaves that players may see: none that is, or lies inside, something with `x-visible: false`.
+    /// The leaves that players may see whatever happens: none that is, or lies inside, something with `x-visible: false` or with
+    /// a condition there.
     pub fn visible_leaves(&self) -> impl Iterator<Item = (Pointer, &Node)> {
         self.walk(Node::is_visible)
     }

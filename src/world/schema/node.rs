@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use regex::Regex;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
-use crate::world::{number, pointer};
+use super::computed::Computed;
+use crate::world::{Condition, number, pointer};
 
 /// A type that a value may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +98,16 @@ pub(super) enum Others {
     Like(Arc<Node>),
 }
 
+/// Who may see a value besides scripts.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Seen {
+    #[default]
+    Always,
+    Never,
+    /// Where the condition holds.
+    When(Arc<Condition>),
+}
+
 /// How long something may be.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Span {
@@ -127,8 +138,18 @@ pub struct Node {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) ui: Option<Value>,
-    pub(super) hidden: bool,
+    pub(super) seen: Seen,
     pub(super) searched: bool,
+    /// What it follows from.
+    pub(super) computed: Option<Arc<Computed>>,
+    /// Whether something inside is computed.
+    pub(super) computes: bool,
+    /// Whether something inside may not be seen by everybody, or not yet.
+    pub(super) conceals: bool,
+    /// What every entry of a map of like things begins with.
+    pub(super) prototype: Option<Value>,
+    /// Whether it or something inside, not through lists, says what entries begin with.
+    pub(super) prototypes: bool,
     /// Whether something read-only is declared inside, not through lists.
     pub(super) guards: bool,
     /// How deep it goes.
@@ -176,11 +197,45 @@ impl Node {
     }
 
     /// The rule one step down, for a declared key, a list position, or any other key.
-    pub(super) fn below(&self, key: &str) -> Option<&Self> {
+    pub(in crate::world) fn below(&self, key: &str) -> Option<&Self> {
         match (&self.items, self.entry(key)) {
             (Some(items), _) if !self.properties.contains_key(key) && pointer::index(key).is_some() => Some(items),
             (_, spot) => spot.node(),
         }
+    }
+
+    /// The first key of a way that leads out of what is declared, by its place on the way, and where that is. `None` where
+    /// everything is declared, or where anything may stand.
+    pub fn stray(&self, keys: &[String]) -> Option<(usize, &Self)> {
+        let mut node = self;
+        for (depth, key) in keys.iter().enumerate() {
+            match node.below(key) {
+                Some(next) => node = next,
+                None if node.properties.is_empty() && !node.is_closed() => return None,
+                None => return Some((depth, node)),
+            }
+        }
+        None
+    }
+
+    /// Whether the value follows from others, so that nobody writes it.
+    pub fn is_computed(&self) -> bool {
+        self.computed.is_some()
+    }
+
+    /// What an entry of this map begins with; nothing for keys that are declared.
+    pub(in crate::world) fn prototype_of(&self, key: &str) -> Option<&Map<String, Value>> {
+        self.prototype.as_ref().filter(|_| !self.properties.contains_key(key))?.as_object()
+    }
+
+    /// The same as a value.
+    pub(in crate::world) fn prototype_value(&self) -> Option<&Value> {
+        self.prototype.as_ref()
+    }
+
+    /// Whether entries begin with something, here or inside.
+    pub(in crate::world) fn has_prototypes(&self) -> bool {
+        self.prototypes
     }
 
     /// Whether only whole numbers may stand here.
@@ -238,6 +293,11 @@ impl Node {
         if let Others::Like(node) = &self.others { Some(node) } else { None }
     }
 
+    /// Whether nothing but the declared keys may stand in a map here.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.others, Others::Nothing)
+    }
+
     /// The rule for the values of a list.
     pub fn items(&self) -> Option<&Self> {
         self.items.as_deref()
@@ -263,9 +323,9 @@ impl Node {
         self.ui.as_ref()
     }
 
-    /// `x-visible`: whether players may see it; true unless said otherwise.
+    /// `x-visible`: whether players may see it whatever happens; true unless said otherwise.
     pub fn is_visible(&self) -> bool {
-        !self.hidden
+        matches!(self.seen, Seen::Always)
     }
 
     /// `x-search`: whether messages are found by its value; false unless said otherwise.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Number, Value};
 
+use super::computed::Computed;
 use super::conform::Conform;
-use super::node::{Bound, Kind, Node, Others};
+use super::node::{Bound, Kind, Node, Others, Seen};
 use super::{SchemaError, keywords};
-use crate::world::{Pointer, canonical, number};
+use crate::world::{Condition, Pointer, canonical, number};
 
 /// How deep a schema may go, and the world below its root with it.
 const MAX_DEPTH: usize = 32;
@@ -123,6 +124,10 @@ impl<'s> Reader<'s> {
             self.keyword(&mut node, word, value, &trail.at(word))?;
         }
         finish(&mut node, trail)?;
+        if let Some(begins) = map.get("x-prototype") {
+            node.prototype = Some(Value::Object(prototype(&node, begins, &trail.at("x-prototype"))?));
+            node.prototypes = true;
+        }
         if let Some(default) = &node.default {
             check_default(&node, default, &trail.at("default"))?;
         }
@@ -149,7 +154,12 @@ impl<'s> Reader<'s> {
             "required" => node.required = names(value, at)?,
             "items" => node.items = Some(self.node(value, at)?),
             "uniqueItems" => node.unique = flag(value, at)?,
-            "$ref" => {}
+            "x-computed" => {
+                let computed = Computed::read(value).map_err(|why| at.error(why))?;
+                node.computed = Some(Arc::new(computed));
+            }
+            // It is read when the rest is known.
+            "$ref" | "x-prototype" => {}
             "$defs" if at.0.is_some_and(Trail::is_top) => {}
             "$defs" => return at.fails("\"$defs\" stands at the top of the schema"),
             "$schema" | "$comment" => _ = text(value, at)?,
@@ -224,7 +234,7 @@ fn hint(node: &mut Node, word: &str, value: &Value, at: &Trail<'_>) -> Result<()
         "readOnly" => node.read_only = flag(value, at)?,
         "title" => node.title = Some(text(value, at)?),
         "description" => node.description = Some(text(value, at)?),
-        "x-visible" => node.hidden = !flag(value, at)?,
+        "x-visible" => node.seen = seen(value, at)?,
         "x-search" => node.searched = flag(value, at)?,
         "x-ui" if value.is_string() || value.is_object() => node.ui = Some(value.clone()),
         "x-ui" => return at.fails("a word or a map is expected"),
@@ -256,12 +266,64 @@ fn finish(node: &mut Node, trail: &Trail<'_>) -> Result<(), SchemaError> {
     }
     let inner: Vec<&Arc<Node>> = node.properties.values().chain(like(&node.others)).collect();
     node.guards = inner.iter().any(|child| child.read_only || child.guards);
+    let seen = |child: &Arc<Node>| matches!(child.seen, Seen::Always) && !child.conceals;
+    node.conceals = !inner.iter().copied().chain(&node.items).all(seen);
+    node.prototypes = inner.iter().any(|child| child.prototypes);
+    node.computes = inner.iter().copied().chain(&node.items).any(|child| child.computed.is_some() || child.computes);
     node.leaves = node.properties.values().fold(0, |sum, child| child.leaves.saturating_add(sum)).max(1);
     node.height = inner.into_iter().chain(&node.items).map(|child| child.height.saturating_add(1)).max().unwrap_or(0);
     if node.height > MAX_DEPTH {
         return trail.fails(format!("the schema goes more than {MAX_DEPTH} levels down"));
     }
     Ok(())
+}
+
+/// What an entry of a map of like things begins with: as it is written, or every default that is declared for it.
+fn prototype(node: &Node, begins: &Value, at: &Trail<'_>) -> Result<Map<String, Value>, SchemaError> {
+    let Some(like) = like(&node.others).filter(|like| like.kinds == [Kind::Object]) else {
+        return at.fails("a map of like things is expected here: \"additionalProperties\" with \"type\": \"object\"");
+    };
+    let begins = match begins {
+        Value::Bool(true) => defaults(like),
+        Value::Object(map) => map.clone(),
+        _ => return at.fails("true (every \"default\" of an entry) or a map of values is expected"),
+    };
+    for (key, value) in &begins {
+        let at = at.at(key);
+        let mut notes = Vec::new();
+        let refused =
+            Conform::new(std::slice::from_ref(key), &mut notes).spot(like.entry(key), &mut value.clone()).err();
+        if let Some(finding) = refused.into_iter().chain(notes).next() {
+            return at.fails(format!("it breaks the schema of an entry: {}", finding.message));
+        }
+        if like.properties.get(key).is_some_and(|child| child.is_computed()) {
+            return at.fails("it is computed");
+        }
+    }
+    Ok(begins)
+}
+
+/// The defaults of the declared keys, and of those inside.
+fn defaults(node: &Node) -> Map<String, Value> {
+    let one = |(key, child): (&String, &Arc<Node>)| {
+        let inner = || Some(Value::Object(defaults(child))).filter(|inner| inner != &Value::Object(Map::new()));
+        let value = child.default.clone().or_else(inner).filter(|_| !child.is_computed())?;
+        Some((key.clone(), value))
+    };
+    node.properties.iter().filter_map(one).collect()
+}
+
+/// `x-visible`: true, false, or the condition from which on it is seen.
+fn seen(value: &Value, at: &Trail<'_>) -> Result<Seen, SchemaError> {
+    match value {
+        Value::Bool(true) => Ok(Seen::Always),
+        Value::Bool(false) => Ok(Seen::Never),
+        Value::String(text) => match Condition::read(text) {
+            Ok(condition) => Ok(Seen::When(Arc::new(condition))),
+            Err(why) => at.fails(why.replace('`', "\"").replace("\"when\"", "\"x-visible\"")),
+        },
+        _ => at.fails("true, false, or a condition like \"affinity >= 20\" is expected"),
+    }
 }
 
 fn like(others: &Others) -> Option<&Arc<Node>> {

@@ -39,6 +39,17 @@ impl Rules {
         Some((root, schema))
     }
 
+    /// Whether any value follows from others.
+    pub fn computes(&self) -> bool {
+        self.roots.iter().any(|(_, schema)| !schema.followers().is_empty())
+    }
+
+    /// Whether a place is computed, or lies in something that is.
+    pub(in crate::world) fn is_computed(&self, path: &Pointer) -> bool {
+        let governing = self.roots.iter().find_map(|(root, schema)| Some((path.below(root)?, schema)));
+        governing.is_some_and(|(keys, schema)| schema.is_computed(keys))
+    }
+
     /// A root that lies inside a place, but is not the place itself.
     pub(in crate::world) fn inside(&self, path: &Pointer) -> Option<&Pointer> {
         self.roots.iter().map(|(root, _)| root).find(|root| root.below(path).is_some_and(|keys| !keys.is_empty()))

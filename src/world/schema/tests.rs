@@ -82,10 +82,6 @@ fn what_is_not_understood_is_refused_with_its_place() {
     );
     check(json!({"oneOf": []}), "/oneOf: \"oneOf\" is not a keyword that is known here");
     check(json!({"x-mood": 1}), "/x-mood: \"x-mood\" is not a keyword");
-    check(
-        json!({"properties": {"a": {"x-computed": "hp > 1"}}}),
-        "/properties/a/x-computed: \"x-computed\" is not supported yet",
-    );
     check(json!({"type": "int"}), "/type: one of null, boolean");
     check(json!({"type": []}), "/type: one of null, boolean");
     check(json!({"enum": []}), "/enum: a list of at least one");
@@ -114,6 +110,56 @@ fn what_is_not_understood_is_refused_with_its_place() {
         "/default: the default breaks its own schema: default: 6 is above 5",
     );
     check(json!({"properties": {"a": {"type": "string", "default": 1}}}), "/properties/a/default: the default breaks");
+}
+
+#[test]
+fn what_follows_from_nothing_is_refused_with_its_place() {
+    let check = |source: Value, start: &str| {
+        let message = Schema::parse(source.clone()).unwrap_err().to_string();
+        assert!(message.starts_with(start), "{source}: {message}");
+    };
+    check(
+        json!({"properties": {"a": {"x-computed": "hp > 1"}}}),
+        "/properties/a/x-computed: the sum cannot be read at: > 1",
+    );
+    check(json!({"x-computed": "1"}), "the whole of a plugin's values cannot be computed");
+    check(
+        json!({"properties": {"hp": {}, "a": {"x-computed": "hq + 1"}}}),
+        "/properties/a: \"x-computed\" names \"hq\", which is not declared there; did you mean \"hp\"?",
+    );
+    check(
+        json!({"properties": {"a": {"x-computed": "b"}, "b": {"x-computed": "c"}, "c": {"x-computed": "a"}}}),
+        "/properties/a: \"x-computed\" goes in a circle: a, b, c follow from each other",
+    );
+    check(
+        json!({"properties": {"hp": {}, "a": {"type": "string", "x-computed": [{"when": "hp > 1", "is": 3}]}}}),
+        "/properties/a: \"x-computed\" may come to what breaks its own schema: a: 3 is not a text",
+    );
+    check(
+        json!({"properties": {"a": {"items": {"properties": {"b": {"x-computed": "1"}}}}}}),
+        "/properties/a: inside of a list nothing can be computed",
+    );
+    check(
+        json!({"additionalProperties": {"x-computed": "1"}}),
+        "/additionalProperties: \"x-computed\" stands with a declared key",
+    );
+    check(json!({"x-prototype": true}), "/x-prototype: a map of like things is expected here");
+    let like = json!({"type": "object", "additionalProperties": false, "properties": {"hp": {"maximum": 9}}});
+    check(json!({"additionalProperties": like, "x-prototype": 1}), "/x-prototype: true (every");
+    check(
+        json!({"additionalProperties": like, "x-prototype": {"hp": 12}}),
+        "/x-prototype/hp: it breaks the schema of an entry",
+    );
+    check(
+        json!({"additionalProperties": like, "x-prototype": {"mp": 1}}),
+        "/x-prototype/mp: it breaks the schema of an entry",
+    );
+    check(json!({"x-visible": "a >"}), "/x-visible: \"x-visible\" takes parts like");
+    check(json!({"x-visible": 1}), "/x-visible: true, false, or a condition");
+    check(
+        json!({"properties": {"love": {}, "secret": {"x-visible": "lvoe > 3"}}}),
+        "/properties/secret/x-visible: \"lvoe\" is not declared there; did you mean \"love\"?",
+    );
 }
 
 #[test]
@@ -190,4 +236,20 @@ fn roots_do_not_nest() {
     assert_eq!(governing("/a/c/x/y").as_deref(), Some("/a/c"));
     assert_eq!((governing("/a"), governing("/a/bb"), governing("")), (None, None, None));
     assert!(Rules::default().roots().is_empty());
+}
+
+/// `hidden until`: a value shows itself where its condition holds.
+#[test]
+fn what_is_concealed_depends_on_the_values() {
+    let schema = Schema::parse(json!({"properties": {
+        "love": {"type": "integer"}, "secret": {"type": "string", "x-visible": "love >= 20"},
+        "never": {"x-visible": false, "properties": {"deep": {}}},
+        "people": {"additionalProperties": {"properties": {"met": {}, "name": {"x-visible": "met and /love > 1"}}}},
+    }}))
+    .unwrap();
+    let concealed = |state: Value| schema.concealed(&state).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(concealed(json!({})), ["/secret", "/never"]);
+    assert_eq!(concealed(json!({"love": 20, "people": {"a": {"met": true}, "b": {}}})), ["/never", "/people/b/name"]);
+    let always: Vec<String> = schema.visible_leaves().map(|(path, _)| path.to_string()).collect();
+    assert_eq!(always, ["/love", "/people"]);
 }

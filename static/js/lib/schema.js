@@ -21,18 +21,21 @@ import { escapeStep, humanise, steps } from "./text.js";
 export function groupsOf(at, locale) {
   const vars = at.world.vars ?? {};
   const governed = new Set();
-  const groups = (at.schemas ?? []).map(({ plugin, root, schema, title }) => {
+  const groups = (at.schemas ?? []).map(({ plugin, root, schema, title, hidden }) => {
     const path = root.startsWith("/") ? root : `/${escapeStep(root)}`;
     const name = steps(path)[0] ?? root;
     governed.add(name);
     const row = rowOf(schema, schema, vars[name], path, name, locale);
-    return { plugin, title: worded(schema, locale) || title || humanise(plugin), rows: row ? row.rows : [] };
+    return { plugin, title: worded(schema, locale) || title || humanise(plugin), rows: shown(row ? row.rows : [], new Set(hidden ?? [])) };
   });
   const free = Object.entries(vars).filter(([name]) => !governed.has(name));
   const rows = free.map(([name, value]) => rowOf({}, {}, value, `/${escapeStep(name)}`, name, locale));
   if (free.length) groups.push({ plugin: "", title: "", rows: rows.filter((row) => row !== null) });
   return groups.filter((group) => group.rows.length > 0);
 }
+
+/** The rows without those that the world hides for now. @param {Row[]} rows @param {Set<string>} hidden @returns {Row[]} */
+const shown = (rows, hidden) => (hidden.size === 0 ? rows : rows.filter(({ path }) => !hidden.has(path)).map((row) => ({ ...row, rows: shown(row.rows, hidden) })));
 
 /**
  * @param {Schema} whole the schema that `$ref` points into

@@ -489,6 +489,8 @@ export interface Problem {
 export interface RuleRun {
   plugin: string;
   hook: string;
+  /** What made a rule of the manifest fire. */
+  because?: string;
   ops?: Json;
   warnings?: Json[];
   micros?: number;
@@ -524,6 +526,8 @@ export interface Schema {
   maxItems?: number;
   uniqueItems?: boolean;
   readOnly?: boolean;
+  /** What it follows from: nobody writes it. */
+  "x-computed"?: Json;
   properties?: { [key: string]: Schema };
   additionalProperties?: Schema | boolean;
   items?: Schema;
@@ -531,7 +535,8 @@ export interface Schema {
   $defs?: { [key: string]: Schema };
   /** How to draw it: a word, or a map with that word and names in other languages. */
   "x-ui"?: string | UiHint;
-  "x-visible"?: boolean;
+  /** Whether it is shown, or the condition from which on it is. */
+  "x-visible"?: boolean | string;
 }
 
 export interface UiHint {
@@ -551,6 +556,8 @@ export interface StateSchema {
   root: string;
   schema: Schema;
   title?: string | null;
+  /** Paths from `vars` that are not to be shown now. */
+  hidden?: string[];
 }
 
 export interface WorldAt {

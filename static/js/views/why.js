@@ -87,7 +87,7 @@ const Summarised = ({ text }) => (text.trim() ? html`<div class="summarised"><p>
 function Rules({ rules }) {
   if (rules.length === 0) return null;
   return html`<section><h3>${t("why.rules")}</h3><table><thead><tr><th>${t("why.rule")}</th><th>${t("why.operations")}</th><th>${t("why.time")}</th></tr></thead><tbody>
-    ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin} · <code>${rule.hook}</code> <small>${wordFor(`hook.${rule.hook}`)}</small>${rule.error && html`<p class="aside bad">${sentence(rule.error.message)} ${placeOf(rule.error)}</p>`}${rule.warnings?.map((w, j) => html`<p key=${j} class="aside">${brief(w)}</p>`)}</td>
+    ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin} · <code>${rule.hook}</code> <small>${wordFor(`hook.${rule.hook.split(":")[0]}`, { why: rule.because ?? "" })}</small>${rule.error && html`<p class="aside bad">${sentence(rule.error.message)} ${placeOf(rule.error)}</p>`}${rule.warnings?.map((w, j) => html`<p key=${j} class="aside">${brief(w)}</p>`)}</td>
       <td>${count(rule.ops)}</td><td>${rule.micros === undefined ? "–" : `${(rule.micros / 1000).toFixed(1)} ms`}</td></tr>`)}</tbody></table></section>`;
 }
 

@@ -46,7 +46,7 @@ function Variable({ row }) {
   const edit = t("world.edit", { name: row.label });
   return html`<li class=${`variable ${change ? "changed" : ""}`} data-path=${row.path}>
     <div class="variable-head"><span class="label" title=${row.about}>${row.label}</span>
-      ${peek.value === null && !writing.value && !row.schema.readOnly && html`<button ref=${button} type="button" class="round small" aria-label=${edit} title=${edit} aria-expanded=${editing.value} onClick=${() => (editing.value = !editing.value)}>${icon("edit")}</button>`}
+      ${peek.value === null && !writing.value && !row.schema.readOnly && row.schema["x-computed"] === undefined && html`<button ref=${button} type="button" class="round small" aria-label=${edit} title=${edit} aria-expanded=${editing.value} onClick=${() => (editing.value = !editing.value)}>${icon("edit")}</button>`}
       <span class="now">${change && h(Mark, { row, change })}${!editing.value && h(Short, { row })}</span></div>
     ${editing.value ? h(EditValue, { row, close }) : h(Long, { row, change })}
     ${change?.why && html`<p class="why">${change.why}</p>`}</li>`;

@@ -16,6 +16,7 @@ mod hostile;
 mod loading;
 mod modder;
 mod plans;
+mod scheduled;
 
 const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 

@@ -19,6 +19,7 @@ mod migrate;
 mod narrator;
 mod prompt;
 mod rules;
+mod scheduled;
 mod speakers;
 mod trace;
 mod unruly;

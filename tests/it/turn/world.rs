@@ -228,3 +228,33 @@ async fn every_reply_has_text_world_and_trace() {
         );
     }
 }
+
+/// Rank 1 of the later ideas: what a schema computes is there from where its rules begin, follows a change by hand, and is
+/// written by nobody; what it hides until then is told to no model.
+#[tokio::test]
+async fn what_is_computed_follows_on_every_branch() {
+    const SCHEMA: &str = r#"{"type": "object", "properties": {
+        "love": {"type": "integer", "minimum": 0, "maximum": 100},
+        "stage": {"type": "string", "x-computed": [{"when": "love >= 20", "is": "friend"}, {"is": "stranger"}]},
+        "secret": {"type": "string", "x-visible": "stage == friend"}}}"#;
+    let script = "fn init(ctx) { ctx.set(\"love\", 18); ctx.set(\"secret\", \"she was a spy\"); }\n\
+        fn on_reply(ctx) { ctx.set(\"stage\", \"beloved\"); ctx.add(\"love\", 1); }";
+    let manifest = manifest("mine", "[state]\nschema = \"s.json\"");
+    let files = [("plugin.toml", manifest.as_str()), ("main.rhai", script), ("s.json", SCHEMA)];
+    let app = TestApp::with().plugin("mine", &files).start().await;
+    let story = Story::begin(&app, &["mine"]).await;
+    let stage = async |node| story.var(node, "/mine/stage").await;
+    let one = story.say("One.").await;
+    assert_eq!((stage(one.user).await, stage(one.reply.id).await), (json!("stranger"), json!("stranger")));
+    let refused = story.delta(one.reply.id).await.problems;
+    assert_eq!((refused.len(), refused[0].message.as_str()), (1, "stage: it is computed: change what it follows from"));
+    let two = story.say("Two.").await.reply;
+    assert_eq!(stage(two.id).await, json!("friend"));
+    let by_hand = operation(json!({"op": "add", "path": "/mine/love", "value": 40}));
+    let change = app.turns.change_world(story.user, story.id, one.reply.id, vec![by_hand], None).await.unwrap();
+    assert_eq!(stage(change.node.unwrap()).await, json!("friend"));
+    story.say("Three.").await;
+    let requests = app.mock.requests();
+    assert!(!requests[1].to_string().contains("a spy"), "at the second message they are strangers");
+    assert!(requests[2].to_string().contains("mine/secret: she was a spy"));
+}

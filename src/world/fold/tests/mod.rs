@@ -2,6 +2,7 @@
 //!
 //! A new kind of operation gets its table in `operations.rs`; what concerns the world as a whole stands in `whole.rs`.
 
+mod computed;
 mod operations;
 mod whole;
 

@@ -1,5 +1,6 @@
 //! Conditions on variables: `affinity >= 20 and not combat.over`. A little language without parentheses, so that
-//! reading one never goes deep: `or` joins what `and` joins.
+//! reading one never goes deep: `or` joins what `and` joins. Entries of lorebooks have them, rules of manifests, and schemas
+//! for what is computed or shows itself later.
 
 use serde_json::Value;
 
@@ -10,10 +11,19 @@ const LONGEST: usize = 1_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition(Vec<Vec<Part>>);
 
+/// A variable as it is named: `affinity`, `combat.hp`, `/combat/hp`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Whether its name begins with a slash: it is meant from the top, where that makes a difference.
+    pub is_from_top: bool,
+    /// The keys that lead to it.
+    pub keys: Vec<String>,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
     negated: bool,
-    path: Vec<String>,
+    variable: Variable,
     than: Option<(Compare, Value)>,
 }
 
@@ -57,14 +67,24 @@ impl Condition {
 
     /// Whether it holds. A variable that is not there is unequal to everything, and neither more nor less.
     pub fn holds(&self, mut variable: impl FnMut(&[String]) -> Option<Value>) -> bool {
-        self.0.iter().any(|all| all.iter().all(|part| part.holds(variable(&part.path).as_ref())))
+        self.holds_where(|named| variable(&named.keys))
+    }
+
+    /// The same, where it matters whether a name begins with a slash.
+    pub fn holds_where(&self, mut variable: impl FnMut(&Variable) -> Option<Value>) -> bool {
+        self.0.iter().any(|all| all.iter().all(|part| part.holds(variable(&part.variable).as_ref())))
+    }
+
+    /// Every variable that it names.
+    pub fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.0.iter().flatten().map(|part| &part.variable)
     }
 }
 
 impl Part {
     fn holds(&self, value: Option<&Value>) -> bool {
         let holds = match &self.than {
-            None => super::value::truth(value),
+            None => truth(value),
             Some((compare, than)) => compared(value, *compare, than),
         };
         holds != self.negated
@@ -86,8 +106,8 @@ fn compared(value: Option<&Value>, compare: Compare, than: &Value) -> bool {
 
 /// Numbers by size, also in quotes; texts by letter; whatever else only if it is the same.
 fn order(value: &Value, than: &Value) -> Option<std::cmp::Ordering> {
-    let number = |value: &Value| if value.is_boolean() { None } else { super::value::number(Some(value)) };
-    match (number(value), number(than)) {
+    let own = |value: &Value| if value.is_boolean() { None } else { number(Some(value)) };
+    match (own(value), own(than)) {
         (Some(value), Some(than)) => value.partial_cmp(&than),
         _ => match (value, than) {
             (Value::String(value), Value::String(than)) => Some(value.cmp(than)),
@@ -144,11 +164,39 @@ fn part(words: &[Word]) -> Result<Part, String> {
         [Word::Bare(name), Word::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
         _ => return Err("`when` takes parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
     };
-    let path: Vec<String> = name.trim_matches('/').split(['.', '/']).map(str::to_owned).collect();
-    if path.iter().any(String::is_empty) {
-        return Err(format!("`{name}` in `when` is no name of a variable"));
+    let variable = Variable::read(name).ok_or_else(|| format!("`{name}` in `when` is no name of a variable"))?;
+    Ok(Part { negated, variable, than })
+}
+
+impl Variable {
+    /// Reads a name; `None` where a part of it is empty.
+    pub fn read(name: &str) -> Option<Self> {
+        let keys: Vec<String> = name.trim_matches('/').split(['.', '/']).map(str::to_owned).collect();
+        let is_named = keys.iter().all(|key| !key.is_empty());
+        is_named.then(|| Self { is_from_top: name.starts_with('/'), keys })
     }
-    Ok(Part { negated, path, than })
+}
+
+/// Whether JavaScript would take it for true.
+pub fn truth(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(truth)) => *truth,
+        Some(Value::Number(number)) => number.as_f64().is_some_and(|number| number != 0.0),
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(_) | Value::Object(_)) => true,
+    }
+}
+
+/// A finite number, in quotes or not.
+pub fn number(value: Option<&Value>) -> Option<f64> {
+    let number = match value? {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        Value::Bool(truth) => f64::from(u8::from(*truth)),
+        _ => return None,
+    };
+    number.is_finite().then_some(number)
 }
 
 fn literal(word: &Word) -> Result<Value, String> {

@@ -1,0 +1,207 @@
+//! Which rules fire on a message, in which order, and what they do.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Counter, Rule, Trigger, may_read, may_write, place_of, raw, text};
+use crate::plugin::grant::Permission;
+use crate::world::condition::Variable;
+use crate::world::{Change, Operation, Pointer, Problem, Rules, Section, World, fold, number};
+
+/// What a rule does may make others fire, and these others once more; then it is over.
+const DEEPEST: usize = 3;
+
+/// Where the world keeps that rules have fired, in the section `lore`.
+const KEPT: &str = "rules";
+
+/// A message on which rules may fire.
+#[derive(Debug, Clone, Copy)]
+pub struct Occasion<'a> {
+    /// The plugin.
+    pub plugin: &'a str,
+    /// Where its values are.
+    pub root: &'a Pointer,
+    /// Its rules.
+    pub rules: &'a [Rule],
+    /// The world before the message.
+    pub before: &'a Arc<World>,
+    /// Whether the message is a reply; else somebody wrote it.
+    pub is_reply: bool,
+    /// Turns of its line, with it.
+    pub turn: u64,
+    /// Replies of its line, with it.
+    pub replies: u64,
+    /// The schemas in force.
+    pub schemas: &'a Rules,
+    /// What the plugin may do beyond its own root.
+    pub grants: &'a [Permission],
+    /// The language of lines.
+    pub language: &'a str,
+}
+
+/// One rule that fired.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fired {
+    /// Its name.
+    pub rule: String,
+    /// What made it fire, as people may read it.
+    pub because: String,
+    /// What it does, folded into the world already.
+    pub operations: Vec<Operation>,
+    /// What the fold said of that, by position.
+    pub problems: Vec<Problem>,
+    /// What it says.
+    pub notes: Vec<String>,
+    /// What it could not do.
+    pub warnings: Vec<String>,
+}
+
+/// What came of the rules of one plugin.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ran {
+    /// Those that fired, in order.
+    pub fired: Vec<Fired>,
+    /// Those that would have gone on firing, and were not let.
+    pub cut: Vec<String>,
+    /// Those that read what nobody granted.
+    pub denied: Vec<String>,
+}
+
+impl Ran {
+    /// What people are told: a stable word and a sentence.
+    pub fn troubles(&self) -> Vec<(&'static str, String)> {
+        let cut = |rule: &String| {
+            let what = "would have fired again; rules that make each other fire end here";
+            ("rule_chain", format!("the rule \"{rule}\" {what}"))
+        };
+        let denied = |rule: &String| {
+            let why = "reads what is not the plugin's own, and \"state.read:*\" is not granted";
+            ("plugin_permission", format!("the rule \"{rule}\" {why}"))
+        };
+        self.cut.iter().map(cut).chain(self.denied.iter().map(denied)).collect()
+    }
+}
+
+/// What the world keeps of a rule that has fired: below `lore`, at `rules/<plugin>/<rule>`.
+pub fn kept_at(plugin: &str, rule: &str) -> Pointer {
+    Pointer::from_keys([KEPT, plugin, rule])
+}
+
+/// Lets the rules of a plugin act on a world. Each fires at most once on a message; what one changes may make others fire, to a
+/// depth of three.
+pub fn fire(occasion: &Occasion<'_>, world: &mut Arc<World>) -> Ran {
+    let mut ran = Ran::default();
+    let mut before = Arc::clone(occasion.before);
+    let mut done: HashSet<&str> = HashSet::new();
+    let (able, denied): (Vec<&Rule>, Vec<&Rule>) = occasion.rules.iter().partition(|rule| occasion.reads(rule));
+    ran.denied = denied.into_iter().map(|rule| rule.name.clone()).collect();
+    for depth in 0..=DEEPEST {
+        let now = Arc::clone(world);
+        let ready = able.iter().filter_map(|rule| Some((*rule, occasion.because(rule, &before, &now, depth)?)));
+        let ready: Vec<(&Rule, String)> = ready.collect();
+        for (rule, because) in ready {
+            if depth == DEEPEST || done.contains(rule.name.as_str()) {
+                if !ran.cut.contains(&rule.name) {
+                    ran.cut.push(rule.name.clone());
+                }
+                continue;
+            }
+            done.insert(&rule.name);
+            ran.fired.push(occasion.act(rule, because, world));
+        }
+        before = now;
+    }
+    ran
+}
+
+impl Occasion<'_> {
+    fn reads(&self, rule: &Rule) -> bool {
+        rule.reads(self.root).iter().all(|(place, _)| may_read(self.root, self.grants, place))
+    }
+
+    fn value(&self, variable: &Variable, world: &World) -> Option<Value> {
+        world.get(&place_of(self.root, variable)).cloned()
+    }
+
+    /// Why a rule fires now, if it does.
+    fn because(&self, rule: &Rule, before: &World, now: &World, depth: usize) -> Option<String> {
+        let holds = |condition: &crate::world::Condition, world: &World| {
+            condition.holds_where(|variable| self.value(variable, world))
+        };
+        let because = match &rule.trigger {
+            Trigger::Every { n, of } if depth == 0 => self.counted(*n, *of)?,
+            Trigger::Every { .. } => return None,
+            Trigger::Crosses { condition, text } => {
+                (holds(condition, now) && !holds(condition, before)).then(|| text.clone())?
+            }
+            Trigger::Changes { place, text } => {
+                (!same(before.get(place), now.get(place))).then(|| format!("{text} changed"))?
+            }
+        };
+        let is_wanted = rule.guard.as_ref().is_none_or(|guard| holds(guard, now));
+        (is_wanted && !self.rests(rule, now)).then_some(because)
+    }
+
+    /// Whether a count that this message made larger is a multiple.
+    fn counted(&self, n: u64, of: Counter) -> Option<String> {
+        let (count, what) = match of {
+            Counter::User => ((!self.is_reply).then_some(self.turn)?, "turn"),
+            Counter::Model => (self.is_reply.then_some(self.replies)?, "reply"),
+            Counter::Total => (self.turn.saturating_add(self.replies), "message"),
+        };
+        (count > 0 && count.is_multiple_of(n)).then(|| format!("{what} {count}"))
+    }
+
+    /// Whether a rule has fired for good, or not long enough ago. A turn that is yet to come is of another line: what came from
+    /// there rests no longer.
+    fn rests(&self, rule: &Rule, world: &World) -> bool {
+        let kept = kept_at(self.plugin, &rule.name);
+        let kept = kept.find(&world.lore);
+        let is_over = kept.and_then(|kept| kept.get("once")) == Some(&Value::Bool(true));
+        let turn = kept.and_then(|kept| kept.get("turn")?.as_u64());
+        let ago = turn.and_then(|turn| self.turn.checked_sub(turn));
+        (rule.once && is_over) || ago.is_some_and(|ago| ago < rule.cooldown)
+    }
+
+    fn act(&self, rule: &Rule, because: String, world: &mut Arc<World>) -> Fired {
+        let mut warnings = Vec::new();
+        let mut operations = Vec::new();
+        for effect in &rule.effects {
+            match raw::places(effect).find(|place| !may_write(self.root, self.grants, place)) {
+                None => operations.push(effect.clone()),
+                Some(place) => warnings.push(format!("\"{place}\" may not be written: it is not granted")),
+            }
+        }
+        operations.extend(self.kept(rule));
+        let problems = fold(Arc::make_mut(world), &operations, self.schemas);
+        let told = rule.note.as_ref().map(|note| text::fill(note.get(self.language), |one| self.value(one, world)));
+        let is_heard = self.grants.contains(&Permission::Notes);
+        if told.is_some() && !is_heard {
+            warnings.push("its line is not shown: \"notes\" is not granted".to_owned());
+        }
+        let notes = told.into_iter().filter(|_| is_heard).collect();
+        Fired { rule: rule.name.clone(), because, operations, problems, notes, warnings }
+    }
+
+    /// What has to be known of its having fired.
+    fn kept(&self, rule: &Rule) -> impl Iterator<Item = Operation> {
+        let place = |what: &str| kept_at(self.plugin, &rule.name).child(what);
+        let once = rule.once.then(|| (place("once"), Value::Bool(true)));
+        let turn = (rule.cooldown > 0).then(|| (place("turn"), self.turn.into()));
+        let by = self.plugin.to_owned();
+        let set = move |(path, value)| Operation {
+            section: Section::Lore,
+            ..Operation::new(path, Change::Set(value), "fired", by.clone())
+        };
+        once.into_iter().chain(turn).map(set)
+    }
+}
+
+fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => number::same(a, b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}

@@ -1,0 +1,152 @@
+//! Rules without code: the `[[rule]]` tables of a manifest (`docs/modders.md`). Each waits for something that a message does,
+//! and then changes values below the plugin's root and says a line. They run after `on_input` and `on_reply` of their plugin.
+//!
+//! - `raw.rs` reads and checks them as they are written, `check.rs` holds them against the schema, `text.rs` fills values into
+//!   what they say, [`fire`] lets them act.
+//!
+//! Nothing of them is counted anywhere but on the path: messages are counted along it, and that a rule has fired stands in the
+//! world below `lore`, where it goes back with the node (`docs/domain.md` 3).
+//!
+//! To add a trigger: a variant of [`Trigger`], its key in `raw.rs`, when it fires in `fire.rs`.
+
+mod check;
+mod fire;
+mod raw;
+mod text;
+
+use std::ops::Range;
+
+use super::grant::Permission;
+use super::words::Words;
+use crate::world::condition::Variable;
+use crate::world::{Condition, Operation, Pointer};
+
+pub(super) use check::unknown_place;
+pub use fire::{Fired, Occasion, Ran, fire, kept_at};
+pub(super) use raw::{Owner, RawRule, rules};
+
+/// How a record of what ran names a rule: `rule:<name>`.
+pub const RULE: &str = "rule:";
+
+/// The most rules of one plugin.
+const MOST_RULES: usize = 64;
+/// The most things that one rule does.
+const MOST_EFFECTS: usize = 32;
+/// The most characters of a line.
+const LONGEST_NOTE: usize = 400;
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// Its name, as traces tell it: `rule:<name>`.
+    pub name: String,
+    /// What it waits for.
+    pub trigger: Trigger,
+    /// What must hold besides.
+    pub guard: Option<Condition>,
+    /// Whether it fires only once on a line.
+    pub once: bool,
+    /// So many turns must lie between two times; 0 = none.
+    pub cooldown: u64,
+    /// What it does.
+    pub effects: Vec<Operation>,
+    /// What it says under the message.
+    pub note: Option<Words>,
+    /// Where all that stands in the manifest.
+    pub(super) places: Places,
+}
+
+/// What a rule waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trigger {
+    /// Every so many messages.
+    Every {
+        /// So many.
+        n: u64,
+        /// Which of them are counted.
+        of: Counter,
+    },
+    /// That a condition did not hold before the message and holds after it.
+    Crosses {
+        /// The condition.
+        condition: Condition,
+        /// As it is written.
+        text: String,
+    },
+    /// That a value is another one after the message.
+    Changes {
+        /// The place.
+        place: Pointer,
+        /// As it is written.
+        text: String,
+    },
+}
+
+/// Which messages of a line are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Counter {
+    /// Those of people: turns.
+    #[default]
+    User,
+    /// Replies.
+    Model,
+    /// Both.
+    Total,
+}
+
+/// Byte offsets in the manifest.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    trigger: Range<usize>,
+    guard: Range<usize>,
+    effects: Vec<Range<usize>>,
+    note: Range<usize>,
+}
+
+/// The place that a variable of a rule names: seen from the plugin's root, or with a slash in front from the top.
+fn place_of(root: &Pointer, variable: &Variable) -> Pointer {
+    let keys = variable.keys.iter().cloned();
+    if variable.is_from_top { Pointer::from_keys(keys) } else { below(root, keys) }
+}
+
+fn below(root: &Pointer, keys: impl Iterator<Item = String>) -> Pointer {
+    Pointer::from_keys(root.keys().iter().cloned().chain(keys))
+}
+
+fn may_write(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
+    let covers = |grant: &Permission| matches!(grant, Permission::StateWrite(other) if place.below(other).is_some());
+    !place.is_root() && (place.below(root).is_some() || grants.iter().any(covers))
+}
+
+fn may_read(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
+    grants.contains(&Permission::StateRead) || may_write(root, grants, place)
+}
+
+impl Rule {
+    /// Whether it asks how many replies there were.
+    pub fn counts_replies(&self) -> bool {
+        matches!(self.trigger, Trigger::Every { of: Counter::Model | Counter::Total, .. })
+    }
+
+    /// Every place that it reads, each with where it stands in the manifest.
+    fn reads(&self, root: &Pointer) -> Vec<(Pointer, Range<usize>)> {
+        let of = |condition: &Condition, at: &Range<usize>| -> Vec<(Pointer, Range<usize>)> {
+            condition.variables().map(|variable| (place_of(root, variable), at.clone())).collect()
+        };
+        let mut reads = match &self.trigger {
+            Trigger::Every { .. } => Vec::new(),
+            Trigger::Crosses { condition, .. } => of(condition, &self.places.trigger),
+            Trigger::Changes { place, .. } => vec![(place.clone(), self.places.trigger.clone())],
+        };
+        reads.extend(self.guard.iter().flat_map(|guard| of(guard, &self.places.guard)));
+        let told = self.note.iter().flat_map(text::all).flat_map(text::variables);
+        reads.extend(told.map(|variable| (place_of(root, &variable), self.places.note.clone())));
+        reads
+    }
+
+    /// Every place that it writes.
+    fn writes(&self) -> impl Iterator<Item = (&Operation, Range<usize>)> {
+        self.effects.iter().zip(self.places.effects.iter().cloned())
+    }
+}

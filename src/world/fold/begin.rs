@@ -1,0 +1,39 @@
+//! What new entries of a map of like things begin with, where the schema says so (`x-prototype`).
+
+use serde_json::Value;
+
+use super::{Pointer, Rules};
+use crate::world::schema::{Node, Spot};
+
+/// Gives a value that is put what it does not say itself: if it is an entry of such a map, and every entry of one inside it.
+pub(super) fn fill(container: Option<&Node>, key: Option<&String>, spot: Spot<'_>, value: &mut Value) {
+    let Value::Object(map) = value else { return };
+    if let (Some(container), Some(key)) = (container, key)
+        && let Some(prototype) = container.prototype_of(key)
+    {
+        for (key, begins) in prototype {
+            map.entry(key).or_insert_with(|| begins.clone());
+        }
+    }
+    let Some(node) = spot.node().filter(|node| node.has_prototypes()) else { return };
+    for (key, inner) in map {
+        fill(Some(node), Some(key), spot.step(key, false), inner);
+    }
+}
+
+/// What a place begins with that lies inside an entry which is not there yet; so many of its keys lead to something.
+pub(super) fn value<'r>(rules: &'r Rules, path: &Pointer, there: usize) -> Option<&'r Value> {
+    let (root, schema) = rules.governing(path)?;
+    let mut node = Some(schema.top());
+    let mut begins: Option<&'r Value> = None;
+    for (depth, key) in path.keys().iter().enumerate().skip(root.keys().len()) {
+        let prototype = node.filter(|_| depth >= there).filter(|node| node.prototype_of(key).is_some());
+        node = node.and_then(|node| node.below(key));
+        begins = match (prototype, begins) {
+            (Some(found), _) => found.prototype_value(),
+            (None, Some(value)) => value.get(key),
+            (None, None) => None,
+        };
+    }
+    begins
+}

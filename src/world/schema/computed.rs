@@ -1,0 +1,336 @@
+//! What is computed: a value that follows from others, as text (`max_hp - hp`) or as cases (`{"when": "affinity >= 20", "is":
+//! "friend"}`). A closed little language without names of functions but `min` and `max`, so that the answer is always the
+//! same and always there.
+
+use serde_json::{Map, Number, Value};
+
+use crate::world::condition::Variable;
+use crate::world::{Condition, number};
+
+/// The most bytes of a sum.
+const LONGEST: usize = 1_000;
+/// The most numbers and names in one.
+const MOST_OPERANDS: usize = 64;
+/// How deep brackets may stand in each other.
+const DEEPEST: usize = 16;
+/// The most cases.
+const MOST_CASES: usize = 64;
+
+/// How a value follows from others.
+#[derive(Debug, Clone)]
+pub(in crate::world) enum Computed {
+    /// The first case that holds; a last one without a condition always does.
+    Cases(Vec<(Option<Condition>, Value)>),
+    /// A number.
+    Sum(Sum),
+}
+
+/// A sum of numbers and names.
+#[derive(Debug, Clone)]
+pub(in crate::world) enum Sum {
+    Number(Number),
+    Variable(Variable),
+    Negated(Box<Sum>),
+    Of(Sign, Box<(Sum, Sum)>),
+    /// `min` or `max` of several.
+    Outermost(bool, Vec<Sum>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::world) enum Sign {
+    Plus,
+    Minus,
+    Times,
+    By,
+}
+
+impl Computed {
+    /// Reads the value of the keyword.
+    pub fn read(source: &Value) -> Result<Self, String> {
+        match source {
+            Value::String(text) => Sum::read(text).map(Self::Sum),
+            Value::Array(cases) if (1..=MOST_CASES).contains(&cases.len()) => {
+                cases.iter().map(case).collect::<Result<_, _>>().map(Self::Cases)
+            }
+            _ => Err("a sum like \"max_hp - hp\", or a list of 1 to 64 cases like {\"when\": \"hp < 5\", \"is\": \"weak\"}, \
+                      is expected"
+                .to_owned()),
+        }
+    }
+
+    /// Every name in it.
+    pub fn variables(&self) -> Vec<&Variable> {
+        let mut found = Vec::new();
+        match self {
+            Self::Cases(cases) => {
+                found.extend(cases.iter().filter_map(|(when, _)| when.as_ref()).flat_map(Condition::variables));
+            }
+            Self::Sum(sum) => sum.name(&mut found),
+        }
+        found
+    }
+
+    /// The values that it may come to, where they are written down.
+    pub fn written(&self) -> impl Iterator<Item = &Value> {
+        let cases = if let Self::Cases(cases) = self { cases.as_slice() } else { &[] };
+        cases.iter().map(|(_, is)| is)
+    }
+
+    /// The value; nothing where no case holds, or where something that is needed is no number.
+    pub fn value(&self, look: &mut dyn FnMut(&Variable) -> Option<Value>) -> Option<Value> {
+        match self {
+            Self::Cases(cases) => {
+                let mut holds = |when: &Condition| when.holds_where(&mut *look);
+                cases.iter().find(|(when, _)| when.as_ref().is_none_or(&mut holds)).map(|(_, is)| is.clone())
+            }
+            Self::Sum(sum) => sum.value(look).map(Value::Number),
+        }
+    }
+}
+
+fn case(source: &Value) -> Result<(Option<Condition>, Value), String> {
+    let Value::Object(map) = source else { return Err("a case is written {\"when\": …, \"is\": …}".to_owned()) };
+    if let Some(other) = map.keys().find(|key| !matches!(key.as_str(), "when" | "is")) {
+        return Err(format!("a case has \"when\" and \"is\", and no \"{other}\""));
+    }
+    let is = map.get("is").filter(|is| !is.is_array() && !is.is_object());
+    let is = is.ok_or_else(|| "a case needs an \"is\": a text, a number, true, false or null".to_owned())?;
+    Ok((when(map)?, is.clone()))
+}
+
+fn when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
+    match map.get("when") {
+        None => Ok(None),
+        Some(Value::String(text)) => Condition::read(text).map(Some).map_err(|why| why.replace('`', "\"")),
+        Some(_) => Err("\"when\" is a condition like \"affinity >= 20\"".to_owned()),
+    }
+}
+
+impl Sum {
+    fn read(text: &str) -> Result<Self, String> {
+        if text.len() > LONGEST {
+            return Err(format!("a sum has at most {LONGEST} bytes"));
+        }
+        let mut reader = Reader { rest: text, depth: 0, operands: 0 };
+        let sum = reader.sum()?;
+        if reader.peek().is_some() { Err(format!("the sum cannot be read at: {}", reader.rest)) } else { Ok(sum) }
+    }
+
+    fn name<'s>(&'s self, found: &mut Vec<&'s Variable>) {
+        match self {
+            Self::Number(_) => {}
+            Self::Variable(variable) => found.push(variable),
+            Self::Negated(inner) => inner.name(found),
+            Self::Of(_, sides) => {
+                sides.0.name(found);
+                sides.1.name(found);
+            }
+            Self::Outermost(_, list) => list.iter().for_each(|one| one.name(found)),
+        }
+    }
+
+    fn value(&self, look: &mut dyn FnMut(&Variable) -> Option<Value>) -> Option<Number> {
+        match self {
+            Self::Number(number) => Some(number.clone()),
+            Self::Variable(variable) => match look(variable)? {
+                Value::Number(number) if number::is_within_reach(&number) => Some(number),
+                _ => None,
+            },
+            Self::Negated(inner) => negated(&inner.value(look)?),
+            Self::Of(sign, sides) => {
+                let (left, right) = (sides.0.value(look)?, sides.1.value(look)?);
+                match sign {
+                    Sign::Plus => number::add(&left, &right).ok(),
+                    Sign::Minus => number::add(&left, &negated(&right)?).ok(),
+                    Sign::Times => rounded(left.as_f64()? * right.as_f64()?),
+                    Sign::By => rounded(left.as_f64()? / right.as_f64()?),
+                }
+            }
+            Self::Outermost(is_most, list) => {
+                let mut best: Option<Number> = None;
+                for one in list {
+                    let one = one.value(look)?;
+                    let is_better = best.as_ref().is_none_or(|best| number::compare(&one, best).is_gt() == *is_most);
+                    best = if is_better { Some(one) } else { best };
+                }
+                best
+            }
+        }
+    }
+}
+
+fn negated(number: &Number) -> Option<Number> {
+    let text = number.to_string();
+    let other = text.strip_prefix('-').map_or_else(|| format!("-{text}"), str::to_owned);
+    number::add(&Number::from(0), &other.parse().ok()?).ok()
+}
+
+/// To twelve significant digits, plainly written; nothing where it is no number.
+fn rounded(value: f64) -> Option<Number> {
+    let number: Number = if value.is_finite() { format!("{value:.11e}").parse().ok()? } else { return None };
+    number::is_within_reach(&number).then(|| number::add(&Number::from(0), &number).ok())?
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+    depth: usize,
+    operands: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&mut self) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        self.rest.chars().next()
+    }
+
+    fn takes(&mut self, sign: char) -> bool {
+        self.peek();
+        let after = self.rest.strip_prefix(sign);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
+    }
+
+    fn sum(&mut self) -> Result<Sum, String> {
+        let mut left = self.product()?;
+        loop {
+            let sign = match self.peek() {
+                Some('+') => Sign::Plus,
+                Some('-') => Sign::Minus,
+                _ => return Ok(left),
+            };
+            self.rest = self.rest.get(1..).unwrap_or_default();
+            left = Sum::Of(sign, Box::new((left, self.product()?)));
+        }
+    }
+
+    fn product(&mut self) -> Result<Sum, String> {
+        let mut left = self.operand()?;
+        loop {
+            let sign = match self.peek() {
+                Some('*') => Sign::Times,
+                Some('/') => Sign::By,
+                _ => return Ok(left),
+            };
+            self.rest = self.rest.get(1..).unwrap_or_default();
+            left = Sum::Of(sign, Box::new((left, self.operand()?)));
+        }
+    }
+
+    /// A number, a name, or something in brackets. A slash can only be the beginning of a name here.
+    fn operand(&mut self) -> Result<Sum, String> {
+        self.operands = self.operands.saturating_add(1);
+        self.depth = self.depth.saturating_add(1);
+        if self.operands > MOST_OPERANDS || self.depth > DEEPEST {
+            return Err(format!("a sum has at most {MOST_OPERANDS} parts, and brackets {DEEPEST} deep"));
+        }
+        let operand = if self.takes('-') {
+            Sum::Negated(Box::new(self.operand()?))
+        } else if self.takes('(') {
+            let inner = self.sum()?;
+            self.closed(inner)?
+        } else {
+            self.word()?
+        };
+        self.depth = self.depth.saturating_sub(1);
+        Ok(operand)
+    }
+
+    fn closed(&mut self, inner: Sum) -> Result<Sum, String> {
+        if self.takes(')') { Ok(inner) } else { Err(format!("a bracket in the sum is not closed at: {}", self.rest)) }
+    }
+
+    fn word(&mut self) -> Result<Sum, String> {
+        let ends = |c: char| c.is_whitespace() || "+-*/(),".contains(c);
+        let from = usize::from(self.rest.starts_with('/'));
+        let length = self.rest.get(from..).and_then(|rest| rest.find(ends)).map(|at| at.saturating_add(from));
+        let (word, rest) = self.rest.split_at_checked(length.unwrap_or(self.rest.len())).unwrap_or_default();
+        if word.len() == from {
+            return Err(match rest {
+                "" => "the sum ends where a number or a name is expected".to_owned(),
+                rest => format!("a number or a name is expected in the sum at: {rest}"),
+            });
+        }
+        self.rest = rest;
+        if matches!(word, "min" | "max") && self.takes('(') {
+            let mut list = vec![self.sum()?];
+            while self.takes(',') {
+                list.push(self.sum()?);
+            }
+            return self.closed(Sum::Outermost(word == "max", list));
+        }
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            let number = word.parse::<Number>().map_err(|_| format!("\"{word}\" in the sum is no number"))?;
+            return Ok(Sum::Number(number));
+        }
+        let variable = Variable::read(word).ok_or_else(|| format!("\"{word}\" in the sum is no name of a value"))?;
+        Ok(Sum::Variable(variable))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn value(source: Value) -> Option<Value> {
+        let world = json!({"hp": 12, "max": 40, "rate": 0.1, "in": {"a": 3}, "word": "x", "big": 9007199254740993_i64});
+        let computed = Computed::read(&source).unwrap();
+        computed.value(&mut |variable| world.pointer(&format!("/{}", variable.keys.join("/"))).cloned())
+    }
+
+    #[test]
+    fn sums_come_to_numbers() {
+        for (sum, expected) in [
+            ("max - hp", json!(28)),
+            ("hp*100/max", json!(30)),
+            ("1 + 2 * 3 - 4", json!(3)),
+            ("(1 + 2) * -(3 - 4)", json!(3)),
+            ("rate + 0.2", json!(0.3)),
+            ("rate * 3", json!(0.3)),
+            ("big + 1", json!(9007199254740994_i64)),
+            ("/in.a / 2", json!(1.5)),
+            ("min(hp, max, 7)", json!(7)),
+            ("max(hp, in.a) + max", json!(52)),
+            ("10 / 4", json!(2.5)),
+        ] {
+            let found = value(json!(sum)).unwrap_or_default();
+            assert!(number::same(&found, &expected), "{sum}: {found}");
+        }
+        for sum in ["hp / 0", "gone + 1", "word + 1", "hp / (max - 40)"] {
+            assert_eq!(value(json!(sum)), None, "{sum}");
+        }
+    }
+
+    #[test]
+    fn the_first_case_that_holds_counts() {
+        let cases = |hp: &str| json!([{"when": format!("hp >= {hp}"), "is": "well"}, {"when": "hp > 1", "is": "weak"}]);
+        assert_eq!(value(cases("12")), Some(json!("well")));
+        assert_eq!(value(cases("13")), Some(json!("weak")));
+        assert_eq!(value(json!([{"when": "hp < 1", "is": "down"}])), None);
+        assert_eq!(value(json!([{"when": "hp < 1", "is": "down"}, {"is": null}])), Some(json!(null)));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        let check = |source: Value, message: &str| {
+            let why = Computed::read(&source).unwrap_err();
+            assert!(why.contains(message), "{source}: {why}");
+        };
+        check(json!(3), "a sum like");
+        check(json!([]), "1 to 64 cases");
+        check(json!([3]), "a case is written");
+        check(json!([{"when": "a"}]), "needs an \"is\"");
+        check(json!([{"is": [1]}]), "needs an \"is\"");
+        check(json!([{"if": "a", "is": 1}]), "no \"if\"");
+        check(json!([{"when": "a >", "is": 1}]), "takes parts like");
+        check(json!(""), "the sum ends");
+        check(json!("1 +"), "the sum ends");
+        check(json!("1 2"), "cannot be read at: 2");
+        check(json!("(1"), "not closed");
+        check(json!("1 + * 2"), "is expected in the sum at: * 2");
+        check(json!("a..b"), "no name of a value");
+        check(json!("1x"), "is no number");
+        check(json!("(".repeat(100)), "16 deep");
+        check(json!(vec!["1"; 80].join("+")), "64 parts");
+    }
+}

@@ -1,0 +1,87 @@
+//! What is not to be seen: always, or until a condition holds (`x-visible`).
+
+use serde_json::Value;
+
+use super::follow::meant;
+use super::node::{Node, Others, Seen};
+use super::{SchemaError, keywords};
+use crate::world::Pointer;
+
+/// The outermost places, seen from the root, that nobody but scripts may see while the values are these.
+pub(super) fn places(top: &Node, state: &Value) -> Vec<Pointer> {
+    let mut look = Look { state, way: Vec::new(), found: Vec::new() };
+    look.inside(top, Some(state));
+    look.found
+}
+
+struct Look<'s> {
+    state: &'s Value,
+    way: Vec<String>,
+    found: Vec<Pointer>,
+}
+
+impl Look<'_> {
+    fn inside(&mut self, node: &Node, value: Option<&Value>) {
+        if !node.conceals {
+            return;
+        }
+        for (key, child) in &node.properties {
+            self.one(key, child, value.and_then(|value| value.get(key)));
+        }
+        if let (Others::Like(like), Some(Value::Object(map))) = (&node.others, value) {
+            for (key, inner) in map.iter().filter(|(key, _)| !node.properties.contains_key(*key)) {
+                self.one(key, like, Some(inner));
+            }
+        }
+        if let (Some(items), Some(Value::Array(list))) = (&node.items, value) {
+            for (position, inner) in list.iter().enumerate() {
+                self.one(&position.to_string(), items, Some(inner));
+            }
+        }
+    }
+
+    fn one(&mut self, key: &str, node: &Node, value: Option<&Value>) {
+        let is_seen = match &node.seen {
+            Seen::Always => true,
+            Seen::Never => false,
+            Seen::When(condition) => condition.holds_where(|variable| meant(self.state, &self.way, variable)),
+        };
+        self.way.push(key.to_owned());
+        if is_seen {
+            self.inside(node, value);
+        } else {
+            self.found.push(Pointer::from_keys(self.way.iter().cloned()));
+        }
+        self.way.pop();
+    }
+}
+
+/// Whether every condition names what is declared: else its value would never show itself.
+pub(super) fn check(top: &Node) -> Result<(), SchemaError> {
+    within(top, top, &Pointer::default())
+}
+
+fn within(top: &Node, node: &Node, at: &Pointer) -> Result<(), SchemaError> {
+    if !node.conceals {
+        return Ok(());
+    }
+    let properties = node.properties.iter().map(|(key, child)| (child, at.child("properties").child(key)));
+    let like =
+        if let Others::Like(like) = &node.others { Some((like, at.child("additionalProperties"))) } else { None };
+    let items = node.items.as_ref().map(|items| (items, at.child("items")));
+    for (child, at) in properties.chain(like).chain(items) {
+        if let Seen::When(condition) = &child.seen {
+            for variable in condition.variables() {
+                let from = if variable.is_from_top { top } else { node };
+                if let Some((depth, stop)) = from.stray(&variable.keys) {
+                    let name = variable.keys.get(depth).map_or("", String::as_str);
+                    let guess = keywords::guess(name, stop.properties().map(|(key, _)| key));
+                    let message = format!("\"{name}\" is not declared there{guess}");
+                    return Err(SchemaError { path: at.child("x-visible"), message });
+                }
+            }
+        }
+        within(top, child, &at)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! The computed values of a whole schema, in the order in which they follow from each other.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::computed::Computed;
+use super::conform::Conform;
+use super::node::{Node, Others};
+use super::{SchemaError, keywords};
+use crate::world::condition::Variable;
+use crate::world::pointer::step;
+use crate::world::{Pointer, ProblemKind};
+
+/// The most computed values that one schema declares.
+const MOST: usize = 256;
+
+/// One step from the root of a schema to a place.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::world) enum Step {
+    /// To a declared key.
+    Key(String),
+    /// To every key of a map of like things that is not declared: these are.
+    Any(Vec<String>),
+}
+
+impl Step {
+    fn admits(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Key(one), Self::Key(other)) => one == other,
+            _ => true,
+        }
+    }
+}
+
+/// A computed value: where it stands, and what it follows from.
+#[derive(Debug, Clone)]
+pub(in crate::world) struct Follower {
+    /// The way to the maps in which it stands.
+    pub container: Vec<Step>,
+    /// Its key there.
+    pub key: String,
+    /// What may stand there.
+    pub node: Arc<Node>,
+    pub computed: Arc<Computed>,
+    /// Whether all that it follows from stands in the same map.
+    pub is_local: bool,
+}
+
+/// What a name means in a map that so many keys lead to from the root: beside it, or with a slash in front from the root.
+pub(in crate::world) fn meant(state: &Value, container: &[String], variable: &Variable) -> Option<Value> {
+    let from = if variable.is_from_top { &[] } else { container };
+    from.iter().chain(&variable.keys).try_fold(state, |value, key| step(value, key)).cloned()
+}
+
+/// Every computed value, after those it follows from.
+pub(super) fn followers(top: &Arc<Node>) -> Result<Vec<Follower>, SchemaError> {
+    let mut found = Vec::new();
+    if top.computed.is_some() {
+        return Err(wrong(&[], "the whole of a plugin's values cannot be computed"));
+    }
+    collect(top, &mut Vec::new(), &mut found)?;
+    for one in &found {
+        fits(top, one)?;
+    }
+    ordered(found)
+}
+
+fn collect(node: &Arc<Node>, way: &mut Vec<Step>, found: &mut Vec<Follower>) -> Result<(), SchemaError> {
+    if !node.computes {
+        return Ok(());
+    }
+    if node.items.as_ref().is_some_and(|items| items.computes || items.computed.is_some()) {
+        return Err(wrong(way, "inside of a list nothing can be computed; keep a map with keys of your own"));
+    }
+    for (key, child) in &node.properties {
+        if let Some(computed) = &child.computed {
+            let follower = Follower {
+                container: way.clone(),
+                key: key.clone(),
+                node: Arc::clone(child),
+                computed: Arc::clone(computed),
+                is_local: false,
+            };
+            found.push(follower);
+        }
+        way.push(Step::Key(key.clone()));
+        collect(child, way, found)?;
+        way.pop();
+    }
+    if let Others::Like(like) = &node.others {
+        way.push(Step::Any(node.properties.keys().cloned().collect()));
+        if like.computed.is_some() {
+            return Err(wrong(way, "\"x-computed\" stands with a declared key"));
+        }
+        collect(like, way, found)?;
+        way.pop();
+    }
+    if found.len() > MOST {
+        return Err(wrong(&[], &format!("a schema computes at most {MOST} values")));
+    }
+    Ok(())
+}
+
+/// Whether what it follows from is declared, and what it may come to may stand there.
+fn fits(top: &Node, one: &Follower) -> Result<(), SchemaError> {
+    let place = one.place();
+    let at = |node: &Node, step: &Step| match step {
+        Step::Key(key) => node.properties.get(key).cloned(),
+        Step::Any(_) => {
+            if let Others::Like(like) = &node.others {
+                Some(Arc::clone(like))
+            } else {
+                None
+            }
+        }
+    };
+    let mut container = Arc::new(top.clone());
+    for step in &one.container {
+        container = at(&container, step).unwrap_or_default();
+    }
+    for variable in one.computed.variables() {
+        let from = if variable.is_from_top { top } else { &container };
+        if let Some((depth, node)) = from.stray(&variable.keys) {
+            let name = variable.keys.get(depth).map_or("", String::as_str);
+            let guess = keywords::guess(name, node.properties().map(|(key, _)| key));
+            return Err(wrong(&place, &format!("\"x-computed\" names \"{name}\", which is not declared there{guess}")));
+        }
+    }
+    for written in one.computed.written() {
+        let mut notes = Vec::new();
+        let refused = Conform::new(std::slice::from_ref(&one.key), &mut notes).checked(&one.node, &mut written.clone());
+        let finding = refused.err().or_else(|| notes.into_iter().find(|note| note.kind != ProblemKind::NothingThere));
+        if let Some(finding) = finding {
+            return Err(wrong(
+                &place,
+                &format!("\"x-computed\" may come to what breaks its own schema: {}", finding.message),
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Follower {
+    fn place(&self) -> Vec<Step> {
+        self.container.iter().cloned().chain([Step::Key(self.key.clone())]).collect()
+    }
+
+    /// The places that it reads.
+    fn reads(&self) -> Vec<Vec<Step>> {
+        let place = |variable: &Variable| {
+            let from = if variable.is_from_top { &[] } else { self.container.as_slice() };
+            from.iter().cloned().chain(variable.keys.iter().cloned().map(Step::Key)).collect()
+        };
+        self.computed.variables().into_iter().map(place).collect()
+    }
+
+    fn follows(&self, other: &Self) -> bool {
+        let place = other.place();
+        self.reads().iter().any(|read| read.iter().zip(&place).all(|(one, other)| one.admits(other)))
+    }
+}
+
+/// Each after those it follows from.
+fn ordered(found: Vec<Follower>) -> Result<Vec<Follower>, SchemaError> {
+    let mut waiting = found;
+    let mut ready: Vec<Follower> = Vec::new();
+    while !waiting.is_empty() {
+        let free = waiting.iter().position(|one| !waiting.iter().any(|other| one.follows(other)));
+        let Some(free) = free else {
+            let names: Vec<String> = waiting.iter().take(4).map(|one| one.key.clone()).collect();
+            let place = waiting.first().map(Follower::place).unwrap_or_default();
+            let message = format!("\"x-computed\" goes in a circle: {} follow from each other", names.join(", "));
+            return Err(wrong(&place, &message));
+        };
+        let mut one = waiting.remove(free);
+        let is_own = one.computed.variables().iter().all(|variable| !variable.is_from_top);
+        one.is_local = is_own && ready.iter().filter(|other| one.follows(other)).all(|other| other.is_local);
+        ready.push(one);
+    }
+    Ok(ready)
+}
+
+/// An error at a place, as it is written in a schema without references.
+fn wrong(way: &[Step], message: &str) -> SchemaError {
+    let keys = way.iter().flat_map(|step| match step {
+        Step::Key(key) => vec!["properties".to_owned(), key.clone()],
+        Step::Any(_) => vec!["additionalProperties".to_owned()],
+    });
+    SchemaError { path: Pointer::from_keys(keys), message: message.to_owned() }
+}
