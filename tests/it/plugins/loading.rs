@@ -278,7 +278,7 @@ fn the_bundled_plugins_are_in_order() {
         assert_eq!(plugin.warnings(), [], "{}", entry.name);
         found.push(entry.name.as_str());
     }
-    assert_eq!(found, ["combat", "lantern-keep"]);
+    assert_eq!(found, ["affinity", "combat", "lantern-keep"]);
 }
 
 /// What a binding throws is the host's own opaque refusal, so that "the script threw" and "the host refused" stay apart.
